@@ -1,0 +1,44 @@
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
+
+export interface TickOptions {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Fraction of the period by which each wait is moved at random; 0 when absent. */
+  readonly jitter?: number
+}
+
+/** Yields at once and then every `periodMs`, until the signal is aborted (then it ends, without an error). */
+export async function* ticks(periodMs: number, options: TickOptions): AsyncGenerator<number> {
+  for (let n = 0; !options.signal.aborted; n += 1) {
+    yield n
+    const wait = periodMs * (1 + (options.jitter ?? 0) * (Math.random() * 2 - 1))
+    await options.clock.sleep(wait, options.signal).catch(() => undefined)
+  }
+}
+
+/** Runs one tick of a loop: what it throws is logged and ends the tick, never the loop. */
+export async function attempt<T>(log: Logger, name: string, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isAbort(error)) log.warn({ err: error, tick: name }, 'tick failed')
+    return undefined
+  }
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'AbortError' || ('code' in error && error.code === 'ABORT_ERR'))
+}
+
+/** A signal that is aborted by SIGTERM or SIGINT; a second one of either ends the process at once. */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  const stop = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted) process.exit(130)
+    controller.abort(new DOMException(`stopped by ${name}`, 'AbortError'))
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  return controller.signal
+}

@@ -1,0 +1,27 @@
+import { inspect } from 'node:util'
+
+/** A value that must not be printed: JSON, logs and string conversion show `[secret]`. */
+export class Secret {
+  readonly #value: string
+
+  constructor(value: string) {
+    this.#value = value
+  }
+
+  /** The value itself; call it only where it is used. */
+  reveal(): string {
+    return this.#value
+  }
+
+  toString(): string {
+    return '[secret]'
+  }
+
+  toJSON(): string {
+    return '[secret]'
+  }
+
+  [inspect.custom](): string {
+    return '[secret]'
+  }
+}

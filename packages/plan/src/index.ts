@@ -1,0 +1,3 @@
+export * from './lists.ts'
+export * from './plan.ts'
+export * from './snapshot.ts'

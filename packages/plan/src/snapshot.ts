@@ -1,0 +1,51 @@
+/**
+ * What is known of a running build: folded from its step events, by engine and server alike. With the Plan it says where to go on.
+ */
+import type { Reason, StepStatus } from './lists.ts'
+
+export interface StepState {
+  readonly status: StepStatus
+  readonly reason?: Reason
+  /** One sentence for a person. */
+  readonly message?: string
+  readonly exitCode?: number
+  /** 1-based number of the try (pipeline language 3.8), 0 before the first. */
+  readonly try: number
+  /** Epoch milliseconds. */
+  readonly startedAt?: number
+  readonly finishedAt?: number
+  /** Members that others may refer to: `${{steps.NAME.<member>}}`, e.g. imageId, workingDirectory. */
+  readonly members: Readonly<Record<string, string>>
+  /** Names exported by this step: `${{steps.NAME.output.X}}`. */
+  readonly output: Readonly<Record<string, string>>
+}
+
+export interface ExportedVariable {
+  readonly name: string
+  readonly value: string
+  /** True when the value must be masked in logs and sealed at rest. */
+  readonly secret: boolean
+}
+
+export interface Snapshot {
+  readonly steps: Readonly<Record<string, StepState>>
+  /** In the order in which they were exported; the later wins. */
+  readonly exports: readonly ExportedVariable[]
+}
+
+/** A fact about a step, as the events `step.started`, `step.waiting` and `step.finished` carry it. */
+export type StepFact =
+  | { readonly type: 'step.started'; readonly step: string; readonly try: number; readonly at: number }
+  | { readonly type: 'step.waiting'; readonly step: string; readonly reason: Reason; readonly at: number }
+  | {
+      readonly type: 'step.finished'
+      readonly step: string
+      readonly try: number
+      readonly at: number
+      readonly status: 'success' | 'error' | 'skipped' | 'terminated'
+      readonly reason?: Reason | undefined
+      readonly message?: string | undefined
+      readonly exitCode?: number | undefined
+      readonly members: Readonly<Record<string, string>>
+      readonly exports: readonly ExportedVariable[]
+    }

@@ -1,0 +1,90 @@
+/**
+ * Engine <-> server. All calls but `claim` carry the attempt token; a stale attempt gets 409 `attempt-stale` and stops.
+ *
+ * POST /v1/engine/claim      bootstrap credential -> what to run. Repeating it with the same claimKey is harmless (a lost answer).
+ * POST /v1/engine/events     EventBatch -> EventAck
+ * POST /v1/engine/logs       frame (headers x-windlass-stream|offset|sha256|at, raw body) -> { offset }: where the stored stream ends now
+ * POST /v1/engine/heartbeat  {} -> Heartbeat answer
+ * GET  /v1/engine/commands   ?after=N&waitMs=M held open -> CommandList
+ */
+import { z } from 'zod'
+import type { Plan, Snapshot } from '@windlass/plan'
+import { EngineEvent, MAX_EVENTS } from './events.ts'
+import { Hello, Id, Time } from './base.ts'
+
+export const EngineClaim = Hello.extend({ claimKey: z.string().min(16).max(100) })
+export type EngineClaim = z.infer<typeof EngineClaim>
+
+/** Credentials of a git host: name of the context -> how to reach and log in. Values live only in the engine's memory. */
+export const GitAccess = z.object({
+  context: z.string(),
+  isDefault: z.boolean(),
+  /** Base URL that `owner/name` is appended to, e.g. `https://git.example.com`. */
+  url: z.string(),
+  username: z.string().optional(),
+  password: z.string().optional(),
+  sshPrivateKey: z.string().optional(),
+  sshKnownHosts: z.string().optional(),
+})
+export type GitAccess = z.infer<typeof GitAccess>
+
+export const RegistryAccess = z.object({
+  context: z.string(),
+  isDefault: z.boolean(),
+  /** Host with optional port, e.g. `registry.example.com:5000`. */
+  domain: z.string(),
+  /** Put between domain and image name when set. */
+  repositoryPrefix: z.string().optional(),
+  username: z.string().optional(),
+  password: z.string().optional(),
+})
+export type RegistryAccess = z.infer<typeof RegistryAccess>
+
+export const EngineLimits = z.object({
+  /** Most log bytes of one step and of the whole attempt; output beyond is dropped with a marker. */
+  stepLogBytes: z.int().positive(),
+  buildLogBytes: z.int().positive(),
+  heartbeatMs: z.int().positive(),
+  /** Between TERM and KILL when a step is stopped. */
+  stopGraceMs: z.int().nonnegative(),
+})
+export type EngineLimits = z.infer<typeof EngineLimits>
+
+/** Plan and Snapshot are made by our own code on both sides and are checked by their version only. */
+export const EngineClaimed = z.object({
+  buildId: Id,
+  attempt: z.int().positive(),
+  /** Attempt token for all further calls. */
+  token: z.string(),
+  plan: z.custom<Plan>(
+    (value) => typeof value === 'object' && value !== null && 'planVersion' in value && value.planVersion === 1,
+  ),
+  snapshot: z.custom<Snapshot>((value) => typeof value === 'object' && value !== null && 'steps' in value),
+  /** Secret variables by the name that the plan uses. */
+  secrets: z.record(z.string(), z.string()),
+  git: z.array(GitAccess),
+  registries: z.array(RegistryAccess),
+  limits: EngineLimits,
+  /** Steps may use the daemon's socket. */
+  userAccess: z.boolean(),
+  resetVolume: z.boolean(),
+  noCache: z.boolean(),
+  /** Name of the docker volume that all steps share. */
+  volumeName: z.string(),
+})
+export type EngineClaimed = z.infer<typeof EngineClaimed>
+
+export const EventBatch = z.object({ events: z.array(EngineEvent).max(MAX_EVENTS) })
+export type EventBatch = z.infer<typeof EventBatch>
+
+/** All events up to `ackSeq` are stored; send on from there. */
+export const EventAck = z.object({ ackSeq: z.int().nonnegative() })
+export const FrameAck = z.object({ offset: z.int().nonnegative() })
+
+export const Command = z.discriminatedUnion('type', [
+  z.object({ id: z.int().positive(), type: z.literal('terminate'), reason: z.enum(['cancelled', 'superseded']), at: Time }),
+])
+export type Command = z.infer<typeof Command>
+export const CommandList = z.object({ commands: z.array(Command) })
+
+export const HeartbeatAnswer = z.object({ leaseMs: z.int().positive() })

@@ -1,0 +1,125 @@
+/**
+ * Events: numbered facts about a build. Key: (build, attempt, source, sequence); sending one twice is normal.
+ * Engine events flow engine -> server; agent facts flow agent -> server (agent.ts); server events are written by the server itself.
+ */
+import { z } from 'zod'
+import { FINAL_BUILD_STATUSES, FINAL_STEP_STATUSES, REASON_NAMES } from '@windlass/plan'
+import { Time } from './base.ts'
+
+export const ReasonName = z.enum(REASON_NAMES)
+const StepName = z.string().min(1).max(150)
+const Message = z.string().max(8192)
+
+export const ExportedVariable = z.object({
+  name: z.string().min(1).max(200),
+  value: z.string().max(1_048_576),
+  secret: z.boolean(),
+})
+
+/** How an attempt ended, in the words of the engine. The server decides the build's state from it with the functions of `plan`. */
+export const AttemptOutcome = z.object({
+  status: z.enum(FINAL_BUILD_STATUSES),
+  reason: ReasonName.optional(),
+  message: Message.optional(),
+  /** The step to blame. */
+  step: StepName.optional(),
+})
+export type AttemptOutcome = z.infer<typeof AttemptOutcome>
+
+const common = { seq: z.int().positive(), at: Time }
+
+export const EngineEvent = z.discriminatedUnion('type', [
+  z.object({
+    ...common,
+    type: z.literal('attempt.started'),
+    engineVersion: z.string().max(50),
+    docker: z.object({ version: z.string().max(100), api: z.string().max(20) }),
+    /** False when the shared volume of this build was not found on the disk: all steps run again. */
+    volumeKept: z.boolean(),
+  }),
+  z.object({ ...common, type: z.literal('step.started'), step: StepName, try: z.int().positive() }),
+  z.object({ ...common, type: z.literal('step.waiting'), step: StepName, reason: ReasonName }),
+  z.object({
+    ...common,
+    type: z.literal('step.finished'),
+    step: StepName,
+    try: z.int().nonnegative(),
+    status: z.enum(FINAL_STEP_STATUSES),
+    reason: ReasonName.optional(),
+    message: Message.optional(),
+    hint: Message.optional(),
+    exitCode: z.int().optional(),
+    members: z.record(z.string().max(200), z.string().max(65_536)),
+    exports: z.array(ExportedVariable).max(1000),
+  }),
+  z.object({
+    ...common,
+    type: z.literal('notice'),
+    level: z.enum(['info', 'warning']),
+    step: StepName.optional(),
+    message: Message,
+  }),
+  z.object({
+    ...common,
+    type: z.literal('attempt.finished'),
+    outcome: AttemptOutcome,
+    /** Every stream of the attempt with its whole length and hash; refused with `log-incomplete` while bytes are missing. */
+    streams: z.record(z.string(), z.object({ bytes: z.int().nonnegative(), sha256: z.string() })),
+  }),
+])
+export type EngineEvent = z.infer<typeof EngineEvent>
+/** An event before it is numbered. */
+export type EngineEventBody = EngineEvent extends infer E ? (E extends { seq: number } ? Omit<E, 'seq' | 'at'> : never) : never
+
+/** Stream of an attempt's own lines (start-up, waiting, summary); steps use `step/<name>`. */
+export const SYSTEM_STREAM = 'system'
+export const StreamName = z
+  .string()
+  .min(1)
+  .max(160)
+  .regex(/^(system|step\/.+)$/)
+
+export function stepStream(step: string): string {
+  return `step/${step}`
+}
+
+/** A log frame: headers of `POST /v1/engine/logs`; the body is the bytes. Offsets count masked bytes of (build, attempt, stream). */
+export const FrameHead = z.object({
+  stream: StreamName,
+  offset: z.coerce.number().int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  at: z.coerce.number().int().nonnegative(),
+})
+export type FrameHead = z.infer<typeof FrameHead>
+
+/** Largest body of one frame, bytes. */
+export const MAX_FRAME_BYTES = 1_048_576
+/** Most events in one batch. */
+export const MAX_EVENTS = 500
+
+/**
+ * One entry of a build's feed. Positions are dense per build and grow; a follower that has seen position n asks for what comes after n
+ * and misses nothing and sees nothing twice.
+ */
+export const FeedItem = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('event'),
+    position: z.int().positive(),
+    attempt: z.int().nonnegative(),
+    source: z.enum(['server', 'engine', 'agent']),
+    at: Time,
+    type: z.string(),
+    data: z.record(z.string(), z.unknown()),
+  }),
+  z.object({
+    kind: z.literal('log'),
+    position: z.int().positive(),
+    attempt: z.int().nonnegative(),
+    at: Time,
+    stream: z.string(),
+    offset: z.int().nonnegative(),
+    /** The bytes, base64: output need not be valid UTF-8, and a character may be cut by a chunk. */
+    bytes: z.string(),
+  }),
+])
+export type FeedItem = z.infer<typeof FeedItem>

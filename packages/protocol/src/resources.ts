@@ -1,0 +1,203 @@
+/** Resources of `/v1`, as clients see them. An input shape is what a POST takes; a plain noun is what a GET answers. */
+import { z } from 'zod'
+import { BUILD_STATUSES, STEP_STATUSES } from '@windlass/plan'
+import { Id, Name, Time } from './base.ts'
+import { ReasonName } from './events.ts'
+import { RuntimeInput } from './runtime.ts'
+
+const Variables = z.record(z.string().min(1).max(200), z.string().max(1_048_576))
+const VariableName = z.string().min(1).max(200)
+
+export const ApiKeyInput = z.object({ name: Name, role: z.enum(['admin', 'user', 'viewer']).default('user') })
+export const ApiKey = z.object({
+  id: Id,
+  name: z.string(),
+  role: z.enum(['admin', 'user', 'viewer']),
+  prefix: z.string(),
+  createdAt: Time,
+})
+export const ApiKeyCreated = ApiKey.extend({ token: z.string() })
+export type ApiKey = z.infer<typeof ApiKey>
+
+export const ProjectInput = z.object({ name: Name, variables: Variables.default({}) })
+export const Project = z.object({
+  id: Id,
+  name: z.string(),
+  variables: Variables,
+  pipelines: z.int(),
+  createdAt: Time,
+  updatedAt: Time,
+})
+export type Project = z.infer<typeof Project>
+
+export const PipelineVariable = z.object({ key: VariableName, value: z.string(), encrypted: z.boolean().default(false) })
+
+/** `document` is the YAML as written: an inline document, or a `kind: pipeline` document whose settings win over the fields here. */
+export const PipelineInput = z.object({
+  /** `project/name`, or a bare name. */
+  name: Name,
+  document: z.string().max(1_048_576),
+  variables: z.array(PipelineVariable).max(500).default([]),
+  contexts: z.array(Name).max(100).default([]),
+  runtime: Name.optional(),
+  /** Most builds at once: of the pipeline, and of each of its branches. 0 freezes the pipeline. */
+  concurrency: z.int().min(0).optional(),
+  branchConcurrency: z.int().min(0).optional(),
+  priority: z.int().min(-100).max(100).default(0),
+})
+export type PipelineInput = z.infer<typeof PipelineInput>
+export const Pipeline = PipelineInput.extend({
+  id: Id,
+  project: z.string().optional(),
+  revision: z.int(),
+  createdAt: Time,
+  updatedAt: Time,
+})
+export type Pipeline = z.infer<typeof Pipeline>
+
+export const CONTEXT_TYPES = ['config', 'secret', 'git', 'registry'] as const
+/**
+ * Shared configuration or an integration. Data of `config` and `secret`: variables. Of `git`: url, username, password, sshPrivateKey,
+ * sshKnownHosts. Of `registry`: domain, username, password, repositoryPrefix. Secret fields are answered as `*****`.
+ */
+export const ContextInput = z.object({
+  name: Name,
+  type: z.enum(CONTEXT_TYPES),
+  isDefault: z.boolean().default(false),
+  data: z.record(z.string().max(200), z.string().max(1_048_576)),
+})
+export type ContextInput = z.infer<typeof ContextInput>
+export const Context = ContextInput.extend({ id: Id, createdAt: Time, updatedAt: Time })
+export type Context = z.infer<typeof Context>
+
+export const Runtime = RuntimeInput.extend({
+  id: Id,
+  createdAt: Time,
+  updatedAt: Time,
+  agentOnline: z.boolean(),
+  running: z.int(),
+  waiting: z.int(),
+})
+export type Runtime = z.infer<typeof Runtime>
+
+export const AgentInput = z.object({ name: Name, runtimes: z.array(Name).max(500).default([]) })
+export const Agent = z.object({
+  id: Id,
+  name: z.string(),
+  runtimes: z.array(z.string()),
+  status: z.enum(['never-seen', 'online', 'offline']),
+  executor: z.string().optional(),
+  version: z.string().optional(),
+  lastSeenAt: Time.optional(),
+  createdAt: Time,
+})
+export type Agent = z.infer<typeof Agent>
+/** The token is answered once. */
+export const AgentCreated = Agent.extend({ token: z.string() })
+
+/** How to start a build: of a stored pipeline, or of a document given with it. */
+export const BuildInput = z.object({
+  pipeline: Name.optional(),
+  /** Overrides the stored document for this build. */
+  document: z.string().max(1_048_576).optional(),
+  file: z.string().max(1000).optional(),
+  branch: z.string().max(500).optional(),
+  revision: z.string().max(500).optional(),
+  variables: Variables.default({}),
+  /** Encrypted at rest, masked in logs. */
+  secrets: Variables.default({}),
+  contexts: z.array(Name).max(100).default([]),
+  runtime: Name.optional(),
+  noCache: z.boolean().default(false),
+  resetVolume: z.boolean().default(false),
+  /** A build to repeat: its document, variables and commit. */
+  restartOf: Id.optional(),
+})
+export type BuildInput = z.input<typeof BuildInput>
+
+export const BuildStep = z.object({
+  name: z.string(),
+  title: z.string(),
+  type: z.string(),
+  stage: z.string().optional(),
+  status: z.enum(STEP_STATUSES),
+  reason: ReasonName.optional(),
+  message: z.string().optional(),
+  hint: z.string().optional(),
+  exitCode: z.int().optional(),
+  try: z.int(),
+  startedAt: Time.optional(),
+  finishedAt: Time.optional(),
+})
+export type BuildStep = z.infer<typeof BuildStep>
+
+export const Attempt = z.object({
+  number: z.int(),
+  status: z.enum(['created', 'starting', 'running', 'suspect', 'ended']),
+  /** How it ended; a lost one has an infra reason. */
+  result: z.string().optional(),
+  reason: ReasonName.optional(),
+  message: z.string().optional(),
+  createdAt: Time,
+  startedAt: Time.optional(),
+  endedAt: Time.optional(),
+})
+export type Attempt = z.infer<typeof Attempt>
+
+/** The list form has no steps and no attempts; `GET /v1/builds/{id}` has both. */
+export const Build = z.object({
+  id: Id,
+  number: z.int(),
+  pipeline: z.string().optional(),
+  pipelineId: Id.optional(),
+  project: z.string().optional(),
+  status: z.enum(BUILD_STATUSES),
+  /** Cause of the final state, or why it waits. */
+  reason: ReasonName.optional(),
+  message: z.string().optional(),
+  hint: z.string().optional(),
+  branch: z.string().optional(),
+  revision: z.string().optional(),
+  runtime: z.string().optional(),
+  initiator: z.string(),
+  trigger: z.string(),
+  restartOf: Id.optional(),
+  attempt: z.int(),
+  retries: z.int(),
+  createdAt: Time,
+  startedAt: Time.optional(),
+  finishedAt: Time.optional(),
+  problems: z
+    .array(
+      z.object({
+        line: z.int().optional(),
+        column: z.int().optional(),
+        severity: z.string(),
+        code: z.string(),
+        message: z.string(),
+        hint: z.string().optional(),
+      }),
+    )
+    .optional(),
+  steps: z.array(BuildStep).optional(),
+  attempts: z.array(Attempt).optional(),
+})
+export type Build = z.infer<typeof Build>
+
+/** Query of `GET /v1/builds/{id}/log`: the bytes of one stream (text/plain), by byte range, or all streams in feed order. */
+export const LogQuery = z.object({
+  stream: z.string().max(160).optional(),
+  attempt: z.coerce.number().int().positive().optional(),
+  offset: z.coerce.number().int().nonnegative().optional(),
+  limit: z.coerce.number().int().positive().optional(),
+  /** Only the last N lines. */
+  tail: z.coerce.number().int().positive().max(100_000).optional(),
+})
+
+export const ServerStatus = z.object({
+  version: z.string(),
+  protocol: z.int(),
+  features: z.array(z.string()),
+  bootstrapped: z.boolean(),
+})
+export const Bootstrap = z.object({ name: Name.default('admin') })

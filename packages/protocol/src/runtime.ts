@@ -1,0 +1,95 @@
+/** The runtime environment: how and where builds run. Field names follow the vendor's specification (runner specification 4), of which this is the part in use. */
+import { z } from 'zod'
+import { Name } from './base.ts'
+
+const StringMap = z.record(z.string(), z.string())
+const Quantity = z
+  .string()
+  .regex(/^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$/, 'must be a Kubernetes quantity such as 500m or 2Gi')
+const Resources = z.object({
+  requests: z.record(z.string(), Quantity).optional(),
+  limits: z.record(z.string(), Quantity).optional(),
+})
+
+const PodSettings = {
+  imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
+  envVars: StringMap.default({}),
+  tolerations: z.array(z.record(z.string(), z.unknown())).default([]),
+  affinity: z.record(z.string(), z.unknown()).optional(),
+  annotations: StringMap.default({}),
+  labels: StringMap.default({}),
+  schedulerName: z.string().optional(),
+}
+
+const Cluster = z.object({
+  namespace: z.string().default('windlass'),
+  serviceAccount: z.string().default('windlass-engine'),
+  nodeSelector: StringMap.default({}),
+})
+
+export const RuntimeSpec = z.object({
+  runtimeScheduler: z
+    .object({
+      type: z.literal('KubernetesPod').default('KubernetesPod'),
+      image: z.string().default('windlass/windlass:local'),
+      cluster: Cluster.prefault({}),
+      resources: Resources.default({ requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1000m', memory: '2048Mi' } }),
+      terminationGracePeriodSeconds: z.int().min(0).default(180),
+      ...PodSettings,
+    })
+    .prefault({}),
+  dockerDaemonScheduler: z
+    .object({
+      type: z.literal('DindKubernetesPod').default('DindKubernetesPod'),
+      dindImage: z.string().default('windlass/dind:local'),
+      userAccess: z.boolean().default(true),
+      defaultDindResources: Resources.default({ requests: { cpu: '400m', memory: '800Mi' } }),
+      terminationGracePeriodSeconds: z.int().min(0).default(30),
+      pvcs: z
+        .object({
+          dind: z
+            .object({
+              name: z.literal('dind').default('dind'),
+              storageClassName: z.string().default('dind-local-volumes-runner-windlass'),
+              volumeSize: Quantity.default('16Gi'),
+              reuseVolumeSelector: z.string().default('codefresh-app,io.codefresh.accountName'),
+              reuseVolumeSortOrder: z.string().default('pipeline_id'),
+              annotations: StringMap.default({}),
+            })
+            .prefault({}),
+        })
+        .prefault({}),
+      ...PodSettings,
+    })
+    .prefault({}),
+  /** Variables of every build of this runtime (level `runtime`). */
+  variables: StringMap.default({}),
+  /** Most builds at once; unlimited when absent. */
+  capacity: z.int().min(0).optional(),
+  limits: z
+    .object({
+      stepLogBytes: z.int().positive().default(1_073_741_824),
+      buildLogBytes: z.int().positive().default(1_073_741_824),
+      stopGraceMs: z.int().min(0).default(10_000),
+      /** `elected` longer than this ends the attempt with `start-timeout` (MAXIMUM_ELECTED_STATE_AGE_ALLOWED). */
+      electedMs: z.int().positive().default(900_000),
+      /** Longest age of a running build (MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION). */
+      buildMs: z.int().positive().default(86_400_000),
+      /** How long an image of a build pod may fail to be pulled. */
+      pullMs: z.int().positive().default(120_000),
+      /** Further attempts after a loss of infrastructure (MAXIMUM_RETRY_ATTEMPTS_ALLOWED). */
+      retries: z.int().min(0).default(2),
+    })
+    .prefault({}),
+})
+export type RuntimeSpec = z.infer<typeof RuntimeSpec>
+
+export const RuntimeInput = z.object({
+  name: Name,
+  type: z.enum(['kubernetes', 'docker', 'fake']).default('kubernetes'),
+  /** Name of the agent that serves it. */
+  agent: Name.optional(),
+  isDefault: z.boolean().default(false),
+  spec: RuntimeSpec.prefault({}),
+})
+export type RuntimeInput = z.infer<typeof RuntimeInput>

@@ -1,0 +1,23 @@
+import { defineConfig } from 'vitest/config'
+
+const slow = { testTimeout: 120_000, hookTimeout: 300_000, fileParallelism: false }
+
+/** One project per kind of real part a suite needs; `scripts/test` prepares the parts and runs them in order. */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'], testTimeout: 20_000 } },
+      { test: { name: 'store', include: ['packages/server/test/store/**/*.test.ts'], ...slow } },
+      { test: { name: 'docker', include: ['packages/engine/test/**/*.test.ts'], ...slow } },
+      {
+        test: {
+          name: 'http',
+          include: ['packages/server/test/http/**/*.test.ts', 'packages/{agent,cli,local,journal}/test/**/*.test.ts'],
+          ...slow,
+        },
+      },
+      { test: { name: 'chaos', include: ['e2e/chaos/**/*.test.ts'], ...slow, testTimeout: 600_000 } },
+      { test: { name: 'cluster', include: ['e2e/cluster/**/*.test.ts', 'packages/kube/test/**/*.test.ts'], ...slow, testTimeout: 600_000 } },
+    ],
+  },
+})
