@@ -1,0 +1,101 @@
+# What the scripts here share: where things are kept, how a sentence is said, how a process is started and stopped by its pid.
+# shellcheck shell=bash
+# Sourced, not run. Every caller sets `set -euo pipefail` first.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# The cache outlives a clone (images, binaries); `state` holds pidfiles and logs of what runs now.
+cache=${WINDLASS_CACHE:-$HOME/.cache/windlass}
+state=$cache/run
+export root cache state
+mkdir -p "$cache" "$state"
+
+say() { printf '%s\n' "$*" >&2; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# need_command NAME SENTENCE: stops with the sentence when the command is not there.
+need_command() { command -v "$1" >/dev/null 2>&1 || die "$2"; }
+
+# need_packages NAME...: installs the Debian packages that are missing; says nothing when all are there.
+need_packages() {
+  local missing=() name
+  for name in "$@"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
+  done
+  ((${#missing[@]} > 0)) || return 0
+  command -v apt-get >/dev/null 2>&1 || die "this machine has no apt-get: install ${missing[*]} by hand and run this again"
+  ((EUID == 0)) || die "installing ${missing[*]} needs root: run this as root, or install them first"
+  say "installing from Debian: ${missing[*]}"
+  # Runlevel 1 keeps a package from starting its service: what runs here is started and stopped by these scripts.
+  local install=(env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends "${missing[@]}")
+  "${install[@]}" >"$state/apt.log" 2>&1 </dev/null && return
+  apt-get -qq -o DPkg::Lock::Timeout=600 update >>"$state/apt.log" 2>&1 </dev/null || true
+  "${install[@]}" >>"$state/apt.log" 2>&1 </dev/null && return
+  tail -n 5 "$state/apt.log" >&2
+  die "apt-get could not install ${missing[*]}; the whole story is in $state/apt.log"
+}
+
+# digest PATH...: 16 hex digits of the names and bytes of all files below the paths (relative to the current folder), and of stdin when it is not a terminal and given as `-`.
+digest() {
+  local path
+  for path in "$@"; do
+    if [[ $path == - ]]; then cat; else find "$path" -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum; fi
+  done | sha256sum | cut -c1-16
+}
+
+# started_at PID: the kernel's start time of a process, so that a pid that was given to somebody else is not taken for ours.
+started_at() { [[ -r /proc/$1/stat ]] && sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+
+# is_running NAME: whether the process that start_background started under this name is alive.
+is_running() {
+  local pid time
+  [[ -f $state/$1.pid ]] && read -r pid time <"$state/$1.pid" && [[ -n $pid && $(started_at "$pid") == "$time" ]]
+}
+
+# start_background NAME COMMAND...: starts a daemon in a session of its own; log in $state/NAME.log, pid in $state/NAME.pid.
+start_background() {
+  local name=$1
+  shift
+  # Locks of the caller are closed: a daemon that keeps one would hold it for as long as it lives.
+  (
+    for fd in /proc/self/fd/*; do fd=${fd##*/}; ((fd > 2)) && eval "exec $fd>&-"; done 2>/dev/null
+    exec setsid "$@" >"$state/$name.log" 2>&1 </dev/null
+  ) &
+  local pid=$!
+  printf '%s %s\n' "$pid" "$(started_at "$pid")" >"$state/$name.pid"
+  disown "$pid" 2>/dev/null || true
+}
+
+# stop_background NAME [SECONDS]: TERM, then KILL after that long (default 10). Safe to call twice.
+stop_background() {
+  local name=$1 seconds=${2:-10} pid time
+  if is_running "$name"; then
+    read -r pid time <"$state/$name.pid"
+    kill "$pid" 2>/dev/null || true
+    if ! wait_until "$seconds" not_running "$name"; then kill -9 "$pid" 2>/dev/null || true; fi
+  fi
+  rm -f "$state/$name.pid"
+}
+not_running() { ! is_running "$1"; }
+
+# wait_until SECONDS COMMAND...: runs the command every 50 ms until it succeeds; fails when the time is over.
+wait_until() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || return 1
+    sleep .05
+  done
+}
+
+# show_log NAME: the last lines of a background process, for an error message.
+show_log() { [[ ! -f $state/$1.log ]] || tail -n 15 "$state/$1.log" >&2; }
+
+# locked NAME COMMAND...: one at a time on this machine, whatever clone it comes from.
+locked() {
+  local name=$1 lock
+  shift
+  exec {lock}>"$state/$name.lock"
+  flock "$lock"
+  "$@"
+  exec {lock}>&-
+}
