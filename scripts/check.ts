@@ -1,0 +1,57 @@
+/** The quick part of the tests: format, lint, types, import table, generated files, unit tests. Two at a time; prints each with its time. */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '..')
+const bin = (name: string): string => join(root, 'node_modules/.bin', name)
+const node = process.execPath
+
+/** Longest first, so that the short ones fill the second core. */
+const CHECKS: readonly { readonly name: string; readonly command: readonly string[] }[] = [
+  { name: 'unit tests', command: [node, join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'unit', '--reporter=dot'] },
+  { name: 'lint', command: [bin('oxlint'), '--type-aware', '.'] },
+  { name: 'types', command: [bin('tsc'), '--noEmit', '-p', '.'] },
+  { name: 'format', command: [bin('oxfmt'), '--check', 'packages', 'scripts', 'e2e', 'bench', 'vitest.config.ts'] },
+  { name: 'imports', command: [node, 'scripts/check-imports.ts'] },
+  { name: 'generated files', command: [node, 'scripts/gen.ts', '--check'] },
+  { name: 'feature rows', command: [node, 'scripts/features.ts'] },
+]
+
+interface Result {
+  readonly name: string
+  readonly ok: boolean
+  readonly output: string
+  readonly seconds: number
+}
+
+async function run(check: (typeof CHECKS)[number]): Promise<Result> {
+  const start = performance.now()
+  const [file = '', ...args] = check.command
+  const child = spawn(file, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  const { promise, resolve: ended } = Promise.withResolvers<number | null>()
+  child.once('close', ended)
+  child.once('error', () => ended(null))
+  const [code, out, err] = await Promise.all([promise, text(child.stdout), text(child.stderr)])
+  return { name: check.name, ok: code === 0, output: out + err, seconds: (performance.now() - start) / 1000 }
+}
+
+async function main(): Promise<void> {
+  const only = process.argv.slice(2)
+  const queue = CHECKS.filter(({ name }) => only.length === 0 || only.includes(name))
+  const results: Result[] = []
+  const worker = async (): Promise<void> => {
+    for (let check = queue.shift(); check !== undefined; check = queue.shift()) {
+      const result = await run(check)
+      results.push(result)
+      console.log(`${result.ok ? 'ok  ' : 'FAIL'} ${result.name} (${result.seconds.toFixed(1)} s)`)
+      if (!result.ok) console.log(result.output.trimEnd())
+    }
+  }
+  await Promise.all([worker(), worker()])
+  const failed = results.filter(({ ok }) => !ok).length
+  console.log(`${results.length - failed} passed, ${failed} failed`)
+  if (failed > 0) process.exit(1)
+}
+
+await main()

@@ -1,0 +1,97 @@
+/**
+ * Lists the rows of docs/features with the tests whose titles carry their ids, and the rows that no test shows.
+ * `node scripts/features.ts` prints counts per page and the uncovered ids; `--all` prints every row with its tests; `--markdown` writes the
+ * state page docs/features/README.md. Exits 1 when a test names a row that does not exist.
+ */
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '..')
+
+export interface Row {
+  readonly id: string
+  readonly feature: string
+  readonly page: string
+}
+
+/** The rows `| P001 | text |` of one page. */
+export function readRows(markdown: string, page: string): Row[] {
+  return [...markdown.matchAll(/^\| ([A-Z]\d{3}) \| (.*?) \|$/gm)].map((match) => ({ id: match[1] ?? '', feature: match[2] ?? '', page }))
+}
+
+/** Row ids in the titles of a test file: `test('P001, P002: ...')`, also as template or each-title. */
+export function idsInTitles(text: string): { id: string; title: string }[] {
+  const titles = [...text.matchAll(/\b(?:test|it|describe)(?:\.\w+)*(?:\([^)'"`]*\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)].map((match) => match[2] ?? '')
+  return titles.flatMap((title) => {
+    const head = /^((?:[PRGO]\d{3}(?:-[PRGO]?\d{3})?[,\s]*)+):/.exec(title)?.[1]
+    return head === undefined ? [] : expand(head).map((id) => ({ id, title }))
+  })
+}
+
+function expand(list: string): string[] {
+  return [...list.matchAll(/([PRGO])(\d{3})(?:-[PRGO]?(\d{3}))?/g)].flatMap((match) => {
+    const first = Number(match[2])
+    const last = Number(match[3] ?? match[2])
+    return Array.from({ length: last - first + 1 }, (_, n) => `${match[1]}${String(first + n).padStart(3, '0')}`)
+  })
+}
+
+function testsById(): Map<string, string[]> {
+  const tests = new Map<string, string[]>()
+  const paths = globSync(['packages/**/*.test.ts', 'e2e/**/*.test.ts', 'scripts/*.test.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
+  for (const path of paths.toSorted()) {
+    if (path.includes('node_modules') || path.startsWith('scripts/features')) continue
+    for (const { id, title } of idsInTitles(readFileSync(join(root, path), 'utf8'))) tests.set(id, [...(tests.get(id) ?? []), `${path}: ${title}`])
+  }
+  return tests
+}
+
+function toMarkdown(rows: readonly Row[], tests: ReadonlyMap<string, string[]>): string {
+  const pages = [...new Set(rows.map(({ page }) => page))]
+  const line = (page: string): string => {
+    const all = rows.filter((row) => row.page === page)
+    const shown = all.filter(({ id }) => tests.has(id))
+    const ids = shown.map(({ id }) => id).join(' ')
+    return `| [${page}](${page}.md) | ${shown.length} of ${all.length} | ${ids === '' ? '–' : ids} |`
+  }
+  return [
+    '# Features',
+    '',
+    'Each page lists the rows of one area. A row counts as shown when a test title carries its id. Written by `npm run gen`.',
+    '',
+    '| area | shown by tests | rows |',
+    '|---|---|---|',
+    ...pages.map(line),
+    '',
+  ].join('\n')
+}
+
+/** The state page, for `scripts/gen.ts`. */
+export function featurePage(): string {
+  return toMarkdown(allRows(), testsById())
+}
+
+function allRows(): Row[] {
+  const pages = globSync('docs/features/*.md', { cwd: root }).filter((path) => basename(path) !== 'README.md')
+  return pages.toSorted().flatMap((path) => readRows(readFileSync(join(root, path), 'utf8'), basename(path, '.md')))
+}
+
+function main(): void {
+  const rows = allRows()
+  const tests = testsById()
+  const known = new Set(rows.map(({ id }) => id))
+  const unknown = [...tests.keys()].filter((id) => !known.has(id))
+  if (process.argv.includes('--markdown')) writeFileSync(join(root, 'docs/features/README.md'), toMarkdown(rows, tests))
+  if (process.argv.includes('--all')) for (const { id, feature } of rows) console.log([id, feature, ...(tests.get(id) ?? ['no test'])].join('\n    '))
+  for (const page of new Set(rows.map((row) => row.page))) {
+    const open = rows.filter((row) => row.page === page && !tests.has(row.id))
+    const count = rows.filter((row) => row.page === page).length
+    console.log(`${page}: ${count - open.length} of ${count} rows have a test; without: ${open.map(({ id }) => id).join(' ')}`)
+  }
+  if (unknown.length > 0) {
+    console.error(`tests name rows that do not exist: ${unknown.join(' ')}`)
+    process.exit(1)
+  }
+}
+
+if (import.meta.main) main()
