@@ -27,6 +27,8 @@ export const AgentWelcome = z.object({
   epoch: z.int().positive(),
   leaseMs: z.int().positive(),
   runtimes: z.array(z.string()),
+  /** Of the attempts in the hello: those that are over or that the server does not know. Their objects may go. */
+  over: z.array(z.object({ buildId: Id, attempt: z.int().positive() })).optional(),
   server: Hello,
 })
 export type AgentWelcome = z.infer<typeof AgentWelcome>
@@ -132,6 +134,8 @@ export const AgentFact = z.object({
   message: z.string().max(8192).optional(),
   /** True when waiting longer cannot help (e.g. admission denied). */
   permanent: z.boolean().optional(),
+  /** Where the Docker daemon of the attempt listens, e.g. `tcp://10.244.0.7:1300`; handed on to the engine (`GET /v1/engine/docker`). */
+  dockerHost: z.string().max(300).optional(),
 })
 export type AgentFact = z.infer<typeof AgentFact>
 export const FactBatch = z.object({ epoch: z.int().positive(), instance: z.string(), facts: z.array(AgentFact).max(500) })

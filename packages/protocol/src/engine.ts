@@ -6,6 +6,7 @@
  * POST /v1/engine/logs       frame (headers x-windlass-stream|offset|sha256|at, raw body) -> { offset }: where the stored stream ends now
  * POST /v1/engine/heartbeat  {} -> Heartbeat answer
  * GET  /v1/engine/commands   ?after=N&waitMs=M held open -> CommandList
+ * GET  /v1/engine/docker     ?waitMs=M held open -> DockerAddress: asked by an engine whose DOCKER_HOST is not set
  */
 import { z } from 'zod'
 import type { Plan, Snapshot } from '@windlass/plan'
@@ -86,5 +87,9 @@ export const Command = z.discriminatedUnion('type', [
 ])
 export type Command = z.infer<typeof Command>
 export const CommandList = z.object({ commands: z.array(Command) })
+
+/** Where the Docker daemon of this attempt listens, once its agent has seen it; without `host` ask again. */
+export const DockerAddress = z.object({ host: z.string().max(300).optional() })
+export type DockerAddress = z.infer<typeof DockerAddress>
 
 export const HeartbeatAnswer = z.object({ leaseMs: z.int().positive() })
