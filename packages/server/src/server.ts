@@ -1,0 +1,70 @@
+/**
+ * Starts a control plane inside this process: store, sweeps, HTTP. `main.ts` does it for a container, `windlass up` and tests for a laptop.
+ * Not here: what is put together (`app.ts`), settings from the environment (`config.ts`).
+ */
+import { fault, type Clock, type Logger } from '@windlass/kit'
+
+/** All but `dataDir` may be left out. */
+export interface ServerOptions {
+  /** Folder of the database (SQLite), log chunks, master key and first-admin token; made with mode 0700 when absent. */
+  readonly dataDir: string
+  /** `postgres://…`: use PostgreSQL, which several servers may share (they share `dataDir` for chunks, too). SQLite when absent. */
+  readonly databaseUrl?: string | undefined
+  /** Address to listen on; 127.0.0.1 when absent. */
+  readonly host?: string | undefined
+  /** 0 or absent: any free port. */
+  readonly port?: number | undefined
+  /** Base URL that agents, engines and users reach this server at; made of host and port when absent. */
+  readonly advertisedUrl?: string | undefined
+  readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined
+  /** Base64 of 32 bytes; kept in `<dataDir>/master.key` when absent. */
+  readonly masterKey?: string | undefined
+  readonly clock?: Clock | undefined
+  readonly log?: Logger | undefined
+  readonly timings?: Partial<Timings> | undefined
+  readonly retention?: Partial<Retention> | undefined
+  /** Below this share of free disk (0 to 1) no new builds are taken; 0.05 when absent. */
+  readonly minFreeShare?: number | undefined
+}
+
+/** Every period the server decides by. Milliseconds; tests and chaos runs shorten them. */
+export interface Timings {
+  /** How often an engine reports; it becomes suspect and then dead after these silences. */
+  readonly heartbeatMs: number
+  readonly suspectMs: number
+  readonly deadMs: number
+  /** An agent not heard of for this long is offline. */
+  readonly agentLeaseMs: number
+  /** A task handed out and not acknowledged in time is handed out again. */
+  readonly taskLeaseMs: number
+  /** How often leases and limits are looked at. */
+  readonly sweepMs: number
+  /** Longest `terminating`, and longest without a sign of the engine. */
+  readonly terminatingMs: number
+  readonly terminatingSilentMs: number
+  /** Delay before a failed task is handed out again; doubles up to a minute. */
+  readonly taskBackoffMs: number
+}
+
+/** How long things are kept. Days. */
+export interface Retention {
+  readonly buildDays: number
+  readonly logDays: number
+  readonly taskDays: number
+  readonly idempotencyHours: number
+}
+
+export interface RunningServer {
+  /** Base URL for clients of this machine, without `/v1`. */
+  readonly url: string
+  /** Stops listening, ends held calls, closes the store; under 5 s. Safe to call twice. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the store, applies migrations, listens. Throws `store-locked` when another server has the folder, `config-invalid` when the master
+ * key does not fit the database or the folder is on a network file system.
+ */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  throw fault('unavailable', { message: `The server at ${options.dataDir} cannot start yet.` })
+}
