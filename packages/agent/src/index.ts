@@ -1,1 +1,11 @@
-export {}
+export { isFatal, startAgent, type Agent, type AgentOptions } from './agent.ts'
+export { dockerExecutor, type DockerParts } from './docker.ts'
+export {
+  attemptKey,
+  type AttemptRef,
+  type Executor,
+  type ExecutorContext,
+  type Fact,
+  type OpenExecutor,
+  type ReportFact,
+} from './executor.ts'

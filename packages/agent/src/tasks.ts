@@ -1,0 +1,140 @@
+/**
+ * The tasks in the hands of an agent. One after the other for each attempt; a stop ends a start that is under way.
+ */
+import { Fault, isAbort, isFault, retry, type Clock, type Logger } from '@windlass/kit'
+import { ReasonName, type Client, type Task, type TaskReport } from '@windlass/protocol'
+import { z } from 'zod'
+import { attemptKey, type AttemptRef, type Executor } from './executor.ts'
+
+export interface TaskTable {
+  /** Begins to carry out a task, or notes the newer revision of one that is in hand. */
+  accept(task: Task): void
+  /** Ids of the tasks in hand. */
+  ids(): string[]
+  /** Whether a task of this attempt is in hand. */
+  has(ref: AttemptRef): boolean
+  /** Gives tasks up whose lease was lost: they end soon and are not reported. */
+  drop(ids: readonly string[]): void
+  /** Resolves when no task is in hand. */
+  idle(): Promise<void>
+}
+
+export interface TaskTableOptions {
+  readonly executor: Executor
+  readonly client: Client
+  readonly clock: Clock
+  readonly log: Logger
+  readonly epoch: () => number
+  /** Ends the waiting for the server; the tasks themselves are ended by `drop`. */
+  readonly signal: AbortSignal
+  /** Called when nothing of an attempt is left. */
+  readonly onGone: (ref: AttemptRef) => void
+  /** Called when a report was refused because another process took over. */
+  readonly onFenced: (error: Fault) => void
+}
+
+interface Entry {
+  task: Task
+  readonly controller: AbortController
+  dropped: boolean
+}
+
+/** How often a start that failed for a passing cause is tried again before the server is told. */
+const START_TRIES = 4
+
+export function openTasks(options: TaskTableOptions): TaskTable {
+  const { executor, clock, log } = options
+  const entries = new Map<string, Entry>()
+  /** The last work of each attempt: the next one waits for it. */
+  const tails = new Map<string, Promise<void>>()
+
+  async function carryOut(entry: Entry): Promise<void> {
+    const { task } = entry
+    const signal = entry.controller.signal
+    const fields = { taskId: task.id, kind: task.kind, buildId: task.buildId, attempt: task.attempt }
+    const startedAt = clock.monotonic()
+    let outcome: Outcome = { status: 'done' }
+    try {
+      signal.throwIfAborted()
+      if (task.kind === 'start-attempt') await retryStart(() => executor.start(task, signal), signal)
+      else await executor.stop(task, signal)
+    } catch (error) {
+      outcome = toOutcome(error)
+      if (!isAbort(error)) log.warn({ err: error, ...fields, status: outcome.status }, 'task failed')
+    }
+    if (entry.dropped) return
+    if (task.kind === 'stop-attempt' && outcome.status === 'done') options.onGone(task)
+    log.info({ ...fields, status: outcome.status, ms: Math.round(clock.monotonic() - startedAt) }, 'task ended')
+    await sendReport(entry, outcome)
+  }
+
+  async function retryStart(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    await retry({ clock, signal, tries: START_TRIES, baseMs: 200, maxMs: 2_000, retryIf: isPassing }, work)
+  }
+
+  async function sendReport(entry: Entry, outcome: Outcome): Promise<void> {
+    const retryIf = (error: unknown): boolean => !entry.dropped && isPassing(error)
+    try {
+      await retry({ clock, signal: options.signal, baseMs: 100, maxMs: 10_000, retryIf }, async () => {
+        const body: TaskReport = { epoch: options.epoch(), taskId: entry.task.id, revision: entry.task.revision, ...outcome }
+        await options.client.call('POST', '/v1/agent/tasks', z.unknown(), { body, signal: options.signal })
+      })
+    } catch (error) {
+      if (isFault(error, 'agent-fenced')) options.onFenced(error)
+      else if (!isAbort(error)) log.warn({ err: error, taskId: entry.task.id }, 'task not reported')
+    }
+  }
+
+  return {
+    accept(task) {
+      const known = entries.get(task.id)
+      if (known !== undefined) {
+        if (task.revision > known.task.revision) known.task = task
+        return
+      }
+      if (task.kind === 'stop-attempt') {
+        for (const other of entries.values())
+          if (other.task.kind === 'start-attempt' && attemptKey(other.task) === attemptKey(task))
+            other.controller.abort(new DOMException('the attempt is stopped', 'AbortError'))
+      }
+      const entry: Entry = { task, controller: new AbortController(), dropped: false }
+      entries.set(task.id, entry)
+      const key = attemptKey(task)
+      const work = (tails.get(key) ?? Promise.resolve())
+        .then(() => carryOut(entry))
+        .finally(() => {
+          entries.delete(task.id)
+          if (tails.get(key) === work) tails.delete(key)
+        })
+      tails.set(key, work)
+    },
+    ids: () => [...entries.keys()],
+    has: (ref) => tails.has(attemptKey(ref)),
+    drop(ids) {
+      for (const id of ids) {
+        const entry = entries.get(id)
+        if (entry === undefined) continue
+        entry.dropped = true
+        entry.controller.abort(new DOMException('the lease was lost', 'AbortError'))
+      }
+    },
+    async idle() {
+      while (tails.size > 0) await Promise.all(tails.values())
+    },
+  }
+}
+
+type Outcome = Pick<TaskReport, 'status' | 'reason' | 'message'>
+
+function isPassing(error: unknown): boolean {
+  return !isAbort(error) && (error instanceof Fault ? error.retryable : true)
+}
+
+function toOutcome(error: unknown): Outcome {
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, 8192)
+  if (isAbort(error)) return { status: 'failed', message }
+  if (!(error instanceof Fault)) return { status: 'failed', reason: 'internal', message }
+  const named = ReasonName.safeParse(error.details['reason'])
+  const reason = named.success ? named.data : error.code === 'policy-refused' ? 'policy-refused' : 'pod-rejected'
+  return { status: error.retryable ? 'failed' : 'refused', reason, message }
+}
