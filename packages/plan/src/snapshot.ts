@@ -14,6 +14,9 @@ export interface StepState {
   /** Epoch milliseconds. */
   readonly startedAt?: number
   readonly finishedAt?: number
+  /** Start of the last try, and of the last wait. */
+  readonly runningSince?: number | undefined
+  readonly waitingSince?: number | undefined
   /** Members that others may refer to: `${{steps.NAME.<member>}}`, e.g. imageId, workingDirectory. */
   readonly members: Readonly<Record<string, string>>
   /** Names exported by this step: `${{steps.NAME.output.X}}`. */
@@ -25,6 +28,9 @@ export interface ExportedVariable {
   readonly value: string
   /** True when the value must be masked in logs and sealed at rest. */
   readonly secret: boolean
+  /** Which step exported it, and when that step finished (epoch milliseconds); filled in by `fold`. */
+  readonly step?: string | undefined
+  readonly at?: number | undefined
 }
 
 export interface Snapshot {

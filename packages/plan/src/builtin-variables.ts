@@ -1,0 +1,102 @@
+/** The `CF_*` variables of a build (pipeline language 4.2), from facts about it. */
+
+/** What is known of a build when it is created. Absent facts give no variable. Times in epoch milliseconds. */
+export interface BuildFacts {
+  readonly buildId: string
+  readonly buildUrl?: string | undefined
+  /** Base URL of the server. */
+  readonly serverUrl?: string | undefined
+  readonly createdAt: number
+  /** Who started it. */
+  readonly initiator?: string | undefined
+  readonly trigger: 'build' | 'webhook'
+  /** `project/pipeline`. */
+  readonly pipeline?: string | undefined
+  readonly account?: string | undefined
+  readonly git?: GitFacts | undefined
+}
+
+export interface GitFacts {
+  readonly repoOwner?: string | undefined
+  readonly repoName?: string | undefined
+  /** Branch or tag. */
+  readonly branch?: string | undefined
+  readonly baseBranch?: string | undefined
+  /** Full commit hash. */
+  readonly revision?: string | undefined
+  readonly commitMessage?: string | undefined
+  readonly commitAuthor?: string | undefined
+  readonly commitUrl?: string | undefined
+}
+
+/** Where the shared volume of a build is mounted in every step. */
+export const VOLUME_PATH = '/codefresh/volume'
+
+/** Tokens, paths and identities: what users define under these names is ignored outside a step's own environment. */
+const PROTECTED = new Set([
+  'CF_API_KEY',
+  'CF_BUILD_ID',
+  'CF_KUBECONFIG_PATH',
+  'CF_OIDC_REQUEST_TOKEN',
+  'CF_OIDC_REQUEST_URL',
+  'CF_VOLUME_NAME',
+  'CF_VOLUME_PATH',
+])
+
+/** True for a built-in variable whose value users cannot replace for the whole build. */
+export function isProtectedVariable(name: string): boolean {
+  return PROTECTED.has(name)
+}
+
+/** The variables of level `system` for a build. Nothing in them is secret; the engine adds tokens and the volume's name itself. */
+export function builtinVariables(facts: BuildFacts): Record<string, string> {
+  return defined({
+    CI: 'true',
+    CF_BUILD_ID: facts.buildId,
+    CF_BUILD_URL: facts.buildUrl,
+    CF_BUILD_TIMESTAMP: String(facts.createdAt),
+    CF_BUILD_INITIATOR: facts.initiator,
+    CF_BUILD_TRIGGER: facts.trigger,
+    CF_PIPELINE_NAME: facts.pipeline,
+    CF_ACCOUNT: facts.account,
+    CF_URL: facts.serverUrl,
+    CF_VOLUME_PATH: VOLUME_PATH,
+    ...gitVariables(facts.git ?? {}),
+  })
+}
+
+/** The git variables alone; also what a step that clones the triggering repository sets. */
+export function gitVariables(git: GitFacts): Record<string, string> {
+  const tag = git.branch === undefined ? undefined : toDockerTag(git.branch)
+  return defined({
+    CF_REPO_OWNER: git.repoOwner,
+    CF_REPO_NAME: git.repoName,
+    CF_BRANCH: git.branch,
+    CF_BASE_BRANCH: git.baseBranch,
+    CF_BRANCH_TAG_NORMALIZED: tag,
+    CF_BRANCH_TAG_NORMALIZED_LOWER_CASE: tag?.toLowerCase(),
+    CF_REVISION: git.revision,
+    CF_SHORT_REVISION: git.revision?.slice(0, 7),
+    CF_COMMIT_AUTHOR: git.commitAuthor,
+    CF_COMMIT_URL: git.commitUrl,
+    CF_COMMIT_MESSAGE: git.commitMessage?.replace(/['"]/g, '\\$&'),
+    CF_COMMIT_MESSAGE_ESCAPED: git.commitMessage === undefined ? undefined : escapeAll(git.commitMessage),
+  })
+}
+
+/** A text as Docker tag: runs of other characters become one `_`, no `.` or `-` in front, at most 128 characters. */
+export function toDockerTag(text: string): string {
+  return text
+    .replace(/[^A-Za-z0-9_.-]+/g, '_')
+    .replace(/^[.-]+/, '')
+    .slice(0, 128)
+}
+
+/** A backslash before everything that a shell or a quoted text may take for its own; line breaks as `\n`. */
+function escapeAll(text: string): string {
+  return text.replace(/[^A-Za-z0-9_ \n\r\t\u0080-\uffff]/g, '\\$&').replace(/\r?\n/g, '\\n')
+}
+
+function defined(values: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
+}

@@ -1,0 +1,103 @@
+/**
+ * Regular expressions that users write, matched in bounded time: JavaScript syntax without back-references and look-behind, and without the
+ * exponential cases of a backtracking matcher. Every pair of program place and text place is tried at most once for each search and
+ * look-ahead, and a budget bounds the whole. The parser is in `pattern-parser.ts`; the why in docs/adr.
+ */
+import { compilePattern } from './pattern-parser.ts'
+import type { Instruction, Program } from './pattern-parser.ts'
+import { PatternError } from './pattern-error.ts'
+
+export { PatternError } from './pattern-error.ts'
+
+/** About 50 ms of work; branch names and commit messages need less than a thousandth of it. */
+const MAX_STEPS = 2_000_000
+
+/**
+ * True when the pattern matches anywhere in `text`. Flags: i, m, s, u; g and y change nothing. Throws PatternError for a pattern that is
+ * wrong, uses back-references or look-behind, or is too expensive for this text.
+ */
+export function matchesPattern(source: string, flags: string, text: string): boolean {
+  const search = new Search(compilePattern(source, flags), text)
+  return search.anywhere()
+}
+
+/** Throws PatternError when the pattern cannot be used on any text. */
+export function checkPattern(source: string, flags: string): void {
+  compilePattern(source, flags)
+}
+
+class Search {
+  private readonly program: Program
+  private readonly text: string
+  /** Results of look-aheads, by instruction and place. */
+  private readonly ahead = new Map<number, boolean>()
+  private steps = 0
+
+  constructor(program: Program, text: string) {
+    this.program = program
+    this.text = text
+  }
+
+  anywhere(): boolean {
+    const failed = new Set<number>()
+    for (let at = 0; at <= this.text.length; at += 1) {
+      if (this.run(0, at, failed)) return true
+    }
+    return false
+  }
+
+  /** Whether an accepting instruction can be reached. `tried` holds the pairs that are known to lead nowhere, or are being tried. */
+  private run(start: number, at: number, tried: Set<number>): boolean {
+    const open: [number, number][] = [[start, at]]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const [place, position] = next
+      const key = place * (this.text.length + 1) + position
+      if (tried.has(key)) continue
+      tried.add(key)
+      this.spend()
+      const instruction = this.program[place]
+      if (instruction === undefined || instruction.op === 'accept') return true
+      this.follow(instruction, place, position, open)
+    }
+    return false
+  }
+
+  private follow(instruction: Exclude<Instruction, { op: 'accept' }>, place: number, at: number, open: [number, number][]): void {
+    switch (instruction.op) {
+      case 'char': {
+        const char = this.charAt(at, instruction.unicode)
+        if (char !== undefined && instruction.test(char)) open.push([place + 1, at + char.length])
+        return
+      }
+      case 'split':
+        for (const target of instruction.to) open.push([target, at])
+        return
+      case 'assert':
+        if (instruction.holds(this.text, at)) open.push([place + 1, at])
+        return
+      case 'look': {
+        if (this.looksAhead(place, at) !== instruction.negative) open.push([instruction.after, at])
+        return
+      }
+    }
+  }
+
+  private looksAhead(place: number, at: number): boolean {
+    const key = place * (this.text.length + 1) + at
+    const known = this.ahead.get(key)
+    if (known !== undefined) return known
+    const found = this.run(place + 1, at, new Set())
+    this.ahead.set(key, found)
+    return found
+  }
+
+  private charAt(at: number, unicode: boolean): string | undefined {
+    if (at >= this.text.length) return undefined
+    return unicode ? String.fromCodePoint(this.text.codePointAt(at) ?? 0) : this.text[at]
+  }
+
+  private spend(): void {
+    this.steps += 1
+    if (this.steps > MAX_STEPS) throw new PatternError('it is too expensive for this text')
+  }
+}

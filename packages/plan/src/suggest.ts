@@ -1,0 +1,30 @@
+/**
+ * The known word that a wrong one probably means (pipeline language 8.4): the shortest that starts with it; else, among those whose length
+ * differs by less than 3, the one with the least edit distance below 5. Undefined when none is near.
+ */
+export function nearest(wrong: string, known: readonly string[]): string | undefined {
+  const others = known.filter((word) => word !== wrong)
+  const starting = wrong === '' ? [] : others.filter((word) => word.startsWith(wrong)).toSorted((a, b) => a.length - b.length)
+  if (starting[0] !== undefined) return starting[0]
+  let best: { word: string; distance: number } | undefined
+  for (const word of others) {
+    if (Math.abs(word.length - wrong.length) >= 3) continue
+    const distance = editDistance(wrong, word)
+    if (distance < (best?.distance ?? 5)) best = { word, distance }
+  }
+  return best?.word
+}
+
+/** Levenshtein distance: insertions, deletions and replacements of one character. */
+function editDistance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row += 1) {
+    const line = [row]
+    for (let column = 1; column <= b.length; column += 1) {
+      const replace = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1)
+      line.push(Math.min(replace, (above[column] ?? 0) + 1, (line[column - 1] ?? 0) + 1))
+    }
+    above = line
+  }
+  return above[b.length] ?? 0
+}
