@@ -1,0 +1,179 @@
+/** Invariants 4, 5, 6 and 8: what the engines really did. */
+import { isFinalBuild } from '@windlass/plan'
+import { isAcceptedCancel } from './check-builds.ts'
+import { isTrigger, type EngineTrace, type History, type StepShape, type Violation } from './history.ts'
+
+interface Interval {
+  readonly from: number
+  readonly to: number
+  readonly trace: EngineTrace
+}
+
+/** From the claim, which gives the right to run, to the end of the engine. One that never ended was live to the end of the run. */
+function liveIntervals(history: History): Interval[] {
+  return history.engines.flatMap((trace) =>
+    trace.claimedAt === undefined ? [] : [{ from: trace.claimedAt, to: trace.endedAt ?? history.endedAt, trace }],
+  )
+}
+
+/** 4: no two engines of a build are live at the same time, and a credential serves one engine. Disks follow the same rule. */
+export function* checkLiveAttempts(history: History): Generator<Violation> {
+  const intervals = liveIntervals(history)
+  for (const [buildId, own] of Map.groupBy(intervals, ({ trace }) => trace.buildId)) {
+    for (const [first, second] of overlaps(own)) {
+      yield {
+        invariant: 4,
+        buildId,
+        message: `attempts ${first.trace.attempt} and ${second.trace.attempt} were live together for ${Math.round(Math.min(first.to, second.to) - second.from)} ms`,
+      }
+    }
+    for (const [attempt, claims] of Map.groupBy(own, ({ trace }) => trace.attempt)) {
+      if (claims.length > 1) yield { invariant: 4, buildId, message: `attempt ${attempt} was claimed ${claims.length} times` }
+    }
+  }
+  const onDisk = intervals.filter(({ trace }) => trace.disk !== undefined)
+  for (const [disk, own] of Map.groupBy(onDisk, ({ trace }) => trace.disk)) {
+    for (const [first, second] of overlaps(own)) {
+      yield { invariant: 4, buildId: second.trace.buildId, message: `shared disk ${disk} with build ${first.trace.buildId}` }
+    }
+  }
+}
+
+function overlaps(intervals: readonly Interval[]): [Interval, Interval][] {
+  const sorted = intervals.toSorted((a, b) => a.from - b.from)
+  const found: [Interval, Interval][] = []
+  let longest = sorted[0]
+  for (const interval of sorted.slice(1)) {
+    if (longest !== undefined && interval.from < longest.to) found.push([longest, interval])
+    if (longest === undefined || interval.to > longest.to) longest = interval
+  }
+  return found
+}
+
+/** 5: a step starts after those it follows, not after a failed one, not after a cancel, and not again when it is known to be done. */
+export function* checkStepOrder(history: History): Generator<Violation> {
+  const shapes = new Map(history.operations.filter(isTrigger).map(({ key, steps }) => [key, steps]))
+  for (const build of history.builds) {
+    const steps = shapes.get(build.branch) ?? []
+    const traces = history.engines.filter(({ buildId }) => buildId === build.id)
+    for (const trace of traces) {
+      for (const message of wrongStarts(trace, traces, steps)) yield { invariant: 5, buildId: build.id, message }
+    }
+    yield* checkNotRepeated(history, build.id)
+    yield* checkCancelReach(history, build.id)
+  }
+}
+
+function* wrongStarts(trace: EngineTrace, traces: readonly EngineTrace[], shapes: readonly StepShape[]): Generator<string> {
+  const byName = new Map(shapes.map((shape) => [shape.name, shape]))
+  const earlier = traces.filter(({ attempt }) => attempt <= trace.attempt).flatMap(({ steps }) => steps)
+  for (const step of trace.steps) {
+    const shape = byName.get(step.name)
+    if (shape === undefined) yield `step ${step.name} is not in the plan`
+    for (const name of shape?.after ?? []) {
+      const done = earlier.some(
+        (other) => other.name === name && other.finishedAt !== undefined && other.finishedAt <= step.startedAt,
+      )
+      if (!done) yield `attempt ${trace.attempt}: step ${step.name} started before ${name} was done`
+    }
+    const failed = trace.steps.find(
+      (other) =>
+        other.status === 'error' && byName.get(other.name)?.failFast === true && (other.finishedAt ?? 0) < step.startedAt,
+    )
+    if (failed !== undefined) yield `attempt ${trace.attempt}: step ${step.name} started after ${failed.name} had failed`
+    const twice = trace.steps.filter(({ name }) => name === step.name).length
+    if (twice > 1) yield `attempt ${trace.attempt}: step ${step.name} was started ${twice} times`
+  }
+}
+
+/** A step whose end the server had stored is not run again by a later attempt that kept the volume. */
+function* checkNotRepeated(history: History, buildId: string): Generator<Violation> {
+  const feed = history.builds.find(({ id }) => id === buildId)?.feed ?? []
+  const known = feed.flatMap((item) =>
+    item.kind === 'event' && item.type === 'step.finished' ? [{ attempt: item.attempt, step: String(item.data['step']) }] : [],
+  )
+  for (const trace of history.engines) {
+    if (trace.buildId !== buildId || !trace.volumeKept) continue
+    const kept = keptSince(history, trace)
+    for (const { name } of trace.steps) {
+      const done = known.find(({ step, attempt }) => step === name && attempt < trace.attempt && attempt >= kept)
+      if (done !== undefined) {
+        const message = `attempt ${trace.attempt} ran ${name} again, which attempt ${done.attempt} had done`
+        yield { invariant: 5, buildId, message }
+      }
+    }
+  }
+}
+
+/** The first attempt whose work is still on the volume that `trace` found. */
+function keptSince(history: History, trace: EngineTrace): number {
+  const fresh = history.engines.filter(
+    ({ buildId, attempt, volumeKept, claimedAt }) =>
+      buildId === trace.buildId && attempt < trace.attempt && !volumeKept && claimedAt !== undefined,
+  )
+  return Math.max(1, ...fresh.map(({ attempt }) => attempt))
+}
+
+function* checkCancelReach(history: History, buildId: string): Generator<Violation> {
+  const cancel = history.operations.find((operation) => isAcceptedCancel(operation, buildId))
+  if (cancel === undefined) return
+  const late = history.engines
+    .filter((trace) => trace.buildId === buildId)
+    .flatMap(({ steps }) => steps)
+    .find(({ startedAt }) => startedAt > cancel.endedAt + history.cancelReachMs)
+  if (late === undefined) return
+  const message = `step ${late.name} started ${Math.round(late.startedAt - cancel.endedAt)} ms after the cancel was accepted`
+  yield { invariant: 5, buildId, message }
+}
+
+/** 6: at no instant more live builds of a pipeline or runtime than allowed. */
+export function* checkLimits(history: History): Generator<Violation> {
+  const builds = new Map(history.builds.map((build) => [build.id, build]))
+  const intervals = liveIntervals(history)
+  const kinds = [
+    { kind: 'pipeline', limits: history.limits.pipelines, nameOf: (id: string) => builds.get(id)?.pipeline },
+    { kind: 'runtime', limits: history.limits.runtimes, nameOf: (id: string) => builds.get(id)?.runtime },
+  ]
+  for (const { kind, limits, nameOf } of kinds) {
+    for (const [name, limit] of Object.entries(limits)) {
+      const most = mostAtOnce(intervals.filter(({ trace }) => nameOf(trace.buildId) === name))
+      if (most > limit) yield { invariant: 6, message: `${kind} ${name} had ${most} live builds, ${limit} are allowed` }
+    }
+  }
+}
+
+function mostAtOnce(intervals: readonly Interval[]): number {
+  const changes = intervals.flatMap(({ from, to }) => [
+    { at: from, by: 1 },
+    { at: to, by: -1 },
+  ])
+  let now = 0
+  let most = 0
+  for (const { by } of changes.toSorted((a, b) => a.at - b.at || a.by - b.by)) {
+    now += by
+    most = Math.max(most, now)
+  }
+  return most
+}
+
+/** 8: a final build leaves nothing behind, and an engine is stopped from outside only when its build is over, cancelled or its attempt replaced. */
+export function* checkRemains(history: History): Generator<Violation> {
+  const builds = new Map(history.builds.map((build) => [build.id, build]))
+  for (const { buildId, object } of history.leftovers) {
+    const build = builds.get(buildId)
+    if (build === undefined || isFinalBuild(build.status)) yield { invariant: 8, buildId, message: `${object} is still there` }
+  }
+  for (const trace of history.engines) {
+    if (trace.end !== 'stopped' || trace.claimedAt === undefined) continue
+    const build = builds.get(trace.buildId)
+    const cancelled = history.operations.some((operation) => isAcceptedCancel(operation, trace.buildId))
+    const lost = build?.attempts.some(({ number, reason }) => number === trace.attempt && reason !== undefined) === true
+    if (!cancelled && !lost) {
+      yield {
+        invariant: 8,
+        buildId: trace.buildId,
+        message: `the engine of attempt ${trace.attempt} was stopped while its build was live`,
+      }
+    }
+  }
+}

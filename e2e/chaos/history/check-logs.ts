@@ -1,0 +1,91 @@
+/** Invariants 7 and 10: the bytes of the logs, and secrets. */
+import { sha256 } from '@windlass/kit'
+import type { FeedItem } from '@windlass/protocol'
+import type { BuildRecord, EngineTrace, History, StreamTrace, Violation } from './history.ts'
+
+/** 7: what is stored is what was made, whole for an attempt that ended by itself, a prefix with all acknowledged bytes for a lost one. */
+export function* checkLogs(history: History): Generator<Violation> {
+  for (const build of history.builds) {
+    const traces = history.engines.filter(({ buildId, claimedAt }) => buildId === build.id && claimedAt !== undefined)
+    for (const message of [...wrongStreams(build, traces), ...wrongFeed(build)])
+      yield { invariant: 7, buildId: build.id, message }
+  }
+}
+
+function* wrongStreams(build: BuildRecord, traces: readonly EngineTrace[]): Generator<string> {
+  const expected = new Map<string, { trace: EngineTrace; stream: StreamTrace }>()
+  for (const trace of traces) {
+    for (const [name, stream] of Object.entries(trace.streams)) expected.set(`${trace.attempt}/${name}`, { trace, stream })
+  }
+  for (const [key, log] of Object.entries(build.logs)) {
+    const made = expected.get(key)
+    if (made === undefined) {
+      if (log !== '') yield `stream ${key} holds bytes that no engine made`
+    } else yield* wrongBytes(key, Buffer.from(log, 'base64'), made)
+  }
+  for (const [key, { stream, trace }] of expected) {
+    const lost = trace.end === 'finished' ? stream.generated !== '' : stream.ackedBytes > 0
+    if (!Object.hasOwn(build.logs, key) && lost) yield `stream ${key} is not stored`
+  }
+}
+
+function* wrongBytes(key: string, stored: Buffer, made: { trace: EngineTrace; stream: StreamTrace }): Generator<string> {
+  const generated = Buffer.from(made.stream.generated, 'base64')
+  const whole = made.trace.end === 'finished'
+  if (stored.length > generated.length) yield `stream ${key} holds ${stored.length} bytes, ${generated.length} were made`
+  else if (whole && stored.length < generated.length) yield `stream ${key} holds ${stored.length} bytes of ${generated.length}`
+  else if (stored.length < made.stream.ackedBytes) {
+    yield `stream ${key} holds ${stored.length} bytes, ${made.stream.ackedBytes} were acknowledged`
+  } else if (sha256(stored) !== sha256(generated.subarray(0, stored.length)))
+    yield `stream ${key} holds other bytes than were made`
+}
+
+/** Followers live by the feed: its positions are dense, and its frames join to the stored streams. */
+function* wrongFeed(build: BuildRecord): Generator<string> {
+  let last = 0
+  const ends = new Map<string, Buffer[]>()
+  const lengths = new Map<string, number>()
+  for (const item of build.feed) {
+    if (item.position !== last + 1) yield `feed position ${item.position} follows ${last}`
+    last = item.position
+    if (item.kind !== 'log') continue
+    const key = `${item.attempt}/${item.stream}`
+    const end = lengths.get(key) ?? 0
+    if (item.offset !== end) yield `the feed has stream ${key} at ${item.offset} after ${end}`
+    const bytes = Buffer.from(item.bytes, 'base64')
+    lengths.set(key, end + bytes.length)
+    ends.set(key, [...(ends.get(key) ?? []), bytes])
+  }
+  for (const key of new Set([...ends.keys(), ...Object.keys(build.logs)])) {
+    const fed = Buffer.concat(ends.get(key) ?? [])
+    const stored = Buffer.from(build.logs[key] ?? '', 'base64')
+    if (!fed.equals(stored)) yield `stream ${key}: the feed holds ${fed.length} bytes, the log ${stored.length}, or other ones`
+  }
+}
+
+/** 10: no secret in logs, events, records or any other text of the run. Plain, base64 and URL-encoded forms. */
+export function* checkSecrets(history: History): Generator<Violation> {
+  const needles = history.secrets.flatMap((secret) => [
+    secret,
+    Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+    encodeURIComponent(secret),
+  ])
+  for (const build of history.builds) {
+    const { feed, logs, ...record } = build
+    const places = [
+      { where: 'the build record', text: JSON.stringify(record) },
+      { where: 'its events', text: JSON.stringify(feed.filter(isEvent)) },
+      ...Object.entries(logs).map(([key, log]) => ({ where: `log ${key}`, text: Buffer.from(log, 'base64').toString('latin1') })),
+    ]
+    for (const where of found(places, needles)) yield { invariant: 10, buildId: build.id, message: `a secret is in ${where}` }
+  }
+  for (const where of found(history.texts, needles)) yield { invariant: 10, message: `a secret is in ${where}` }
+}
+
+function isEvent(item: FeedItem): boolean {
+  return item.kind === 'event'
+}
+
+function found(places: readonly { where: string; text: string }[], needles: readonly string[]): string[] {
+  return places.filter(({ text }) => needles.some((needle) => text.includes(needle))).map(({ where }) => where)
+}
