@@ -1,0 +1,57 @@
+/**
+ * Records in a file: length, CRC-32 and time before each payload. A record that a crash cut short is told by its length or its CRC.
+ * Not here: what payloads mean (`event-log.ts`, `stream-spool.ts`).
+ */
+import { crc32 } from 'node:zlib'
+
+/** u32 length of the payload, u32 CRC-32 of the payload, f64 epoch milliseconds; big-endian. */
+export const HEADER_BYTES = 16
+
+export interface RecordHead {
+  readonly length: number
+  readonly crc: number
+  readonly at: number
+}
+
+/** The header of a record whose payload is the parts one after the other. */
+export function toHeader(parts: readonly Uint8Array[], at: number): Buffer {
+  const header = Buffer.allocUnsafe(HEADER_BYTES)
+  let length = 0
+  let crc = 0
+  for (const part of parts) {
+    length += part.byteLength
+    crc = crc32(part, crc)
+  }
+  header.writeUInt32BE(length, 0)
+  header.writeUInt32BE(crc, 4)
+  header.writeDoubleBE(at, 8)
+  return header
+}
+
+/** The header at `position`, or undefined when the buffer ends within it. */
+export function readHeader(buffer: Buffer, position: number): RecordHead | undefined {
+  if (position + HEADER_BYTES > buffer.length) return undefined
+  return { length: buffer.readUInt32BE(position), crc: buffer.readUInt32BE(position + 4), at: buffer.readDoubleBE(position + 8) }
+}
+
+export interface ScannedRecord {
+  readonly at: number
+  readonly payload: Buffer
+  /** Position of the first byte behind the record. */
+  readonly end: number
+}
+
+/** Every whole and undamaged record from the start of a buffer; ends before the first that is neither. */
+export function* scanRecords(buffer: Buffer): Generator<ScannedRecord> {
+  let position = 0
+  for (;;) {
+    const head = readHeader(buffer, position)
+    if (head === undefined) return
+    const end = position + HEADER_BYTES + head.length
+    if (head.length === 0 || end > buffer.length) return
+    const payload = buffer.subarray(position + HEADER_BYTES, end)
+    if (crc32(payload) !== head.crc) return
+    yield { at: head.at, payload, end }
+    position = end
+  }
+}

@@ -1,0 +1,171 @@
+/** The files of one stream: records in segments that are named by the offset of their first byte. The last one grows. */
+import { readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { open, unlink, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fault } from '@windlass/kit'
+import { HEADER_BYTES, readHeader, scanRecords, toHeader } from './record.ts'
+import { crc32 } from 'node:zlib'
+
+export interface Batch {
+  readonly at: number
+  readonly bytes: number
+  readonly parts: readonly Uint8Array[]
+}
+
+interface Segment {
+  /** Offsets in the stream. */
+  readonly start: number
+  end: number
+  readonly path: string
+  /** Bytes of the file, headers included. */
+  size: number
+  file?: FileHandle | undefined
+}
+
+/** Where in the files an offset lies; a record boundary. */
+interface Place {
+  readonly segment: Segment
+  readonly position: number
+  readonly offset: number
+}
+
+const SEGMENT_BYTES = 8 * 1024 * 1024
+
+export class Segments {
+  readonly #dir: string
+  readonly #list: Segment[] = []
+  #place: Place | undefined
+
+  /** Reads what a process before has left; cuts a torn tail. The folder must exist. */
+  constructor(dir: string) {
+    this.#dir = dir
+    const names = readdirSync(dir)
+      .filter((name) => name.endsWith('.seg'))
+      .sort()
+    for (const [index, name] of names.entries()) {
+      const path = join(dir, name)
+      const segment: Segment = { start: Number(name.slice(0, -4)), end: Number(name.slice(0, -4)), path, size: 0 }
+      for (const record of scanRecords(readFileSync(path))) {
+        segment.end += record.payload.length
+        segment.size = record.end
+      }
+      if (index === names.length - 1) truncateSync(path, segment.size)
+      this.#list.push(segment)
+    }
+  }
+
+  /** Offset of the first byte that is still here. */
+  get start(): number {
+    return this.#list[0]?.start ?? 0
+  }
+
+  /** Offset behind the last byte that is written. */
+  get end(): number {
+    return this.#list.at(-1)?.end ?? 0
+  }
+
+  /** Appends batches, each as one record. Calls must not overlap. */
+  async append(batches: readonly Batch[]): Promise<void> {
+    const segment = await this.#active()
+    const parts = batches.flatMap((batch) => [toHeader(batch.parts, batch.at), ...batch.parts])
+    const file = await this.#open(segment)
+    await file.writev(parts)
+    for (const batch of batches) {
+      segment.end += batch.bytes
+      segment.size += batch.bytes + HEADER_BYTES
+    }
+  }
+
+  /** Bytes from `offset` on: at most `maxBytes`, and none that are `spanMs` or more younger than the first. Undefined at the end. */
+  async read(offset: number, limits: { maxBytes: number; spanMs: number }): Promise<{ bytes: Buffer; at: number } | undefined> {
+    const place = await this.#find(offset)
+    if (place === undefined) return undefined
+    const buffer = await readRange(await this.#open(place.segment), place.position, {
+      // A record may begin before `offset`, and small records have much header: what fits not in one read comes with the next.
+      bytes: Math.min(place.segment.size - place.position, 2 * limits.maxBytes),
+    })
+    return this.#gather(buffer, { place, skip: offset - place.offset, ...limits })
+  }
+
+  #gather(buffer: Buffer, want: { place: Place; skip: number; maxBytes: number; spanMs: number }): { bytes: Buffer; at: number } {
+    const { skip, place } = want
+    const parts: Buffer[] = []
+    let total = 0
+    let at: number | undefined
+    for (let position = 0; ;) {
+      const head = readHeader(buffer, position)
+      const end = position + HEADER_BYTES + (head?.length ?? 0)
+      if (head === undefined || end > buffer.length || (at !== undefined && head.at - at >= want.spanMs)) break
+      const payload = buffer.subarray(position + HEADER_BYTES, end)
+      if (crc32(payload) !== head.crc) throw fault('internal', { message: `The spool in ${this.#dir} is damaged.` })
+      const from = at === undefined ? skip : 0
+      const part = payload.subarray(from, from + want.maxBytes - total)
+      at ??= head.at
+      parts.push(part)
+      total += part.length
+      if (from + part.length < payload.length) break
+      position = end
+      this.#place = { segment: place.segment, position: place.position + end, offset: place.offset + skip + total }
+      if (total >= want.maxBytes) break
+    }
+    if (at === undefined) throw fault('internal', { message: `The spool in ${this.#dir} has a record larger than a read.` })
+    return { bytes: parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts), at }
+  }
+
+  /** Removes the segments that lie wholly before `offset`, save the one that grows. */
+  async drop(offset: number): Promise<void> {
+    while (this.#list.length > 1 && this.#list[0] !== undefined && this.#list[0].end <= offset) {
+      const [gone] = this.#list.splice(0, 1)
+      if (gone === undefined) return
+      await gone.file?.close()
+      await unlink(gone.path)
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const segment of this.#list) {
+      await segment.file?.close()
+      segment.file = undefined
+    }
+  }
+
+  async #active(): Promise<Segment> {
+    const last = this.#list.at(-1)
+    if (last !== undefined && last.size < SEGMENT_BYTES) return last
+    const start = last?.end ?? 0
+    const segment: Segment = { start, end: start, path: join(this.#dir, `${String(start).padStart(16, '0')}.seg`), size: 0 }
+    segment.file = await open(segment.path, 'a+')
+    this.#list.push(segment)
+    return segment
+  }
+
+  async #open(segment: Segment): Promise<FileHandle> {
+    segment.file ??= await open(segment.path, 'a+')
+    return segment.file
+  }
+
+  /** The record that holds the byte at `offset`. The last place found is remembered: readers go forward. */
+  async #find(offset: number): Promise<Place | undefined> {
+    const segment = this.#list.find((candidate) => offset >= candidate.start && offset < candidate.end)
+    if (segment === undefined) return undefined
+    const known = this.#place
+    let place: Place =
+      known !== undefined && known.segment === segment && known.offset <= offset
+        ? known
+        : { segment, position: 0, offset: segment.start }
+    const file = await this.#open(segment)
+    for (;;) {
+      const head = readHeader(await readRange(file, place.position, { bytes: HEADER_BYTES }), 0)
+      if (head === undefined) return undefined
+      if (offset < place.offset + head.length) break
+      place = { segment, position: place.position + HEADER_BYTES + head.length, offset: place.offset + head.length }
+    }
+    this.#place = place
+    return place
+  }
+}
+
+async function readRange(file: FileHandle, position: number, range: { bytes: number }): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(range.bytes), 0, range.bytes, position)
+  return buffer.subarray(0, bytesRead)
+}
