@@ -1,1 +1,5 @@
-export {}
+export { renderAttempt, type AttemptInput, type RenderedAttempt } from './attempt.ts'
+export { DOCKER_SERVER_NAME, issueCertificates, type CertificateOptions, type DockerCertificates } from './certificates.ts'
+export { DOCKER_PORT } from './dind-pod.ts'
+export { attemptNames, type AttemptNames } from './names.ts'
+export { quantityValue } from './quantity.ts'

@@ -1,0 +1,108 @@
+/**
+ * The objects of one attempt, from the runtime's specification and the facts of the build. Pure: the same input gives the same objects.
+ * One Secret holds everything that must not be read elsewhere, so that it is made all at once or not at all; the pods mount the parts
+ * they need. Not here: creating anything, choosing the disk (the agent).
+ */
+import { LABEL, type DiskRequest, type KubeObject, type RuntimeSpec } from '@windlass/protocol'
+import type { DockerCertificates } from './certificates.ts'
+import { dindPod } from './dind-pod.ts'
+import { enginePod } from './engine-pod.ts'
+import { attemptNames, SECRET_KEY, type AttemptNames } from './names.ts'
+import { quantityValue } from './quantity.ts'
+
+export interface AttemptInput {
+  readonly buildId: string
+  /** 1 for the first; later ones carry the suffix `-retry-<attempt - 1>` in their names. */
+  readonly attempt: number
+  readonly runtime: { readonly name: string; readonly spec: RuntimeSpec }
+  readonly account: string
+  readonly pipelineId?: string | undefined
+  readonly projectId?: string | undefined
+  readonly trigger?: string | undefined
+  readonly branch?: string | undefined
+  /** Base URL of the server as pods of the cluster reach it. */
+  readonly serverUrl: string
+  /** PEM of the authorities that the engine trusts besides the public ones. */
+  readonly serverCa?: string | undefined
+  /** Credential for one exchange. Must stay the same for all renderings of an attempt: the first that reaches the cluster stays. */
+  readonly bootstrap: string
+  readonly certificates: DockerCertificates
+  /** Epoch milliseconds. */
+  readonly now: number
+  readonly resetVolume?: boolean | undefined
+}
+
+export interface RenderedAttempt {
+  /** Secret, PersistentVolumeClaim, dind pod, engine pod: in the order in which they are made. */
+  readonly objects: KubeObject[]
+  readonly disk: DiskRequest
+}
+
+/** Renders the objects of one attempt (runner specification 3). */
+export function renderAttempt(input: AttemptInput): RenderedAttempt {
+  const names = attemptNames(input)
+  const disk = diskRequest(input)
+  return { objects: [secret(input, names), claim(input, names, disk), dindPod(input, names), enginePod(input, names)], disk }
+}
+
+function secret(input: AttemptInput, names: AttemptNames): KubeObject {
+  const { certificates } = input
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: names.secret, namespace: names.namespace, labels: { ...names.labels } },
+    type: 'Opaque',
+    immutable: true,
+    stringData: {
+      [SECRET_KEY.bootstrap]: input.bootstrap,
+      ...(input.serverCa !== undefined && { [SECRET_KEY.serverCa]: input.serverCa }),
+      [SECRET_KEY.ca]: certificates.ca,
+      [SECRET_KEY.clientCert]: certificates.clientCert,
+      [SECRET_KEY.clientKey]: certificates.clientKey,
+      [SECRET_KEY.serverCert]: certificates.serverCert,
+      [SECRET_KEY.serverKey]: certificates.serverKey,
+    },
+  }
+}
+
+function claim(input: AttemptInput, names: AttemptNames, disk: DiskRequest): KubeObject {
+  const settings = input.runtime.spec.dockerDaemonScheduler.pvcs.dind
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name: names.claim,
+      namespace: names.namespace,
+      labels: { ...names.labels, [LABEL.volumeApp]: 'dind' },
+      annotations: {
+        ...settings.annotations,
+        'codefresh.io/reuse-volume-selector': settings.reuseVolumeSelector,
+        'codefresh.io/reuse-volume-sort-order': settings.reuseVolumeSortOrder,
+      },
+    },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: disk.storageClassName,
+      resources: { requests: { storage: settings.volumeSize } },
+    },
+  }
+}
+
+function diskRequest(input: AttemptInput): DiskRequest {
+  const settings = input.runtime.spec.dockerDaemonScheduler.pvcs.dind
+  return {
+    storageClassName: settings.storageClassName,
+    sizeBytes: Math.max(1, quantityValue(settings.volumeSize)),
+    selector: keysOf(settings.reuseVolumeSelector),
+    sortOrder: keysOf(settings.reuseVolumeSortOrder),
+    labels: { ...attemptNames(input).labels, [LABEL.volumeApp]: 'dind' },
+    reset: input.resetVolume === true,
+  }
+}
+
+function keysOf(list: string): string[] {
+  return list
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '')
+}
