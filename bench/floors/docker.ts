@@ -1,0 +1,81 @@
+/** The least that a container costs here: the Docker Engine API without anything of ours in between. */
+import http from 'node:http'
+import type { Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { MissingPartError } from '../row.ts'
+import { benchConfig } from '../config.ts'
+
+export interface ContainerTimes {
+  /** Milliseconds from the create call to the first byte of output, and to the known exit code. */
+  readonly firstByteMs: number
+  readonly exitMs: number
+  /** To the end of the remove call. */
+  readonly removedMs: number
+}
+
+/**
+ * One container by API: create, attach, start, wait for its exit, remove (https://docs.docker.com/reference/api/engine/).
+ * Default bridge network and log driver `none`, as nothing else is asked of it.
+ */
+export async function runContainer(image: string, command: readonly string[]): Promise<ContainerTimes> {
+  const startedAt = performance.now()
+  const since = (): number => performance.now() - startedAt
+  const body = { Image: image, Cmd: command, AttachStdout: true, HostConfig: { LogConfig: { Type: 'none' } } }
+  const created: unknown = JSON.parse(await call('POST', '/containers/create', body))
+  const id = typeof created === 'object' && created !== null && 'Id' in created ? String(created.Id) : ''
+  const output = await attach(id)
+  const first = firstByte(output).then(since)
+  const exited = call('POST', `/containers/${id}/wait?condition=next-exit`).then(since)
+  await call('POST', `/containers/${id}/start`)
+  const [firstByteMs, exitMs] = await Promise.all([first, exited])
+  await call('DELETE', `/containers/${id}`)
+  return { firstByteMs, exitMs, removedMs: since() }
+}
+
+/** Throws `MissingPartError` when no daemon answers or it has not this image. */
+export async function requireImage(image: string): Promise<void> {
+  await call('GET', `/images/${encodeURIComponent(image)}/json`).catch((error: unknown) => {
+    throw new MissingPartError(
+      `no Docker daemon with the image ${image} (make images): ${error instanceof Error ? error.message : error}`,
+    )
+  })
+}
+
+/** Attaches before the start, so that not a byte is missed. The answer of the upgrade comes at once. */
+function attach(id: string): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const request = http.request({
+    socketPath: benchConfig.dockerSocket,
+    method: 'POST',
+    path: `/containers/${id}/attach?stream=1&stdout=1&stderr=1`,
+    headers: { connection: 'Upgrade', upgrade: 'tcp' },
+  })
+  request.once('upgrade', (_answer, socket) => resolve(socket))
+  request.once('error', reject)
+  request.end()
+  return promise
+}
+
+function firstByte(stream: Socket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  stream.once('data', () => resolve())
+  stream.once('close', () => resolve())
+  stream.resume()
+  return promise
+}
+
+const agent = new http.Agent({ keepAlive: true })
+
+async function call(method: string, path: string, body?: unknown): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
+  const payload = body === undefined ? '' : JSON.stringify(body)
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload), host: 'docker' }
+  const request = http.request({ socketPath: benchConfig.dockerSocket, agent, method, path, headers })
+  request.once('response', resolve)
+  request.once('error', reject)
+  request.end(payload)
+  const answer = await promise
+  const answered = await text(answer)
+  if ((answer.statusCode ?? 500) >= 400) throw new Error(`${method} ${path}: ${answer.statusCode} ${answered}`)
+  return answered
+}

@@ -1,0 +1,45 @@
+/** The rows as a table for a person. */
+import { reachesGoal, type Row, type Spread } from './row.ts'
+
+const COLUMNS = ['line', 'value', 'n', 'range', 'p99', 'floor', 'goal', ''] as const
+
+/** One text with a line for each row, columns aligned, and the notes below. */
+export function toTable(rows: readonly Row[]): string {
+  const cells = [COLUMNS.map(String), ...rows.map(toCells)]
+  const widths = COLUMNS.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
+  const lines = cells.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  const notes = rows.flatMap((row) => [
+    `${row.name}: ${row.figure}${row.floor === undefined ? '' : `; floor: ${row.floor.what}`}`,
+    ...(row.note === undefined ? [] : [`  ${row.note}`]),
+  ])
+  return [...lines, '', ...notes].join('\n')
+}
+
+function toCells(row: Row): string[] {
+  const { value, unit, floor, goal, goalP99 } = row
+  const reached = reachesGoal(row)
+  const compare = unit === '1/s' ? '>=' : '<='
+  return [
+    row.name,
+    `${round(value.median)} ${unit}`,
+    String(value.n),
+    value.n > 1 ? toRange(value) : '',
+    value.p99 === undefined ? '' : round(value.p99),
+    floor === undefined ? '' : round(floor.value.median),
+    goal === undefined ? '' : `${compare} ${goal}${goalP99 === undefined ? '' : ` / ${goalP99}`}`,
+    reached === undefined ? '' : reached ? 'reached' : 'MISSED',
+  ]
+}
+
+function toRange(value: Spread): string {
+  return `${round(value.min)}-${round(value.max)}`
+}
+
+function round(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
