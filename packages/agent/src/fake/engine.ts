@@ -16,6 +16,8 @@ export type FakeObservation = AttemptRef & { readonly at: number } & (
     | { readonly type: 'claimed' }
     | { readonly type: 'step-started'; readonly step: string }
     | { readonly type: 'step-ended'; readonly step: string; readonly status: 'success' | 'error' | 'terminated' }
+    /** How the engine means to report its end, before it tries. */
+    | { readonly type: 'finishing'; readonly status: AttemptOutcome['status'] }
     /** The server has acknowledged the end. */
     | { readonly type: 'finished'; readonly status: AttemptOutcome['status'] }
     | { readonly type: 'fenced' }
@@ -111,9 +113,10 @@ class FakeEngine {
       if (end === 'terminated') outcome = { status: 'terminated', reason: 'cancelled', step: step.name }
     }
     crash(this.#options, 'before-finish')
+    const { ref, clock, observe } = this.#options
+    observe({ ...ref, at: clock.now(), type: 'finishing', status: outcome.status })
     this.#say({ type: 'attempt.finished', outcome, streams: this.#link.streams() })
     await this.#link.flush(signal)
-    const { ref, clock, observe } = this.#options
     observe({ ...ref, at: clock.now(), type: 'finished', status: outcome.status })
     crash(this.#options, 'after-finish')
   }
