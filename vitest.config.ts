@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     projects: [
       { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'], testTimeout: 20_000 } },
+      { test: { name: 'parts', include: ['e2e/support/**/*.test.ts'], ...slow } },
       { test: { name: 'store', include: ['packages/server/test/store/**/*.test.ts'], ...slow } },
       { test: { name: 'docker', include: ['packages/engine/test/**/*.test.ts'], ...slow } },
       {
@@ -17,7 +18,14 @@ export default defineConfig({
         },
       },
       { test: { name: 'chaos', include: ['e2e/chaos/**/*.test.ts'], ...slow, testTimeout: 600_000 } },
-      { test: { name: 'cluster', include: ['e2e/cluster/**/*.test.ts', 'packages/kube/test/**/*.test.ts'], ...slow, testTimeout: 600_000 } },
+      {
+        test: {
+          name: 'cluster',
+          include: ['e2e/cluster/**/*.test.ts', 'packages/kube/test/**/*.test.ts'],
+          ...slow,
+          testTimeout: 600_000,
+        },
+      },
     ],
   },
 })

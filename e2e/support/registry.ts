@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort, startService } from './process.ts'
+
+export type Registry = {
+  /** `host:port`, the first part of an image reference. */
+  readonly domain: string
+  readonly url: string
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type RegistryOptions = {
+  /** Address to listen on, default 127.0.0.1, which a Docker daemon on this machine trusts without TLS. */
+  host?: string
+  port?: number
+  /** When given, every request needs this name and password. */
+  auth?: { user: string; password: string }
+  /** Where images are kept; default a temporary folder that `close` removes. */
+  folder?: string
+}
+
+/** Starts Debian's `docker-registry` (distribution 2.8) with an empty store. It answers when this returns. */
+export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
+  const { host = '127.0.0.1', auth } = options
+  const port = options.port ?? (await freePort())
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-registry-'))
+  const domain = `${host}:${port}`
+  const config: Record<string, unknown> = {
+    version: '0.1',
+    log: { level: 'warn', accesslog: { disabled: true } },
+    storage: { filesystem: { rootdirectory: options.folder ?? folder }, delete: { enabled: true } },
+    http: { addr: domain },
+  }
+  if (auth !== undefined) {
+    const file = join(folder, 'htpasswd')
+    await writeFile(file, `${auth.user}:${bcrypt(auth.password)}\n`)
+    config['auth'] = { htpasswd: { realm: 'registry', path: file } }
+  }
+  // JSON is YAML.
+  await writeFile(join(folder, 'config.yml'), JSON.stringify(config))
+  const service = await startService({
+    command: 'docker-registry',
+    args: ['serve', join(folder, 'config.yml')],
+    ready: () => answers(`http://${domain}/v2/`),
+  })
+  const close = async (): Promise<void> => {
+    await service.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { domain, url: `http://${domain}`, close, [Symbol.asyncDispose]: close }
+}
+
+/** True when something answers HTTP at the URL, whatever the status. */
+async function answers(url: string): Promise<boolean> {
+  try {
+    await fetch(url, { signal: AbortSignal.timeout(1_000) })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const SALT_CHARACTERS = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** A bcrypt hash as htpasswd files hold it. Made by perl's crypt(3), which every Debian has; the password goes by stdin. */
+export function bcrypt(password: string): string {
+  const salt = Array.from({ length: 22 }, () => SALT_CHARACTERS[randomInt(SALT_CHARACTERS.length)]).join('')
+  const hash = execFileSync('perl', ['-e', 'print crypt(<STDIN>, $ARGV[0])', `$2b$05$${salt}`], {
+    input: password,
+    encoding: 'utf8',
+  })
+  if (!hash.startsWith('$2b$05$')) throw new Error('crypt(3) of this machine does not know bcrypt')
+  return hash
+}
