@@ -134,6 +134,12 @@ export const faults = {
     hint: 'Check `windlass auth current`, or start one with `windlass up`.',
     retry: true,
   },
+  'wait-timeout': {
+    status: 408,
+    text: 'What was waited for did not come in time.',
+    hint: 'Wait again, or give it more time.',
+    retry: true,
+  },
   'store-locked': {
     status: 503,
     text: 'Another server has this data folder open.',
