@@ -6,7 +6,7 @@ import { judgeWhen } from './condition.ts'
 import type { Verdict } from './condition.ts'
 import { stateOf } from './fold.ts'
 import { isFinalStep, isInfra } from './lists.ts'
-import type { Reason } from './lists.ts'
+import type { FinalStepStatus, Reason } from './lists.ts'
 import { buildOutcome, failureWeight } from './outcome.ts'
 import type { BuildContext, Outcome } from './outcome.ts'
 import type { Plan, PlanStep, Retry } from './plan.ts'
@@ -17,11 +17,11 @@ import type { Snapshot, StepState } from './snapshot.ts'
 /** Decisions of one call belong together: carry all of them out, and fold their facts, before asking again. */
 export type Decision =
   | { readonly type: 'start'; readonly step: string; readonly try: number }
-  /** A step that ends without running: left out, not reached, its condition broken; or a group whose steps have all ended. */
+  /** A step that ends without running: left out, not reached, its condition broken; a group whose steps have all ended; a wait that a cancel ends. */
   | {
       readonly type: 'finish'
       readonly step: string
-      readonly status: 'success' | 'error' | 'skipped'
+      readonly status: FinalStepStatus
       readonly reason?: Reason
       readonly message?: string
     }
@@ -67,6 +67,8 @@ class Round {
       const { status } = this.state(step.name)
       if (status === 'pending' && this.isReady(step)) this.consider(step)
       else if (status === 'running' && this.children.has(step.name)) this.closeGroup(step)
+      else if (status === 'waiting' && this.context.cancelled !== undefined)
+        this.finish(step, 'terminated', this.context.cancelled)
     }
     return this.decisions.length > before
   }
@@ -171,10 +173,7 @@ class Round {
   private closeGroup(group: PlanStep): void {
     const children = this.children.get(group.name) ?? []
     if (!children.every(({ name }) => this.isFinal(name))) return
-    const failed = children.find(
-      (child) =>
-        this.state(child.name).status === 'error' && failureWeight(this.plan, this.snapshot, child, this.context) === 'fatal',
-    )
+    const failed = children.find((child) => this.state(child.name).status === 'error' && failureWeight(child, this) === 'fatal')
     if (failed === undefined) this.finish(group, 'success')
     else this.finish(group, 'error', 'step-failed', `Step "${failed.name}" failed.`)
   }
@@ -188,7 +187,7 @@ class Round {
     this.finish(step, 'skipped', reason)
   }
 
-  private finish(step: PlanStep, status: 'success' | 'error' | 'skipped', reason?: Reason, message?: string): void {
+  private finish(step: PlanStep, status: FinalStepStatus, reason?: Reason, message?: string): void {
     const told = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) }
     this.decisions.push({ type: 'finish', step: step.name, status, ...told })
     this.steps[step.name] = { ...this.state(step.name), status, ...told }
@@ -200,10 +199,7 @@ class Round {
     const roots = this.plan.steps.filter(({ parent }) => parent === undefined)
     const ended = roots.find(({ name }) => this.state(name).status === 'terminated')
     if (ended !== undefined) return { result: 'terminated', reason: this.state(ended.name).reason ?? 'cancelled' }
-    const failed = roots.some(
-      (step) =>
-        this.state(step.name).status === 'error' && failureWeight(this.plan, this.snapshot, step, this.context) === 'fatal',
-    )
+    const failed = roots.some((step) => this.state(step.name).status === 'error' && failureWeight(step, this) === 'fatal')
     return failed ? { result: 'failure', reason: 'not-reached' } : undefined
   }
 }

@@ -34,17 +34,23 @@ export interface Outcome {
 /** How much the failure of a step weighs. `fatal` stops the build, `strict` lets it go on and fails it at the end, `ignored` is forgotten. */
 export type FailureWeight = 'fatal' | 'strict' | 'ignored'
 
+/** What is known of a build at one moment. */
+export interface Standing {
+  readonly plan: Plan
+  readonly snapshot: Snapshot
+  readonly context: BuildContext
+}
+
 /** The weight of a failed step. Inside a group that has `fail_fast: false` nothing weighs anything. */
-export function failureWeight(plan: Plan, snapshot: Snapshot, step: PlanStep, context: BuildContext = {}): FailureWeight {
+export function failureWeight(step: PlanStep, standing: Standing): FailureWeight {
+  const { plan } = standing
   for (let parent = parentOf(plan, step); parent !== undefined; parent = parentOf(plan, parent)) {
-    if (!flagAt(plan, snapshot, parent, parent.failFast, context)) return 'ignored'
+    if (!flagAt(parent, parent.failFast, standing)) return 'ignored'
   }
-  if (flagAt(plan, snapshot, step, step.failFast, context)) return 'fatal'
+  if (flagAt(step, step.failFast, standing)) return 'fatal'
   const isGroup = plan.steps.some(({ parent }) => parent === step.name)
   if (isGroup) return 'ignored'
-  const strict =
-    flagAt(plan, snapshot, step, step.strictFailFast, context) || flagAt(plan, snapshot, step, plan.strictFailFast, context)
-  return strict ? 'strict' : 'ignored'
+  return flagAt(step, step.strictFailFast, standing) || flagAt(step, plan.strictFailFast, standing) ? 'strict' : 'ignored'
 }
 
 /** What the build ends as when all its steps are final; earlier, what it would end as if it ended now. */
@@ -56,7 +62,7 @@ export function buildOutcome(plan: Plan, snapshot: Snapshot, context: BuildConte
     return { status: 'terminated', reason: terminated.state.reason ?? 'cancelled', step: terminated.step.name }
   const failed = states
     .filter(({ state }) => state.status === 'error')
-    .map(({ step, state }) => ({ step, state, weight: failureWeight(plan, snapshot, step, context) }))
+    .map(({ step, state }) => ({ step, state, weight: failureWeight(step, { plan, snapshot, context }) }))
   const first = failed.find(({ weight }) => weight === 'fatal') ?? failed.find(({ weight }) => weight === 'strict')
   return first === undefined ? { status: 'success' } : { status: 'error', ...blame(first.step, first.state) }
 }
@@ -79,7 +85,7 @@ function parentOf(plan: Plan, step: PlanStep): PlanStep | undefined {
  * A flag as it was when `step` started: what steps export later does not change it. Text that is no boolean counts as true, the default
  * that loses nothing.
  */
-function flagAt(plan: Plan, snapshot: Snapshot, step: PlanStep, flag: FlagTemplate, context: BuildContext): boolean {
+function flagAt(step: PlanStep, flag: FlagTemplate, { plan, snapshot, context }: Standing): boolean {
   if (typeof flag === 'boolean') return flag
   const startedAt = stateOf(snapshot, step.name).startedAt ?? Infinity
   const exports = snapshot.exports.filter((exported) => exported.step !== step.name && (exported.at ?? -Infinity) <= startedAt)

@@ -1,0 +1,64 @@
+/** What is wrong with a document: codes, positions, advice. All problems of a document are told at once. */
+
+/** Every code with what it means; the reference page is made from this table. A code is never reused for something else. */
+export const DIAGNOSTIC_CODES = {
+  conflict: 'Two fields exclude each other, or one is written twice under different names.',
+  'duplicate-key': 'A key stands twice in one mapping.',
+  'duplicate-step': 'A step name is used more than once.',
+  'empty-value': 'A value must not be empty.',
+  expression: 'The expression of a condition has a syntax error, or uses a function or step that does not exist.',
+  'folded-indentation': 'Lines after `- >-` are indented deeper than the first, so they are not folded.',
+  'forbidden-key': 'A key that is not allowed anywhere.',
+  'invalid-value': 'A value is of the right type, but not one of those allowed.',
+  'later-step': 'A step asks about one that runs after it.',
+  'mixed-indentation': 'Tabs and spaces are mixed.',
+  'never-true': 'A condition compares with a word that never occurs.',
+  'not-allowed': 'A field does not belong to this type of step, or not here.',
+  'not-yet-supported': 'A part of the language that this version does not run.',
+  pattern: 'A regular expression cannot be used.',
+  required: 'A required field is missing.',
+  'retry-range': 'A number of `retry` is outside its range and is moved to the nearest end.',
+  'several-documents': 'A file holds more than one document.',
+  'step-name': 'A step name has a forbidden character or is too long.',
+  'timeout-ignored': 'A timeout cannot be read and is ignored.',
+  'too-deep': 'The document is nested too deep.',
+  'too-large': 'The document is too large.',
+  'unknown-key': 'There is no field of this name.',
+  'unknown-stage': 'A step names a stage that `stages` does not list.',
+  'unknown-step': 'A step of this name does not exist.',
+  'unknown-version': 'Only version 1.0 of the language exists.',
+  'uppercase-image': 'Image names are lower case.',
+  'wrong-type': 'A value has the wrong type.',
+  'yaml-alias': 'An alias is unknown, refers to itself, or there are too many.',
+  'yaml-syntax': 'The text is not valid YAML.',
+  'yaml-tag': 'Tags of one’s own are not allowed.',
+} as const satisfies Record<string, string>
+
+export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES
+
+export interface Diagnostic {
+  readonly file: string
+  /** 1-based, like `column`; the end is behind the last character. */
+  readonly line: number
+  readonly column: number
+  readonly endLine: number
+  readonly endColumn: number
+  readonly severity: 'error' | 'warning'
+  readonly code: DiagnosticCode
+  readonly message: string
+  /** What to do about it; empty when the message says it all. */
+  readonly hint: string
+  /** Where in the document, such as `steps.build.image`. */
+  readonly path: string
+  readonly suggestion?: { readonly from: string; readonly to: string }
+}
+
+/** True when at least one of them is an error: such a document does not compile. */
+export function hasErrors(problems: readonly Diagnostic[]): boolean {
+  return problems.some(({ severity }) => severity === 'error')
+}
+
+/** By position, errors before warnings at the same place. */
+export function sortProblems(problems: readonly Diagnostic[]): Diagnostic[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column || a.severity.localeCompare(b.severity))
+}

@@ -1,0 +1,61 @@
+/** Reading the checked fields of a record. Fields of the wrong type read as absent: the document does not compile then anyway. */
+import type { FlagTemplate } from '@windlass/plan'
+import { toFlag } from '@windlass/plan'
+import { numberOf } from './check.ts'
+import type { Entry, MapNode, TreeNode } from './tree.ts'
+import { child, textOf } from './tree.ts'
+
+export type Entries = ReadonlyMap<string, Entry>
+
+/** The node of a field, or undefined when it is not written or null. */
+export function node(entries: Entries, key: string): TreeNode | undefined {
+  const value = entries.get(key)?.value
+  return value?.kind === 'scalar' && value.value === null ? undefined : value
+}
+
+export function text(entries: Entries, key: string): string | undefined {
+  return textOf(node(entries, key))
+}
+
+export function number(entries: Entries, key: string): number | undefined {
+  return numberOf(node(entries, key))
+}
+
+/** The texts of a list; undefined when the field is not written. */
+export function texts(entries: Entries, key: string): string[] | undefined {
+  const value = node(entries, key)
+  if (value === undefined) return undefined
+  return value.kind === 'list' ? value.items.flatMap((item) => textOf(item) ?? []) : []
+}
+
+/** A command line: a list, or one text that counts as a list of one. */
+export function line(entries: Entries, key: string): string[] | undefined {
+  const single = text(entries, key)
+  return single === undefined ? texts(entries, key) : [single]
+}
+
+export function flag(entries: Entries, key: string): FlagTemplate | undefined {
+  const value = node(entries, key)
+  if (value?.kind !== 'scalar' || value.value === null) return undefined
+  if (typeof value.value === 'boolean') return value.value
+  return toFlag(String(value.value)) ?? String(value.value)
+}
+
+export function map(entries: Entries, key: string): MapNode | undefined {
+  const value = node(entries, key)
+  return value?.kind === 'map' ? value : undefined
+}
+
+export function credentials(entries: Entries): { username: string; password: string } | undefined {
+  const written = map(entries, 'credentials')
+  const username = textOf(child(written, 'username'))
+  const password = textOf(child(written, 'password'))
+  return username === undefined || password === undefined ? undefined : { username, password }
+}
+
+/** `{ key: value }`, or nothing when the value is undefined: for optional fields of the plan. */
+export function when<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  const one: { [P in K]?: V } = {}
+  if (value !== undefined) one[key] = value
+  return one
+}

@@ -1,0 +1,41 @@
+import type { Diagnostic, DiagnosticCode } from './diagnostic.ts'
+import type { Range, SourceText } from './source.ts'
+
+export interface Details {
+  readonly hint?: string
+  readonly path?: string
+  readonly suggestion?: { readonly from: string; readonly to: string }
+}
+
+/** No document needs more; the rest of a hopeless one is not worth reading. */
+const MAX_PROBLEMS = 500
+
+/** Gathers the problems of one document. */
+export class Report {
+  readonly source: SourceText
+  readonly problems: Diagnostic[] = []
+
+  constructor(source: SourceText) {
+    this.source = source
+  }
+
+  error(code: DiagnosticCode, range: Range, message: string, details: Details = {}): void {
+    this.add('error', { code, range, message, details })
+  }
+
+  warning(code: DiagnosticCode, range: Range, message: string, details: Details = {}): void {
+    this.add('warning', { code, range, message, details })
+  }
+
+  private add(
+    severity: Diagnostic['severity'],
+    { code, range, message, details }: { code: DiagnosticCode; range: Range; message: string; details: Details },
+  ): void {
+    if (this.problems.length >= MAX_PROBLEMS) return
+    const start = this.source.placeOf(range.start)
+    const end = this.source.placeOf(Math.max(range.start, range.end))
+    const { hint = '', path = '', suggestion } = details
+    const place = { file: this.source.file, line: start.line, column: start.column, endLine: end.line, endColumn: end.column }
+    this.problems.push({ ...place, severity, code, message, hint, path, ...(suggestion !== undefined && { suggestion }) })
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * The language as data: what each field may be. Validation (`check.ts`), suggestions, JSON Schema (`json-schema.ts`) and the reference page
+ * (`describe.ts`) all read these tables; nothing else says what a field may be.
+ */
+
+/** What a value may be. A `text` may hold `${{NAME}}` references. */
+export type Shape =
+  | { readonly kind: 'text'; readonly empty?: boolean }
+  /** A boolean (as a word or number too, pipeline language 2.1) or exactly one variable. */
+  | { readonly kind: 'flag' }
+  /** A boolean or exactly one variable, nothing else. */
+  | { readonly kind: 'strict-flag' }
+  | { readonly kind: 'number'; readonly above?: number; readonly whole?: boolean }
+  | { readonly kind: 'word'; readonly words: readonly string[] }
+  | { readonly kind: 'list'; readonly of: Shape; readonly least?: number; readonly hint?: string }
+  | { readonly kind: 'map'; readonly of: Shape; readonly least?: number; readonly keys?: KeyRule }
+  | { readonly kind: 'record'; readonly fields: Fields; readonly open?: boolean }
+  /** The first shape that fits the kind of the YAML node decides which errors are told. */
+  | { readonly kind: 'either'; readonly of: readonly Shape[] }
+  | { readonly kind: 'any' }
+
+export interface KeyRule {
+  readonly pattern: RegExp
+  readonly about: string
+}
+
+export interface Field {
+  readonly shape: Shape
+  /** One sentence for the reference; what it is and its default. */
+  readonly about: string
+  readonly required?: boolean
+  /** Other spellings, renamed before anything is checked. */
+  readonly aliases?: readonly string[]
+  /** Not run by this version: `error` where ignoring it would change what a build does, `warning` where it is a record beside the build. */
+  readonly later?: 'error' | 'warning'
+}
+
+export type Fields = Readonly<Record<string, Field>>
+
+export const text: Shape = { kind: 'text' }
+export const optionalText: Shape = { kind: 'text', empty: true }
+export const flag: Shape = { kind: 'flag' }
+export const strictFlag: Shape = { kind: 'strict-flag' }
+export const any: Shape = { kind: 'any' }
+export const texts: Shape = { kind: 'list', of: { kind: 'text', empty: true } }
+
+export function word(...words: string[]): Shape {
+  return { kind: 'word', words }
+}
+
+export function either(...of: Shape[]): Shape {
+  return { kind: 'either', of }
+}
+
+export function record(fields: Fields): Shape {
+  return { kind: 'record', fields }
+}
+
+/** A field that is in the language but not run yet. */
+export function later(about: string, weight: 'error' | 'warning' = 'error'): Field {
+  return { shape: any, about, later: weight }
+}

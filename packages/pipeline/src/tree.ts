@@ -1,0 +1,88 @@
+/** The document as a tree of nodes that know where they stand. Anchors, aliases and merge keys are resolved; aliased nodes are shared. */
+import type { Range } from './source.ts'
+
+export type TreeNode = MapNode | ListNode | ScalarNode
+
+export interface MapNode {
+  readonly kind: 'map'
+  readonly range: Range
+  /** In document order; merged entries after the map's own. */
+  readonly entries: ReadonlyMap<string, Entry>
+}
+
+export interface Entry {
+  readonly key: string
+  readonly keyRange: Range
+  readonly value: TreeNode
+}
+
+export interface ListNode {
+  readonly kind: 'list'
+  readonly range: Range
+  readonly items: readonly TreeNode[]
+}
+
+export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal' | 'folded'
+
+export interface ScalarNode {
+  readonly kind: 'scalar'
+  readonly range: Range
+  readonly value: string | number | boolean | null
+  readonly style: ScalarStyle
+  /** As written, for messages about numbers and booleans. */
+  readonly written: string
+}
+
+/** Plain data of a node, with objects that have no prototype. */
+export function toValue(node: TreeNode): unknown {
+  if (node.kind === 'scalar') return node.value
+  if (node.kind === 'list') return node.items.map(toValue)
+  const object: Record<string, unknown> = Object.create(null)
+  for (const { key, value } of node.entries.values()) object[key] = toValue(value)
+  return object
+}
+
+/** The value under `key`, when the node is a map that has it. */
+export function child(node: TreeNode | undefined, key: string): TreeNode | undefined {
+  return node?.kind === 'map' ? node.entries.get(key)?.value : undefined
+}
+
+/** The text of a node that is one, else undefined. */
+export function textOf(node: TreeNode | undefined): string | undefined {
+  return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined
+}
+
+/** The place in the document of a character of a scalar's value. Folding and escapes are taken into account. */
+export function offsetInScalar(node: ScalarNode, text: string, at: number): number {
+  const raw = text.slice(node.range.start, node.range.end)
+  switch (node.style) {
+    case 'single':
+      return node.range.start + walk(raw, 1, at, (rest) => (rest.startsWith("''") ? 2 : 1))
+    case 'double':
+      return node.range.start + walk(raw, 1, at, (rest) => /^\\(?:x..|u.{4}|U.{8}|.)/.exec(rest)?.[0].length ?? 1)
+    case 'plain':
+    case 'literal':
+    case 'folded':
+      return node.range.start + skipWords(raw, node, at)
+  }
+}
+
+function walk(raw: string, from: number, count: number, lengthAt: (rest: string) => number): number {
+  let place = from
+  for (let done = 0; done < count && place < raw.length; done += 1) place += lengthAt(raw.slice(place, place + 10))
+  return place
+}
+
+/** Folding changes white space alone, so a place is found again by counting the other characters. */
+function skipWords(raw: string, node: ScalarNode, at: number): number {
+  const value = String(node.value)
+  let wanted = value.slice(0, at).replace(/\s/g, '').length
+  const newline = raw.indexOf('\n')
+  let place = node.style === 'plain' || newline < 0 ? 0 : newline + 1
+  for (; place < raw.length; place += 1) {
+    if (/\s/.test(raw[place] ?? '')) continue
+    if (wanted === 0) break
+    wanted -= 1
+  }
+  return place
+}
