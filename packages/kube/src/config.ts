@@ -1,0 +1,130 @@
+/**
+ * How to reach a cluster: from a kubeconfig file (client certificates or a token) or from the service account of the pod this runs in.
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { fault } from '@windlass/kit'
+import { z } from 'zod'
+
+export interface ClusterAccess {
+  /** Base URL of the API server. */
+  readonly server: string
+  readonly ca?: string | undefined
+  /** True when the kubeconfig asks not to verify the server; never by default. */
+  readonly insecure: boolean
+  readonly clientCert?: string | undefined
+  readonly clientKey?: string | undefined
+  /** Read before each call: tokens of service accounts are replaced on disk every hour. */
+  readonly token?: (() => string) | undefined
+  /** Namespace of the context or of the pod. */
+  readonly namespace: string
+}
+
+const ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+const Named = { name: z.string() }
+const Kubeconfig = z.object({
+  'current-context': z.string().optional(),
+  contexts: z
+    .array(z.object({ ...Named, context: z.object({ cluster: z.string(), user: z.string(), namespace: z.string().optional() }) }))
+    .default([]),
+  clusters: z
+    .array(
+      z.object({
+        ...Named,
+        cluster: z.object({
+          server: z.string(),
+          'certificate-authority': z.string().optional(),
+          'certificate-authority-data': z.string().optional(),
+          'insecure-skip-tls-verify': z.boolean().optional(),
+        }),
+      }),
+    )
+    .default([]),
+  users: z
+    .array(
+      z.object({
+        ...Named,
+        user: z.looseObject({
+          'client-certificate': z.string().optional(),
+          'client-certificate-data': z.string().optional(),
+          'client-key': z.string().optional(),
+          'client-key-data': z.string().optional(),
+          token: z.string().optional(),
+          tokenFile: z.string().optional(),
+        }),
+      }),
+    )
+    .default([]),
+})
+type KubeconfigUser = z.infer<typeof Kubeconfig>['users'][number]['user']
+
+/** Reads a kubeconfig file. Throws `config-invalid` when it cannot be used, e.g. when it needs an exec plugin. */
+export async function readKubeconfig(path: string, contextName?: string): Promise<ClusterAccess> {
+  // Loaded here only: a process inside a cluster never needs it.
+  const { parse } = await import('yaml')
+  const parsed = Kubeconfig.safeParse(parse(readText(path)))
+  if (!parsed.success) throw fault('config-invalid', { message: `${path} is not a kubeconfig: ${parsed.error.message}` })
+  const wanted = contextName ?? parsed.data['current-context']
+  const context = parsed.data.contexts.find(({ name }) => name === wanted)?.context
+  if (context === undefined)
+    throw fault('config-invalid', { message: `${path} has no context ${wanted ?? '(none is current)'}.` })
+  const cluster = parsed.data.clusters.find(({ name }) => name === context.cluster)?.cluster
+  const user = parsed.data.users.find(({ name }) => name === context.user)?.user
+  if (cluster === undefined || user === undefined)
+    throw fault('config-invalid', { message: `${path} lacks the cluster or the user of context ${wanted}.` })
+  refusePlugins(path, user)
+  const pemOf = (data: string | undefined, file: string | undefined): string | undefined => {
+    if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8')
+    return file === undefined ? undefined : readText(resolve(dirname(path), file))
+  }
+  return {
+    server: cluster.server.replace(/\/+$/, ''),
+    ca: pemOf(cluster['certificate-authority-data'], cluster['certificate-authority']),
+    insecure: cluster['insecure-skip-tls-verify'] ?? false,
+    clientCert: pemOf(user['client-certificate-data'], user['client-certificate']),
+    clientKey: pemOf(user['client-key-data'], user['client-key']),
+    token: tokenOf(user, path),
+    namespace: context.namespace ?? 'default',
+  }
+}
+
+function tokenOf(user: KubeconfigUser, path: string): (() => string) | undefined {
+  const { token, tokenFile } = user
+  if (tokenFile !== undefined) return () => readText(resolve(dirname(path), tokenFile)).trim()
+  return token === undefined ? undefined : () => token
+}
+
+function refusePlugins(path: string, user: KubeconfigUser): void {
+  for (const key of ['exec', 'auth-provider', 'username'])
+    if (user[key] !== undefined)
+      throw fault('config-invalid', {
+        message: `${path} logs in by \`${key}\`, which is not supported.`,
+        hint: 'Use a client certificate or the token of a service account.',
+      })
+}
+
+/** The access of the pod this runs in, or undefined outside of a cluster. */
+export function inCluster(
+  env: Readonly<Record<string, string | undefined>>,
+  dir: string = ACCOUNT_DIR,
+): ClusterAccess | undefined {
+  const host = env['KUBERNETES_SERVICE_HOST']
+  if (host === undefined) return undefined
+  const port = env['KUBERNETES_SERVICE_PORT'] ?? '443'
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ca: readText(`${dir}/ca.crt`),
+    insecure: false,
+    token: () => readText(`${dir}/token`).trim(),
+    namespace: readText(`${dir}/namespace`).trim(),
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw fault('config-invalid', { message: `${path} cannot be read.` }, error)
+  }
+}

@@ -1,0 +1,75 @@
+/** Kubernetes objects as plain JSON, and where each kind lives. */
+import { fault } from '@windlass/kit'
+import { z } from 'zod'
+
+export const Metadata = z.looseObject({
+  name: z.string(),
+  namespace: z.string().optional(),
+  uid: z.string().optional(),
+  resourceVersion: z.string().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+  creationTimestamp: z.string().optional(),
+  deletionTimestamp: z.string().optional(),
+})
+export type Metadata = z.infer<typeof Metadata>
+
+/** Any object; who reads `spec` or `status` checks it with a shape of its own. */
+export const KubeObject = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: Metadata })
+export type KubeObject = z.infer<typeof KubeObject>
+
+interface Place {
+  /** Path of group and version. */
+  readonly api: string
+  readonly apiVersion: string
+  readonly plural: string
+  readonly namespaced: boolean
+}
+
+const core = (plural: string, namespaced = true): Place => ({ api: '/api/v1', apiVersion: 'v1', plural, namespaced })
+
+/** The kinds this client knows. */
+export const KINDS = {
+  ConfigMap: core('configmaps'),
+  Event: core('events'),
+  Namespace: core('namespaces', false),
+  Node: core('nodes', false),
+  PersistentVolume: core('persistentvolumes', false),
+  PersistentVolumeClaim: core('persistentvolumeclaims'),
+  Pod: core('pods'),
+  ResourceQuota: core('resourcequotas'),
+  Secret: core('secrets'),
+  Service: core('services'),
+  ServiceAccount: core('serviceaccounts'),
+  StorageClass: { api: '/apis/storage.k8s.io/v1', apiVersion: 'storage.k8s.io/v1', plural: 'storageclasses', namespaced: false },
+} as const satisfies Record<string, Place>
+export type Kind = keyof typeof KINDS
+
+export function isKind(kind: string): kind is Kind {
+  return Object.hasOwn(KINDS, kind)
+}
+
+/** Names one object, or with an empty name all of a kind in a namespace. */
+export interface ObjectRef {
+  readonly kind: Kind
+  readonly name: string
+  readonly namespace?: string | undefined
+}
+
+/** Path of an object or, without a name, of its collection. Throws `cluster-refused` for a namespaced kind without a namespace. */
+export function pathOf(ref: Omit<ObjectRef, 'name'> & { readonly name?: string | undefined }): string {
+  const place: Place = KINDS[ref.kind]
+  if (place.namespaced && ref.namespace === undefined)
+    throw fault('cluster-refused', { message: `${ref.kind} needs a namespace.` })
+  const scope = place.namespaced ? `/namespaces/${encodeURIComponent(ref.namespace ?? '')}` : ''
+  return `${place.api}${scope}/${place.plural}${ref.name === undefined ? '' : `/${encodeURIComponent(ref.name)}`}`
+}
+
+/** The reference of an object. Throws `cluster-refused` for a kind this client does not know. */
+export function refOf(object: {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
+}): ObjectRef {
+  if (!isKind(object.kind)) throw fault('cluster-refused', { message: `Objects of kind ${object.kind} are not supported.` })
+  return { kind: object.kind, name: object.metadata.name, namespace: object.metadata.namespace }
+}
