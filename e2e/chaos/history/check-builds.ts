@@ -78,21 +78,14 @@ function* checkEarned(build: BuildRecord, history: History): Generator<Violation
   if (cancelled && build.status !== 'terminated') {
     yield { invariant: 3, buildId: build.id, message: `its cancel was accepted, yet it ended as ${build.status}` }
   }
-  const outcomes = history.engines.filter(({ buildId, end }) => buildId === build.id && end === 'finished')
-  const last = outcomes.reduce((latest, trace) => (trace.attempt > (latest?.attempt ?? 0) ? trace : latest), outcomes[0])
-  if (build.status === 'success' && last?.outcome !== 'success') {
-    yield {
-      invariant: 3,
-      buildId: build.id,
-      message: `success, but no engine finished with success (last: ${last?.outcome ?? 'none'})`,
-    }
+  const said = history.engines.filter(({ buildId, outcome }) => buildId === build.id && outcome !== undefined)
+  if (build.status === 'success' && !said.some(({ outcome }) => outcome === 'success')) {
+    yield { invariant: 3, buildId: build.id, message: `success, but no engine said so` }
   }
-  if (last?.outcome === 'success' && build.status === 'error') {
-    yield {
-      invariant: 3,
-      buildId: build.id,
-      message: `error (${build.reason}), but attempt ${last.attempt} finished with success`,
-    }
+  const unheard = said.find(({ outcome, end }) => outcome === 'success' && end === 'finished')
+  if (unheard !== undefined && build.status === 'error') {
+    const message = `error (${build.reason}), but the success of attempt ${unheard.attempt} was acknowledged`
+    yield { invariant: 3, buildId: build.id, message }
   }
 }
 

@@ -21,19 +21,24 @@ function* wrongStreams(build: BuildRecord, traces: readonly EngineTrace[]): Gene
     const made = expected.get(key)
     if (made === undefined) {
       if (log !== '') yield `stream ${key} holds bytes that no engine made`
-    } else yield* wrongBytes(key, Buffer.from(log, 'base64'), made)
+    } else yield* wrongBytes(key, Buffer.from(log, 'base64'), { ...made, whole: isWhole(build, made.trace) })
   }
   for (const [key, { stream, trace }] of expected) {
-    const lost = trace.end === 'finished' ? stream.generated !== '' : stream.ackedBytes > 0
+    const lost = isWhole(build, trace) ? stream.generated !== '' : stream.ackedBytes > 0
     if (!Object.hasOwn(build.logs, key) && lost) yield `stream ${key} is not stored`
   }
 }
 
-function* wrongBytes(key: string, stored: Buffer, made: { trace: EngineTrace; stream: StreamTrace }): Generator<string> {
+/** The server took the end of this attempt, so it must have all its bytes. */
+function isWhole(build: BuildRecord, trace: EngineTrace): boolean {
+  return trace.end === 'finished' || (build.status === 'success' && trace.outcome === 'success')
+}
+
+function* wrongBytes(key: string, stored: Buffer, made: { stream: StreamTrace; whole: boolean }): Generator<string> {
   const generated = Buffer.from(made.stream.generated, 'base64')
-  const whole = made.trace.end === 'finished'
   if (stored.length > generated.length) yield `stream ${key} holds ${stored.length} bytes, ${generated.length} were made`
-  else if (whole && stored.length < generated.length) yield `stream ${key} holds ${stored.length} bytes of ${generated.length}`
+  else if (made.whole && stored.length < generated.length)
+    yield `stream ${key} holds ${stored.length} bytes of ${generated.length}`
   else if (stored.length < made.stream.ackedBytes) {
     yield `stream ${key} holds ${stored.length} bytes, ${made.stream.ackedBytes} were acknowledged`
   } else if (sha256(stored) !== sha256(generated.subarray(0, stored.length)))

@@ -84,6 +84,7 @@ export interface EngineTrace {
   readonly end?: EngineEnd
   readonly volumeKept: boolean
   readonly disk?: string
+  /** What it said of its end; heard by the server for sure only when `end` is `finished`. */
   readonly outcome?: FinalBuildStatus
   readonly steps: readonly StepTrace[]
   readonly streams: Readonly<Record<string, StreamTrace>>

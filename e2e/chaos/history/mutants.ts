@@ -126,6 +126,11 @@ const endings: readonly Mutant[] = [
     mutate: (h) => engine(h, (trace) => (trace.outcome = 'error'), isWhole),
   },
   {
+    name: 'an acknowledged success is recorded as error',
+    invariant: 3,
+    mutate: (h) => build(h, (record) => (record.status = 'error')),
+  },
+  {
     name: 'the end is told twice',
     invariant: 3,
     mutate: (h) => build(h, (r) => (r.feed = renumber([...r.feed, ...r.feed.slice(-1)]))),

@@ -1,0 +1,72 @@
+/** Kills at seeded moments: servers and agents as processes by SIGKILL (started again at once), engines inside the fake cluster. */
+import type { FakeCluster } from '@windlass/agent/fake'
+import { systemClock as clock } from '@windlass/kit'
+import type { Random } from '../faults/random.ts'
+import type { Child } from '../processes/child.ts'
+import type { Recorder } from './recorder.ts'
+
+export type Victim = 'server' | 'agent' | 'engine' | 'database'
+
+export interface KillPlan {
+  /** Between two kills, milliseconds. */
+  readonly everyMs: readonly [number, number]
+  /** Drawn from with equal chance; name one twice to hit it more. */
+  readonly victims: readonly Victim[]
+  /** How long the dead stay dead, milliseconds. */
+  readonly downMs?: readonly [number, number]
+  readonly database?: Child
+}
+
+export interface KillOptions {
+  readonly plan: KillPlan | undefined
+  readonly random: Random
+  readonly servers: readonly Child[]
+  readonly agent: Child
+  readonly cluster: FakeCluster
+  readonly recorder: Recorder
+  readonly signal: AbortSignal
+}
+
+/** Kills until the signal, then sees to it that everything is up again. Answers how many kills hit something alive. */
+export async function runKills(options: KillOptions): Promise<Record<`killed ${Victim}`, number>> {
+  const landed = { 'killed server': 0, 'killed agent': 0, 'killed engine': 0, 'killed database': 0 }
+  const { plan, random, signal } = options
+  const reviving: Promise<void>[] = []
+  while (plan !== undefined && !signal.aborted) {
+    await clock.sleep(random.between(...plan.everyMs), signal).catch(() => undefined)
+    if (signal.aborted) break
+    const victim = random.pick(plan.victims)
+    if (victim === 'engine') {
+      if (killEngine(options)) landed['killed engine'] += 1
+      continue
+    }
+    const child = victim === 'server' ? random.pick(options.servers) : victim === 'agent' ? options.agent : plan.database
+    if (child === undefined || !(await child.kill())) continue
+    landed[`killed ${victim}`] += 1
+    reviving.push(revive(child, random.between(...(plan.downMs ?? [0, 600]))))
+  }
+  await Promise.all(reviving)
+  return landed
+}
+
+/** A replica whose database is away, too, cannot start: it is tried again, as a supervisor would. */
+async function revive(child: Child, downMs: number): Promise<void> {
+  await clock.sleep(downMs)
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await child.start()
+      return
+    } catch (error) {
+      if (tries === 20) throw error
+      await clock.sleep(500)
+    }
+  }
+}
+
+function killEngine({ cluster, recorder, random }: KillOptions): boolean {
+  const running = cluster.running()
+  if (running.length === 0) return false
+  const ref = random.pick(running)
+  recorder.expectKill(ref.buildId, ref.attempt)
+  return cluster.kill(ref, { silent: random.chance(0.5) })
+}

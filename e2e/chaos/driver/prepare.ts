@@ -1,0 +1,36 @@
+/** What must be there before the first build: an admin, an agent, a runtime of fake engines, pipelines with and without limits. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AgentCreated, Pipeline, Runtime, type Client } from '@windlass/protocol'
+import type { Limits } from '../history/history.ts'
+import { toDocument } from './requests.ts'
+
+export const RUNTIME = 'fake'
+const CAPACITY = 24
+const PIPELINES = [{ name: 'chaos/free' }, { name: 'chaos/three', concurrency: 3 }, { name: 'chaos/one', concurrency: 1 }]
+
+export interface Prepared {
+  readonly adminToken: string
+  readonly agentToken: string
+  readonly pipelines: readonly string[]
+  readonly limits: Limits
+}
+
+/** Reads the first admin's token from the data folder, where a server leaves it at its first start. */
+export async function prepare(client: Client, folder: string): Promise<Prepared> {
+  const adminToken = (await readFile(join(folder, 'server-0', 'admin.token'), 'utf8')).trim()
+  const admin = client.withToken(adminToken)
+  const agent = await admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'chaos', runtimes: [RUNTIME] } })
+  await admin.call('POST', '/v1/runtimes', Runtime, {
+    body: { name: RUNTIME, type: 'fake', agent: 'chaos', isDefault: true, spec: { capacity: CAPACITY, limits: { retries: 2 } } },
+  })
+  const document = toDocument([{ name: 'hello', after: [], failFast: true }])
+  for (const pipeline of PIPELINES) await admin.call('POST', '/v1/pipelines', Pipeline, { body: { ...pipeline, document } })
+  const limited = PIPELINES.flatMap(({ name, concurrency }) => (concurrency === undefined ? [] : [[name, concurrency] as const]))
+  return {
+    adminToken,
+    agentToken: agent.token,
+    pipelines: PIPELINES.map(({ name }) => name),
+    limits: { pipelines: Object.fromEntries(limited), runtimes: { [RUNTIME]: CAPACITY } },
+  }
+}

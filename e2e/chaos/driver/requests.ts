@@ -1,0 +1,106 @@
+/**
+ * What the driver asks of the control plane, written down with what came of it: `ok`, `fail`, or `unknown` when no answer came. An unknown
+ * trigger is asked again with the same key until it is settled, as a careful client does.
+ */
+import { isFault, type Clock } from '@windlass/kit'
+import { Build, type Client } from '@windlass/protocol'
+import type { Operation, StepShape, TriggerOperation } from '../history/history.ts'
+
+export interface Demand {
+  readonly key: string
+  readonly pipeline: string
+  readonly runtime: string
+  readonly steps: readonly StepShape[]
+  readonly deadlineMs: number
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+export interface Requests {
+  readonly operations: readonly Operation[]
+  /** How many answers were lost or refused for the moment, over all calls. */
+  readonly retries: number
+  /** Starts a build; resolves when it is known whether there is one. */
+  trigger(demand: Demand): Promise<string | undefined>
+  /** Cancels a build. Repeated like a trigger. */
+  terminate(buildId: string): Promise<void>
+}
+
+export interface RequestOptions {
+  readonly client: Client
+  readonly clock: Clock
+  /** How long an unknown result is pursued, milliseconds. */
+  readonly settleMs: number
+}
+
+export function openRequests({ client, clock, settleMs }: RequestOptions): Requests {
+  const operations: Operation[] = []
+  let retries = 0
+
+  /** Asks until there is an answer: repeats what was not answered and what the server asks to repeat. */
+  async function settle<T>(ask: () => Promise<T>): Promise<{ value: T } | { fault: string } | 'unknown'> {
+    const until = clock.monotonic() + settleMs
+    while (clock.monotonic() < until) {
+      try {
+        return { value: await ask() }
+      } catch (error) {
+        if (isFault(error) && !error.retryable && error.code !== 'internal') return { fault: error.code }
+        retries += 1
+        await clock.sleep(50)
+      }
+    }
+    return 'unknown'
+  }
+
+  return {
+    operations,
+    get retries() {
+      return retries
+    },
+    async trigger(demand) {
+      const { key, pipeline, runtime, steps, deadlineMs, secrets } = demand
+      const at = clock.now()
+      const body = { pipeline, branch: key, runtime, secrets, document: toDocument(steps) }
+      const answer = await settle(() =>
+        client.call('POST', '/v1/builds', Build, { body, headers: { 'idempotency-key': key }, timeoutMs: 5_000 }),
+      )
+      const buildId = typeof answer === 'object' && 'value' in answer ? answer.value.id : undefined
+      const operation: TriggerOperation = {
+        kind: 'trigger',
+        id: operations.length + 1,
+        at,
+        endedAt: clock.now(),
+        ...toResult(answer),
+        ...(buildId !== undefined && { buildId }),
+        key,
+        pipeline,
+        runtime,
+        steps,
+        deadlineMs,
+      }
+      operations.push(operation)
+      return buildId
+    },
+    async terminate(buildId) {
+      const at = clock.now()
+      const answer = await settle(() => client.text('POST', `/v1/builds/${buildId}/terminate`, { timeoutMs: 5_000 }))
+      operations.push({ kind: 'terminate', id: operations.length + 1, at, endedAt: clock.now(), ...toResult(answer), buildId })
+    },
+  }
+}
+
+function toResult(answer: { value: unknown } | { fault: string } | 'unknown'): Pick<Operation, 'result' | 'fault'> {
+  if (answer === 'unknown') return { result: 'unknown' }
+  return 'fault' in answer ? { result: 'fail', fault: answer.fault } : { result: 'ok' }
+}
+
+/** A document of freestyle steps in a row; the fake engine runs none of their commands. */
+export function toDocument(steps: readonly StepShape[]): string {
+  const lines = steps.flatMap(({ name, failFast }) => [
+    `  ${name}:`,
+    `    image: windlass.local/shell:1`,
+    `    fail_fast: ${failFast}`,
+    `    commands:`,
+    `      - echo ${name}`,
+  ])
+  return ['version: "1.0"', 'steps:', ...lines, ''].join('\n')
+}

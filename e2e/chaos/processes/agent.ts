@@ -1,0 +1,23 @@
+/**
+ * An agent as a process that can be killed while its fake cluster, which the driver holds, goes on:
+ * `node agent.ts '{"server": URL, "token": TOKEN, "cluster": URL}'`. Prints `ready`.
+ */
+import { startAgent } from '@windlass/agent'
+import { nodeTransport, openLog, systemClock } from '@windlass/kit'
+import { createClient } from '@windlass/protocol'
+import { z } from 'zod'
+import { remoteExecutor } from '../driver/remote-cluster.ts'
+
+const { server, token, cluster } = z
+  .object({ server: z.string(), token: z.string(), cluster: z.string() })
+  .parse(JSON.parse(process.argv[2] ?? '{}'))
+const agent = startAgent({
+  client: createClient({ url: server, token, transport: nodeTransport() }),
+  executor: remoteExecutor(cluster),
+  clock: systemClock,
+  log: openLog({ level: 'info', name: 'agent' }),
+  waitMs: 5_000,
+  sweepMs: 2_000,
+})
+console.log('ready')
+await agent.ended.catch(() => process.exit(1))
