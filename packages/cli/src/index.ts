@@ -1,1 +1,1 @@
-export {}
+export { describeCommands } from './describe-commands.ts'

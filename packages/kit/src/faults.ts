@@ -56,6 +56,7 @@ export const faults = {
   internal: { status: 500, text: 'A bug on our side.', hint: 'Report the request id.' },
 
   // pipelines and builds
+  'document-invalid': { status: 422, text: 'The document is not valid.', hint: 'See `problems` for file, line and column.' },
   'pipeline-invalid': { status: 422, text: 'The pipeline does not compile.', hint: 'See `problems` for file, line and column.' },
   'file-not-found': { status: 404, text: 'The file cannot be read.', hint: 'Check the path.' },
   'build-final': { status: 409, text: 'The build has ended.', hint: 'Use `windlass restart` to run it again.' },

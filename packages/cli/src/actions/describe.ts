@@ -1,0 +1,82 @@
+import { systemClock } from '@windlass/kit'
+import { formatDuration } from '@windlass/plan'
+import type { Attempt, Build, BuildStep } from '@windlass/protocol'
+import { getBuild } from '../api.ts'
+import type { Invocation } from '../command.ts'
+import { printValue } from '../format/output.ts'
+import { alignColumns } from '../format/columns.ts'
+import { formatProblem } from '../format/problems.ts'
+import { markOf, paintStatus, type Style } from '../format/style.ts'
+import { formatAge, formatTime } from '../format/time.ts'
+import { textOfReason } from '../follow/wording.ts'
+import { openSession } from '../session.ts'
+
+/** `describe build ID`. */
+export async function describeBuild({
+  args,
+  options,
+  out,
+  settings,
+}: Invocation<{ output: 'json' | 'yaml' | undefined }>): Promise<void> {
+  const build = await getBuild(openSession(settings).client, args[0] ?? '')
+  if (options.output !== undefined) return printValue(out, build, options.output)
+  const look = { style: out.stdout.style, now: systemClock.now() }
+  for (const line of describe(build, look)) out.line(line)
+}
+
+interface Look {
+  readonly style: Style
+  readonly now: number
+}
+
+/** Every line of the description. */
+export function describe(build: Build, look: Look): string[] {
+  const { style } = look
+  const lines = alignColumns(facts(build, look).filter(([, value]) => value !== ''))
+  for (const problem of build.problems ?? [])
+    lines.push(...formatProblem({ ...problem, severity: problem.severity === 'warning' ? 'warning' : 'error' }, new Map(), style))
+  if ((build.steps ?? []).length > 0) {
+    const head = ['STEP', 'TYPE', 'STATUS', 'TIME', 'REASON'].map((cell) => style.dim(cell))
+    lines.push('', ...alignColumns([head, ...(build.steps ?? []).map((step) => stepRow(step, look))]))
+  }
+  if ((build.attempts ?? []).length > 0) {
+    const head = ['ATTEMPT', 'STATUS', 'RESULT', 'TIME', 'REASON'].map((cell) => style.dim(cell))
+    lines.push('', ...alignColumns([head, ...(build.attempts ?? []).map((attempt) => attemptRow(attempt, look))]))
+  }
+  return lines
+}
+
+function facts(build: Build, { style, now }: Look): [string, string][] {
+  const why = build.message ?? textOfReason(build.reason) ?? ''
+  return [
+    ['Build:', `${build.id}${build.number > 0 ? ` (number ${build.number})` : ''}`],
+    ['Pipeline:', build.pipeline ?? ''],
+    ['Status:', paintStatus(style, build.status) + (build.reason === undefined ? '' : ` (${build.reason})`)],
+    ['Why:', why],
+    ['Hint:', build.hint ?? ''],
+    ['Branch:', build.branch ?? ''],
+    ['Commit:', build.revision ?? ''],
+    ['Runtime:', build.runtime ?? ''],
+    ['Started by:', build.initiator],
+    ['Repeats:', build.restartOf ?? ''],
+    ['Retries:', build.retries > 0 ? String(build.retries) : ''],
+    ['Created:', `${formatTime(build.createdAt)} (${formatAge(build.createdAt, now)} ago)`],
+    ['Waited:', build.startedAt === undefined ? '' : formatDuration(Math.max(0, build.startedAt - build.createdAt))],
+    ['Ran:', timeOf(build.startedAt, build.finishedAt, now)],
+  ]
+}
+
+function stepRow(step: BuildStep, { style, now }: Look): string[] {
+  const status = paintStatus(style, step.status, `${markOf(step.status)} ${step.status}`)
+  const why = [step.reason ?? '', step.message ?? ''].filter((part) => part !== '').join(': ')
+  return [step.name, step.type, status, timeOf(step.startedAt, step.finishedAt, now), why]
+}
+
+function attemptRow(attempt: Attempt, { now }: Look): string[] {
+  const why = [attempt.reason ?? '', attempt.message ?? ''].filter((part) => part !== '').join(': ')
+  return [String(attempt.number), attempt.status, attempt.result ?? '', timeOf(attempt.startedAt, attempt.endedAt, now), why]
+}
+
+function timeOf(from: number | undefined, to: number | undefined, now: number): string {
+  return from === undefined ? '' : formatDuration(Math.max(0, (to ?? now) - from))
+}

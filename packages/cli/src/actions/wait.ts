@@ -1,0 +1,34 @@
+import { systemClock } from '@windlass/kit'
+import { fault } from '@windlass/kit/faults'
+import type { Build } from '@windlass/protocol'
+import type { Invocation } from '../command.ts'
+import { EXIT, exitCodeOfBuild } from '../exit-codes.ts'
+import { paintStatus } from '../format/style.ts'
+import { toRecord } from '../follow/record.ts'
+import { untilFinal } from '../follow/until-final.ts'
+import { openSession } from '../session.ts'
+
+/** `wait ID...`: exit code 1 when any failed, else 2 when any was terminated. */
+export async function waitForBuilds(
+  invocation: Invocation<{ timeout: number | undefined; output: 'json' | undefined }>,
+): Promise<number> {
+  const { args, options, out, settings } = invocation
+  const { client } = openSession(settings)
+  const signal = options.timeout === undefined ? new AbortController().signal : AbortSignal.timeout(options.timeout * 1000)
+  let builds: Build[]
+  try {
+    builds = await Promise.all(args.map((buildId) => untilFinal({ client, buildId, clock: systemClock, signal })))
+  } catch (error) {
+    if (!signal.aborted) throw error
+    throw fault('wait-timeout', {
+      message: `Not all builds ended within ${options.timeout} s.`,
+      hint: 'See what they do with `windlass describe build ID`.',
+    })
+  }
+  if (options.output === 'json') {
+    const records = builds.map(toRecord)
+    out.line(JSON.stringify(records.length === 1 ? records[0] : records, null, 2))
+  } else for (const build of builds) out.line(`build/${build.id} ${paintStatus(out.stdout.style, build.status)}`)
+  const codes = builds.map(({ status }) => exitCodeOfBuild(status))
+  return codes.find((code) => code === EXIT.failed) ?? codes.find((code) => code !== EXIT.success) ?? EXIT.success
+}

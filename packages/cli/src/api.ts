@@ -1,0 +1,88 @@
+/** The calls of `/v1` that commands make; paths stand here and nowhere else. */
+import { randomUUID } from 'node:crypto'
+import { AgentCreated, ApiKeyCreated, Build, page, ServerStatus, type BuildInput, type Client } from '@windlass/protocol'
+import { z } from 'zod'
+import type { Kind } from './resources/kinds.ts'
+
+const PAGE_SIZE = 100
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** All things of a kind, newest first where they have an order; at most `limit` of them. */
+export async function listAll<T>(
+  client: Client,
+  kind: Kind<T>,
+  options: { query?: Query; limit?: number | undefined } = {},
+): Promise<T[]> {
+  const limit = options.limit ?? Infinity
+  const items: T[] = []
+  let cursor: string | undefined
+  do {
+    const query = { ...options.query, limit: Math.min(PAGE_SIZE, limit - items.length), cursor }
+    const answer = await client.call('GET', kind.path, page(kind.shape), { query })
+    items.push(...answer.items)
+    cursor = answer.next
+  } while (cursor !== undefined && items.length < limit)
+  return items
+}
+
+/** One thing by its name or id. Throws `not-found`. */
+export function getOne<T>(client: Client, kind: Kind<T>, name: string): Promise<T> {
+  return client.call('GET', `${kind.path}/${encodeURIComponent(name)}`, kind.shape)
+}
+
+export async function deleteOne<T>(client: Client, kind: Kind<T>, name: string): Promise<void> {
+  await client.text('DELETE', `${kind.path}/${encodeURIComponent(name)}`)
+}
+
+/** Makes a thing; throws `conflict` when it exists. */
+export function createOne<T>(client: Client, kind: Kind<T>, body: unknown): Promise<T> {
+  return client.call('POST', kind.path, kind.shape, { body, headers: onceOnly() })
+}
+
+/** Makes the thing of this name, or replaces it. */
+export function putOne<T>(client: Client, kind: Kind<T>, { name, body }: { name: string; body: unknown }): Promise<T> {
+  return client.call('PUT', `${kind.path}/${encodeURIComponent(name)}`, kind.shape, { body })
+}
+
+export function getBuild(client: Client, id: string, signal?: AbortSignal): Promise<Build> {
+  return client.call('GET', `/v1/builds/${encodeURIComponent(id)}`, Build, { signal })
+}
+
+export function createBuild(client: Client, body: BuildInput): Promise<Build> {
+  return client.call('POST', '/v1/builds', Build, { body, headers: onceOnly() })
+}
+
+export function restart(client: Client, id: string): Promise<Build> {
+  return client.call('POST', `/v1/builds/${encodeURIComponent(id)}/restart`, Build, { body: {}, headers: onceOnly() })
+}
+
+/** Asks for the end of a build; throws `build-final` when it has ended. */
+export async function terminate(client: Client, id: string): Promise<void> {
+  await client.text('POST', `/v1/builds/${encodeURIComponent(id)}/terminate`, { body: {} })
+}
+
+export function createAgent(
+  client: Client,
+  body: { name: string; runtimes: readonly string[] },
+): Promise<z.infer<typeof AgentCreated>> {
+  return client.call('POST', '/v1/agents', AgentCreated, { body, headers: onceOnly() })
+}
+
+export function createKey(client: Client, body: { name: string; role: string }): Promise<z.infer<typeof ApiKeyCreated>> {
+  return client.call('POST', '/v1/keys', ApiKeyCreated, { body, headers: onceOnly() })
+}
+
+export function serverStatus(client: Client): Promise<z.infer<typeof ServerStatus>> {
+  return client.call('GET', '/v1/status', ServerStatus, { timeoutMs: 10_000 })
+}
+
+/** The last lines of one stream as text. */
+export function logTail(client: Client, id: string, query: Query): Promise<string> {
+  return client.text('GET', `/v1/builds/${encodeURIComponent(id)}/log`, { query })
+}
+
+/** A call repeated after a lost answer must not make a second thing. */
+function onceOnly(): Record<string, string> {
+  return { 'idempotency-key': randomUUID() }
+}

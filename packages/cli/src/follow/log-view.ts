@@ -1,0 +1,205 @@
+/**
+ * A build as a person sees it while it runs: a header per step, its lines as they come, its result and duration.
+ * Lines carry the name of their step only where several steps speak at once. Not here: where the items come from (`feed.ts`, package local).
+ */
+import type { Clock } from '@windlass/kit'
+import { formatDuration } from '@windlass/plan'
+import { markOf, paintStatus } from '../format/style.ts'
+import { formatTime } from '../format/time.ts'
+import type { Terminal } from '../printer.ts'
+import { lineSplitter, tameLine, type LineSplitter } from './line-splitter.ts'
+import { openStatusLine, type StatusLine } from './status-line.ts'
+import { describeOutcome, textField } from './wording.ts'
+
+/** One thing to show: a fact about the build, or bytes of one of its streams. */
+export type ViewItem =
+  | {
+      readonly kind: 'event'
+      readonly attempt: number
+      readonly at: number
+      readonly type: string
+      readonly data: Readonly<Record<string, unknown>>
+    }
+  | { readonly kind: 'log'; readonly attempt: number; readonly at: number; readonly stream: string; readonly bytes: Uint8Array }
+
+export interface LogViewOptions {
+  readonly terminal: Terminal
+  readonly clock: Clock
+  /** Put the time in front of each line. */
+  readonly timestamps?: boolean
+  /** Show the lines of this step alone, without headers. */
+  readonly step?: string | undefined
+  /** Title of a step; its name when it has none. */
+  readonly titleOf?: (step: string) => string
+}
+
+/** How many of the last lines of each step are kept for the summary. */
+const KEPT_LINES = 10
+const STEP_PREFIX = 'step/'
+
+interface Stream {
+  readonly lines: LineSplitter
+  /** The last lines, for the summary. */
+  last: string[]
+  at: number
+}
+
+export class LogView implements Disposable {
+  readonly #options: LogViewOptions
+  readonly #status: StatusLine
+  readonly #streams = new Map<string, Stream>()
+  /** Running steps and when they began, epoch milliseconds. */
+  readonly #running = new Map<string, number>()
+  /** The step whose header was printed last. */
+  #open: string | undefined
+  #attempt = 0
+  #isFirst = true
+
+  constructor(options: LogViewOptions) {
+    this.#options = options
+    this.#status = openStatusLine(options.terminal, options.clock)
+  }
+
+  /** Shows one item. Items of one build come in their order; none is shown twice, so give each once. */
+  show(item: ViewItem): void {
+    if (item.kind === 'log') this.#showBytes(item.stream, item.bytes, item.at)
+    else this.#showEvent(item)
+  }
+
+  /** What the status line says while nothing runs; undefined says nothing. */
+  wait(text: string | undefined): void {
+    if (this.#running.size === 0) this.#status.set(text)
+  }
+
+  /** Prints a line of our own. */
+  note(text: string): void {
+    if (this.#options.step === undefined) this.#write(`${text}\n`)
+  }
+
+  /** The last lines that a step wrote, as far as they were shown. */
+  lastLines(step: string): readonly string[] {
+    return this.#streams.get(STEP_PREFIX + step)?.last ?? []
+  }
+
+  /** The step whose lines stand last on the screen. */
+  get openStep(): string | undefined {
+    return this.#open
+  }
+
+  /** Shows what stands after the last line end of each stream, and takes the status line away. */
+  [Symbol.dispose](): void {
+    for (const name of this.#streams.keys()) this.#flush(name)
+    this.#status[Symbol.dispose]()
+  }
+
+  #showEvent(item: ViewItem & { kind: 'event' }): void {
+    const step = textField(item.data, 'step')
+    switch (item.type) {
+      case 'attempt.started':
+        return this.#attemptStarted(item.attempt)
+      case 'step.started':
+        return step === undefined ? undefined : this.#stepStarted(step, item.at)
+      case 'step.finished':
+        return step === undefined ? undefined : this.#stepFinished(step, item)
+      case 'step.waiting':
+        return this.#status.set(`${step ?? ''} waits: ${textField(item.data, 'reason') ?? ''}`)
+      case 'notice':
+        return this.#notice(item.data)
+      default:
+        return undefined
+    }
+  }
+
+  #attemptStarted(attempt: number): void {
+    if (attempt > 1 && attempt !== this.#attempt) {
+      for (const name of this.#streams.keys()) this.#flush(name)
+      this.#running.clear()
+      this.#open = undefined
+      this.#heading(this.#style.yellow(`↻ attempt ${attempt}`))
+    }
+    this.#attempt = attempt
+    this.wait('starting')
+  }
+
+  #stepStarted(step: string, at: number): void {
+    const isRepeat = this.#running.has(step)
+    this.#running.set(step, at)
+    this.#say()
+    if (isRepeat || this.#options.step !== undefined) return
+    if (this.#running.size === 1) this.#open = step
+    const title = this.#options.titleOf?.(step) ?? step
+    this.#heading(this.#style.bold(`${markOf('running')} ${step}`) + (title === step ? '' : this.#style.dim(`  ${title}`)))
+  }
+
+  #stepFinished(step: string, item: ViewItem & { kind: 'event' }): void {
+    this.#flush(STEP_PREFIX + step)
+    const since = this.#running.get(step)
+    this.#running.delete(step)
+    this.#say()
+    if (this.#options.step !== undefined) return
+    const status = textField(item.data, 'status') ?? 'success'
+    const words = describeOutcome(item.data)
+    const time = since === undefined ? '' : formatDuration(Math.max(0, item.at - since))
+    const text = [status === 'success' ? time : words, status === 'success' || time === '' ? '' : `after ${time}`]
+    const line = `${markOf(status)} ${step}  ${text.filter((part) => part !== '').join(' ')}`
+    if (status === 'skipped') this.#heading(this.#style.dim(line))
+    else this.#write(`${paintStatus(this.#style, status, line)}\n`)
+  }
+
+  #notice(data: Readonly<Record<string, unknown>>): void {
+    const message = textField(data, 'message') ?? ''
+    const step = textField(data, 'step')
+    const text = step === undefined || step === this.#open ? message : `${step}: ${message}`
+    this.note(data['level'] === 'warning' ? this.#style.yellow(`! ${text}`) : this.#style.dim(text))
+  }
+
+  #say(): void {
+    const names = [...this.#running.keys()]
+    this.#status.set(names.length === 0 ? undefined : names.join(', '))
+  }
+
+  #showBytes(name: string, bytes: Uint8Array, at: number): void {
+    const stream = this.#streams.get(name) ?? { lines: lineSplitter(), last: [], at }
+    this.#streams.set(name, stream)
+    stream.at = at
+    for (const line of stream.lines.push(bytes)) this.#showLine(name, stream, line)
+  }
+
+  #flush(name: string): void {
+    const stream = this.#streams.get(name)
+    const rest = stream?.lines.flush()
+    if (stream !== undefined && rest !== undefined) this.#showLine(name, stream, rest)
+  }
+
+  #showLine(name: string, stream: Stream, line: Buffer): void {
+    const step = name.startsWith(STEP_PREFIX) ? name.slice(STEP_PREFIX.length) : undefined
+    if (this.#options.step !== undefined && step !== this.#options.step) return
+    stream.last.push(line.subarray(0, 500).toString())
+    if (stream.last.length > KEPT_LINES) stream.last.shift()
+    this.#write(this.#prefix(step, stream.at), line)
+  }
+
+  /** Empty where it is plain whose line it is. */
+  #prefix(step: string | undefined, at: number): string {
+    const time = this.#options.timestamps === true ? `${formatTime(at)} ` : ''
+    const isPlain = step === undefined || this.#options.step !== undefined || (step === this.#open && this.#running.size <= 1)
+    if (!isPlain) this.#open = undefined
+    return this.#style.dim(time) + (isPlain ? '' : this.#style.cyan(`${step} | `))
+  }
+
+  #heading(line: string): void {
+    this.#write(this.#isFirst ? `${line}\n` : `\n${line}\n`)
+  }
+
+  /** In a pipe the bytes of a line go out as they came; on a terminal they may not move the cursor. */
+  #write(text: string, line?: Buffer): void {
+    this.#isFirst = false
+    if (line === undefined) return this.#status.write(text)
+    if (this.#options.terminal.isTTY) return this.#status.write(`${text}${tameLine(line.toString())}\u001B[0m\n`)
+    this.#status.write(Buffer.concat([Buffer.from(text), line, Buffer.from('\n')]))
+  }
+
+  get #style(): Terminal['style'] {
+    return this.#options.terminal.style
+  }
+}

@@ -1,0 +1,67 @@
+/** What stands below the log of a build that has ended: a table of its steps, what failed, and how the build ended. */
+import { formatDuration } from '@windlass/plan'
+import { alignColumns, cut } from '../format/columns.ts'
+import { formatProblem } from '../format/problems.ts'
+import { markOf, paintStatus, type Style } from '../format/style.ts'
+import type { Terminal } from '../printer.ts'
+import type { BuildRecord, StepRecord } from './record.ts'
+import { textOfReason } from './wording.ts'
+
+export interface SummaryOptions {
+  readonly terminal: Terminal
+  /** The last lines a step wrote. */
+  readonly lastLines?: (step: string) => readonly string[]
+  /** The step whose lines stand directly above: they need not be shown again. */
+  readonly shownLast?: string | undefined
+  /** Texts of files that problems point into. */
+  readonly sources?: ReadonlyMap<string, string>
+}
+
+/** Lines of the summary. */
+export function summarize(build: BuildRecord, options: SummaryOptions): string[] {
+  const style = options.terminal.style
+  const lines: string[] = []
+  if (build.steps.length > 0) lines.push('', ...stepTable(build.steps, options.terminal))
+  for (const problem of build.problems ?? []) lines.push(...formatProblem(problem, options.sources ?? new Map(), style))
+  const failed = build.steps.find(({ status }) => status === 'error')
+  if (failed !== undefined) lines.push(...failedStep(failed, options))
+  lines.push('', lastLine(build, style))
+  if (build.hint !== null && failed?.hint == null) lines.push(`${style.dim('hint:')} ${build.hint}`)
+  return lines
+}
+
+function stepTable(steps: readonly StepRecord[], { style, columns }: Terminal): string[] {
+  const head = ['STEP', 'STATUS', 'TIME', 'REASON'].map((cell) => style.dim(cell))
+  const rows = steps.map((step) => [
+    step.name,
+    paintStatus(style, step.status, `${markOf(step.status)} ${step.status}`),
+    timeOf(step),
+    step.status === 'success' ? '' : (step.reason ?? ''),
+  ])
+  return alignColumns([head, ...rows]).map((line) => (style.bold('x') === 'x' ? cut(line, Math.max(columns, 100)) : line))
+}
+
+function timeOf({ startedAt, finishedAt }: { startedAt: number | null; finishedAt: number | null }): string {
+  return startedAt === null || finishedAt === null ? '' : formatDuration(Math.max(0, finishedAt - startedAt))
+}
+
+function failedStep(step: StepRecord, { terminal, lastLines, shownLast }: SummaryOptions): string[] {
+  const { style } = terminal
+  const what =
+    step.message ?? (step.reason === 'exit-code' ? `exit code ${step.exitCode}` : textOfReason(step.reason ?? undefined))
+  const lines = ['', `${style.red(`${markOf('error')} ${step.name}`)}: ${what ?? 'failed'}`]
+  const last = step.name === shownLast ? [] : (lastLines?.(step.name) ?? [])
+  if (last.length > 0) lines.push(...last.map((line) => `  ${style.dim('|')} ${line}`))
+  if (step.hint !== null) lines.push(`${style.dim('hint:')} ${step.hint}`)
+  return lines
+}
+
+function lastLine(build: BuildRecord, style: Style): string {
+  const name = build.id === null ? 'Build' : `Build ${build.id}`
+  const time = timeOf(build)
+  const after = time === '' ? '' : ` after ${time}`
+  if (build.status === 'success') return style.green(`${markOf('success')} ${name} succeeded${after}`)
+  const why = build.message ?? textOfReason(build.reason ?? undefined)
+  const words = build.status === 'terminated' ? 'was terminated' : 'failed'
+  return style.red(`${markOf(build.status)} ${name} ${words}${after}${why === undefined ? '' : `: ${why}`}`)
+}

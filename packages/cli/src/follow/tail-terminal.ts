@@ -1,0 +1,35 @@
+import type { Terminal } from '../printer.ts'
+
+export interface TailTerminal {
+  readonly terminal: Terminal
+  /** Writes the last lines; from then on everything goes straight through. */
+  release(): void
+}
+
+/** A terminal that keeps the last lines to itself until they are asked for. */
+export function tailTerminal(target: Terminal, lines: number): TailTerminal {
+  const kept: (string | Uint8Array)[] = []
+  let isOpen = false
+  return {
+    terminal: {
+      isTTY: target.isTTY,
+      columns: target.columns,
+      style: target.style,
+      write(bytes) {
+        if (isOpen) return target.write(bytes)
+        if (!endsLine(bytes)) return
+        kept.push(bytes)
+        if (kept.length > lines) kept.shift()
+      },
+    },
+    release() {
+      isOpen = true
+      for (const line of kept.splice(0)) target.write(line)
+    },
+  }
+}
+
+/** Every line comes in one piece; what has no line end is a status line. */
+function endsLine(bytes: string | Uint8Array): boolean {
+  return typeof bytes === 'string' ? bytes.endsWith('\n') : bytes.at(-1) === 10
+}

@@ -1,0 +1,79 @@
+/** Errors as a person wants to read them: what, where, what to do. */
+import { isFault, type Fault, type Problem } from '@windlass/kit/faults'
+import type { Style } from './style.ts'
+
+/** Text of a file by its name as it stands in problems; undefined when it is not at hand. */
+export type Sources = ReadonlyMap<string, string>
+
+const TAB_WIDTH = 2
+
+/** A problem with `file:line:column`, the line it is about and a caret below the place. */
+export function formatProblem(problem: Problem, sources: Sources, style: Style): string[] {
+  const place = [problem.file, problem.line, problem.line === undefined ? undefined : problem.column]
+    .filter((part) => part !== undefined)
+    .join(':')
+  const severity = problem.severity === 'warning' ? style.yellow('warning') : style.red('error')
+  const code = problem.code === undefined ? '' : style.dim(` [${problem.code}]`)
+  const path = place === '' && problem.path !== undefined && problem.path !== '' ? `${problem.path}: ` : ''
+  const lines = [`${place === '' ? '' : `${style.bold(place)}: `}${severity}: ${path}${problem.message}${code}`]
+  const source = problem.file === undefined ? undefined : sources.get(problem.file)
+  if (source !== undefined && problem.line !== undefined) lines.push(...snippet(source, problem.line, problem.column, style))
+  if (problem.hint !== undefined) lines.push(`  ${style.dim('hint:')} ${problem.hint}`)
+  return lines
+}
+
+/** The line before, the line itself and a caret; 1-based places. */
+function snippet(source: string, line: number, column: number | undefined, style: Style): string[] {
+  const all = source.split(/\r?\n/)
+  const width = String(line).length
+  const shown: string[] = []
+  for (const number of [line - 1, line]) {
+    const text = all[number - 1]
+    if (text === undefined || (number !== line && text.trim() === '')) continue
+    shown.push(`${style.dim(` ${String(number).padStart(width)} |`)} ${expandTabs(text)}`)
+  }
+  if (column !== undefined && all[line - 1] !== undefined) {
+    const before = expandTabs((all[line - 1] ?? '').slice(0, column - 1))
+    shown.push(`${style.dim(` ${' '.repeat(width)} |`)} ${' '.repeat(before.length)}${style.red('^')}`)
+  }
+  return shown
+}
+
+function expandTabs(text: string): string {
+  return text.replaceAll('\t', ' '.repeat(TAB_WIDTH))
+}
+
+/** `2 problems (1 error, 1 warning)`. */
+export function countProblems(problems: readonly Problem[]): string {
+  const warnings = problems.filter(({ severity }) => severity === 'warning').length
+  const errors = problems.length - warnings
+  return `${plural(problems.length, 'problem')} (${plural(errors, 'error')}, ${plural(warnings, 'warning')})`
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** An error that ended a command: one line what, the problems with their places, one line hint. The stack only for whoever debugs. */
+export function formatError(error: unknown, options: { style: Style; debug: boolean; sources?: Sources }): string[] {
+  const { style, debug, sources = new Map() } = options
+  if (!isFault(error)) {
+    const what = error instanceof Error ? error.message : String(error)
+    const lines = [`${style.red('error:')} ${what}`]
+    if (debug && error instanceof Error) lines.push(style.dim(error.stack ?? ''))
+    else lines.push(`${style.dim('hint:')} This looks like a bug. Run again with WINDLASS_DEBUG=1 and report what it prints.`)
+    return lines
+  }
+  return formatFault(error, { style, debug, sources })
+}
+
+function formatFault(error: Fault, options: { style: Style; debug: boolean; sources: Sources }): string[] {
+  const { style, debug, sources } = options
+  const problems = error.details.problems ?? []
+  const lines = [`${style.red('error:')} ${error.message}`]
+  for (const problem of problems) lines.push(...formatProblem(problem, sources, style))
+  const pointsAtProblems = error.hint.startsWith('See `problems`')
+  if (!pointsAtProblems) lines.push(`${style.dim('hint:')} ${error.hint}`)
+  if (debug) lines.push(style.dim(`[${error.code}] ${error.stack ?? ''}`))
+  return lines
+}

@@ -1,0 +1,130 @@
+/** The command table as a commander program: words of the command line in, values of the table's types out. */
+import { Command as Program, CommanderError, Option } from 'commander'
+import { COMPLETE, complete } from './completion.ts'
+import { keyOf, longName, takesValue, type Command, type OptionSpec } from './command.ts'
+import { EXIT, exitCodeOf } from './exit-codes.ts'
+import { formatError } from './format/problems.ts'
+import { sourcesRead } from './input-files.ts'
+import type { Printer } from './printer.ts'
+import type { Settings } from './settings.ts'
+import { commands, groups } from './table.ts'
+
+interface Context {
+  readonly out: Printer
+  readonly settings: Settings
+}
+
+/** Runs one command line (without the program's own name). Resolves to the exit code; prints every error itself. */
+export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {
+  if (words[0] === COMPLETE) {
+    for (const candidate of complete(words.slice(1))) context.out.line(candidate)
+    return EXIT.success
+  }
+  let exitCode: number = EXIT.success
+  const program = buildProgram(context, (code) => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync([...words], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage
+    for (const line of formatError(error, {
+      style: context.out.stderr.style,
+      debug: context.settings.debug,
+      sources: sourcesRead(),
+    }))
+      context.out.note(line)
+    return exitCodeOf(error)
+  }
+}
+
+function buildProgram(context: Context, onEnd: (code: number) => void): Program {
+  const program = new Program('windlass')
+  prepare(program, context)
+  program.description('Builds in your own clusters, and on this machine.')
+  program.addHelpText('after', START_HERE)
+  const parents = new Map<string, Program>([['', program]])
+  for (const command of commands) {
+    const words = command.name.split(' ')
+    const leaf = words.pop() ?? ''
+    const parent = words.length === 0 ? program : groupOf(parents, words.join(' '), context)
+    parents.set(command.name, addCommand(parent, leaf, { command, context, onEnd }))
+  }
+  return program
+}
+
+const START_HERE = `
+Start here:
+  windlass run --local -f pipeline.yml    run a pipeline on this machine's Docker, without a server
+  windlass up                             start a server with a local runtime environment
+  windlass validate pipeline.yml          check a document`
+
+function prepare(program: Program, { out }: Context): void {
+  program.exitOverride()
+  program.showSuggestionAfterError(true)
+  program.helpOption('-h, --help', 'Show help')
+  program.helpCommand(false)
+  program.configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+  program.configureOutput({
+    writeOut: (text) => out.stdout.write(text),
+    writeErr: (text) => out.stderr.write(text),
+    getOutHelpWidth: () => Math.min(out.stdout.columns, 110),
+    outputError: (text) => {
+      const [what = '', ...more] = text
+        .replace(/^error: /, '')
+        .trimEnd()
+        .split('\n')
+      out.note(`${out.stderr.style.red('error:')} ${what}`)
+      out.note(`${out.stderr.style.dim('hint:')} ${more.join(' ').replace(/^\(|\)$/g, '') || 'See --help.'}`)
+    },
+  })
+}
+
+function groupOf(parents: Map<string, Program>, name: string, context: Context): Program {
+  const known = parents.get(name)
+  if (known !== undefined) return known
+  const group = new Program(name)
+  prepare(group, context)
+  group.description(groups[name] ?? '')
+  parents.get('')?.addCommand(group)
+  parents.set(name, group)
+  return group
+}
+
+interface Leaf {
+  readonly command: Command
+  readonly context: Context
+  readonly onEnd: (code: number) => void
+}
+
+function addCommand(parent: Program, name: string, { command, context, onEnd }: Leaf): Program {
+  const leaf = new Program(name)
+  prepare(leaf, context)
+  leaf.summary(command.summary)
+  leaf.description(command.about === undefined ? `${command.summary}.` : `${command.summary}.\n\n${command.about}`)
+  for (const argument of command.arguments) leaf.argument(argument.name, argument.summary)
+  for (const option of Object.values(command.options)) leaf.addOption(toOption(option))
+  if (command.examples.length > 0)
+    leaf.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
+  leaf.action(async () => {
+    const given: Readonly<Record<string, unknown>> = leaf.opts()
+    const options = Object.fromEntries(Object.entries(command.options).map(([key, option]) => [key, valueOf(option, given)]))
+    onEnd((await command.run({ ...context, args: leaf.args, options })) ?? EXIT.success)
+  })
+  parent.addCommand(leaf)
+  return leaf
+}
+
+/** commander keeps `--no-cache` as `cache: false`. */
+function valueOf(spec: OptionSpec<unknown>, given: Readonly<Record<string, unknown>>): unknown {
+  const key = keyOf(spec.flags)
+  if (!longName(spec.flags).startsWith('--no-')) return given[key] ?? spec.initial
+  return given[key.charAt(2).toLowerCase() + key.slice(3)] === false
+}
+
+function toOption(spec: OptionSpec<unknown>): Option {
+  const option = new Option(spec.flags, spec.choices === undefined ? spec.summary : `${spec.summary} (${spec.choices.join('|')})`)
+  if (!takesValue(spec.flags)) return option
+  return option.argParser((given: string, before: unknown) => spec.read(given, before ?? spec.initial))
+}

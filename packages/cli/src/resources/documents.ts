@@ -1,0 +1,142 @@
+/** Documents of `apply` and `create`: several in a file, each of one kind. */
+import { fault, type Problem } from '@windlass/kit/faults'
+import { nearest } from '@windlass/plan'
+import { AgentInput, ContextInput, PipelineInput, ProjectInput, RuntimeInput } from '@windlass/protocol'
+import { isMap, parseAllDocuments, type Document } from 'yaml'
+import type { z } from 'zod'
+import type { KindName } from '../kind-names.ts'
+import type { InputFile } from '../input-files.ts'
+
+const DOCUMENT_KINDS = ['pipeline', 'project', 'context', 'runtime', 'agent'] as const
+type DocumentKind = (typeof DOCUMENT_KINDS)[number]
+
+/** One thing to make, ready to be sent. */
+export interface Wanted {
+  readonly kind: KindName
+  readonly name: string
+  readonly body: unknown
+  /** Where its document begins, to place the problems that the server finds. */
+  readonly file: string
+  readonly firstLine: number
+}
+
+export interface DocumentOptions {
+  /** Name of a pipeline that does not say its own. */
+  readonly name: string | undefined
+  readonly runtime: string | undefined
+}
+
+/** Everything that a file describes, in its order. Throws `document-invalid` with places. */
+export function readDocuments(file: InputFile, options: DocumentOptions): Wanted[] {
+  const documents = parseAllDocuments(file.text, { prettyErrors: true })
+  const wanted: Wanted[] = []
+  for (const document of Array.isArray(documents) ? documents : []) {
+    refuseSyntaxErrors(document, file.name)
+    if (document.contents === null) continue
+    const [start = 0, , end = file.text.length] = document.range
+    const firstLine = file.text.slice(0, start).split('\n').length
+    wanted.push(toWanted(document, { file: file.name, firstLine, text: file.text.slice(start, end), options }))
+  }
+  if (wanted.length === 0)
+    throw fault('document-invalid', { message: `${file.name} holds no document.`, hint: 'Write at least one.' })
+  return wanted
+}
+
+function refuseSyntaxErrors(document: Document.Parsed, file: string): void {
+  if (document.errors.length === 0) return
+  const problems = document.errors.map(({ message, linePos }): Problem => ({
+    file,
+    line: linePos?.[0].line,
+    column: linePos?.[0].col,
+    code: 'yaml-syntax',
+    message: message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? message,
+  }))
+  throw fault('document-invalid', { message: `${file} is not valid YAML.`, problems })
+}
+
+interface Part {
+  readonly file: string
+  readonly firstLine: number
+  readonly text: string
+  readonly options: DocumentOptions
+}
+
+function toWanted(document: Document.Parsed, part: Part): Wanted {
+  const value: unknown = document.toJS({ maxAliasCount: 100 })
+  if (!isRecord(value) || !isMap(document.contents)) throw wrong(part, 'A document must be a mapping.')
+  const { kind } = value
+  if (kind === undefined && ('steps' in value || 'stages' in value || 'version' in value)) return barePipeline(part)
+  const known = DOCUMENT_KINDS.find((name) => name === kind)
+  if (known === undefined) {
+    const near = typeof kind === 'string' ? nearest(kind, DOCUMENT_KINDS) : undefined
+    const hint = near === undefined ? `The kinds are ${DOCUMENT_KINDS.join(', ')}.` : `Did you mean '${near}'?`
+    throw wrong(part, kind === undefined ? 'A document needs a kind.' : `There is no kind '${String(kind)}'.`, hint)
+  }
+  const metadata = isRecord(value['metadata']) ? value['metadata'] : {}
+  const name = metadata['name'] ?? (known === 'pipeline' ? part.options.name : undefined)
+  if (typeof name !== 'string' || name === '') throw wrong(part, `A ${known} needs metadata.name.`)
+  const spec = isRecord(value['spec']) ? value['spec'] : {}
+  return wantedOf(known, { part, name, metadata, spec })
+}
+
+function barePipeline(part: Part): Wanted {
+  const { name, runtime } = part.options
+  if (name === undefined)
+    throw wrong(part, 'A pipeline needs a name.', 'Give it by --name, or write kind: pipeline and metadata.name.')
+  return check(
+    PipelineInput,
+    { name, document: part.text, ...(runtime !== undefined && { runtime }) },
+    { part, kind: 'pipelines', name },
+  )
+}
+
+interface Named {
+  readonly part: Part
+  readonly name: string
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly spec: Readonly<Record<string, unknown>>
+}
+
+function wantedOf(kind: DocumentKind, { part, name, metadata, spec }: Named): Wanted {
+  const isDefault = metadata['default'] ?? spec['isDefault'] ?? false
+  switch (kind) {
+    case 'pipeline': {
+      const { runtime } = part.options
+      return check(
+        PipelineInput,
+        { name, document: part.text, ...(runtime !== undefined && { runtime }) },
+        { part, kind: 'pipelines', name },
+      )
+    }
+    case 'project':
+      return check(ProjectInput, { name, ...spec }, { part, kind: 'projects', name })
+    case 'context':
+      return check(ContextInput, { name, isDefault, ...spec }, { part, kind: 'contexts', name })
+    case 'agent':
+      return check(AgentInput, { name, ...spec }, { part, kind: 'agents', name })
+    case 'runtime': {
+      const { type, agent, isDefault: _, ...rest } = spec
+      const body = { name, isDefault, ...(type !== undefined && { type }), ...(agent !== undefined && { agent }), spec: rest }
+      return check(RuntimeInput, body, { part, kind: 'runtimes', name })
+    }
+  }
+}
+
+function check(shape: z.ZodType, body: unknown, { part, kind, name }: { part: Part; kind: KindName; name: string }): Wanted {
+  const parsed = shape.safeParse(body)
+  if (parsed.success) return { kind, name, body: parsed.data, file: part.file, firstLine: part.firstLine }
+  const problems = parsed.error.issues.map((issue): Problem => ({
+    file: part.file,
+    line: part.firstLine,
+    message: `${issue.path.join('.')}: ${issue.message}`,
+  }))
+  throw fault('document-invalid', { message: `${kind.slice(0, -1)} '${name}' in ${part.file} has wrong fields.`, problems })
+}
+
+function wrong({ file, firstLine }: Part, message: string, hint = 'See `windlass apply --help`.'): Error {
+  return fault('document-invalid', { message: `${file}:${firstLine}: ${message}`, hint })
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

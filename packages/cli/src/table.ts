@@ -1,0 +1,30 @@
+/** The command table, in the order of help. */
+import type { Command } from './command.ts'
+import { applyCommands } from './commands/apply.ts'
+import { authCommands } from './commands/auth.ts'
+import { buildCommands } from './commands/builds.ts'
+import { completionCommands } from './commands/completion.ts'
+import { getCommands } from './commands/get.ts'
+import { runCommands } from './commands/run.ts'
+import { upCommands } from './commands/up.ts'
+import { validateCommands } from './commands/validate.ts'
+import { versionCommands } from './commands/version.ts'
+
+export const commands: readonly Command[] = [
+  ...runCommands,
+  ...validateCommands,
+  ...upCommands,
+  ...buildCommands,
+  ...getCommands,
+  ...applyCommands,
+  ...authCommands,
+  ...completionCommands,
+  ...versionCommands,
+]
+
+/** What a group of commands is about. */
+export const groups: Readonly<Record<string, string>> = {
+  auth: 'Log in to servers and choose between them',
+  create: 'Create one thing without a file',
+  describe: 'Show one thing in full',
+}
