@@ -32,6 +32,37 @@ export interface GitFacts {
 /** Where the shared volume of a build is mounted in every step. */
 export const VOLUME_PATH = '/codefresh/volume'
 
+/** Every built-in variable and what it holds; the reference page is made from this table. Those without a value are not set. */
+export const BUILTIN_VARIABLES = {
+  CI: 'Always `true`.',
+  CF_ACCOUNT: 'Name of the account.',
+  CF_API_KEY: 'A token with which steps can call the API of this server.',
+  CF_BASE_BRANCH: 'Branch that a tag was made from.',
+  CF_BRANCH: 'Branch or tag of the build.',
+  CF_BRANCH_TAG_NORMALIZED: 'CF_BRANCH as an image tag: runs of other characters become `_`.',
+  CF_BRANCH_TAG_NORMALIZED_LOWER_CASE: 'The same in lower case.',
+  CF_BUILD_ID: 'Id of the build.',
+  CF_BUILD_INITIATOR: 'Who started the build.',
+  CF_BUILD_TIMESTAMP: 'When the build was created, in epoch milliseconds.',
+  CF_BUILD_TRIGGER: '`build` for builds started by hand, API or other builds; `webhook` for git events.',
+  CF_BUILD_URL: 'Address of the build in the UI.',
+  CF_COMMIT_AUTHOR: 'Author of the commit.',
+  CF_COMMIT_MESSAGE: 'Commit message; quotes have a backslash in front.',
+  CF_COMMIT_MESSAGE_ESCAPED: 'Commit message with a backslash before every special character.',
+  CF_COMMIT_URL: 'Address of the commit.',
+  CF_CURRENT_ATTEMPT: 'Number of the try of this step, from 1.',
+  CF_MAX_ATTEMPTS: 'How many tries this step has in all.',
+  CF_PIPELINE_NAME: '`project/pipeline`.',
+  CF_REPO_NAME: 'Name of the repository.',
+  CF_REPO_OWNER: 'Owner of the repository.',
+  CF_REVISION: 'Full hash of the commit.',
+  CF_SHORT_REVISION: 'First 7 characters of the hash.',
+  CF_STEP_NAME: 'Name of the running step.',
+  CF_URL: 'Base address of the server.',
+  CF_VOLUME_NAME: 'Docker volume that all steps share.',
+  CF_VOLUME_PATH: 'Where it is mounted: `/codefresh/volume`.',
+} as const satisfies Record<string, string>
+
 /** Tokens, paths and identities: what users define under these names is ignored outside a step's own environment. */
 const PROTECTED = new Set([
   'CF_API_KEY',

@@ -6,6 +6,7 @@ import { matchesPattern, PatternError } from './pattern.ts'
 import { matchesResult } from './results.ts'
 import type { BuildScope } from './scope.ts'
 import type { Snapshot } from './snapshot.ts'
+import { substitute } from './substitute.ts'
 
 /** `broken`: it cannot be said, because an expression or a pattern is wrong; the step fails with the message. */
 export type Verdict = { readonly holds: 'yes' | 'no' } | { readonly holds: 'broken'; readonly message: string }
@@ -33,7 +34,7 @@ class BrokenCondition extends Error {}
 
 function branchHolds(branch: When['branch'], scope: BuildScope): boolean {
   if (branch === undefined) return true
-  const name = scope.lookup('CF_BRANCH') ?? ''
+  const name = scope.lookup('CF_BRANCH') === undefined ? '' : substitute('${{CF_BRANCH}}', scope).text
   const listed = (entries: readonly string[]): boolean => entries.some((entry) => matchesBranch(entry, name))
   return (branch.only === undefined || listed(branch.only)) && !(branch.ignore !== undefined && listed(branch.ignore))
 }

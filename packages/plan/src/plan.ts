@@ -103,6 +103,7 @@ export interface GitCloneAction {
 export interface BuildAction {
   readonly kind: 'build'
   readonly imageName: Template
+  /** Empty means the default: the branch as a tag. */
   readonly tags: readonly Template[]
   readonly tagPolicy: 'lowercase' | 'original'
   /** A path relative to the working directory, or the text of the Dockerfile itself. */

@@ -1,4 +1,5 @@
 /** A step with its variables filled in, ready to run. What is wrong with it then is told as values: the step fails as `invalid-step`. */
+import { toDockerTag, VOLUME_PATH } from './builtin-variables.ts'
 import { parseDuration } from './duration.ts'
 import type {
   Action,
@@ -245,7 +246,7 @@ function fillBuild(action: BuildAction, fields: Fields): ResolvedBuild {
   return {
     kind: 'build',
     imageName: fields.needed('image_name', action.imageName).toLowerCase(),
-    tags: action.tags.map((tag, index) => fillTag(tag, index, action, fields)),
+    tags: fillBuildTags(action, fields),
     tagPolicy: action.tagPolicy,
     dockerfile:
       'path' in dockerfile
@@ -270,6 +271,15 @@ function fillBuild(action: BuildAction, fields: Fields): ResolvedBuild {
 }
 
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/
+
+/** Without any tag: the branch as a tag, else the short revision, else `latest`. */
+function fillBuildTags(action: BuildAction, fields: Fields): string[] {
+  if (action.tags.length > 0) return action.tags.map((tag, index) => fillTag(tag, index, action, fields))
+  const branch = fields.scope.lookup('CF_BRANCH')
+  const tag = fields.scope.lookup('CF_BRANCH_TAG_NORMALIZED') ?? (branch === undefined ? undefined : toDockerTag(branch))
+  const usual = tag ?? fields.scope.lookup('CF_SHORT_REVISION') ?? 'latest'
+  return [action.tagPolicy === 'lowercase' ? usual.toLowerCase() : usual]
+}
 
 function fillTag(template: Template, index: number, action: BuildAction | PushAction, fields: Fields): string {
   const field = action.tags.length === 1 ? 'tag' : `tags[${index}]`

@@ -52,21 +52,26 @@ export function buildScope(input: ScopeInput): BuildScope {
 
 function scopeOver(input: ScopeInput, variables: ReadonlyMap<string, string>, steps: ReadonlySet<string>): BuildScope {
   const purposes = (purpose: Purpose): Scope => ({
-    lookup: (name) =>
-      (purpose === 'text' ? undefined : stepValue(input, name, purpose)) ??
-      variables.get(name) ??
-      reference(input, name) ??
-      stepValue(input, name, purpose),
+    lookup(name) {
+      const made = purpose === 'text' ? undefined : stepValue(input, name, purpose)
+      return made ?? memberReference(input, name) ?? variables.get(name) ?? stepValue(input, name, purpose)
+    },
   })
   const text = purposes('text')
   return {
     lookup: text.lookup,
     as: purposes,
     isStep: (name) => steps.has(name),
-    environment: () => Object.fromEntries([...variables].map(([name, value]) => [name, substitute(value, text).text])),
+    environment: () =>
+      Object.fromEntries([...variables].filter(isForContainers).map(([name, value]) => [name, substitute(value, text).text])),
     within: (step) => scopeOver(input, extended(variables, stepVariables(step)), steps),
     with: (own) => scopeOver(input, extended(variables, own), steps),
   }
+}
+
+/** A process has no place for a name that is empty or holds `=` or NUL, nor for a value that holds NUL. */
+function isForContainers([name, value]: [string, string]): boolean {
+  return name !== '' && !/[=\0]/.test(name) && !value.includes('\0')
 }
 
 /** Lowest first, so that the later wins: plan layers by level, exports, then what users may not change. */
@@ -106,7 +111,7 @@ function extended(variables: ReadonlyMap<string, string>, more: Readonly<Record<
 }
 
 /** `workflow.result`, `steps.NAME.member`, `steps.NAME.output.VAR`, `parentSteps.NAME` and the short `NAME.member`. */
-function reference(input: ScopeInput, name: string): string | undefined {
+function memberReference(input: ScopeInput, name: string): string | undefined {
   if (name === 'workflow.result') return input.workflowResult ?? 'running'
   const path = name.startsWith('steps.')
     ? name.slice('steps.'.length)

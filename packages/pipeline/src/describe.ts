@@ -1,0 +1,111 @@
+/** The language as plain data for the reference page: made from the same tables that validation reads. */
+import { BUILTIN_VARIABLES, EXPRESSION_FUNCTIONS, STEP_RESULTS } from '@windlass/plan'
+import { DIAGNOSTIC_CODES } from './diagnostic.ts'
+import { COMMON, LATER_TYPES, ROOT, STEP_TYPES } from './language.ts'
+import { METADATA, PIPELINE, SPEC } from './pipeline-language.ts'
+import type { Fields, Shape } from './shape.ts'
+
+export interface FieldDescription {
+  readonly name: string
+  /** What it may be, in words, such as `list of text`. */
+  readonly type: string
+  readonly about: string
+  readonly required: boolean
+  /** Other spellings. */
+  readonly aliases: readonly string[]
+  /** `error`: documents that use it do not compile yet; `warning`: it has no effect yet. */
+  readonly later?: 'error' | 'warning'
+  /** Fields inside it. */
+  readonly fields: readonly FieldDescription[]
+}
+
+export interface LanguageDescription {
+  readonly root: readonly FieldDescription[]
+  readonly common: readonly FieldDescription[]
+  readonly types: readonly {
+    readonly name: string
+    readonly about: string
+    readonly open: boolean
+    readonly fields: readonly FieldDescription[]
+  }[]
+  readonly laterTypes: readonly string[]
+  readonly pipeline: readonly FieldDescription[]
+  readonly metadata: readonly FieldDescription[]
+  readonly spec: readonly FieldDescription[]
+  readonly stepResults: readonly string[]
+  readonly functions: readonly { readonly name: string; readonly parameters: readonly string[]; readonly about: string }[]
+  readonly variables: readonly { readonly name: string; readonly about: string }[]
+  readonly codes: readonly { readonly code: string; readonly about: string }[]
+}
+
+/** Everything that the reference page of the language tells. */
+export function describeLanguage(): LanguageDescription {
+  return {
+    root: describeFields(ROOT),
+    common: describeFields(COMMON),
+    types: Object.entries(STEP_TYPES).map(([name, { about, open, fields }]) => ({
+      name,
+      about,
+      open,
+      fields: describeFields(fields),
+    })),
+    laterTypes: LATER_TYPES,
+    pipeline: describeFields(PIPELINE),
+    metadata: describeFields(METADATA),
+    spec: describeFields(SPEC),
+    stepResults: STEP_RESULTS,
+    functions: Object.entries(EXPRESSION_FUNCTIONS).map(([name, { parameters, about }]) => ({ name, parameters, about })),
+    variables: Object.entries(BUILTIN_VARIABLES).map(([name, about]) => ({ name, about })),
+    codes: Object.entries(DIAGNOSTIC_CODES).map(([code, about]) => ({ code, about })),
+  }
+}
+
+function describeFields(fields: Fields): FieldDescription[] {
+  return Object.entries(fields).map(([name, { shape, about, required = false, aliases = [], later }]) => ({
+    name,
+    type: shapeText(shape),
+    about,
+    required,
+    aliases,
+    ...(later !== undefined && { later }),
+    fields: describeFields(fieldsIn(shape)),
+  }))
+}
+
+function fieldsIn(shape: Shape): Fields {
+  switch (shape.kind) {
+    case 'record':
+      return shape.fields
+    case 'list':
+    case 'map':
+      return fieldsIn(shape.of)
+    case 'either':
+      return shape.of.map(fieldsIn).find((fields) => Object.keys(fields).length > 0) ?? {}
+    default:
+      return {}
+  }
+}
+
+function shapeText(shape: Shape): string {
+  switch (shape.kind) {
+    case 'text':
+      return 'text'
+    case 'flag':
+    case 'strict-flag':
+      return 'boolean or variable'
+    case 'number':
+      return shape.whole === true ? 'whole number' : 'number'
+    case 'word':
+      return shape.words.map((one) => `\`${one}\``).join(' or ')
+    case 'list':
+      return shape.of.kind === 'any' ? 'list' : `list of ${shapeText(shape.of)}`
+    case 'map':
+      return shape.of.kind === 'any' ? 'object' : `object of ${shapeText(shape.of)}`
+    case 'record':
+      return 'object'
+    case 'either':
+      return shape.of.map(shapeText).join(', or ')
+    case 'any':
+      return 'any'
+  }
+}
