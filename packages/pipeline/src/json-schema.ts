@@ -22,7 +22,7 @@ export function jsonSchema(): JsonSchema {
       step: {
         type: 'object',
         properties: { ...properties(COMMON), type: { description: COMMON['type']?.about, enum: names } },
-        allOf: names.map((name) => ({ if: typeIs(name), then: { $ref: `#/$defs/${name}` } })),
+        allOf: names.map((name) => ({ if: { not: typeIs(name) }, else: { $ref: `#/$defs/${name}` } })),
       },
       ...Object.fromEntries(
         Object.entries(STEP_TYPES).map(([name, { about, fields, open }]) => [

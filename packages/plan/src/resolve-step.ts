@@ -223,7 +223,7 @@ function fillGitClone(action: GitCloneAction, fields: Fields): ResolvedGitClone 
   const parent =
     resolveDirectory(fields.scope, directoryText(action.workingDirectory, fields), 'volume') ??
     fields.scope.lookup('CF_VOLUME_PATH') ??
-    ''
+    VOLUME_PATH
   const name = repositoryName(repo)
   if (name === undefined) fields.problem('repo', '"repo" must be owner/name or the URL of a repository')
   return {
@@ -256,7 +256,7 @@ function fillBuild(action: BuildAction, fields: Fields): ResolvedBuild {
     directory:
       resolveDirectory(fields.scope, directoryText(action.workingDirectory, fields), 'main-clone') ??
       fields.scope.lookup('CF_VOLUME_PATH') ??
-      '',
+      VOLUME_PATH,
     buildArguments: fields.list('build_arguments', action.buildArguments),
     ...fields.optional('target', 'target', action.target),
     noCache: fields.flag('no_cache', action.noCache),
