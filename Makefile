@@ -1,0 +1,37 @@
+# Each target is one script; `make help` lists them.
+.PHONY: help demo up test check bench chaos gen clean setup
+.DEFAULT_GOAL := help
+
+help: ## what there is
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+demo: ## a real build, from clone to a tested and pushed image
+	@scripts/demo
+
+up: ## the same, and the server stays
+	@scripts/demo --keep
+
+test: ## all tests, on real Docker, PostgreSQL and Kubernetes
+	@scripts/test
+
+check: ## the quick part: format, lint, types, imports, unit tests
+	@scripts/setup npm
+	@npm run --silent check
+
+bench: ## figures beside their floors
+	@scripts/setup
+	@scripts/setup packages
+	@npm run --silent bench
+
+chaos: ## the long failure drills, also on the cluster
+	@scripts/test --long chaos cluster
+
+gen: ## the reference pages and schemas, from the code
+	@scripts/setup npm
+	@npm run --silent gen
+
+setup: ## install what is missing
+	@scripts/setup
+
+clean: ## stop what was started here
+	@scripts/stop --docker
