@@ -26,6 +26,8 @@ import { prepare } from './prepare.ts'
 export interface ChaosPlan {
   readonly seed: number
   readonly builds: number
+  /** Spreads the triggers over about this time, milliseconds. */
+  readonly loadMs?: number
   /** Two replicas and more need PostgreSQL. */
   readonly replicas: number
   readonly databaseUrl?: string
