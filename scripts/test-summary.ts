@@ -47,7 +47,7 @@ export function readGroup(group: string, code: number, report: string | undefine
 
 /** The lines `ok name` and `FAIL name` of the quick checks. */
 export function readChecks(log: string): Outcome {
-  const failures = [...log.matchAll(/^FAIL (.*)$/gm)].map((match) => `check: ${match[1]}, see above`)
+  const failures = [...log.matchAll(/^FAIL (.*?)(?: \([\d.]+ s\))?$/gm)].map((match) => `check: ${match[1]}, see above`)
   const passed = [...log.matchAll(/^ok +/gm)].length
   if (passed + failures.length === 0) failures.push('check: did not run, see above')
   return { passed, failures, skips: [] }
