@@ -13,6 +13,9 @@ export const chaosConfig = Object.freeze({
   rounds: wholeNumber('WINDLASS_CHAOS_ROUNDS') ?? 10,
   /** Builds of one run; each test has its own default. */
   builds: wholeNumber('WINDLASS_CHAOS_BUILDS'),
+  dockerSocket: (process.env['DOCKER_HOST'] ?? '').startsWith('unix://')
+    ? (process.env['DOCKER_HOST'] ?? '').slice('unix://'.length)
+    : '/var/run/docker.sock',
   /** Loops over the n-th call try every n instead of a sample. */
   thorough: process.env['WINDLASS_CHAOS_THOROUGH'] === '1',
 })

@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { silentLog, systemClock } from '@windlass/kit'
+import { runLocalBuild, type LocalBuild } from '@windlass/local'
+import { REASONS } from '@windlass/plan'
+import { expect, test } from 'vitest'
+import { chaosConfig } from './config.ts'
+import { openHttpProxy, type Call, type Verdict } from './faults/http-proxy.ts'
+import { seededRandom } from './faults/random.ts'
+import names from '../../images/names.json' with { type: 'json' }
+
+const LINES = 400
+const DOCUMENT = `version: "1.0"
+steps:
+  count:
+    image: ${names.shell.local}
+    commands:
+      - for n in $(seq ${LINES}); do echo "line $n of many"; done
+      - cf_export WORD=windlass
+  say:
+    image: ${names.shell.local}
+    commands:
+      - echo "the word is $WORD"
+`
+const EXPECTED = {
+  'step/count': Array.from({ length: LINES }, (_, n) => `line ${n + 1} of many\n`).join(''),
+  'step/say': 'the word is windlass\n',
+}
+const HANG_MS = 60_000
+
+interface Run {
+  readonly build: LocalBuild
+  readonly logs: Readonly<Record<string, string>>
+  readonly calls: readonly Call[]
+}
+
+/** One build through a proxy in front of the Docker socket that carries out `decide`. */
+async function runThrough(decide: (call: Call) => Verdict): Promise<Run> {
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-docker-'))
+  const socket = join(folder, 'docker.sock')
+  const calls: Call[] = []
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  stack.use(
+    await openHttpProxy({
+      target: () => ({ socketPath: chaosConfig.dockerSocket }),
+      listen: { socketPath: socket },
+      decide: (call) => {
+        calls.push(call)
+        return decide(call)
+      },
+    }),
+  )
+  const logs: Record<string, string> = {}
+  const options = {
+    source: { text: DOCUMENT, file: 'nth.yml' },
+    documentPath: join(folder, 'nth.yml'),
+    variables: {},
+    secrets: {},
+    only: [],
+    skip: [],
+    noCache: false,
+    resetVolume: true,
+    environment: { DOCKER_HOST: `unix://${socket}` },
+    clock: systemClock,
+    log: silentLog,
+    cancel: AbortSignal.timeout(HANG_MS),
+  }
+  const build = await runLocalBuild(options, {
+    begin: () => undefined,
+    event: () => undefined,
+    output: ({ stream, bytes }) => {
+      logs[stream] = (logs[stream] ?? '') + Buffer.from(bytes).toString()
+    },
+  })
+  return { build, logs, calls }
+}
+
+const kinds: readonly Verdict[] = [{ kind: 'lose' }, { kind: 'cut-reply' }, { kind: 'answer', status: 500 }]
+
+test('any call to Docker may fail: the build ends well or with an infra reason, and no output is lost or doubled', async () => {
+  const whole = await runThrough(() => ({ kind: 'pass' }))
+  expect(whole.build.outcome).toMatchObject({ status: 'success' })
+  expect(whole.logs).toMatchObject(EXPECTED)
+  const random = seededRandom(chaosConfig.seed)
+  const counts: Record<string, number> = {}
+  const wrong: string[] = []
+  for (let n = 1; n <= whole.calls.length; n += 1) {
+    for (const verdict of kinds) {
+      if (!chaosConfig.thorough && !random.chance(14 / (kinds.length * whole.calls.length))) continue
+      const where = `call ${n} (${verdict.kind} ${whole.calls[n - 1]?.method} ${whole.calls[n - 1]?.path})`
+      const run = await runThrough((call) => (call.n === n ? verdict : { kind: 'pass' })).catch((error: unknown) => `${error}`)
+      const said = typeof run === 'string' ? run : judge(run)
+      const word =
+        typeof run === 'string' ? 'refused at once' : `${run.build.outcome.status} ${run.build.outcome.reason ?? ''}`.trim()
+      counts[word] = (counts[word] ?? 0) + 1
+      if (said !== undefined && n > 2) wrong.push(`${where}: ${said}`)
+    }
+  }
+  console.log(`n-th call to Docker: seed ${chaosConfig.seed}, ${whole.calls.length} calls in a build; ${JSON.stringify(counts)}`)
+  expect(wrong).toEqual([])
+})
+
+/** What is wrong with a run in which one call failed; undefined when nothing is. */
+function judge({ build, logs }: Run): string | undefined {
+  const { status, reason, message } = build.outcome
+  const isInfra = reason !== undefined && REASONS[reason].blame === 'infra'
+  if (status !== 'success' && !isInfra) return `${status}, ${reason}: ${message}`
+  for (const [stream, expected] of Object.entries(EXPECTED)) {
+    const got = logs[stream] ?? ''
+    if (status === 'success' && got !== expected)
+      return `success, but ${stream} has ${got.length} characters of ${expected.length}`
+    if (!expected.startsWith(got)) return `${stream} has other bytes than were written`
+  }
+  return undefined
+}
