@@ -6,16 +6,17 @@ function wholeNumber(name: string): number | undefined {
   return value === undefined || value === '' ? undefined : Number(value)
 }
 
+const isLong = process.env['WINDLASS_TEST_LONG'] === '1'
+const dockerHost = process.env['DOCKER_HOST'] ?? ''
+
 export const chaosConfig = Object.freeze({
   /** Every random choice of a run comes from it. A run prints it; set WINDLASS_SEED to run the same again. */
   seed: wholeNumber('WINDLASS_SEED') ?? randomInt(1, 2 ** 31),
-  /** Rounds of `long.ts`. */
+  /** Rounds of `long.ts`, each with the next seed. */
   rounds: wholeNumber('WINDLASS_CHAOS_ROUNDS') ?? 10,
-  /** Builds of one run; each test has its own default. */
-  builds: wholeNumber('WINDLASS_CHAOS_BUILDS'),
-  dockerSocket: (process.env['DOCKER_HOST'] ?? '').startsWith('unix://')
-    ? (process.env['DOCKER_HOST'] ?? '').slice('unix://'.length)
-    : '/var/run/docker.sock',
+  /** Builds of one run, and about how long they are spread over: `make chaos` runs four times as many. */
+  scale: wholeNumber('WINDLASS_CHAOS_SCALE') ?? (isLong ? 4 : 1),
   /** Loops over the n-th call try every n instead of a sample. */
-  thorough: process.env['WINDLASS_CHAOS_THOROUGH'] === '1',
+  thorough: isLong,
+  dockerSocket: dockerHost.startsWith('unix://') ? dockerHost.slice('unix://'.length) : '/var/run/docker.sock',
 })

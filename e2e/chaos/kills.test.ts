@@ -2,13 +2,14 @@ import { expect, test } from 'vitest'
 import { chaosConfig } from './config.ts'
 import { expectLanded, report } from './driver/report.ts'
 import { runChaos } from './driver/run.ts'
-import { openPostgres } from './processes/postgres.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { runProgram } from '../support/process.ts'
 
 test('kill -9 of server, agent and engines at random moments breaks no promise on SQLite', async () => {
   const result = await runChaos({
     seed: chaosConfig.seed,
-    builds: chaosConfig.builds ?? 300,
-    loadMs: 40_000,
+    builds: 300 * chaosConfig.scale,
+    loadMs: 40_000 * chaosConfig.scale,
     replicas: 1,
     kills: { everyMs: [200, 1_200], victims: ['server', 'agent', 'engine', 'engine'] },
   })
@@ -18,18 +19,18 @@ test('kill -9 of server, agent and engines at random moments breaks no promise o
 })
 
 test('kill -9 of either replica, agent, engines and PostgreSQL at random moments breaks no promise', async () => {
-  await using postgres = await openPostgres()
+  await using postgres = await startPostgres()
   const result = await runChaos({
     seed: chaosConfig.seed + 1,
-    builds: chaosConfig.builds ?? 300,
-    loadMs: 40_000,
+    builds: 300 * chaosConfig.scale,
+    loadMs: 40_000 * chaosConfig.scale,
     replicas: 2,
     databaseUrl: postgres.url,
-    dump: () => postgres.dump(),
+    dump: () => runProgram('pg_dump', ['--data-only', postgres.url]),
     kills: {
       everyMs: [200, 1_200],
       victims: ['server', 'server', 'agent', 'engine', 'engine', 'engine', 'database'],
-      database: postgres.child,
+      database: { start: () => postgres.start(), kill: () => postgres.kill9().then(() => true) },
     },
   })
   report('kills on PostgreSQL, two replicas', result)

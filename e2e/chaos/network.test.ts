@@ -18,8 +18,8 @@ function hurt(call: Call, random: Random): Verdict {
 test('a network that drops, delays, repeats and cuts breaks no promise', async () => {
   const result = await runChaos({
     seed: chaosConfig.seed + 2,
-    builds: chaosConfig.builds ?? 150,
-    loadMs: 25_000,
+    builds: 150 * chaosConfig.scale,
+    loadMs: 25_000 * chaosConfig.scale,
     replicas: 1,
     network: STORM,
     http: hurt,

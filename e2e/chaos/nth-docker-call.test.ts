@@ -8,18 +8,19 @@ import { expect, test } from 'vitest'
 import { chaosConfig } from './config.ts'
 import { openHttpProxy, type Call, type Verdict } from './faults/http-proxy.ts'
 import { seededRandom } from './faults/random.ts'
-import names from '../../images/names.json' with { type: 'json' }
+import { ensureImages } from '../support/images.ts'
 
 const LINES = 400
+const { SHELL_IMAGE } = await ensureImages('shell', 'tools')
 const DOCUMENT = `version: "1.0"
 steps:
   count:
-    image: ${names.shell.local}
+    image: ${SHELL_IMAGE}
     commands:
       - for n in $(seq ${LINES}); do echo "line $n of many"; done
       - cf_export WORD=windlass
   say:
-    image: ${names.shell.local}
+    image: ${SHELL_IMAGE}
     commands:
       - echo "the word is $WORD"
 `

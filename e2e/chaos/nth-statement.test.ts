@@ -5,7 +5,7 @@ import { openLab } from './driver/lab.ts'
 import { failStatements } from './faults/nth-statement.ts'
 import { seededRandom } from './faults/random.ts'
 import { checkInvariants } from './history/invariants.ts'
-import { openPostgres } from './processes/postgres.ts'
+import { startPostgres } from '../support/postgres.ts'
 
 interface Loop {
   readonly driver: 'sqlite' | 'postgres'
@@ -57,7 +57,7 @@ test('any statement on SQLite may fail: the build ends well or for a named cause
 for (const when of ['before', 'after'] as const) {
   const title = when === 'before' ? 'may be lost' : 'may lose its answer'
   test(`any statement on PostgreSQL ${title}: the build ends well or for a named cause, and no promise is broken`, async () => {
-    await using postgres = await openPostgres()
+    await using postgres = await startPostgres()
     const share = chaosConfig.thorough ? 1 : 0.15
     const { struck, last } = await failEach({ driver: 'postgres', when, databaseUrl: postgres.url, share })
     console.log(`n-th statement on PostgreSQL (${when}): seed ${chaosConfig.seed}, ${struck} struck, untouched at ${last}`)

@@ -7,6 +7,9 @@ import type { Recorder } from './recorder.ts'
 
 export type Victim = 'server' | 'agent' | 'engine' | 'database'
 
+/** What can be killed and started again. */
+export type Mortal = Pick<Child, 'start' | 'kill'>
+
 export interface KillPlan {
   /** Between two kills, milliseconds. */
   readonly everyMs: readonly [number, number]
@@ -14,7 +17,7 @@ export interface KillPlan {
   readonly victims: readonly Victim[]
   /** How long the dead stay dead, milliseconds. */
   readonly downMs?: readonly [number, number]
-  readonly database?: Child
+  readonly database?: Mortal
 }
 
 export interface KillOptions {
@@ -50,7 +53,7 @@ export async function runKills(options: KillOptions): Promise<Record<`killed ${V
 }
 
 /** A replica whose database is away, too, cannot start: it is tried again, as a supervisor would. */
-async function revive(child: Child, downMs: number): Promise<void> {
+async function revive(child: Mortal, downMs: number): Promise<void> {
   await clock.sleep(downMs)
   for (let tries = 1; ; tries += 1) {
     try {

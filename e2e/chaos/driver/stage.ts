@@ -1,8 +1,8 @@
 /** The processes of a run: servers on fixed ports that survive their deaths, and one agent. */
 import { mkdir } from 'node:fs/promises'
-import net from 'node:net'
 import { join } from 'node:path'
 import type { ServerOptions, Timings } from '@windlass/server'
+import { freePort } from '../../support/process.ts'
 import { describeChild, type Child } from '../processes/child.ts'
 
 /** Every period shortened alike, so that a minute sees what else takes an hour. */
@@ -71,16 +71,4 @@ export async function startAgentProcess(options: {
   const child = describeChild({ name: 'agent', command: process.execPath, args, logFile: join(folder, 'agent.log') })
   await child.start()
   return child
-}
-
-/** A loopback port that is free now. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  server.listen(0, '127.0.0.1', resolve)
-  await promise
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  await new Promise((closed) => server.close(closed))
-  return port
 }

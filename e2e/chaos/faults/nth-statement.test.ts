@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { openPostgres } from '../processes/postgres.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import { failStatements } from './nth-statement.ts'
 
 test('the third statement on SQLite fails as a broken disk does, and no other', () => {
@@ -21,7 +21,7 @@ test('the third statement on SQLite fails as a broken disk does, and no other', 
 })
 
 test('a statement on PostgreSQL whose answer is lost was carried out, and the pool goes on', async () => {
-  await using postgres = await openPostgres()
+  await using postgres = await startPostgres()
   const pool = new pg.Pool({ connectionString: postgres.url, max: 2 })
   pool.on('error', () => undefined)
   await pool.query('create table fact (n integer)')

@@ -1,7 +1,4 @@
-/**
- * A child process that is killed as a power cut would, and started again. It prints one line `ready <words>` when it works,
- * or is asked by a probe.
- */
+/** A child process that is killed as a power cut would, and started again. It prints one line `ready <words>` when it works. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -25,8 +22,6 @@ export interface ChildOptions {
   /** Gets what it writes to standard error, of all its lives. */
   readonly logFile: string
   readonly readyMs?: number
-  /** Resolves once the process answers; for programs that print no `ready` line. Rejects while they do not. */
-  readonly probe?: () => Promise<unknown>
 }
 
 /** Describes a child; nothing runs before `start`. */
@@ -43,7 +38,10 @@ export function describeChild(options: ChildOptions): Child {
       return ready
     },
     async start() {
-      const started = spawn(options.command, options.args, { stdio: ['ignore', 'pipe', 'pipe'] })
+      // With the death signal a run that is itself killed leaves nothing behind.
+      const started = spawn('setpriv', ['--pdeathsig', 'KILL', options.command, ...options.args], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
       process = started
       started.once('exit', () => {
         if (process === started) process = undefined
@@ -76,21 +74,9 @@ async function firstReady(child: ChildProcess, log: WriteStream, options: ChildO
       if (line.startsWith('ready')) resolve(line.split(' ').slice(1))
     })
   }
-  if (options.probe !== undefined) void untilAnswered(child, options.probe).then(() => resolve([]))
   try {
     return await promise
   } finally {
     clearTimeout(timer)
-  }
-}
-
-async function untilAnswered(child: ChildProcess, probe: () => Promise<unknown>): Promise<void> {
-  while (child.exitCode === null && child.signalCode === null) {
-    const isUp = await probe().then(
-      () => true,
-      () => false,
-    )
-    if (isUp) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
