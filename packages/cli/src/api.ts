@@ -1,7 +1,7 @@
 /** The calls of `/v1` that commands make; paths stand here and nowhere else. */
 import { randomUUID } from 'node:crypto'
 import { AgentCreated, ApiKeyCreated, Build, page, ServerStatus, type BuildInput, type Client } from '@windlass/protocol'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Kind } from './resources/kinds.ts'
 
 const PAGE_SIZE = 100

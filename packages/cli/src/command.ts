@@ -4,7 +4,7 @@
  */
 import { fault } from '@windlass/kit/faults'
 import type { Printer } from './printer.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from './config.ts'
 
 export interface OptionSpec<T> {
   /** As commander reads it: `-b, --branch <name>`. */

@@ -5,7 +5,7 @@ enableCompileCache()
 const [{ runCommandLine }, { openPrinter }, { readSettings }] = await Promise.all([
   import('./program.ts'),
   import('./printer.ts'),
-  import('./settings.ts'),
+  import('./config.ts'),
 ])
 const settings = readSettings()
 process.exit(await runCommandLine(process.argv.slice(2), { settings, out: openPrinter(settings) }))

@@ -1,6 +1,6 @@
 /** The one place that writes to the terminal: results on standard output, words for people on standard error. */
 import { styleFor, type Style } from './format/style.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from './config.ts'
 
 export interface Terminal {
   readonly isTTY: boolean

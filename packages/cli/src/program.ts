@@ -6,7 +6,7 @@ import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { formatError } from './format/problems.ts'
 import { sourcesRead } from './input-files.ts'
 import type { Printer } from './printer.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from './config.ts'
 import { commands, groups } from './table.ts'
 
 interface Context {

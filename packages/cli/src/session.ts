@@ -3,7 +3,7 @@ import { nodeTransport } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { createClient, type Client } from '@windlass/protocol'
 import { currentContext, readConfigFile } from './config-file.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from './config.ts'
 
 export interface Session {
   readonly client: Client

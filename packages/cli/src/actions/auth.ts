@@ -10,7 +10,7 @@ import { currentContext, readConfigFile, saveContext, writeConfigFile, type Serv
 import { alignColumns } from '../format/columns.ts'
 import { readInput } from '../input-files.ts'
 import { openSession } from '../session.ts'
-import type { Settings } from '../settings.ts'
+import type { Settings } from '../config.ts'
 
 interface LoginOptions {
   readonly url: string | undefined

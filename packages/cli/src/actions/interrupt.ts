@@ -5,7 +5,7 @@ export interface Interrupts {
   /** Aborted by the first Ctrl-C (or TERM). */
   readonly first: AbortSignal
   /** True when a second one comes within that time. */
-  second(withinMs: number): Promise<boolean>
+  readonly second: (withinMs: number) => Promise<boolean>
   [Symbol.dispose](): void
 }
 

@@ -1,6 +1,134 @@
-import type { Invocation } from '../command.ts'
-import { EXIT } from '../exit-codes.ts'
+import { resolve } from 'node:path'
+import { openLog, systemClock } from '@windlass/kit'
+import { fault } from '@windlass/kit/faults'
+import { runLocalBuild, type LocalBuild, type LocalBuildOptions, type LocalWatcher } from '@windlass/local'
+import { stateOf } from '@windlass/plan'
+import type { Invocation, Values } from '../command.ts'
+import type { runOptions } from '../commands/run.ts'
+import { EXIT, exitCodeOfBuild } from '../exit-codes.ts'
+import { LogView } from '../follow/log-view.ts'
+import type { BuildRecord } from '../follow/record.ts'
+import { summarize } from '../follow/summary.ts'
+import { formatProblem } from '../format/problems.ts'
+import { readInput, sourcesRead } from '../input-files.ts'
+import type { Settings } from '../config.ts'
+import { parseSecrets, parseVariables, readVariableFile } from '../variables.ts'
+import { catchInterrupts } from './interrupt.ts'
 
-export async function runOnThisMachine(_: Invocation<object>): Promise<number> {
-  return EXIT.success
+type RunOptions = Values<typeof runOptions>
+
+/** `run --local -f FILE`. Ctrl-C terminates the build; a second one does not wait for its steps. */
+export async function runOnThisMachine({ args, options, out, settings }: Invocation<RunOptions>): Promise<number> {
+  const terminal = options.output === 'json' ? out.stderr : out.stdout
+  using interrupts = catchInterrupts(systemClock)
+  const build = await toLocalBuild(args[0], { options, settings, cancel: interrupts.first })
+  const titles = new Map<string, string>()
+  using view = new LogView({
+    terminal,
+    clock: systemClock,
+    timestamps: options.timestamps,
+    titleOf: (step) => titles.get(step) ?? step,
+  })
+  interrupts.first.addEventListener('abort', () => {
+    view.note(terminal.style.yellow('Stopping the build; press Ctrl-C again to leave at once.'))
+    void interrupts.second(600_000).then((again) => {
+      if (again) process.exit(EXIT.interrupted)
+    })
+  })
+  const watcher: LocalWatcher = {
+    begin({ plan, warnings, volumeName }) {
+      for (const { name, title } of plan.steps) titles.set(name, title)
+      for (const problem of warnings) for (const line of formatProblem(problem, sourcesRead(), terminal.style)) view.note(line)
+      view.note(terminal.style.bold(`Local build of ${build.source.file}`) + terminal.style.dim(`  volume ${volumeName}`))
+      view.wait('starting')
+    },
+    event: ({ type, at, seq: _, ...data }) => view.show({ kind: 'event', attempt: 1, at, type, data }),
+    output: ({ stream, at, bytes }) => view.show({ kind: 'log', attempt: 1, at, stream, bytes }),
+  }
+  const result = await runLocalBuild(build, watcher)
+  view[Symbol.dispose]()
+  const record = toRecord(result, build)
+  const shown = { lastLines: (step: string) => view.lastLines(step), shownLast: view.openStep }
+  terminal.write(`${summarize(record, { terminal, ...shown }).join('\n')}\n`)
+  if (options.output === 'json') out.line(JSON.stringify(record, null, 2))
+  return interrupts.first.aborted ? EXIT.interrupted : exitCodeOfBuild(record.status)
+}
+
+interface Context {
+  readonly options: RunOptions
+  readonly settings: Settings
+  readonly cancel: AbortSignal
+}
+
+async function toLocalBuild(pipeline: string | undefined, { options, settings, cancel }: Context): Promise<LocalBuildOptions> {
+  refuseServerOptions(pipeline, options)
+  const source = readInput(options.file ?? '')
+  const fromFiles = await Promise.all(options.varFile.map((path) => readVariableFile(path)))
+  return {
+    source: { text: source.text, file: source.name },
+    documentPath: options.file === '-' ? undefined : resolve(options.file ?? ''),
+    workTree: options.source,
+    branch: options.branch,
+    revision: options.sha,
+    variables: Object.assign({}, ...fromFiles, parseVariables(options.variable, '-v')),
+    secrets: parseSecrets(options.secret, settings.environment),
+    only: options.only,
+    skip: options.skip,
+    noCache: options.noCache,
+    resetVolume: options.resetVolume,
+    stepLogBytes: options.logLimit,
+    environment: settings.environment,
+    clock: systemClock,
+    log: openLog({ level: settings.debug ? 'debug' : 'silent', name: 'engine' }),
+    cancel,
+  }
+}
+
+function refuseServerOptions(pipeline: string | undefined, options: RunOptions): void {
+  if (options.file === undefined || pipeline !== undefined)
+    throw fault('usage', { message: 'A local run needs a document.', hint: 'Write windlass run --local -f FILE.' })
+  const given = options.detach
+    ? '--detach'
+    : options.context.length > 0
+      ? '--context'
+      : options.runtime === undefined
+        ? undefined
+        : '--runtime'
+  if (given !== undefined)
+    throw fault('usage', { message: `${given} needs a server.`, hint: 'Leave it out, or leave out --local.' })
+}
+
+function toRecord(build: LocalBuild, { source }: LocalBuildOptions): BuildRecord {
+  const { plan, snapshot, outcome, hints } = build
+  return {
+    id: null,
+    number: null,
+    pipeline: source.file,
+    status: outcome.status,
+    reason: outcome.reason ?? null,
+    message: outcome.message ?? null,
+    hint: outcome.step === undefined ? null : (hints[outcome.step] ?? null),
+    branch: build.branch ?? null,
+    revision: build.revision ?? null,
+    runtime: null,
+    attempt: 1,
+    createdAt: build.createdAt,
+    startedAt: build.startedAt,
+    finishedAt: build.finishedAt,
+    steps: plan.steps.map(({ name, title, action }) => {
+      const state = stateOf(snapshot, name)
+      return {
+        name,
+        title,
+        type: action.kind,
+        status: state.status,
+        reason: state.reason ?? null,
+        message: state.message ?? null,
+        hint: hints[name] ?? null,
+        exitCode: state.exitCode ?? null,
+        startedAt: state.startedAt ?? null,
+        finishedAt: state.finishedAt ?? null,
+      }
+    }),
+  }
 }

@@ -5,7 +5,7 @@ import type { Invocation, Values } from '../command.ts'
 import type { runOptions } from '../commands/run.ts'
 import { readInput, sourcesRead } from '../input-files.ts'
 import { openSession } from '../session.ts'
-import type { Settings } from '../settings.ts'
+import type { Settings } from '../config.ts'
 import { parseSecrets, parseVariables, readVariableFile } from '../variables.ts'
 import { followToEnd } from './follow-to-end.ts'
 

@@ -26,7 +26,7 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   const failed = build.steps.find(({ status }) => status === 'error')
   if (failed !== undefined) lines.push(...failedStep(failed, options))
   lines.push('', lastLine(build, style))
-  if (build.hint !== null && failed?.hint == null) lines.push(`${style.dim('hint:')} ${build.hint}`)
+  if (build.hint !== null && (failed === undefined || failed.hint === null)) lines.push(`${style.dim('hint:')} ${build.hint}`)
   return lines
 }
 

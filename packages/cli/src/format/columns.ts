@@ -16,11 +16,11 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
 
 /** Characters that a terminal shows, colours left out. */
 export function widthOf(text: string): number {
-  return [...stripVTControlCharacters(text)].length
+  return Array.from(stripVTControlCharacters(text)).length
 }
 
 /** Cuts a text to a width, with an ellipsis where something is left out. */
 export function cut(text: string, width: number): string {
-  const characters = [...text]
+  const characters = Array.from(text)
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
 }

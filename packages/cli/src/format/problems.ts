@@ -18,7 +18,7 @@ export function formatProblem(problem: Problem, sources: Sources, style: Style):
   const lines = [`${place === '' ? '' : `${style.bold(place)}: `}${severity}: ${path}${problem.message}${code}`]
   const source = problem.file === undefined ? undefined : sources.get(problem.file)
   if (source !== undefined && problem.line !== undefined) lines.push(...snippet(source, problem.line, problem.column, style))
-  if (problem.hint !== undefined) lines.push(`  ${style.dim('hint:')} ${problem.hint}`)
+  if (problem.hint !== undefined && problem.hint !== '') lines.push(`  ${style.dim('hint:')} ${problem.hint}`)
   return lines
 }
 

@@ -33,7 +33,8 @@ export function readDocuments(file: InputFile, options: DocumentOptions): Wanted
   for (const document of Array.isArray(documents) ? documents : []) {
     refuseSyntaxErrors(document, file.name)
     if (document.contents === null) continue
-    const [start = 0, , end = file.text.length] = document.range
+    const [from, , end] = document.range
+    const start = from + (/^---[^\n]*\n/.exec(file.text.slice(from))?.[0].length ?? 0)
     const firstLine = file.text.slice(0, start).split('\n').length
     wanted.push(toWanted(document, { file: file.name, firstLine, text: file.text.slice(start, end), options }))
   }
@@ -70,7 +71,7 @@ function toWanted(document: Document.Parsed, part: Part): Wanted {
   if (known === undefined) {
     const near = typeof kind === 'string' ? nearest(kind, DOCUMENT_KINDS) : undefined
     const hint = near === undefined ? `The kinds are ${DOCUMENT_KINDS.join(', ')}.` : `Did you mean '${near}'?`
-    throw wrong(part, kind === undefined ? 'A document needs a kind.' : `There is no kind '${String(kind)}'.`, hint)
+    throw wrong(part, kind === undefined ? 'A document needs a kind.' : `There is no kind ${JSON.stringify(kind)}.`, hint)
   }
   const metadata = isRecord(value['metadata']) ? value['metadata'] : {}
   const name = metadata['name'] ?? (known === 'pipeline' ? part.options.name : undefined)

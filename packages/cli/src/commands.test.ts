@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { keyOf, longName } from './command.ts'
+import { complete, completionScript } from './completion.ts'
+import { describeCommands } from './describe-commands.ts'
+import { commands } from './table.ts'
+
+test('every option stands under the key that its flag gives', () => {
+  for (const { name, options } of commands)
+    for (const [key, { flags }] of Object.entries(options)) expect(`${name} ${key}`).toBe(`${name} ${keyOf(flags)}`)
+})
+
+test('no command has the same short or long flag twice', () => {
+  for (const { name, options } of commands) {
+    const flags = Object.values(options).flatMap((option) => option.flags.split(/[ ,]+/).filter((word) => word.startsWith('-')))
+    expect(new Set(flags).size, name).toBe(flags.length)
+  }
+})
+
+test('the reference page names every command and option', () => {
+  const page = describeCommands()
+  for (const { name, options } of commands) {
+    expect(page).toContain(`## windlass ${name}\n`)
+    for (const { flags } of Object.values(options)) expect(page).toContain(`\`${flags}\``)
+  }
+})
+
+test('no example puts a key or a password on the command line', () => {
+  for (const { examples } of commands) for (const line of examples) expect(line).not.toMatch(/api-?key[ =]|password/i)
+})
+
+test('completion knows commands, options and closed lists', () => {
+  expect(complete(['au'])).toEqual(['auth'])
+  expect(complete(['auth', 'lo'])).toEqual(['login', 'logout'])
+  expect(complete(['run', '--loc'])).toEqual(['--local'])
+  expect(complete(['get', 'bu'])).toEqual(['builds'])
+  expect(complete(['get', 'builds', '-o', 'y'])).toEqual(['yaml'])
+  expect(complete(['create', ''])).toEqual(['agent', 'key'])
+  expect(complete(['validate', 'pi'])).toEqual([])
+  expect(complete(['logs', '--'])).toEqual([
+    ...(commands.find(({ name }) => name === 'logs')?.options ? ['--follow', '--step', '--tail', '--timestamps'] : []),
+    '--help',
+  ])
+})
+
+test('there is a completion script for each of the three shells', () => {
+  for (const shell of ['bash', 'zsh', 'fish']) expect(completionScript(shell)).toContain('windlass __complete')
+  expect(() => completionScript('csh')).toThrow("There is no completion for 'csh'.")
+  expect(longName('-b, --branch <name>')).toBe('--branch')
+})

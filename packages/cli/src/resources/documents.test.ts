@@ -1,0 +1,50 @@
+import { isFault } from '@windlass/kit/faults'
+import { expect, test } from 'vitest'
+import { readDocuments } from './documents.ts'
+
+const options = { name: undefined, runtime: undefined }
+const read = (text: string, more: object = {}) => readDocuments({ name: 'f.yml', text }, { ...options, ...more })
+
+function faultOf(work: () => unknown): { message: string; hint: string } {
+  try {
+    work()
+  } catch (error) {
+    if (isFault(error)) return { message: error.message, hint: error.hint }
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+test('one file may describe many things; each pipeline keeps its own text and first line', () => {
+  const text =
+    'kind: project\nmetadata: { name: demo }\n---\nkind: pipeline\nmetadata: { name: demo/app }\nspec:\n  steps: {}\n---\nkind: context\nmetadata: { name: c, default: true }\nspec: { type: config, data: { A: b } }\n'
+  const [project, pipeline, context] = read(text)
+  expect(project).toMatchObject({ kind: 'projects', name: 'demo', body: { name: 'demo', variables: {} } })
+  expect(pipeline).toMatchObject({ kind: 'pipelines', name: 'demo/app', firstLine: 4 })
+  expect(pipeline?.body).toMatchObject({ document: expect.stringMatching(/^kind: pipeline\nmetadata: /) })
+  expect(context).toMatchObject({ kind: 'contexts', body: { name: 'c', isDefault: true, type: 'config', data: { A: 'b' } } })
+})
+
+test('steps without a kind are a pipeline that is named on the command line', () => {
+  expect(read("version: '1.0'\nsteps: {}\n", { name: 'demo/app', runtime: 'local' })).toMatchObject([
+    { kind: 'pipelines', name: 'demo/app', body: { runtime: 'local', document: "version: '1.0'\nsteps: {}\n" } },
+  ])
+  expect(faultOf(() => read('steps: {}')).hint).toContain('--name')
+})
+
+test('a runtime keeps its type and agent apart from its specification', () => {
+  const [runtime] = read('kind: runtime\nmetadata: { name: r }\nspec: { type: docker, agent: a, capacity: 3 }\n')
+  expect(runtime?.body).toMatchObject({ name: 'r', type: 'docker', agent: 'a', spec: { capacity: 3 } })
+})
+
+test('a wrong kind is answered with the nearest right one', () => {
+  expect(faultOf(() => read('kind: pipline\nmetadata: { name: x }\n')).hint).toBe("Did you mean 'pipeline'?")
+})
+
+test('YAML that cannot be read is told with its place', () => {
+  expect(faultOf(() => read('kind: "project\n')).message).toBe('f.yml is not valid YAML.')
+})
+
+test('a file with nothing in it is refused', () => {
+  expect(faultOf(() => read('# nothing\n')).message).toBe('f.yml holds no document.')
+})

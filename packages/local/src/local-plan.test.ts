@@ -1,0 +1,41 @@
+import { stateOf } from '@windlass/plan'
+import { expect, test } from 'vitest'
+import { compileLocally, selectSteps } from './local-plan.ts'
+
+const facts = { buildId: '0'.repeat(24), createdAt: 0, trigger: 'build' as const, git: { branch: 'main' } }
+const steps = 'steps:\n  a: { image: x, commands: [echo a] }\n  b: { image: x, commands: [echo b] }\n'
+
+function compiled(text: string, secrets: Record<string, string> = {}) {
+  return compileLocally({ source: { text, file: 'p.yml' }, facts, variables: { X: 'run' }, secrets })
+}
+
+test('an inline document gets the built-in and the given variables', () => {
+  const { local } = compiled(`version: '1.0'\n${steps}`, { TOKEN: 'abc' })
+  expect(local?.plan.variables.map(({ level }) => level)).toEqual(['system', 'build'])
+  expect(local?.plan.variables[0]?.variables['CF_BRANCH']).toEqual({ value: 'main' })
+  expect(local?.plan.variables[1]?.variables).toEqual({ X: { value: 'run' }, TOKEN: { secret: 'build/TOKEN' } })
+  expect(local?.secrets).toEqual({ 'build/TOKEN': 'abc' })
+})
+
+test('values of secrets do not stand in the plan', () => {
+  expect(JSON.stringify(compiled(`version: '1.0'\n${steps}`, { TOKEN: 'hunter2' }).local?.plan)).not.toContain('hunter2')
+})
+
+test('a pipeline document brings its name and its own variables', () => {
+  const text = `kind: pipeline\nmetadata: { name: demo/app }\nspec:\n  variables:\n    - { key: A, value: b }\n    - { key: S, value: s3cret, encrypted: true }\n${steps.replaceAll(/^/gm, '  ').trimEnd()}\n`
+  const { local, problems } = compiled(text)
+  expect(problems.filter(({ severity }) => severity === 'error')).toEqual([])
+  expect(local?.plan.variables[0]?.variables['CF_PIPELINE_NAME']).toEqual({ value: 'demo/app' })
+  expect(local?.plan.variables[1]).toMatchObject({
+    level: 'pipeline',
+    variables: { A: { value: 'b' }, S: { secret: 'pipeline/S' } },
+  })
+})
+
+test('P162: steps that were not selected are skipped from the start', () => {
+  const plan = compiled(`version: '1.0'\n${steps}`).local?.plan
+  if (plan === undefined) throw new Error('does not compile')
+  const snapshot = selectSteps(plan, { only: ['b'], skip: [], now: 5 })
+  expect(stateOf(snapshot, 'a')).toMatchObject({ status: 'skipped', reason: 'not-selected' })
+  expect(stateOf(snapshot, 'b').status).toBe('pending')
+})

@@ -1,0 +1,96 @@
+/** What a local build runs: the document compiled with everything that is known on this machine. */
+import { compile, documentKind, readPipelineDocument, type Diagnostic, type PipelineDocument } from '@windlass/pipeline'
+import {
+  builtinVariables,
+  emptySnapshot,
+  foldAll,
+  type BuildFacts,
+  type Plan,
+  type Snapshot,
+  type StepFact,
+  type Variable,
+  type VariableLayer,
+} from '@windlass/plan'
+
+export interface LocalPlanInput {
+  readonly source: { readonly text: string; readonly file: string }
+  readonly facts: BuildFacts
+  readonly variables: Readonly<Record<string, string>>
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+export interface LocalPlan {
+  readonly plan: Plan
+  /** Values of secret variables by the names that the plan uses. */
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+export interface CompiledLocally {
+  /** Absent when there are errors. */
+  readonly local?: LocalPlan
+  readonly problems: readonly Diagnostic[]
+}
+
+/** Compiles an inline document or a `kind: pipeline` one, whose variables count too. Pure. */
+export function compileLocally({ source, facts, variables, secrets }: LocalPlanInput): CompiledLocally {
+  const read = documentKind(source.text) === 'pipeline' ? readPipelineDocument(source) : undefined
+  const document = read?.document
+  const own = document === undefined ? undefined : documentLayer(document)
+  const layers: VariableLayer[] = [
+    { level: 'system', variables: toValues(builtinVariables({ ...facts, pipeline: document?.name ?? facts.pipeline })) },
+    ...(own === undefined ? [] : [own.layer]),
+    { level: 'build', variables: { ...toValues(variables), ...toSecrets(secrets, 'build') } },
+  ]
+  const compiled = compile(source, { variables: layers })
+  if (compiled.plan === undefined) return { problems: compiled.problems }
+  const values = {
+    ...own?.secrets,
+    ...Object.fromEntries(Object.entries(secrets).map(([name, value]) => [`build/${name}`, value])),
+  }
+  return { problems: compiled.problems, local: { plan: compiled.plan, secrets: values } }
+}
+
+function documentLayer(document: PipelineDocument): { layer: VariableLayer; secrets: Record<string, string> } {
+  const { variables } = document.settings
+  const sealed = variables.filter(({ encrypted }) => encrypted)
+  return {
+    layer: {
+      level: 'pipeline',
+      source: document.name,
+      variables: Object.fromEntries(
+        variables.map(({ name, value, encrypted }): [string, Variable] => [
+          name,
+          encrypted ? { secret: `pipeline/${name}` } : { value },
+        ]),
+      ),
+    },
+    secrets: Object.fromEntries(sealed.map(({ name, value }) => [`pipeline/${name}`, value])),
+  }
+}
+
+function toValues(values: Readonly<Record<string, string>>): VariableLayer['variables'] {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]))
+}
+
+function toSecrets(values: Readonly<Record<string, string>>, source: string): VariableLayer['variables'] {
+  return Object.fromEntries(Object.keys(values).map((name) => [name, { secret: `${source}/${name}` }]))
+}
+
+/** The snapshot before the first step: steps that were not selected are skipped from the start. */
+export function selectSteps(plan: Plan, selection: { only: readonly string[]; skip: readonly string[]; now: number }): Snapshot {
+  const { only, skip, now } = selection
+  const isLeftOut = (name: string): boolean => (only.length > 0 && !only.includes(name)) || skip.includes(name)
+  const facts = plan.steps
+    .filter(({ name }) => isLeftOut(name))
+    .map(({ name }): StepFact => ({
+      type: 'step.finished',
+      step: name,
+      try: 0,
+      at: now,
+      status: 'skipped',
+      reason: 'not-selected',
+      members: {},
+      exports: [],
+    }))
+  return foldAll(emptySnapshot(plan), facts)
+}

@@ -1,0 +1,202 @@
+/** `run --local`: a document and this machine's Docker, no server. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { openDocker, runLocally, type LogFrame, type Sink } from '@windlass/engine'
+import { fault, newId, sha256, type Clock, type Logger } from '@windlass/kit'
+import type { Diagnostic } from '@windlass/pipeline'
+import { fold, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
+import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
+import { readRepository, type Repository } from './git-facts.ts'
+import { compileLocally, selectSteps, type LocalPlan } from './local-plan.ts'
+import { readRegistryLogins } from './registry-logins.ts'
+
+export interface LocalBuildOptions {
+  readonly source: { readonly text: string; readonly file: string }
+  /** Path of the document; its folder's repository gives the git variables, the path itself names the volume. The working folder when undefined. */
+  readonly documentPath: string | undefined
+  /** A work tree that takes the place of the first git-clone. */
+  readonly workTree?: string | undefined
+  readonly branch?: string | undefined
+  readonly revision?: string | undefined
+  readonly variables: Readonly<Record<string, string>>
+  readonly secrets: Readonly<Record<string, string>>
+  readonly only: readonly string[]
+  readonly skip: readonly string[]
+  readonly noCache: boolean
+  readonly resetVolume: boolean
+  /** Most bytes of log that one step may write. */
+  readonly stepLogBytes?: number | undefined
+  /** The user's environment, as the docker and git commands read it. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  readonly log: Logger
+  /** Aborted by the user: the running step is stopped, the build terminated. */
+  readonly cancel: AbortSignal
+}
+
+/** Told what happens while it happens; must not throw. */
+export interface LocalWatcher {
+  begin(build: {
+    readonly plan: Plan
+    readonly volumeName: string
+    readonly repository: Repository | undefined
+    readonly warnings: readonly Diagnostic[]
+  }): void
+  event(event: EngineEvent): void
+  output(frame: LogFrame): void
+}
+
+export interface LocalBuild {
+  readonly plan: Plan
+  readonly snapshot: Snapshot
+  /** Step -> what to do about its failure. */
+  readonly hints: Readonly<Record<string, string>>
+  readonly outcome: AttemptOutcome
+  readonly branch: string | undefined
+  readonly revision: string | undefined
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  readonly startedAt: number
+  readonly finishedAt: number
+}
+
+const LOG_BYTES = 1_073_741_824
+const STOP_GRACE_MS = 10_000
+
+/** Runs a build to its end. Throws `pipeline-invalid` with the diagnostics before anything is started, and `docker-unreachable`. */
+export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWatcher): Promise<LocalBuild> {
+  const { clock, cancel } = options
+  const createdAt = clock.now()
+  const buildId = newId(createdAt)
+  const folder = resolve(options.workTree ?? (options.documentPath === undefined ? '.' : dirname(options.documentPath)))
+  const repository = await readRepository(folder, options.branch)
+  const git = {
+    branch: options.branch,
+    ...repository?.facts,
+    ...(options.revision !== undefined && { revision: options.revision }),
+  }
+  const facts = {
+    buildId,
+    createdAt,
+    initiator: options.environment['USER'] ?? 'local',
+    trigger: 'build' as const,
+    pipeline: pipelineName(options),
+    git,
+  }
+  const { local, problems } = compileLocally({
+    source: options.source,
+    facts,
+    variables: options.variables,
+    secrets: options.secrets,
+  })
+  if (local === undefined) throw fault('pipeline-invalid', { message: `${options.source.file} does not compile.`, problems })
+  refuseUnknownSteps(local.plan, [...options.only, ...options.skip])
+  const volumeName = volumeNameOf(options)
+  const spoolDir = await mkdtemp(join(tmpdir(), 'windlass-run-'))
+  const docker = await openDocker({ env: options.environment })
+  try {
+    watcher.begin({ plan: local.plan, volumeName, repository, warnings: problems })
+    const snapshot = selectSteps(local.plan, { only: options.only, skip: options.skip, now: createdAt })
+    const record = openRecord(snapshot, watcher)
+    const startedAt = clock.now()
+    const input = toInput(options, { buildId, local, snapshot, volumeName, repository })
+    const source = options.workTree === undefined ? undefined : { path: resolve(options.workTree) }
+    const outcome = await runLocally({ input, docker, sink: record.sink, spoolDir, clock, log: options.log, cancel, source })
+    const { branch, revision } = git
+    return { plan: local.plan, ...record.state(), outcome, branch, revision, createdAt, startedAt, finishedAt: clock.now() }
+  } finally {
+    docker.close()
+    await rm(spoolDir, { recursive: true, force: true })
+  }
+}
+
+/** One volume per document, kept between runs. */
+export function volumeNameOf({ documentPath }: Pick<LocalBuildOptions, 'documentPath'>): string {
+  const path = resolve(documentPath ?? '.')
+  const name = basename(path)
+    .replace(/\.ya?ml$/, '')
+    .replace(/[^A-Za-z0-9_.-]+/g, '-')
+    .slice(0, 40)
+  return `windlass-local-${name}-${sha256(path).slice(0, 10)}`
+}
+
+function pipelineName({ documentPath }: LocalBuildOptions): string {
+  return documentPath === undefined ? 'local' : basename(documentPath).replace(/\.ya?ml$/, '')
+}
+
+function refuseUnknownSteps(plan: Plan, names: readonly string[]): void {
+  const known = plan.steps.map(({ name }) => name)
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw fault('usage', { message: `There is no step '${unknown}'.`, hint: `The steps are ${known.join(', ')}.` })
+}
+
+interface Parts {
+  readonly buildId: string
+  readonly local: LocalPlan
+  readonly snapshot: Snapshot
+  readonly volumeName: string
+  readonly repository: Repository | undefined
+}
+
+function toInput(
+  options: LocalBuildOptions,
+  { buildId, local, snapshot, volumeName, repository }: Parts,
+): Parameters<typeof runLocally>[0]['input'] {
+  return {
+    buildId,
+    attempt: 1,
+    plan: local.plan,
+    snapshot,
+    secrets: { ...local.secrets },
+    git: [{ context: 'local', isDefault: true, url: repository?.host ?? 'https://github.com' }],
+    registries: readRegistryLogins(options.environment),
+    limits: {
+      stepLogBytes: options.stepLogBytes ?? LOG_BYTES,
+      buildLogBytes: Math.max(LOG_BYTES, options.stepLogBytes ?? 0),
+      heartbeatMs: 10_000,
+      stopGraceMs: STOP_GRACE_MS,
+    },
+    userAccess: true,
+    resetVolume: options.resetVolume,
+    noCache: options.noCache,
+    volumeName,
+  }
+}
+
+/** A sink that keeps what is needed for the final record and tells the watcher each thing once. */
+function openRecord(
+  initial: Snapshot,
+  watcher: LocalWatcher,
+): { sink: Sink; state: () => Pick<LocalBuild, 'snapshot' | 'hints'> } {
+  let snapshot = initial
+  let lastSeq = 0
+  const hints: Record<string, string> = {}
+  const ends = new Map<string, number>()
+  const sink: Sink = {
+    async events(events) {
+      for (const event of events) {
+        if (event.seq <= lastSeq) continue
+        lastSeq = event.seq
+        if (isStepFact(event)) snapshot = fold(snapshot, event)
+        if (event.type === 'step.finished' && event.hint !== undefined) hints[event.step] = event.hint
+        watcher.event(event)
+      }
+      return lastSeq
+    },
+    async frame(frame) {
+      const end = ends.get(frame.stream) ?? 0
+      const next = frame.offset + frame.bytes.byteLength
+      if (frame.offset > end || next <= end) return end
+      watcher.output({ ...frame, offset: end, bytes: frame.bytes.subarray(end - frame.offset) })
+      ends.set(frame.stream, next)
+      return next
+    },
+  }
+  return { sink, state: () => ({ snapshot, hints }) }
+}
+
+function isStepFact(event: EngineEvent): event is EngineEvent & StepFact {
+  return event.type === 'step.started' || event.type === 'step.waiting' || event.type === 'step.finished'
+}
