@@ -8,7 +8,7 @@ import { attempt as tick, backoffMs, isAbort, isFault, ticks, type Clock, type F
 import { AgentWelcome, ClaimAnswer, LeaseAnswer, PROTOCOL_VERSION, type AgentHello, type Client } from '@windlass/protocol'
 import { type Executor, type OpenExecutor } from './executor.ts'
 import { openFacts, type FactOutbox } from './facts.ts'
-import { openSweep } from './sweep.ts'
+import { openSweep, type Comparison } from './sweep.ts'
 import { openTasks, type TaskTable } from './tasks.ts'
 
 export interface AgentOptions {
@@ -61,7 +61,7 @@ class RunningAgent implements Agent {
   readonly #facts: FactOutbox
   readonly #executor: Executor
   readonly #tasks: TaskTable
-  readonly #sweep: (welcome: AgentWelcome) => void
+  readonly #sweep: (comparison: Comparison) => void
   #epoch = 0
   #leaseMs = 30_000
   #heardAt = 0
@@ -153,15 +153,15 @@ class RunningAgent implements Agent {
     }
   }
 
-  async #hello(): Promise<AgentWelcome> {
-    const attempts = await this.#executor.attempts()
+  async #hello(): Promise<Comparison> {
+    const seen = (await this.#executor.attempts()).slice(0, 5000)
     const body: AgentHello = {
       protocol: PROTOCOL_VERSION,
       version: this.#options.version ?? '0.1.0',
       features: [],
       executor: this.#executor.kind,
       instance: this.#instance,
-      attempts: attempts.slice(0, 5000).map(({ buildId, attempt }) => ({ buildId, attempt })),
+      attempts: seen.map(({ buildId, attempt }) => ({ buildId, attempt })),
     }
     const welcome = await this.#options.client.call('POST', '/v1/agent/hello', AgentWelcome, {
       body,
@@ -170,7 +170,7 @@ class RunningAgent implements Agent {
     this.#epoch = welcome.epoch
     this.#leaseMs = welcome.leaseMs
     this.#heardAt = this.#clock.now()
-    return welcome
+    return { seen, welcome }
   }
 
   async #claimLoop(): Promise<void> {
@@ -226,8 +226,8 @@ class RunningAgent implements Agent {
     const period = this.#options.sweepMs ?? 60_000
     for await (const n of ticks(period, { clock: this.#clock, signal, jitter: 0.2 })) {
       if (n === 0) continue
-      const welcome = await tick(this.#log, 'compare with the server', () => this.#hello())
-      if (welcome !== undefined) this.#sweep(welcome)
+      const comparison = await tick(this.#log, 'compare with the server', () => this.#hello())
+      if (comparison !== undefined) this.#sweep(comparison)
     }
   }
 

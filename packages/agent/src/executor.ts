@@ -8,6 +8,8 @@ import type { AgentFact, AgentHello, StartTask, StopTask } from '@windlass/proto
 export interface AttemptRef {
   readonly buildId: string
   readonly attempt: number
+  /** The runtime's name as a label value, where the executor can tell. */
+  readonly runtime?: string | undefined
 }
 
 /** What an executor saw of an attempt; the agent numbers it, stamps it and sends it until the server has it. */

@@ -9,3 +9,5 @@ export {
   type OpenExecutor,
   type ReportFact,
 } from './executor.ts'
+export { kubernetesExecutor, type KubernetesOptions } from './kubernetes/executor.ts'
+export { type AgentPolicy } from './kubernetes/policy.ts'

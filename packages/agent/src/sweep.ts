@@ -4,7 +4,7 @@
  * empty a cluster.
  */
 import { attempt as tick, type Logger } from '@windlass/kit'
-import type { AgentWelcome } from '@windlass/protocol'
+import { labelValue, type AgentWelcome } from '@windlass/protocol'
 import { attemptKey, type AttemptRef, type Executor } from './executor.ts'
 import type { TaskTable } from './tasks.ts'
 
@@ -17,14 +17,23 @@ export interface SweepOptions {
 
 const SHARE = 0.2
 
-/** Gives a function to call with each welcome; it stops leftovers in the background. */
-export function openSweep({ executor, tasks, log, signal }: SweepOptions): (welcome: AgentWelcome) => void {
+/** What a hello found: the attempts that were named in it, and the answer. */
+export interface Comparison {
+  readonly seen: readonly AttemptRef[]
+  readonly welcome: AgentWelcome
+}
+
+/** Gives a function to call after each hello; it stops leftovers in the background. */
+export function openSweep({ executor, tasks, log, signal }: SweepOptions): (comparison: Comparison) => void {
   let suspects = new Set<string>()
-  return (welcome) => {
-    const over = (welcome.over ?? []).filter((ref) => !tasks.has(ref))
+  return ({ seen, welcome }) => {
+    const served = new Set(welcome.runtimes.map(labelValue))
+    const isOurs = (ref: AttemptRef): boolean => ref.runtime === undefined || served.has(ref.runtime)
+    const ours = new Set(seen.filter(isOurs).map(attemptKey))
+    const over = (welcome.over ?? []).filter((ref) => ours.has(attemptKey(ref)) && !tasks.has(ref))
     const confirmed = over.filter((ref) => suspects.has(attemptKey(ref)))
     suspects = new Set(over.map(attemptKey))
-    for (const ref of confirmed.slice(0, Math.max(1, Math.ceil(over.length * SHARE)))) {
+    for (const ref of confirmed.slice(0, Math.max(1, Math.ceil(seen.length * SHARE)))) {
       log.info({ ...ref }, 'sweeping what is left of an attempt')
       void tick(log, 'sweep', () => executor.stop(stopOf(ref), signal))
     }

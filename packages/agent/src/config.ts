@@ -1,0 +1,50 @@
+/** Settings of the agent process, from `WINDLASS_AGENT_*`. Each may come from a file named by `…_FILE`. */
+import { readConfig } from '@windlass/kit'
+import { z } from 'zod'
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+)
+
+export const AgentConfig = z.object({
+  /** Base URL of the server. */
+  SERVER_URL: z.url(),
+  /** Token of this agent; better from a mounted file: WINDLASS_AGENT_TOKEN_FILE. */
+  TOKEN: z.string().min(1),
+  /** PEM file of further certificate authorities of the server. */
+  CA: z.string().optional(),
+  /** Path of a kubeconfig; the pod's own service account when absent. */
+  KUBECONFIG: z.string().optional(),
+  /** Namespaces that builds may use; that of the kubeconfig or the pod when absent. */
+  NAMESPACES: list.optional(),
+  /** Service accounts that pods of builds may run as. */
+  SERVICE_ACCOUNTS: list.prefault('windlass-engine'),
+  /** Prefixes of images that may run privileged; any image of the dind pod when empty. */
+  PRIVILEGED_IMAGES: list.prefault(''),
+  /** Folder on the nodes below which disks are made; empty leaves volumes to the storage class. */
+  VOLUME_DIR: z.string().default('/var/lib/codefresh/dind-volumes'),
+  /** Calls to the Kubernetes API per second, and at once after a pause. */
+  QPS: z.coerce.number().positive().default(200),
+  BURST: z.coerce.number().int().positive().default(400),
+  /** Most tasks in hand at once. */
+  MAX_TASKS: z.coerce.number().int().positive().default(200),
+  /** How often leftovers are compared with what the server knows, milliseconds. */
+  SWEEP_MS: z.coerce.number().int().positive().default(60_000),
+  /** Port for /livez, /readyz and /metrics; none when absent. */
+  PORT: z.coerce.number().int().min(0).max(65_535).optional(),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+})
+export type AgentConfig = z.infer<typeof AgentConfig>
+
+/** Reads the settings. Throws `config-invalid` that names every wrong key. */
+export function agentConfig(env: Readonly<Record<string, string | undefined>> = process.env): Readonly<AgentConfig> {
+  return readConfig(AgentConfig, env, 'WINDLASS_AGENT_')
+}
+
+/** The access to the cluster needs the pod's address of the API server from the environment. */
+export function environment(): Readonly<Record<string, string | undefined>> {
+  return process.env
+}

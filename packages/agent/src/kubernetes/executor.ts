@@ -1,0 +1,68 @@
+/**
+ * Attempts on Kubernetes. Everything that must survive a restart is in the objects: their labels say whose they are, the watch says how
+ * they are. An agent owns the labelled objects of its namespaces: two agents must not share one.
+ */
+import { attempt as tick, isFault } from '@windlass/kit'
+import type { Kube, KubeObject, Kind } from '@windlass/kube'
+import { LABEL } from '@windlass/protocol'
+import { attemptKey, type AttemptRef, type ExecutorContext, type Executor, type OpenExecutor } from '../executor.ts'
+import { claimsOf } from './claims.ts'
+import { createAttempt } from './create.ts'
+import { openDiskPool } from './disk.ts'
+import { openPodWatch } from './pods.ts'
+import { checkPolicy, type AgentPolicy } from './policy.ts'
+import { attemptOf } from './read-pod.ts'
+import { removeAttempt } from './remove.ts'
+
+export interface KubernetesOptions {
+  readonly kube: Kube
+  readonly policy: AgentPolicy
+  /** Folder on the nodes for disks; undefined where the storage class makes its own volumes. */
+  readonly volumeParentDir?: string | undefined
+}
+
+const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
+
+/** Opens the executor of a cluster; its watch begins at once. */
+export function kubernetesExecutor(options: KubernetesOptions): OpenExecutor {
+  return (context) => openExecutor(options, context)
+}
+
+function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { report, clock, log }: ExecutorContext): Executor {
+  const disks = volumeParentDir === undefined ? undefined : openDiskPool({ kube, clock, parentDir: volumeParentDir })
+  const { namespaces } = policy
+  const pods = openPodWatch({ kube, clock, log, namespaces, report, onPlaced: (pod, node) => void notePlace(pod, node) })
+  const remove = { kube, clock, log, namespaces, podChange: pods.nextChange.bind(pods) }
+
+  async function notePlace(pod: KubeObject, node: string): Promise<void> {
+    const { namespace } = pod.metadata
+    const claims = claimsOf(pod).map((name) => ({ kind: 'PersistentVolumeClaim', name, namespace }) as const)
+    await tick(log, 'note the node of a disk', async () => Promise.all(claims.map((claim) => disks?.assignNode(claim, node))))
+  }
+
+  return {
+    kind: 'kubernetes',
+    async start(task, signal) {
+      checkPolicy(task, policy)
+      try {
+        await createAttempt({ kube, clock, log, disks }, task, signal)
+      } catch (error) {
+        // What was made before the refusal goes again; the server's stop task finds what is left should this fail.
+        if (isFault(error) && !error.retryable)
+          void tick(log, 'undo', () => removeAttempt(remove, { ...task, graceMs: 0 }, signal))
+        throw error
+      }
+    },
+    stop: (task, signal) => removeAttempt(remove, task, signal),
+    async attempts() {
+      const selections = namespaces.flatMap((namespace) => PARTS.map((kind) => ({ kind, namespace, labels: LABEL.build })))
+      const objects = (await Promise.all(selections.map((selection) => kube.list(selection)))).flat()
+      const refs = objects.flatMap((object): AttemptRef[] => {
+        const ref = attemptOf(object)
+        return ref === undefined ? [] : [{ ...ref, runtime: object.metadata.labels?.[LABEL.runtime] }]
+      })
+      return [...new Map(refs.map((ref) => [attemptKey(ref), ref])).values()]
+    },
+    close: () => pods.close(),
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * What this agent lets a server put into its cluster. The server renders the objects; whoever owns the cluster decides here.
+ * Everything that is not allowed is refused, with the reason.
+ */
+import { fault, type Problem } from '@windlass/kit'
+import { LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
+import { z } from 'zod'
+
+export interface AgentPolicy {
+  /** Namespaces that builds may use. */
+  readonly namespaces: readonly string[]
+  /** Service accounts that pods of builds may run as. */
+  readonly serviceAccounts: readonly string[]
+  /** Images that may run privileged: prefixes; any image of the pod labelled `app: dind` when empty. */
+  readonly privilegedImages: readonly string[]
+}
+
+const KINDS = ['Secret', 'PersistentVolumeClaim', 'Pod']
+const VOLUME_TYPES = ['secret', 'persistentVolumeClaim', 'emptyDir', 'configMap', 'downwardAPI']
+const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'nodeName', 'ephemeralContainers', 'shareProcessNamespace']
+
+const SecurityContext = z.looseObject({
+  privileged: z.boolean().optional(),
+  allowPrivilegeEscalation: z.boolean().optional(),
+  procMount: z.string().optional(),
+  capabilities: z.looseObject({ add: z.array(z.string()).default([]) }).optional(),
+})
+const Container = z.looseObject({
+  name: z.string(),
+  image: z.string(),
+  securityContext: SecurityContext.optional(),
+  ports: z.array(z.looseObject({ hostPort: z.int().optional() })).default([]),
+  volumeDevices: z.array(z.unknown()).default([]),
+})
+const Volume = z.looseObject({
+  name: z.string(),
+  secret: z.looseObject({ secretName: z.string() }).optional(),
+  persistentVolumeClaim: z.looseObject({ claimName: z.string() }).optional(),
+})
+const PodSpec = z.looseObject({
+  containers: z.array(Container).min(1),
+  initContainers: z.array(Container).default([]),
+  volumes: z.array(Volume).default([]),
+  serviceAccountName: z.string().default('default'),
+  automountServiceAccountToken: z.boolean().default(true),
+})
+
+/** Throws `policy-refused` with every object and field that the policy does not allow. */
+export function checkPolicy(task: StartTask, policy: AgentPolicy): void {
+  const problems = task.objects.flatMap((object) => problemsOf(object, task, policy))
+  if (problems.length === 0) return
+  const list = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  throw fault('policy-refused', {
+    message: `The policy of the agent does not allow this: ${list}.`,
+    problems,
+    reason: 'policy-refused',
+  })
+}
+
+function problemsOf(object: KubeObject, task: StartTask, policy: AgentPolicy): Problem[] {
+  const path = `${object.kind}/${object.metadata.name}`
+  const problems: Problem[] = []
+  const refuse = (message: string): void => void problems.push({ path, message })
+  const { namespace, labels } = object.metadata
+  if (!KINDS.includes(object.kind)) refuse(`kind ${object.kind} is not allowed`)
+  if (namespace === undefined || !policy.namespaces.includes(namespace))
+    refuse(`namespace ${namespace ?? '(none)'} is not allowed`)
+  if (labels?.[LABEL.build] !== task.buildId || labels[LABEL.attempt] !== String(task.attempt))
+    refuse('it is not labelled with its build and attempt')
+  if ('ownerReferences' in object.metadata || 'finalizers' in object.metadata) refuse('owners and finalizers are not allowed')
+  if (object.kind === 'Pod') checkPod(object, { task, policy, refuse })
+  return problems
+}
+
+interface PodCheck {
+  readonly task: StartTask
+  readonly policy: AgentPolicy
+  readonly refuse: (message: string) => void
+}
+
+function checkPod(pod: KubeObject, check: PodCheck): void {
+  const { policy, refuse } = check
+  const parsed = PodSpec.safeParse(pod['spec'])
+  if (!parsed.success) return refuse(`its spec is not understood: ${z.prettifyError(parsed.error)}`)
+  const spec = parsed.data
+  for (const field of HOST_FIELDS) if (spec[field] !== undefined && spec[field] !== false) refuse(`${field} is not allowed`)
+  if (spec.automountServiceAccountToken) refuse('a service account token is not allowed')
+  if (!policy.serviceAccounts.includes(spec.serviceAccountName))
+    refuse(`service account ${spec.serviceAccountName} is not allowed`)
+  for (const volume of spec.volumes) checkVolume(volume, check)
+  const mayBePrivileged = pod.metadata.labels?.[LABEL.app] === 'dind'
+  for (const container of [...spec.containers, ...spec.initContainers]) checkContainer(container, mayBePrivileged, check)
+}
+
+/** Only what the task brings along, and what holds no data of others: another Secret or claim would be somebody else's. */
+function checkVolume(volume: z.infer<typeof Volume>, { task, refuse }: PodCheck): void {
+  const types = Object.keys(volume).filter((key) => key !== 'name')
+  for (const type of types) if (!VOLUME_TYPES.includes(type)) refuse(`volume ${volume.name}: ${type} is not allowed`)
+  const brings = (kind: string, name: string | undefined): boolean =>
+    name === undefined || task.objects.some((object) => object.kind === kind && object.metadata.name === name)
+  if (!brings('Secret', volume.secret?.secretName))
+    refuse(`volume ${volume.name}: secret ${volume.secret?.secretName} is not of this build`)
+  const claim = volume.persistentVolumeClaim?.claimName
+  if (!brings('PersistentVolumeClaim', claim)) refuse(`volume ${volume.name}: claim ${claim} is not of this build`)
+}
+
+function checkContainer(container: z.infer<typeof Container>, mayBePrivileged: boolean, { policy, refuse }: PodCheck): void {
+  const context = container.securityContext
+  const wantsPrivileges =
+    context?.privileged === true || (context?.capabilities?.add.length ?? 0) > 0 || context?.procMount === 'Unmasked'
+  const isListed =
+    policy.privilegedImages.length === 0 || policy.privilegedImages.some((prefix) => container.image.startsWith(prefix))
+  if (wantsPrivileges && !(mayBePrivileged && isListed)) refuse(`container ${container.name} may not be privileged`)
+  if (container.ports.some(({ hostPort }) => hostPort !== undefined))
+    refuse(`container ${container.name}: host ports are not allowed`)
+  if (container.volumeDevices.length > 0) refuse(`container ${container.name}: devices are not allowed`)
+}
