@@ -3,6 +3,7 @@
  * Not here: what the driver asked (`requests.ts`) and what the server says afterwards (`collect.ts`).
  */
 import { stepOutput, stepOutputBytes, type FakeObservation, type FakeScript } from '@windlass/agent/fake'
+import { systemClock } from '@windlass/kit'
 import type { HttpRequest, Transport } from '@windlass/protocol'
 import { z } from 'zod'
 import type { EngineEnd, EngineTrace, StepTrace, StreamTrace } from '../history/history.ts'
@@ -92,7 +93,9 @@ function noteOutcome(trace: OpenTrace, request: HttpRequest): void {
   if (typeof request.body !== 'string') return
   const said = Events.safeParse(JSON.parse(request.body))
   const outcome = said.data?.events.find(({ type }) => type === 'attempt.finished')?.outcome
-  if (outcome !== undefined) trace.outcome = outcome.status
+  if (outcome === undefined) return
+  trace.outcome = outcome.status
+  trace.outcomeAt ??= systemClock.now()
 }
 
 function apply(trace: OpenTrace, observation: FakeObservation, isKilled: boolean): void {

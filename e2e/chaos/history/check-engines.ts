@@ -9,10 +9,12 @@ interface Interval {
   readonly trace: EngineTrace
 }
 
-/** From the claim, which gives the right to run, to the end of the engine. One that never ended was live to the end of the run. */
+/** From the claim, which gives the right to run, until the engine said its outcome or died. One that did neither was live to the end. */
 function liveIntervals(history: History): Interval[] {
   return history.engines.flatMap((trace) =>
-    trace.claimedAt === undefined ? [] : [{ from: trace.claimedAt, to: trace.endedAt ?? history.endedAt, trace }],
+    trace.claimedAt === undefined
+      ? []
+      : [{ from: trace.claimedAt, to: trace.outcomeAt ?? trace.endedAt ?? history.endedAt, trace }],
   )
 }
 

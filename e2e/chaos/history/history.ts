@@ -86,6 +86,8 @@ export interface EngineTrace {
   readonly disk?: string
   /** What it said of its end; heard by the server for sure only when `end` is `finished`. */
   readonly outcome?: FinalBuildStatus
+  /** When it first said so: from then on it does no more work. */
+  readonly outcomeAt?: number
   readonly steps: readonly StepTrace[]
   readonly streams: Readonly<Record<string, StreamTrace>>
 }
