@@ -6,7 +6,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
-const IMPORT = /(?:^|\n)\s*(?:import|export)\b[^'"]*?\bfrom\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^'"]*?\bfrom\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g
 
 interface Rule {
   readonly from: string
@@ -33,7 +34,11 @@ export function importsOf(text: string): string[] {
 }
 
 /** What is wrong with one source file of `packages/<name>/src`, as sentences. */
-export function breaches(file: { name: string; path: string; text: string }, rules: readonly Rule[], declared: ReadonlySet<string>): string[] {
+export function breaches(
+  file: { name: string; path: string; text: string },
+  rules: readonly Rule[],
+  declared: ReadonlySet<string>,
+): string[] {
   const rule = rules.find(({ from }) => from === file.name)
   if (rule === undefined) return [`${file.path}: package ${file.name} is not in the table of ARCHITECTURE.md`]
   const found: string[] = []
@@ -45,7 +50,8 @@ export function breaches(file: { name: string; path: string; text: string }, rul
       const target = module.slice('@windlass/'.length)
       const allowed = rule.to.some((name) => name === target || (!name.includes('/') && name === target.split('/')[0]))
       if (!allowed && target.split('/')[0] !== file.name) found.push(`${file.path}: ${file.name} may not import ${target}`)
-      else if (!declared.has(`@windlass/${target.split('/')[0]}`) && target.split('/')[0] !== file.name) found.push(`${file.path}: ${module} is not declared in package.json`)
+      else if (!declared.has(`@windlass/${target.split('/')[0]}`) && target.split('/')[0] !== file.name)
+        found.push(`${file.path}: ${module} is not declared in package.json`)
     } else if (!module.startsWith('node:')) {
       const name = module.startsWith('@') ? module.split('/').slice(0, 2).join('/') : (module.split('/')[0] ?? module)
       if (!declared.has(name)) found.push(`${file.path}: ${name} is not declared in package.json`)
@@ -58,7 +64,9 @@ export function breaches(file: { name: string; path: string; text: string }, rul
 }
 
 function declaredBy(name: string): Set<string> {
-  const manifest: { dependencies?: Record<string, string> } = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
+  const manifest: { dependencies?: Record<string, string> } = JSON.parse(
+    readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'),
+  )
   return new Set(Object.keys(manifest.dependencies ?? {}))
 }
 

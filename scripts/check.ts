@@ -9,7 +9,10 @@ const node = process.execPath
 
 /** Longest first, so that the short ones fill the second core. */
 const CHECKS: readonly { readonly name: string; readonly command: readonly string[] }[] = [
-  { name: 'unit tests', command: [node, join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'unit', '--reporter=dot'] },
+  {
+    name: 'unit tests',
+    command: [node, join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'unit', '--reporter=dot'],
+  },
   { name: 'lint', command: [bin('oxlint'), '--type-aware', '.'] },
   { name: 'types', command: [bin('tsc'), '--noEmit', '-p', '.'] },
   { name: 'format', command: [bin('oxfmt'), '--check', 'packages', 'scripts', 'e2e', 'bench', 'vitest.config.ts'] },

@@ -16,12 +16,18 @@ export interface Row {
 
 /** The rows `| P001 | text |` of one page. */
 export function readRows(markdown: string, page: string): Row[] {
-  return [...markdown.matchAll(/^\| ([A-Z]\d{3}) \| (.*?) \|$/gm)].map((match) => ({ id: match[1] ?? '', feature: match[2] ?? '', page }))
+  return [...markdown.matchAll(/^\| ([A-Z]\d{3}) \| (.*?) \|$/gm)].map((match) => ({
+    id: match[1] ?? '',
+    feature: match[2] ?? '',
+    page,
+  }))
 }
 
 /** Row ids in the titles of a test file: `test('P001, P002: ...')`, also as template or each-title. */
 export function idsInTitles(text: string): { id: string; title: string }[] {
-  const titles = [...text.matchAll(/\b(?:test|it|describe)(?:\.\w+)*(?:\([^)'"`]*\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)].map((match) => match[2] ?? '')
+  const titles = [...text.matchAll(/\b(?:test|it|describe)(?:\.\w+)*(?:\([^)'"`]*\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)].map(
+    (match) => match[2] ?? '',
+  )
   return titles.flatMap((title) => {
     const head = /^((?:[PRGO]\d{3}(?:-[PRGO]?\d{3})?[,\s]*)+):/.exec(title)?.[1]
     return head === undefined ? [] : expand(head).map((id) => ({ id, title }))
@@ -38,10 +44,14 @@ function expand(list: string): string[] {
 
 function testsById(): Map<string, string[]> {
   const tests = new Map<string, string[]>()
-  const paths = globSync(['packages/**/*.test.ts', 'e2e/**/*.test.ts', 'scripts/*.test.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
+  const paths = globSync(['packages/**/*.test.ts', 'e2e/**/*.test.ts', 'scripts/*.test.ts'], {
+    cwd: root,
+    exclude: ['**/node_modules/**'],
+  })
   for (const path of paths.toSorted()) {
     if (path.includes('node_modules') || path.startsWith('scripts/features')) continue
-    for (const { id, title } of idsInTitles(readFileSync(join(root, path), 'utf8'))) tests.set(id, [...(tests.get(id) ?? []), `${path}: ${title}`])
+    for (const { id, title } of idsInTitles(readFileSync(join(root, path), 'utf8')))
+      tests.set(id, [...(tests.get(id) ?? []), `${path}: ${title}`])
   }
   return tests
 }
@@ -82,7 +92,8 @@ function main(): void {
   const known = new Set(rows.map(({ id }) => id))
   const unknown = [...tests.keys()].filter((id) => !known.has(id))
   if (process.argv.includes('--markdown')) writeFileSync(join(root, 'docs/features/README.md'), toMarkdown(rows, tests))
-  if (process.argv.includes('--all')) for (const { id, feature } of rows) console.log([id, feature, ...(tests.get(id) ?? ['no test'])].join('\n    '))
+  if (process.argv.includes('--all'))
+    for (const { id, feature } of rows) console.log([id, feature, ...(tests.get(id) ?? ['no test'])].join('\n    '))
   for (const page of new Set(rows.map((row) => row.page))) {
     const open = rows.filter((row) => row.page === page && !tests.has(row.id))
     const count = rows.filter((row) => row.page === page).length

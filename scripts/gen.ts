@@ -19,7 +19,13 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 function faultPage(): string {
-  const rows = Object.entries<FaultSpec>(faults).map(([code, spec]) => [`\`${code}\``, String(spec.status), spec.text, spec.hint, spec.retry === true ? 'yes' : ''])
+  const rows = Object.entries<FaultSpec>(faults).map(([code, spec]) => [
+    `\`${code}\``,
+    String(spec.status),
+    spec.text,
+    spec.hint,
+    spec.retry === true ? 'yes' : '',
+  ])
   return `${NOTE}\n# Error codes\n\nSource: packages/kit/src/faults.ts. The API answers them as \`application/problem+json\` with \`code\`, \`detail\` and \`hint\`.\n\n${table(['code', 'HTTP', 'meaning', 'what to do', 'try again'], rows)}\n`
 }
 
