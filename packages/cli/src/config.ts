@@ -12,11 +12,12 @@ export interface Settings {
   readonly apiKey: string | undefined
   /** PEM file of further certificate authorities. */
   readonly caFile: string | undefined
+  /** PostgreSQL database of `windlass up`. */
+  readonly postgres: string | undefined
   /** Show stacks. */
   readonly debug: boolean
   readonly noColour: boolean
   readonly forceColour: boolean
-  readonly dockerHost: string | undefined
   /** The whole environment: what a local build hands on to git and Docker. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }
@@ -31,10 +32,10 @@ export function readSettings(env: Readonly<Record<string, string | undefined>> =
     url: get('WINDLASS_URL'),
     apiKey: get('WINDLASS_API_KEY'),
     caFile: get('WINDLASS_CA_FILE'),
+    postgres: get('WINDLASS_POSTGRES'),
     debug: get('WINDLASS_DEBUG') !== undefined,
     noColour: get('NO_COLOR') !== undefined || get('TERM') === 'dumb',
     forceColour: get('FORCE_COLOR') !== undefined && get('FORCE_COLOR') !== '0',
-    dockerHost: get('DOCKER_HOST'),
     environment: env,
   }
 }

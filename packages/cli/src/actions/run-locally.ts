@@ -42,7 +42,7 @@ export async function runOnThisMachine({ args, options, out, settings }: Invocat
       view.note(terminal.style.bold(`Local build of ${build.source.file}`) + terminal.style.dim(`  volume ${volumeName}`))
       view.wait('starting')
     },
-    event: ({ type, at, seq: _, ...data }) => view.show({ kind: 'event', attempt: 1, at, type, data }),
+    event: (event) => view.show({ kind: 'event', attempt: 1, at: event.at, type: event.type, data: { ...event } }),
     output: ({ stream, at, bytes }) => view.show({ kind: 'log', attempt: 1, at, stream, bytes }),
   }
   const result = await runLocalBuild(build, watcher)

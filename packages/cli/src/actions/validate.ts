@@ -31,7 +31,8 @@ function printJson(out: Printer, verdicts: readonly Verdict[]): void {
   out.line(JSON.stringify(value, null, 2))
 }
 
-function withoutFile({ file: _, ...problem }: Diagnostic): Omit<Diagnostic, 'file'> {
+function withoutFile(diagnostic: Diagnostic): Omit<Diagnostic, 'file'> {
+  const { file: _file, ...problem } = diagnostic
   return problem
 }
 
