@@ -110,18 +110,17 @@ export function resume(plan: Plan, snapshot: Snapshot, options: ResumeOptions): 
   }
 }
 
-/** Adds `from`, the steps inside it, and every step that waits for one of them or asks about one in its `when`. */
+/** Adds `from`, the steps inside it, and every step that comes after one of them or after a group around one, or asks about one in its `when`. */
 function addFollowers(plan: Plan, from: string, again: Set<string>): void {
   const found = new Set([from])
+  const around = new Set<string>()
   for (let before = 0; before < found.size;) {
     before = found.size
+    for (const step of plan.steps) if (found.has(step.name)) addParents(plan, step, around)
     for (const step of plan.steps) {
-      const asked = [
-        ...step.after,
-        ...(step.when?.steps?.of.map(({ name }) => name) ?? []),
-        ...(step.parent === undefined ? [] : [step.parent]),
-      ]
-      if (asked.some((name) => found.has(name))) found.add(step.name)
+      const asked = [...step.after, ...(step.when?.steps?.of.map(({ name }) => name) ?? [])]
+      const isInside = step.parent !== undefined && found.has(step.parent)
+      if (isInside || asked.some((name) => found.has(name) || around.has(name))) found.add(step.name)
     }
   }
   for (const name of found) again.add(name)

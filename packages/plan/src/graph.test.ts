@@ -1,0 +1,374 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { finished, play, serial, step } from '../test/plans.ts'
+import type { Script } from '../test/plans.ts'
+import { emptySnapshot, fold } from './fold.ts'
+import { decide, LONGEST_RETRY_DELAY_MS, nextTry } from './graph.ts'
+import { FINAL_STEP_STATUSES } from './lists.ts'
+import type { Plan, PlanStep, When } from './plan.ts'
+
+const FAIL: Script[string] = { status: 'error', reason: 'exit-code', exitCode: 1 }
+
+function run(plan: Plan, script: Script = {}, options: Omit<Parameters<typeof play>[2], 'script'> = {}) {
+  return play(plan, emptySnapshot(plan), { script, ...options })
+}
+
+function expression(text: string): When {
+  return { condition: { all: { it: text } } }
+}
+
+describe('serial order', () => {
+  test('steps run one after the other in the order written', () => {
+    const { ran, end } = run(serial([step('a'), step('b'), step('c')]))
+    expect(ran).toEqual(['a', 'b', 'c'])
+    expect(end.outcome).toEqual({ status: 'success' })
+  })
+
+  test('nothing is decided while a step runs', () => {
+    const plan = serial([step('a'), step('b')])
+    const running = fold(emptySnapshot(plan), { type: 'step.started', step: 'a', try: 1, at: 1 })
+    expect(decide(plan, running)).toEqual([])
+  })
+
+  test('a plan without steps ends in success at once', () => {
+    expect(decide(serial([]), { steps: {}, exports: [] })).toEqual([{ type: 'end', outcome: { status: 'success' } }])
+  })
+
+  test('a failing step stops what follows, and is named in the outcome', () => {
+    const { states, end } = run(serial([step('a'), step('b'), step('c')]), { a: { ...FAIL, message: 'exit 1' } })
+    expect(states).toEqual(['a: error (exit-code)', 'b: skipped (not-reached)', 'c: skipped (not-reached)'])
+    expect(end.outcome).toEqual({ status: 'error', reason: 'step-failed', step: 'a', message: 'exit 1' })
+  })
+
+  test('a loss of infrastructure is the reason of the build, so that it can be tried again', () => {
+    const { end } = run(serial([step('a')]), { a: { status: 'error', reason: 'dind-lost' } })
+    expect(end.outcome).toMatchObject({ status: 'error', reason: 'dind-lost' })
+  })
+})
+
+describe('fail_fast and strict_fail_fast', () => {
+  const cases: [about: string, step: Partial<PlanStep>, root: Partial<Plan>, goesOn: boolean, status: string][] = [
+    ['fail_fast true', {}, {}, false, 'error'],
+    ['fail_fast true, strict', { strictFailFast: true }, {}, false, 'error'],
+    ['fail_fast false', { failFast: false }, {}, true, 'success'],
+    ['fail_fast false, strict on the step', { failFast: false, strictFailFast: true }, {}, true, 'error'],
+    ['fail_fast false, strict at the root', { failFast: false }, { strictFailFast: true }, true, 'error'],
+    [
+      'fail_fast from a variable',
+      { failFast: '${{FF}}' },
+      { variables: [{ level: 'build', variables: { FF: { value: 'false' } } }] },
+      true,
+      'success',
+    ],
+    ['a flag that is no boolean counts as true', { failFast: '${{FF}}' }, {}, false, 'error'],
+  ]
+  test.each(cases)('%s', (_, fields, root, goesOn, status) => {
+    const { ran, end } = run(serial([step('a', fields), step('b')], root), { a: FAIL })
+    expect(ran.includes('b')).toBe(goesOn)
+    expect(end.outcome.status).toBe(status)
+  })
+
+  test('what later steps export does not change a flag that was used already', () => {
+    const plan = serial([step('a', { failFast: '${{FF}}' }), step('b'), step('c')], {
+      variables: [{ level: 'build', variables: { FF: { value: 'false' } } }],
+    })
+    const { ran, end } = run(plan, { a: FAIL, b: { exports: [{ name: 'FF', value: 'true', secret: false }] } })
+    expect(ran).toEqual(['a', 'b', 'c'])
+    expect(end.outcome.status).toBe('success')
+  })
+})
+
+describe('conditions', () => {
+  test('a condition that is false skips the step, and the build goes on', () => {
+    const { states } = run(serial([step('a', { when: expression("'x' == 'y'") }), step('b')]))
+    expect(states).toEqual(['a: skipped (condition-false)', 'b: success'])
+  })
+
+  test('a condition that cannot be evaluated fails the step with the reason and the place', () => {
+    const { states, snapshot, end } = run(serial([step('a', { when: expression('1 < steps.a.result') }), step('b')]))
+    expect(states[0]).toBe('a: error (condition-error)')
+    expect(snapshot.steps['a']?.message).toMatch(
+      /Condition "it" cannot be evaluated: "<" cannot compare a number with a string \(character 3 of/,
+    )
+    expect(end.outcome).toMatchObject({ status: 'error', step: 'a' })
+  })
+
+  test('in serial mode a condition is judged once, when the turn of its step comes', () => {
+    const plan = serial([step('a', { when: expression("'${{X}}' == '1'") }), step('b')], {
+      variables: [{ level: 'build', variables: { X: { value: '0' } } }],
+    })
+    const { states } = run(plan, { b: { exports: [{ name: 'X', value: '1', secret: false }] } })
+    expect(states).toEqual(['a: skipped (condition-false)', 'b: success'])
+  })
+
+  test('conditions see results, exports and members of earlier steps', () => {
+    const when = expression(
+      "steps.a.result == 'success' && '${{steps.a.output.V}}' == '7' && '${{V}}' == '7' && Member('a', 'image-id') == 'i'",
+    )
+    const { ran } = run(serial([step('a'), step('b', { when })]), {
+      a: { exports: [{ name: 'V', value: '7', secret: false }], members: { imageId: 'i' } },
+    })
+    expect(ran).toEqual(['a', 'b'])
+  })
+
+  test('when.steps looks at results and never waits in serial mode', () => {
+    const on = (name: string, ...words: string[]): When => ({ steps: { match: 'all', of: [{ name, on: words }] } })
+    const plan = serial([
+      step('a', { failFast: false }),
+      step('failed', { when: on('a', 'failure') }),
+      step('fine', { when: on('a', 'success') }),
+      step('done', { when: on('a', 'finished') }),
+      step('early', { when: on('last', 'success') }),
+      step('last'),
+    ])
+    expect(run(plan, { a: FAIL }).ran).toEqual(['a', 'failed', 'done', 'last'])
+  })
+})
+
+describe('clean-up steps', () => {
+  const cleanup = (result: string): When => expression(`workflow.result == '${result}'`)
+  const plan = serial([
+    step('a'),
+    step('b'),
+    step('onFail', { when: cleanup('failure') }),
+    step('onStop', { when: cleanup('terminated') }),
+    step('onFine', { when: cleanup('success') }),
+  ])
+
+  test('after a fatal failure the steps that ask for workflow.result are judged, and nothing else runs', () => {
+    const { ran, end, states } = run(plan, { a: FAIL })
+    expect(ran).toEqual(['a', 'onFail'])
+    expect(end.outcome).toMatchObject({ status: 'error', step: 'a' })
+    expect(states.slice(1)).toEqual([
+      'b: skipped (not-reached)',
+      'onFail: success',
+      'onStop: skipped (not-reached)',
+      'onFine: skipped (not-reached)',
+    ])
+  })
+
+  test('after a cancel the same holds', () => {
+    const { ran, end, states } = run(plan, {}, { cancelAfter: 1 })
+    expect(ran).toEqual(['a', 'onStop'])
+    expect(end.outcome).toEqual({ status: 'terminated', reason: 'cancelled' })
+    expect(states).toEqual([
+      'a: terminated (cancelled)',
+      'b: skipped (cancelled)',
+      'onFail: skipped (cancelled)',
+      'onStop: success',
+      'onFine: skipped (cancelled)',
+    ])
+  })
+
+  test('at the end of a good build they see success', () => {
+    expect(run(plan).ran).toEqual(['a', 'b', 'onFine'])
+  })
+
+  test('a step in the middle sees running', () => {
+    const { ran } = run(serial([step('a', { when: cleanup('running') }), step('b')]))
+    expect(ran).toEqual(['a', 'b'])
+  })
+
+  test('a forced stop runs not even them', () => {
+    const { ran } = run(plan, {}, { context: { cancelled: 'cancelled', forced: true } })
+    expect(ran).toEqual([])
+  })
+})
+
+describe('cancelling', () => {
+  test('before the first step, everything is skipped', () => {
+    const { states, end } = run(serial([step('a'), step('b')]), {}, { cancelAfter: 0 })
+    expect(states).toEqual(['a: skipped (cancelled)', 'b: skipped (cancelled)'])
+    expect(end.outcome).toEqual({ status: 'terminated', reason: 'cancelled' })
+  })
+
+  test('a waiting step ends with the cancel', () => {
+    const plan = serial([step('a'), step('b')])
+    const waiting = fold(emptySnapshot(plan), { type: 'step.waiting', step: 'a', reason: 'approval', at: 1 })
+    expect(decide(plan, waiting)).toEqual([])
+    expect(decide(plan, waiting, { cancelled: 'superseded' })).toEqual([
+      { type: 'finish', step: 'a', status: 'terminated', reason: 'superseded' },
+      { type: 'finish', step: 'b', status: 'skipped', reason: 'superseded' },
+      { type: 'end', outcome: { status: 'terminated', reason: 'superseded' } },
+    ])
+  })
+})
+
+describe('choosing steps', () => {
+  test('only runs the chosen steps, skip leaves the chosen out', () => {
+    const plan = serial([step('a'), step('b'), step('c')])
+    expect(run(plan, {}, { context: { only: ['b'] } }).states).toEqual([
+      'a: skipped (not-selected)',
+      'b: success',
+      'c: skipped (not-selected)',
+    ])
+    expect(run(plan, {}, { context: { skip: ['b'] } }).ran).toEqual(['a', 'c'])
+  })
+})
+
+describe('groups', () => {
+  const group = (fields: Partial<PlanStep> = {}): Plan =>
+    serial([step('g', fields), step('x', { parent: 'g' }), step('y', { parent: 'g', failFast: true }), step('after')])
+
+  test('children start together and the parent ends after the last of them', () => {
+    const plan = group()
+    expect(decide(plan, emptySnapshot(plan)).map((decision) => decision.type === 'start' && decision.step)).toEqual([
+      'g',
+      'x',
+      'y',
+    ])
+    expect(run(plan).states).toEqual(['g: success', 'x: success', 'y: success', 'after: success'])
+  })
+
+  test('a failed child fails the group once all have ended, and the build', () => {
+    const { states, end } = run(group(), { x: FAIL })
+    expect(states).toEqual(['g: error (step-failed)', 'x: error (exit-code)', 'y: success', 'after: skipped (not-reached)'])
+    expect(end.outcome).toMatchObject({ status: 'error', step: 'g' })
+  })
+
+  test('a group with fail_fast false succeeds whatever its children did, strict or not', () => {
+    const { states, end } = run(group({ failFast: false, strictFailFast: true }), { x: FAIL })
+    expect(states).toEqual(['g: success', 'x: error (exit-code)', 'y: success', 'after: success'])
+    expect(end.outcome.status).toBe('success')
+  })
+
+  test('a group that is skipped skips its children', () => {
+    const { states } = run(group({ when: expression("'a' == 'b'") }))
+    expect(states).toEqual([
+      'g: skipped (condition-false)',
+      'x: skipped (condition-false)',
+      'y: skipped (condition-false)',
+      'after: success',
+    ])
+  })
+
+  test('choosing a child runs its group, leaving the group out leaves its children out', () => {
+    expect(run(group(), {}, { context: { only: ['x'] } }).states).toEqual([
+      'g: success',
+      'x: success',
+      'y: skipped (not-selected)',
+      'after: skipped (not-selected)',
+    ])
+    expect(run(group(), {}, { context: { skip: ['g'] } }).ran).toEqual(['after'])
+  })
+})
+
+describe('root parallel mode', () => {
+  const parallel = (steps: PlanStep[]): Plan => ({ ...serial([]), mode: 'parallel', steps })
+  const on = (...of: [string, string][]): When => ({
+    steps: { match: 'all', of: of.map(([name, word]) => ({ name, on: [word] })) },
+  })
+
+  test('steps without a when start at once, the others when it holds', () => {
+    const plan = parallel([step('late', { when: on(['a', 'success'], ['b', 'finished']) }), step('a'), step('b')])
+    expect(decide(plan, emptySnapshot(plan)).map((decision) => decision.type === 'start' && decision.step)).toEqual(['a', 'b'])
+    expect(run(plan).ran).toEqual(['a', 'b', 'late'])
+  })
+
+  test('a step whose when can never hold is skipped, and those that wait for that run', () => {
+    const plan = parallel([
+      step('a', { failFast: false }),
+      step('never', { when: on(['a', 'success']) }),
+      step('then', { when: on(['never', 'skipped']) }),
+    ])
+    expect(run(plan, { a: FAIL }).states).toEqual(['a: error (exit-code)', 'never: skipped (condition-false)', 'then: success'])
+  })
+
+  test('steps that wait for each other are skipped in the end', () => {
+    const plan = parallel([step('x', { when: on(['y', 'success']) }), step('y', { when: on(['x', 'success']) })])
+    expect(run(plan).states).toEqual(['x: skipped (condition-false)', 'y: skipped (condition-false)'])
+  })
+
+  test('after a fatal failure running siblings end, and only steps that ask for a failed step start', () => {
+    const plan = parallel([
+      step('a'),
+      step('b'),
+      step('rescue', { when: on(['a', 'failure']) }),
+      step('more', { when: on(['b', 'success']) }),
+    ])
+    const { ran, states, end } = run(plan, { a: FAIL })
+    expect(ran).toEqual(['a', 'b', 'rescue'])
+    expect(states[3]).toBe('more: skipped (not-reached)')
+    expect(end.outcome).toMatchObject({ status: 'error', step: 'a' })
+  })
+})
+
+describe('retry', () => {
+  const retry = { maxAttempts: 4, delayMs: 5_000, factor: 2 }
+
+  test('each pause is the one before to the power of the factor, up to ten minutes', () => {
+    const ended = (number: number) => nextTry({ retry }, { status: 'error', reason: 'exit-code', try: number })
+    expect([1, 2, 3, 4].map(ended)).toEqual([
+      { try: 2, delayMs: 5_000 },
+      { try: 3, delayMs: 25_000 },
+      { try: 4, delayMs: LONGEST_RETRY_DELAY_MS },
+      undefined,
+    ])
+    expect(nextTry({ retry: { ...retry, factor: 1 } }, { status: 'error', try: 3 })).toEqual({ try: 4, delayMs: 5_000 })
+  })
+
+  test('only failures that another try may mend are tried again', () => {
+    for (const status of ['success', 'skipped', 'terminated'] as const)
+      expect(nextTry({ retry }, { status, try: 1 })).toBeUndefined()
+    for (const reason of ['denied', 'invalid-step', 'condition-error', 'dind-lost'] as const) {
+      expect(nextTry({ retry }, { status: 'error', reason, try: 1 })).toBeUndefined()
+    }
+  })
+})
+
+describe('any serial build', () => {
+  const result = fc.constantFrom<Script[string]>({}, {}, FAIL, { status: 'terminated', reason: 'cancelled' })
+  const when = fc.option(
+    fc.constantFrom<When>(
+      expression("steps.s0.result == 'success'"),
+      expression("workflow.result == 'failure' || workflow.result == 'terminated'"),
+      expression('1 / 0 == 1'),
+      { steps: { match: 'any', of: [{ name: 's1', on: ['failure', 'skipped'] }] } },
+      { branch: { only: ['/^ma/'] } },
+    ),
+    { nil: undefined },
+  )
+  const steps = fc.array(fc.record({ failFast: fc.boolean(), strictFailFast: fc.boolean(), when, result }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+
+  test('ends, each step with exactly one outcome, in order, whenever it is cancelled', () => {
+    fc.assert(
+      fc.property(steps, fc.option(fc.nat(20), { nil: undefined }), (shapes, cancelAfter) => {
+        const plan = serial(
+          shapes.map(({ failFast, strictFailFast, when: condition }, index) =>
+            step(`s${index}`, { failFast, strictFailFast, ...(condition !== undefined && { when: condition }) }),
+          ),
+        )
+        const script = Object.fromEntries(shapes.map((shape, index) => [`s${index}`, shape.result]))
+        const { facts, snapshot, end } = run(plan, script, cancelAfter === undefined ? {} : { cancelAfter })
+        for (const { name, after } of plan.steps) {
+          const own = facts.filter((fact) => fact.step === name)
+          expect(own.filter(({ type }) => type === 'step.finished')).toHaveLength(1)
+          expect(own.filter(({ type }) => type === 'step.started').length).toBeLessThanOrEqual(1)
+          expect(FINAL_STEP_STATUSES).toContain(snapshot.steps[name]?.status)
+          const first = facts.findIndex((fact) => fact.step === name)
+          for (const before of after) {
+            expect(facts.findIndex((fact) => fact.step === before && fact.type === 'step.finished')).toBeLessThan(first)
+          }
+        }
+        expect(decide(plan, snapshot, end.outcome.status === 'terminated' ? { cancelled: 'cancelled' } : {}).at(-1)?.type).toBe(
+          'end',
+        )
+      }),
+      { numRuns: 400 },
+    )
+  })
+})
+
+test('deciding costs little even for a plan of a thousand steps', () => {
+  const plan = serial(Array.from({ length: 1_000 }, (_, index) => step(`s${index}`)))
+  const started = performance.now()
+  let snapshot = emptySnapshot(plan)
+  for (let index = 0; index < 100; index += 1) {
+    decide(plan, snapshot)
+    snapshot = fold(snapshot, finished(`s${index}`, index))
+  }
+  expect(performance.now() - started).toBeLessThan(1_000)
+})

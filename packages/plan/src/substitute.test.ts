@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { exactReference, findReferences, substitute } from './substitute.ts'
+import type { Scope } from './substitute.ts'
+
+function scopeOf(values: Record<string, string>): Scope {
+  return { lookup: (name) => (Object.hasOwn(values, name) ? values[name] : undefined) }
+}
+
+test('references are replaced wherever they stand', () => {
+  const scope = scopeOf({ A: 'one', B: 'two' })
+  expect(substitute('${{A}}-${{B}} and ${{A}}', scope).text).toBe('one-two and one')
+})
+
+test('P117: an unknown name stays in the text as it is, and is told', () => {
+  expect(substitute('x ${{NOPE}} y ${{A}}', scopeOf({ A: '1' }))).toEqual({
+    text: 'x ${{NOPE}} y 1',
+    unresolved: ['NOPE'],
+    overflow: false,
+  })
+})
+
+test('a reference is the shortest match with at least one character', () => {
+  expect(findReferences('${{a}}}} ${{}} ${{b}}').map(({ name }) => name)).toEqual(['a', '}} ${{b'])
+  expect(findReferences('${{a${{b}}').map(({ name }) => name)).toEqual(['a${{b'])
+  expect(findReferences('${{ open').length).toBe(0)
+})
+
+test('white space around a name does not matter', () => {
+  expect(substitute('${{ A }}', scopeOf({ A: 'one' })).text).toBe('one')
+})
+
+test('values that hold references are filled in, ten levels deep', () => {
+  const chain = (length: number) =>
+    Object.fromEntries(Array.from({ length }, (_, n) => [`V${n}`, n === length - 1 ? 'end' : `\${{V${n + 1}}}`]))
+  expect(substitute('${{V0}}', scopeOf(chain(10))).text).toBe('end')
+  expect(substitute('${{V0}}', scopeOf(chain(11))).text).toBe('${{V10}}')
+})
+
+test('a reference that leads back to itself stays as written', () => {
+  expect(substitute('${{A}}', scopeOf({ A: 'a ${{B}}', B: 'b ${{A}}' })).text).toBe('a b ${{A}}')
+  expect(substitute('${{PATH}}', scopeOf({ PATH: '/x:${{PATH}}' })).text).toBe('/x:${{PATH}}')
+})
+
+test('values that multiply each other are cut off instead of filling the memory', () => {
+  const bomb = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`L${n}`, `\${{L${n + 1}}}`.repeat(10)]))
+  const { text, overflow } = substitute('${{L0}}', scopeOf({ ...bomb, L10: 'x'.repeat(1000) }))
+  expect(overflow).toBe(true)
+  expect(text.length).toBeLessThan(8_000_000)
+})
+
+test('a value is never taken for a pattern of the replacement', () => {
+  expect(substitute('<${{A}}>', scopeOf({ A: "$& $1 $' $$" })).text).toBe("<$& $1 $' $$>")
+})
+
+test('exactReference is the name when there is nothing around it', () => {
+  expect([exactReference('${{A}}'), exactReference(' ${{A}}'), exactReference('${{A}}${{B}}'), exactReference('A')]).toEqual([
+    'A',
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
+
+test('substitution ends for any text and any values, and leaves text without references alone', () => {
+  const name = fc.constantFrom('A', 'B', 'C', 'D')
+  const piece = fc.oneof(
+    name.map((one) => `\${{${one}}}`),
+    fc.string({ maxLength: 5 }),
+    fc.constantFrom('${{', '}}', '$', '{', '}'),
+  )
+  const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(text, fc.dictionary(name, text), (template, values) => {
+      const filled = substitute(template, scopeOf(values))
+      if (findReferences(template).length === 0) expect(filled.text).toBe(template)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('finding references costs linear time', () => {
+  const started = performance.now()
+  substitute('${{'.repeat(200_000), scopeOf({}))
+  substitute('${{x}}'.repeat(100_000), scopeOf({}))
+  expect(performance.now() - started).toBeLessThan(500)
+})
