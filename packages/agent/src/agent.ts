@@ -6,9 +6,9 @@
 import { randomUUID } from 'node:crypto'
 import { attempt as tick, backoffMs, isAbort, isFault, ticks, type Clock, type Fault, type Logger } from '@windlass/kit'
 import { AgentWelcome, ClaimAnswer, LeaseAnswer, PROTOCOL_VERSION, type AgentHello, type Client } from '@windlass/protocol'
-import { type Executor, type OpenExecutor } from './executor.ts'
+import type { AttemptLeft, Executor, OpenExecutor } from './executor.ts'
 import { openFacts, type FactOutbox } from './facts.ts'
-import { openSweep, type Comparison } from './sweep.ts'
+import { sweepExpired } from './sweep.ts'
 import { openTasks, type TaskTable } from './tasks.ts'
 
 export interface AgentOptions {
@@ -61,7 +61,6 @@ class RunningAgent implements Agent {
   readonly #facts: FactOutbox
   readonly #executor: Executor
   readonly #tasks: TaskTable
-  readonly #sweep: (comparison: Comparison) => void
   #epoch = 0
   #leaseMs = 30_000
   #heardAt = 0
@@ -84,7 +83,6 @@ class RunningAgent implements Agent {
       onGone: (ref) => this.#facts.forget(ref),
       onFenced: (error) => this.#fatal.reject(error),
     })
-    this.#sweep = openSweep({ executor: this.#executor, tasks: this.#tasks, log, signal: this.#running.signal })
     this.ready.catch(() => undefined)
     this.#fatal.promise.catch(() => undefined)
     this.ended = this.#run()
@@ -153,15 +151,16 @@ class RunningAgent implements Agent {
     }
   }
 
-  async #hello(): Promise<Comparison> {
-    const seen = (await this.#executor.attempts()).slice(0, 5000)
+  /** Says hello; answers what is left of attempts, about which the server was told. */
+  async #hello(): Promise<readonly AttemptLeft[]> {
+    const left = (await this.#executor.attempts()).slice(0, 5000)
     const body: AgentHello = {
       protocol: PROTOCOL_VERSION,
       version: this.#options.version ?? '0.1.0',
       features: [],
       executor: this.#executor.kind,
       instance: this.#instance,
-      attempts: seen.map(({ buildId, attempt }) => ({ buildId, attempt })),
+      attempts: left.map(({ buildId, attempt }) => ({ buildId, attempt })),
     }
     const welcome = await this.#options.client.call('POST', '/v1/agent/hello', AgentWelcome, {
       body,
@@ -170,7 +169,7 @@ class RunningAgent implements Agent {
     this.#epoch = welcome.epoch
     this.#leaseMs = welcome.leaseMs
     this.#heardAt = this.#clock.now()
-    return { seen, welcome }
+    return left
   }
 
   async #claimLoop(): Promise<void> {
@@ -226,8 +225,9 @@ class RunningAgent implements Agent {
     const period = this.#options.sweepMs ?? 60_000
     for await (const n of ticks(period, { clock: this.#clock, signal, jitter: 0.2 })) {
       if (n === 0) continue
-      const comparison = await tick(this.#log, 'compare with the server', () => this.#hello())
-      if (comparison !== undefined) this.#sweep(comparison)
+      const left = await tick(this.#log, 'compare with the server', () => this.#hello())
+      const parts = { executor: this.#executor, tasks: this.#tasks, clock: this.#clock, log: this.#log, signal }
+      if (left !== undefined) await sweepExpired(parts, left)
     }
   }
 

@@ -8,8 +8,11 @@ import type { AgentFact, AgentHello, StartTask, StopTask } from '@windlass/proto
 export interface AttemptRef {
   readonly buildId: string
   readonly attempt: number
-  /** The runtime's name as a label value, where the executor can tell. */
-  readonly runtime?: string | undefined
+}
+
+export interface AttemptLeft extends AttemptRef {
+  /** Epoch milliseconds after which it is a leftover whatever happened; absent when its objects do not say. */
+  readonly expiresAt?: number | undefined
 }
 
 /** What an executor saw of an attempt; the agent numbers it, stamps it and sends it until the server has it. */
@@ -38,7 +41,7 @@ export interface Executor {
   start(task: StartTask, signal: AbortSignal): Promise<void>
   stop(task: StopTask, signal: AbortSignal): Promise<void>
   /** Attempts of which something is left, whoever started them. */
-  attempts(): Promise<readonly AttemptRef[]>
+  attempts(): Promise<readonly AttemptLeft[]>
   close(): Promise<void>
 }
 

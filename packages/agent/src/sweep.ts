@@ -1,45 +1,35 @@
 /**
- * Removes what is left of attempts that are over. Two facts must agree twice: the objects carry our labels, and the server says at two
- * hellos in a row that the attempt is over. At most a fifth of the attempts in one round, so that a server with an old database cannot
- * empty a cluster.
+ * What is left of attempts goes in two ways. The server answers a hello with stop tasks for attempts that are over: two facts agree, the
+ * labels of the objects and the server's record. And objects whose `windlass.io/expires` has passed go without being asked for, should the
+ * server have lost its record: at most a fifth of all in one round, so that a wrong clock cannot empty a cluster.
  */
-import { attempt as tick, type Logger } from '@windlass/kit'
-import { labelValue, type AgentWelcome } from '@windlass/protocol'
-import { attemptKey, type AttemptRef, type Executor } from './executor.ts'
+import { attempt as tick, type Clock, type Logger } from '@windlass/kit'
+import type { AttemptLeft, AttemptRef, Executor } from './executor.ts'
 import type { TaskTable } from './tasks.ts'
 
 export interface SweepOptions {
   readonly executor: Executor
   readonly tasks: TaskTable
+  readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
 const SHARE = 0.2
 
-/** What a hello found: the attempts that were named in it, and the answer. */
-export interface Comparison {
-  readonly seen: readonly AttemptRef[]
-  readonly welcome: AgentWelcome
-}
-
-/** Gives a function to call after each hello; it stops leftovers in the background. */
-export function openSweep({ executor, tasks, log, signal }: SweepOptions): (comparison: Comparison) => void {
-  let suspects = new Set<string>()
-  return ({ seen, welcome }) => {
-    const served = new Set(welcome.runtimes.map(labelValue))
-    const isOurs = (ref: AttemptRef): boolean => ref.runtime === undefined || served.has(ref.runtime)
-    const ours = new Set(seen.filter(isOurs).map(attemptKey))
-    const over = (welcome.over ?? []).filter((ref) => ours.has(attemptKey(ref)) && !tasks.has(ref))
-    const confirmed = over.filter((ref) => suspects.has(attemptKey(ref)))
-    suspects = new Set(over.map(attemptKey))
-    for (const ref of confirmed.slice(0, Math.max(1, Math.ceil(seen.length * SHARE)))) {
-      log.info({ ...ref }, 'sweeping what is left of an attempt')
-      void tick(log, 'sweep', () => executor.stop(stopOf(ref), signal))
-    }
+/** Stops expired attempts that no task is about; called with what is left, once a round. */
+export async function sweepExpired(
+  { executor, tasks, clock, log, signal }: SweepOptions,
+  left: readonly AttemptLeft[],
+): Promise<void> {
+  const now = clock.now()
+  const expired = left.filter((ref) => ref.expiresAt !== undefined && ref.expiresAt < now && !tasks.has(ref))
+  for (const ref of expired.slice(0, Math.max(1, Math.floor(left.length * SHARE)))) {
+    log.warn({ buildId: ref.buildId, attempt: ref.attempt }, 'removing an expired attempt')
+    await tick(log, 'sweep', () => executor.stop(stopOf(ref), signal))
   }
 }
 
-function stopOf(ref: AttemptRef): Parameters<Executor['stop']>[0] {
-  return { kind: 'stop-attempt', id: ref.buildId, revision: 1, ...ref, runtime: '', leaseMs: 60_000, graceMs: 0 }
+function stopOf({ buildId, attempt }: AttemptRef): Parameters<Executor['stop']>[0] {
+  return { kind: 'stop-attempt', id: buildId, revision: 1, buildId, attempt, runtime: '', leaseMs: 60_000, graceMs: 0 }
 }

@@ -16,7 +16,7 @@ export const AgentHello = Hello.extend({
   executor: z.enum(['kubernetes', 'docker', 'fake']),
   /** Random per process: a repeated hello of the same process keeps its epoch. */
   instance: z.string().min(8).max(100),
-  /** Attempts whose objects this agent still sees: the server says which of them must go. */
+  /** Attempts whose objects this agent still sees: those that are over get a stop task. */
   attempts: z.array(z.object({ buildId: Id, attempt: z.int().positive() })).max(5000),
 })
 export type AgentHello = z.infer<typeof AgentHello>
@@ -27,8 +27,6 @@ export const AgentWelcome = z.object({
   epoch: z.int().positive(),
   leaseMs: z.int().positive(),
   runtimes: z.array(z.string()),
-  /** Of the attempts in the hello: those that are over or that the server does not know. Their objects may go. */
-  over: z.array(z.object({ buildId: Id, attempt: z.int().positive() })).optional(),
   server: Hello,
 })
 export type AgentWelcome = z.infer<typeof AgentWelcome>

@@ -5,7 +5,7 @@
 import { attempt as tick, isFault } from '@windlass/kit'
 import type { Kube, KubeObject, Kind } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
-import { attemptKey, type AttemptRef, type ExecutorContext, type Executor, type OpenExecutor } from '../executor.ts'
+import { attemptKey, type AttemptLeft, type ExecutorContext, type Executor, type Fact, type OpenExecutor } from '../executor.ts'
 import { claimsOf } from './claims.ts'
 import { createAttempt } from './create.ts'
 import { openDiskPool } from './disk.ts'
@@ -23,6 +23,28 @@ export interface KubernetesOptions {
 
 const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
 
+/** How many stopped attempts are remembered: their last pod events come within seconds. */
+const STOPPED_KEPT = 2_000
+
+/** The last keys that were added. */
+class RecentKeys {
+  readonly #keys = new Set<string>()
+  readonly #limit: number
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(key: string): void {
+    this.#keys.add(key)
+    for (const oldest of this.#keys) if (this.#keys.size > this.#limit) this.#keys.delete(oldest)
+  }
+
+  has(key: string): boolean {
+    return this.#keys.has(key)
+  }
+}
+
 /** Opens the executor of a cluster; its watch begins at once. */
 export function kubernetesExecutor(options: KubernetesOptions): OpenExecutor {
   return (context) => openExecutor(options, context)
@@ -31,7 +53,13 @@ export function kubernetesExecutor(options: KubernetesOptions): OpenExecutor {
 function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { report, clock, log }: ExecutorContext): Executor {
   const disks = volumeParentDir === undefined ? undefined : openDiskPool({ kube, clock, parentDir: volumeParentDir })
   const { namespaces } = policy
-  const pods = openPodWatch({ kube, clock, log, namespaces, report, onPlaced: (pod, node) => void notePlace(pod, node) })
+  const stopped = new RecentKeys(STOPPED_KEPT)
+  // The end of a pod that was told to end is no news; an attempt that was stopped never runs again.
+  const reportLive = (fact: Fact): void => {
+    if (!stopped.has(attemptKey(fact))) report(fact)
+  }
+  const watched = { kube, clock, log, namespaces, report: reportLive }
+  const pods = openPodWatch({ ...watched, onPlaced: (pod, node) => void notePlace(pod, node) })
   const remove = { kube, clock, log, namespaces, podChange: pods.nextChange.bind(pods) }
 
   async function notePlace(pod: KubeObject, node: string): Promise<void> {
@@ -53,13 +81,17 @@ function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { re
         throw error
       }
     },
-    stop: (task, signal) => removeAttempt(remove, task, signal),
+    stop(task, signal) {
+      stopped.add(attemptKey(task))
+      return removeAttempt(remove, task, signal)
+    },
     async attempts() {
       const selections = namespaces.flatMap((namespace) => PARTS.map((kind) => ({ kind, namespace, labels: LABEL.build })))
       const objects = (await Promise.all(selections.map((selection) => kube.list(selection)))).flat()
-      const refs = objects.flatMap((object): AttemptRef[] => {
+      const refs = objects.flatMap((object): AttemptLeft[] => {
         const ref = attemptOf(object)
-        return ref === undefined ? [] : [{ ...ref, runtime: object.metadata.labels?.[LABEL.runtime] }]
+        const expires = Number(object.metadata.labels?.[LABEL.expires])
+        return ref === undefined ? [] : [{ ...ref, expiresAt: expires > 0 ? expires * 1000 : undefined }]
       })
       return [...new Map(refs.map((ref) => [attemptKey(ref), ref])).values()]
     },
