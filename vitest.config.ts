@@ -9,7 +9,7 @@ export default defineConfig({
       { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'], testTimeout: 20_000 } },
       { test: { name: 'parts', include: ['e2e/support/**/*.test.ts'], ...slow } },
       { test: { name: 'store', include: ['packages/server/test/store/**/*.test.ts'], ...slow } },
-      { test: { name: 'docker', include: ['packages/engine/test/**/*.test.ts'], ...slow } },
+      { test: { name: 'docker', include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts'], ...slow } },
       {
         test: {
           name: 'http',

@@ -1,0 +1,39 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { ensureImages } from '../support/images.ts'
+
+const root = join(import.meta.dirname, '../..')
+const examples = readdirSync(join(root, 'examples')).filter((name) => existsSync(join(root, 'examples', name, 'expected.json')))
+
+const Expected = z.object({ branch: z.string().optional(), status: z.string(), steps: z.record(z.string(), z.string()) })
+const Final = z.object({ status: z.string(), steps: z.array(z.object({ name: z.string(), status: z.string() })) })
+
+let folder = ''
+beforeAll(async () => {
+  const images = await ensureImages('shell', 'debian', 'node', 'tools')
+  folder = await mkdtemp(join(tmpdir(), 'windlass-examples-'))
+  await writeFile(
+    join(folder, 'images.env'),
+    Object.entries(images)
+      .map(([name, image]) => `${name}=${image}\n`)
+      .join(''),
+  )
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+test.each(examples)('the example %s ends as its expected.json says', (name) => {
+  const expected = Expected.parse(JSON.parse(readFileSync(join(root, 'examples', name, 'expected.json'), 'utf8')))
+  const file = join(root, 'examples', name, 'codefresh.yml')
+  const branch = expected.branch === undefined ? [] : ['--branch', expected.branch]
+  const args = ['run', '--local', '--file', file, '--var-file', join(folder, 'images.env'), '--output', 'json', ...branch]
+  const { stdout, stderr } = spawnSync(join(root, 'windlass'), args, { encoding: 'utf8', cwd: folder, timeout: 110_000 })
+  expect(stdout, stderr).not.toBe('')
+  const final = Final.parse(JSON.parse(stdout))
+  const steps = Object.fromEntries(final.steps.map((step) => [step.name, step.status]))
+  expect({ status: final.status, steps }, stderr).toEqual({ status: expected.status, steps: expected.steps })
+})
