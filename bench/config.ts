@@ -8,6 +8,8 @@ const socket =
 const kubeconfig = process.env['KUBECONFIG'] ?? join(homedir(), '.kube', 'config')
 
 export const benchConfig = Object.freeze({
+  /** How to reach Docker, as the user set it. */
+  environment: process.env,
   dockerSocket: socket ?? '/var/run/docker.sock',
   /** Undefined when there is no such file. */
   kubeconfig: existsSync(kubeconfig) ? kubeconfig : undefined,

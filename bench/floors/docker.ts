@@ -13,21 +13,33 @@ export interface ContainerTimes {
   readonly removedMs: number
 }
 
+/** Called with each piece of output as it arrives (still in Docker's frames of eight bytes of header each). */
+export type OnOutput = (data: Buffer) => void
+
 /**
  * One container by API: create, attach, start, wait for its exit, remove (https://docs.docker.com/reference/api/engine/).
  * Default bridge network and log driver `none`, as nothing else is asked of it.
  */
-export async function runContainer(image: string, command: readonly string[]): Promise<ContainerTimes> {
+export async function runContainer(image: string, command: readonly string[], onOutput?: OnOutput): Promise<ContainerTimes> {
   const startedAt = performance.now()
   const since = (): number => performance.now() - startedAt
-  const body = { Image: image, Cmd: command, AttachStdout: true, HostConfig: { LogConfig: { Type: 'none' } } }
+  const body = { Image: image, Cmd: command, Entrypoint: [], AttachStdout: true, HostConfig: { LogConfig: { Type: 'none' } } }
   const created: unknown = JSON.parse(await call('POST', '/containers/create', body))
   const id = typeof created === 'object' && created !== null && 'Id' in created ? String(created.Id) : ''
   const output = await attach(id)
-  const first = firstByte(output).then(since)
+  const first = Promise.withResolvers<number>()
+  const closed = Promise.withResolvers<void>()
+  output.on('data', (data: Buffer) => {
+    first.resolve(since())
+    onOutput?.(data)
+  })
+  output.once('close', () => closed.resolve())
   const exited = call('POST', `/containers/${id}/wait?condition=next-exit`).then(since)
   await call('POST', `/containers/${id}/start`)
-  const [firstByteMs, exitMs] = await Promise.all([first, exited])
+  const exitMs = await exited
+  await closed.promise
+  first.resolve(since())
+  const firstByteMs = await first.promise
   await call('DELETE', `/containers/${id}`)
   return { firstByteMs, exitMs, removedMs: since() }
 }
@@ -53,14 +65,6 @@ function attach(id: string): Promise<Socket> {
   request.once('upgrade', (_answer, socket) => resolve(socket))
   request.once('error', reject)
   request.end()
-  return promise
-}
-
-function firstByte(stream: Socket): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  stream.once('data', () => resolve())
-  stream.once('close', () => resolve())
-  stream.resume()
   return promise
 }
 

@@ -1,6 +1,10 @@
 /** Every line of the bench, in the order of the goals. */
 import type { Line } from '../row.ts'
 import { fakeBuilds } from './fake-builds.ts'
+import { lineLatency } from './line-latency.ts'
+import { localBuild } from './local-build.ts'
+import { localSteps } from './local-steps.ts'
+import { logMillion } from './log-million.ts'
 import { taskHandover } from './task-handover.ts'
 
-export const LINES: readonly Line[] = [taskHandover, fakeBuilds]
+export const LINES: readonly Line[] = [localBuild, localSteps, taskHandover, logMillion, lineLatency, fakeBuilds]

@@ -43,7 +43,9 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
       try {
         return { value: await ask() }
       } catch (error) {
-        if (isFault(error) && !error.retryable && error.code !== 'internal') return { fault: error.code }
+        // A conflict is the first call with the same key, still under way.
+        const isOpen = isFault(error, 'internal', 'conflict') || (isFault(error) && error.retryable)
+        if (isFault(error) && !isOpen) return { fault: error.code }
         retries += 1
         await clock.sleep(50)
       }

@@ -1,0 +1,21 @@
+/** A build as a follower sees it: every item of its feed with the moment it arrived. */
+import { FeedItem, type Client } from '@windlass/protocol'
+
+export interface Seen {
+  readonly item: FeedItem
+  /** performance.now() of this process. */
+  readonly at: number
+}
+
+/** Follows a build from its first item to the end of its feed. */
+export async function* follow(client: Client, buildId: string): AsyncGenerator<Seen> {
+  for await (const { event, data } of client.events(`/v1/builds/${buildId}/feed`, { query: { after: 0 } })) {
+    if (event === 'end') return
+    if (event === 'item') yield { item: FeedItem.parse(JSON.parse(data)), at: performance.now() }
+  }
+}
+
+/** True for output of a step, not for the engine's own lines. */
+export function isStepOutput({ item }: Seen): boolean {
+  return item.kind === 'log' && item.stream.startsWith('step/')
+}
