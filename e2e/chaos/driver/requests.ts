@@ -2,7 +2,7 @@
  * What the driver asks of the control plane, written down with what came of it: `ok`, `fail`, or `unknown` when no answer came. An unknown
  * trigger is asked again with the same key until it is settled, as a careful client does.
  */
-import { isFault, type Clock } from '@windlass/kit'
+import { isFault, type Clock, type Fault } from '@windlass/kit'
 import { Build, type Client } from '@windlass/protocol'
 import type { Operation, StepShape, TriggerOperation } from '../history/history.ts'
 
@@ -43,9 +43,7 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
       try {
         return { value: await ask() }
       } catch (error) {
-        // A conflict is the first call with the same key, still under way.
-        const isOpen = isFault(error, 'internal', 'conflict') || (isFault(error) && error.retryable)
-        if (isFault(error) && !isOpen) return { fault: error.code }
+        if (isFault(error) && isAnswer(error)) return { fault: error.code }
         retries += 1
         await clock.sleep(50)
       }
@@ -88,6 +86,11 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
       operations.push({ kind: 'terminate', id: operations.length + 1, at, endedAt: clock.now(), ...toResult(answer), buildId })
     },
   }
+}
+
+/** A refusal for good. A conflict is the first call with the same key, still under way. */
+function isAnswer(error: Fault): boolean {
+  return !error.retryable && error.code !== 'internal' && error.code !== 'conflict'
 }
 
 function toResult(answer: { value: unknown } | { fault: string } | 'unknown'): Pick<Operation, 'result' | 'fault'> {
