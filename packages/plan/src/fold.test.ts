@@ -105,3 +105,8 @@ test('a restart from a child runs its group again, but not the children that are
     'z: pending',
   ])
 })
+
+test('steps that the run was asked to leave out stay out, also when the volume is lost', () => {
+  const leftOut = foldAll(emptySnapshot(plan), [finished('b', 5, { status: 'skipped', reason: 'not-selected' })])
+  expect(resume(plan, leftOut, { volumeKept: false }).steps['b']).toMatchObject({ status: 'skipped', reason: 'not-selected' })
+})

@@ -96,13 +96,15 @@ export interface ResumeOptions {
 
 /**
  * Where a new attempt goes on: the snapshot with the steps that have to run again back to pending, their exports forgotten.
- * Running and waiting ones always; every step when the volume is lost; with `from`, that step and what follows it.
+ * Running and waiting ones always; every step when the volume is lost; with `from`, that step and what follows it. Steps that the run was
+ * asked to leave out stay out.
  */
 export function resume(plan: Plan, snapshot: Snapshot, options: ResumeOptions): Snapshot {
   const again = new Set(
     plan.steps.filter(({ name }) => !options.volumeKept || !isFinalStep(stateOf(snapshot, name).status)).map(({ name }) => name),
   )
   if (options.from !== undefined) addFollowers(plan, options.from, again)
+  for (const { name } of plan.steps) if (stateOf(snapshot, name).reason === 'not-selected') again.delete(name)
   for (const step of plan.steps) if (again.has(step.name)) addParents(plan, step, again)
   return {
     steps: Object.fromEntries(plan.steps.map(({ name }) => [name, again.has(name) ? PENDING : stateOf(snapshot, name)])),
