@@ -19,12 +19,10 @@ check: ## the quick part: format, lint, types, imports, unit tests
 	@npm run --silent check
 
 bench: ## figures beside their floors
-	@scripts/setup
-	@scripts/setup packages
-	@npm run --silent bench
+	@scripts/bench
 
 chaos: ## the long failure drills, also on the cluster
-	@scripts/test --long chaos cluster
+	@scripts/chaos
 
 gen: ## the reference pages and schemas, from the code
 	@scripts/setup npm
