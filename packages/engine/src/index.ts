@@ -1,11 +1,7 @@
 export type { AttemptInput, AttemptOptions, LocalSource } from './attempt/input.ts'
-export type { Docker, DockerOptions } from './docker/docker.ts'
-export {
-  runLocally,
-  startEngine,
-  type EngineEnd,
-  type EngineOptions,
-  type LocalRunOptions,
-  type RunningEngine,
-} from './engine.ts'
+export { runAttempt } from './attempt/run.ts'
+export { TOOLS_IMAGE } from './attempt/context.ts'
+export { awaitDocker, openDocker, type Docker, type DockerOptions } from './docker/docker.ts'
+export { startEngine, type EngineEnd, type EngineOptions, type RunningEngine } from './engine.ts'
 export type { LogFrame, Sink } from './report/sink.ts'
+export { runLocally, type LocalRunOptions } from './run-locally.ts'

@@ -79,8 +79,12 @@ export interface Journal<E extends Numbered> {
   totals(): Promise<Record<string, StreamTotal>>
   /** True when nothing waits for acknowledgement. */
   isDrained(): boolean
-  /** Resolves at the next append, write or acknowledgement, at once when one came since the last call; or when `signal` is aborted. */
-  changed(signal: AbortSignal): Promise<void>
+  /** Number of events that an earlier process had written into this folder. */
+  readonly foundEvents: number
+  /** Grows with every append, write and acknowledgement. */
+  readonly version: number
+  /** Resolves once `version` is not `seen` any more, or when `signal` is aborted. */
+  changed(seen: number, signal: AbortSignal): Promise<void>
   close(): Promise<void>
   /** Closes and deletes the folder. */
   remove(): Promise<void>
@@ -98,12 +102,14 @@ class Spool<E extends Numbered> implements Journal<E> {
   readonly #streams = new Map<string, StreamSpool>()
   readonly #names: number
   readonly #room: (() => void)[] = []
+  readonly foundEvents: number
+  version = 0
   #wake: (() => void)[] = []
-  #news = true
 
   constructor(options: JournalOptions<E>) {
     this.#options = options
     this.#events = new EventLog(join(options.dir, 'events.log'), options.clock, options.decode)
+    this.foundEvents = this.#events.last
     const path = join(options.dir, 'streams.log')
     this.#names = openSync(path, 'a+')
     let end = 0
@@ -184,16 +190,14 @@ class Spool<E extends Numbered> implements Journal<E> {
     return this.#events.acked === this.#events.last && [...this.#streams.values()].every(({ acked, bytes }) => acked === bytes)
   }
 
-  async changed(signal: AbortSignal): Promise<void> {
-    if (!this.#news && !signal.aborted) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const wake = (): void => resolve()
-      this.#wake.push(wake)
-      signal.addEventListener('abort', wake, { once: true })
-      await promise
-      signal.removeEventListener('abort', wake)
-    }
-    this.#news = false
+  async changed(seen: number, signal: AbortSignal): Promise<void> {
+    if (this.version !== seen || signal.aborted) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const wake = (): void => resolve()
+    this.#wake.push(wake)
+    signal.addEventListener('abort', wake, { once: true })
+    await promise
+    signal.removeEventListener('abort', wake)
   }
 
   async close(): Promise<void> {
@@ -238,7 +242,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   }
 
   #notify(): void {
-    this.#news = true
+    this.version += 1
     for (const wake of this.#wake.splice(0)) wake()
   }
 

@@ -1,12 +1,106 @@
-/** The verbs of the Docker Engine API that the engine uses. One object per daemon; safe for concurrent use. */
+/** The verbs of the Docker Engine API that the engine uses, on one daemon. Safe for concurrent use. */
+import { backoffMs, fault, isFault, type Clock } from '@windlass/kit'
+import { z } from 'zod'
+import { containerCalls, type Containers } from './containers.ts'
+import { findEndpoint } from './endpoint.ts'
+import { openHttp, type DockerHttp } from './http.ts'
+import { imageCalls, type Images } from './images.ts'
+import { volumeCalls, type Volumes } from './volumes.ts'
 
 export interface DockerOptions {
-  /** Settings as the docker CLI reads them: DOCKER_HOST, DOCKER_CONTEXT, DOCKER_TLS_VERIFY, DOCKER_CERT_PATH, DOCKER_CONFIG, HOME. */
+  /**
+   * Settings as the docker CLI reads them: DOCKER_HOST, DOCKER_CONTEXT, DOCKER_TLS_VERIFY, DOCKER_CERT_PATH, DOCKER_CONFIG, HOME; and
+   * DOCKER_TLS_SERVER_NAME, the name in the daemon's certificate where its address is not in it.
+   */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export interface Docker {
+export interface Docker extends Containers, Images, Volumes {
   /** Where the daemon listens, for messages. */
   readonly host: string
+  /** Of the daemon. */
+  readonly version: string
+  /** The negotiated version of the API, e.g. `1.41`. */
+  readonly api: string
+  /** The daemon's socket as a path on its own machine, for containers that talk to it. */
+  readonly socketPath: string
+  /** True when the API is this version or later. */
+  hasApi(version: string): boolean
+  /** Throws `docker-unreachable`. */
+  ping(timeoutMs: number): Promise<void>
   close(): void
+}
+
+const NEWEST_API = '1.47'
+/** What the calls of this client need at least. */
+const OLDEST_API = '1.40'
+const PING_MS = 10_000
+
+const Version = z.looseObject({ Version: z.string() })
+
+/** Connects and agrees on the version of the API. Throws `docker-unreachable`, `config-invalid` or, with a daemon that is too old, `docker-refused`. */
+export async function openDocker(options: DockerOptions): Promise<Docker> {
+  const http = openHttp(findEndpoint(options.env))
+  try {
+    const api = await negotiate(http)
+    const { Version: version } = await http.json('GET', '/version', Version, { timeoutMs: PING_MS })
+    return toDocker(http, { api, version })
+  } catch (error) {
+    http.close()
+    throw error
+  }
+}
+
+/** Connects to a daemon that may still be starting: tries again at once and ever slower up to half a second, until `signal` is aborted. */
+export async function awaitDocker(
+  options: DockerOptions,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<Docker> {
+  for (let n = 1; ; n += 1) {
+    signal.throwIfAborted()
+    try {
+      return await openDocker(options)
+    } catch (error) {
+      if (!isFault(error, 'docker-unreachable')) throw error
+      await clock.sleep(backoffMs({ baseMs: 20, maxMs: 500 }, Math.ceil(n / 10)), signal)
+    }
+  }
+}
+
+function toDocker(http: DockerHttp, { api, version }: { api: string; version: string }): Docker {
+  const { endpoint } = http
+  const rootless = endpoint.kind === 'unix' && endpoint.path.startsWith('/run/user/')
+  return {
+    host: endpoint.text,
+    version,
+    api,
+    socketPath: rootless ? endpoint.path : '/var/run/docker.sock',
+    hasApi: (wanted) => compareVersions(api, wanted) >= 0,
+    ping: (timeoutMs) => http.done('GET', '/_ping', { timeoutMs }),
+    close: () => http.close(),
+    ...containerCalls(http),
+    ...imageCalls(http),
+    ...volumeCalls(http),
+  }
+}
+
+async function negotiate(http: DockerHttp): Promise<string> {
+  const response = await http.stream('GET', '/_ping', { timeoutMs: PING_MS })
+  response.resume()
+  const header = response.headers['api-version']
+  const offered = typeof header === 'string' ? header : OLDEST_API
+  if (compareVersions(offered, OLDEST_API) < 0)
+    throw fault('docker-refused', {
+      message: `The Docker daemon at ${http.endpoint.text} speaks API ${offered}; at least ${OLDEST_API} is needed.`,
+      hint: 'Upgrade Docker to 19.03 or later.',
+    })
+  const api = compareVersions(offered, NEWEST_API) < 0 ? offered : NEWEST_API
+  http.prefix = `/v${api}`
+  return api
+}
+
+function compareVersions(a: string, b: string): number {
+  const [majorA = 0, minorA = 0] = a.split('.').map(Number)
+  const [majorB = 0, minorB = 0] = b.split('.').map(Number)
+  return majorA - majorB || minorA - minorB
 }

@@ -1,0 +1,93 @@
+/** What the parts of a running attempt share. */
+import type { Clock, Logger } from '@windlass/kit'
+import type { ExportedVariable, Reason, ResolvedAction, ResolvedStep } from '@windlass/plan'
+import type { Docker } from '../docker/docker.ts'
+import type { StepOutput } from '../output/step-output.ts'
+import type { AttemptInput, LocalSource } from './input.ts'
+import type { Namespaces } from './namespaces.ts'
+import type { StepImages } from './step-images.ts'
+import type { Workspace } from './workspace.ts'
+
+/** The image that clones, builds and keeps network namespaces. */
+export const TOOLS_IMAGE = 'windlass/tools:0.1.0'
+
+export const LABEL_BUILD = 'windlass.io/build'
+export const LABEL_ATTEMPT = 'windlass.io/attempt'
+export const LABEL_STEP = 'windlass.io/step'
+
+export interface AttemptContext {
+  readonly input: AttemptInput
+  readonly docker: Docker
+  readonly clock: Clock
+  readonly log: Logger
+  readonly workspace: Workspace
+  readonly namespaces: Namespaces
+  readonly images: StepImages
+  readonly toolsImage: string
+  readonly source: LocalSource | undefined
+  readonly hostFiles: boolean
+  /** Removals that nobody waits for until the attempt ends. */
+  readonly chores: Set<Promise<void>>
+}
+
+/** One try of a step, as its kind sees it. */
+export interface StepRun<A extends ResolvedAction = ResolvedAction> {
+  readonly context: AttemptContext
+  readonly step: ResolvedStep
+  readonly action: A
+  readonly output: StepOutput
+  /** Aborted with a `StepStop`: stop what runs, and end. */
+  readonly signal: AbortSignal
+}
+
+export interface StepOutcome {
+  readonly status: 'success' | 'error' | 'terminated'
+  readonly reason?: Reason | undefined
+  readonly message?: string | undefined
+  readonly hint?: string | undefined
+  readonly exitCode?: number | undefined
+  readonly members: Readonly<Record<string, string>>
+  readonly exports: readonly ExportedVariable[]
+}
+
+/** Why a step is made to stop; the reason of its abort signal. */
+export class StepStop extends Error {
+  readonly status: 'error' | 'terminated'
+  readonly reason: Reason
+
+  constructor(status: 'error' | 'terminated', reason: Reason, message: string) {
+    super(message)
+    this.name = 'StepStop'
+    this.status = status
+    this.reason = reason
+  }
+}
+
+/** A step that cannot succeed, told from deep inside it; becomes its outcome. */
+export class StepFailure extends Error {
+  readonly reason: Reason
+  readonly hint: string | undefined
+
+  constructor(reason: Reason, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'StepFailure'
+    this.reason = reason
+    this.hint = options.hint
+  }
+}
+
+/** Labels of everything that an attempt makes on the daemon. */
+export function attemptLabels(input: AttemptInput, step?: string): Record<string, string> {
+  return {
+    [LABEL_BUILD]: input.buildId,
+    [LABEL_ATTEMPT]: String(input.attempt),
+    ...(step !== undefined && { [LABEL_STEP]: step }),
+  }
+}
+
+/** Does something that nobody has to wait for; failures are logged. */
+export function addChore(context: Pick<AttemptContext, 'chores' | 'log'>, name: string, work: Promise<void>): void {
+  const chore = work.catch((error: unknown) => context.log.warn({ err: error, chore: name }, 'chore failed'))
+  context.chores.add(chore)
+  void chore.then(() => context.chores.delete(chore))
+}

@@ -1,0 +1,32 @@
+/** Prepares a daemon for an attempt: tools image, leftovers, volumes, the first network namespace. */
+import { TOOLS_IMAGE, type AttemptContext } from './context.ts'
+import type { AttemptOptions } from './input.ts'
+import { openNamespaces } from './namespaces.ts'
+import { openStepImages } from './step-images.ts'
+import { openWorkspace, removeLeftovers } from './workspace.ts'
+
+/** Throws `StepFailure` when the tools image cannot be had, or the faults of the daemon. */
+export async function openContext(options: AttemptOptions, end: AbortSignal): Promise<AttemptContext> {
+  const { input, docker, clock, log } = options
+  const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end })
+  const say = async (): Promise<void> => undefined
+  const [{ id: image }] = await Promise.all([
+    images.ensure({ name: options.toolsImage ?? TOOLS_IMAGE }, { signal: end, say }),
+    removeLeftovers(docker, input.buildId),
+  ])
+  const namespaces = openNamespaces(docker, input, image)
+  namespaces.prepare()
+  return {
+    input,
+    docker,
+    clock,
+    log,
+    workspace: await openWorkspace({ docker, input, image }),
+    namespaces,
+    images,
+    toolsImage: image,
+    source: options.source,
+    hostFiles: options.hostFiles ?? false,
+    chores: new Set(),
+  }
+}

@@ -1,0 +1,259 @@
+/**
+ * One attempt: decide, carry out, fold what happened, decide again. What happens next is decided by pure functions of `plan`; this file only
+ * starts steps, waits for them, and writes the facts down.
+ */
+import { isFault } from '@windlass/kit'
+import {
+  buildScope,
+  decide,
+  fold,
+  isInfra,
+  resume,
+  VOLUME_PATH,
+  type BuildContext,
+  type Decision,
+  type PlanStep,
+  type Reason,
+  type Snapshot,
+  type StepFact,
+} from '@windlass/plan'
+import { stepStream, SYSTEM_STREAM, type AttemptOutcome, type Command, type EngineEventBody } from '@windlass/protocol'
+import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
+import { runStep, type StepEnd } from '../steps/run-step.ts'
+import { StepFailure, StepStop, type AttemptContext } from './context.ts'
+import type { AttemptOptions } from './input.ts'
+import { openContext } from './open-context.ts'
+import { prefetchImages } from './prefetch.ts'
+import { secretsOf, type SecretSource } from './secrets.ts'
+import { watchDaemon } from './watch-daemon.ts'
+
+export const ENGINE_VERSION = '0.1.0'
+
+/**
+ * Runs an attempt and writes its end to the journal. Resolves with the outcome; with undefined when `options.signal` stopped it: then nothing
+ * final is written, and its containers are gone.
+ */
+export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcome | undefined> {
+  const end = new AbortController()
+  try {
+    return await new Attempt(options, end.signal).run()
+  } finally {
+    end.abort(new StepStop('terminated', 'cancelled', 'The attempt is over.'))
+  }
+}
+
+class Attempt {
+  readonly #options: AttemptOptions
+  /** Aborted when the attempt is over. */
+  readonly #end: AbortSignal
+  readonly #running = new Map<string, AbortController>()
+  readonly #secrets: SecretSource
+  readonly #allowance: Allowance
+  readonly #system: StepOutput
+  #snapshot: Snapshot
+  #cancelled: Reason | undefined
+  #forced = false
+  /** Why the attempt cannot go on, whatever its steps do. */
+  #broken: AttemptOutcome | undefined
+  #wake = Promise.withResolvers<void>()
+
+  constructor(options: AttemptOptions, end: AbortSignal) {
+    this.#options = options
+    this.#end = end
+    this.#snapshot = options.input.snapshot
+    this.#secrets = secretsOf(options.input)
+    this.#allowance = { left: options.input.limits.buildLogBytes }
+    this.#system = this.#openOutput(SYSTEM_STREAM)
+  }
+
+  async run(): Promise<AttemptOutcome | undefined> {
+    const { journal, input, docker, signal } = this.#options
+    const onStop = (): void => this.#stopAll(new StepStop('terminated', 'cancelled', 'The engine was told to stop.'))
+    signal.addEventListener('abort', onStop, { once: true })
+    try {
+      const context = await this.#open()
+      const volumeKept = context?.workspace.kept ?? false
+      journal.append({
+        type: 'attempt.started',
+        engineVersion: ENGINE_VERSION,
+        docker: { version: docker.version, api: docker.api },
+        volumeKept,
+      })
+      if (context === undefined) return await this.#finish(this.#broken)
+      if (input.attempt > 1) this.#snapshot = resume(input.plan, input.snapshot, { volumeKept })
+      await this.#system.say(
+        `Docker ${docker.version} at ${docker.host}; the shared volume is ${volumeKept ? 'kept from the attempt before' : 'ready'}.`,
+      )
+      prefetchImages(context, this.#buildContext(), this.#snapshot)
+      const outcome = await this.#loop(context)
+      const told = await this.#finish(outcome)
+      await close(context, told)
+      return told
+    } finally {
+      signal.removeEventListener('abort', onStop)
+    }
+  }
+
+  /** Prepares the daemon; undefined when that is not possible, and `#broken` says why. */
+  async #open(): Promise<AttemptContext | undefined> {
+    void this.#obey(this.#options.commands)
+    try {
+      return await openContext(this.#options, this.#end)
+    } catch (error) {
+      this.#break(error)
+      return undefined
+    }
+  }
+
+  async #loop(context: AttemptContext): Promise<AttemptOutcome | undefined> {
+    watchDaemon(context, { signal: this.#end, onLost: (error) => this.#break(error) })
+    for (;;) {
+      this.#wake = Promise.withResolvers()
+      if (this.#options.signal.aborted) return this.#settle()
+      if (this.#broken !== undefined) return this.#broken
+      for (const decision of decide(this.#options.input.plan, this.#snapshot, this.#buildContext())) {
+        if (decision.type === 'end') return decision.outcome
+        this.#carryOut(context, decision)
+      }
+      await this.#wake.promise
+    }
+  }
+
+  /** Waits for the steps that were told to stop; the attempt has no outcome then. */
+  async #settle(): Promise<undefined> {
+    while (this.#running.size > 0 && this.#broken === undefined) {
+      await this.#wake.promise
+      this.#wake = Promise.withResolvers()
+    }
+    return undefined
+  }
+
+  async #finish(outcome: AttemptOutcome | undefined): Promise<AttemptOutcome | undefined> {
+    if (outcome === undefined || this.#options.signal.aborted) return undefined
+    const streams: Record<string, { bytes: number; sha256: string }> = {}
+    for (const [name, { bytes, sha256 }] of Object.entries(await this.#options.journal.totals()))
+      streams[name] = { bytes, sha256: sha256 ?? '' }
+    this.#options.journal.append({ type: 'attempt.finished', outcome, streams })
+    return outcome
+  }
+
+  #carryOut(context: AttemptContext, decision: Exclude<Decision, { type: 'end' }>): void {
+    if (decision.type === 'finish') {
+      const { step, status, reason, message } = decision
+      this.#tell({ type: 'step.finished', step, try: 0, status, reason, message, members: {}, exports: [] })
+      return
+    }
+    const { plan } = this.#options.input
+    const step = plan.steps.find(({ name }) => name === decision.step)
+    this.#tell({ type: 'step.started', step: decision.step, try: decision.try })
+    const isGroup = plan.steps.some(({ parent }) => parent === decision.step)
+    if (step !== undefined && !isGroup) void this.#runStep(context, step)
+  }
+
+  async #runStep(context: AttemptContext, step: PlanStep): Promise<void> {
+    const controller = new AbortController()
+    this.#running.set(step.name, controller)
+    const output = this.#openOutput(stepStream(step.name))
+    try {
+      const { input } = this.#options
+      const scope = () =>
+        buildScope({ plan: input.plan, snapshot: this.#snapshot, builtins: this.#builtins(), secrets: input.secrets })
+      const onTry = (number: number): void => this.#tell({ type: 'step.started', step: step.name, try: number })
+      const end = await runStep({ context, step, scope, output, signal: controller.signal, onTry })
+      await output.end()
+      this.#tellEnd(step.name, end)
+    } catch (error) {
+      this.#break(error, step.name)
+    } finally {
+      this.#running.delete(step.name)
+      this.#wake.resolve()
+    }
+  }
+
+  #tellEnd(step: string, { try: number, status, reason, message, hint, exitCode, members, exports }: StepEnd): void {
+    // An engine that is told to stop judges nothing: the next attempt runs these steps again.
+    if (this.#options.signal.aborted) return
+    const told = exports.map(({ name, value, secret }) => ({ name, value, secret }))
+    this.#tell({
+      type: 'step.finished',
+      step,
+      try: number,
+      status,
+      reason,
+      message,
+      hint,
+      exitCode,
+      members: { ...members },
+      exports: told,
+    })
+  }
+
+  /** Writes a fact down, and takes it in. */
+  #tell(fact: Told): void {
+    const event = this.#options.journal.append(fact)
+    this.#snapshot = fold(this.#snapshot, { ...fact, at: event.at })
+  }
+
+  /** The daemon is lost, or we have a bug: nothing that the steps do counts any more. A step that was running stays so, and is run again. */
+  #break(error: unknown, step?: string): void {
+    const { log } = this.#options
+    const lost = isFault(error, 'docker-unreachable')
+    const reason: Reason = lost ? 'dind-lost' : error instanceof StepFailure ? error.reason : 'internal'
+    const message = error instanceof Error ? error.message : String(error)
+    if (reason === 'internal') log.error({ err: error, step }, 'attempt broke')
+    else log.warn({ reason, message, step }, 'attempt broke')
+    this.#broken ??= { status: 'error', reason, message, ...(step !== undefined && { step }) }
+    this.#stopAll(new StepStop('error', reason, message))
+    this.#wake.resolve()
+  }
+
+  async #obey(commands: AsyncIterable<Command>): Promise<void> {
+    for await (const { reason } of commands) {
+      // The first wish to stop lets clean-up steps run; the second stops those too.
+      this.#forced = this.#cancelled !== undefined
+      this.#cancelled ??= reason
+      this.#stopAll(
+        new StepStop(
+          'terminated',
+          reason,
+          reason === 'superseded' ? 'A newer build took its place.' : 'The build was terminated.',
+        ),
+      )
+      this.#wake.resolve()
+    }
+  }
+
+  #stopAll(stop: StepStop): void {
+    for (const controller of this.#running.values()) controller.abort(stop)
+    this.#wake.resolve()
+  }
+
+  #buildContext(): BuildContext {
+    return { builtins: this.#builtins(), secrets: this.#options.input.secrets, cancelled: this.#cancelled, forced: this.#forced }
+  }
+
+  #builtins(): Record<string, string> {
+    const { input } = this.#options
+    return { CI: 'true', CF_BUILD_ID: input.buildId, CF_VOLUME_NAME: input.volumeName, CF_VOLUME_PATH: VOLUME_PATH }
+  }
+
+  #openOutput(name: string): StepOutput {
+    const { journal, input } = this.#options
+    return openStepOutput({
+      stream: journal.stream(name),
+      secrets: this.#secrets(this.#snapshot),
+      limitBytes: input.limits.stepLogBytes,
+      allowance: this.#allowance,
+    })
+  }
+}
+
+/** An event about a step, before the journal numbers it. */
+type Told = Extract<EngineEventBody, { type: StepFact['type'] }>
+
+/** Gives back what the attempt had on the daemon. After a loss of infrastructure the next attempt wants to find the build's state. */
+async function close(context: AttemptContext, outcome: AttemptOutcome | undefined): Promise<void> {
+  const forget = outcome !== undefined && (outcome.reason === undefined || !isInfra(outcome.reason))
+  await Promise.all(context.chores)
+  await context.workspace.close({ forget }).catch((error: unknown) => context.log.warn({ err: error }, 'clean-up failed'))
+}

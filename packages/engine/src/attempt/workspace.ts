@@ -1,0 +1,146 @@
+/**
+ * What a build keeps on its daemon: the shared volume, and a small volume of its own that holds `cf_export` and whose existence tells a later
+ * attempt that this disk still has the build's state. A container that never runs is the door to both: files go in and out through its archive.
+ */
+import { readFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { VOLUME_PATH } from '@windlass/plan'
+import { pack } from 'tar-stream'
+import { refusalStatus, type ContainerMount, type FileStat } from '../docker/containers.ts'
+import type { Docker } from '../docker/docker.ts'
+import { attemptLabels, LABEL_BUILD } from './context.ts'
+import type { AttemptInput } from './input.ts'
+
+/** Where a build's own volume is mounted in steps, read-only. Its parent is a folder of the container's own. */
+export const BIN_PATH = '/windlass/bin'
+/** Exported variables of one step: a file of its container, so that steps at the same time do not meet. */
+export const EXPORT_PATH = '/windlass/env_vars_to_export'
+/** The name under which pipelines know it: a link to the file of whichever container looks. */
+export const EXPORT_LINK = `${VOLUME_PATH}/env_vars_to_export`
+
+export interface Workspace {
+  /** True when this disk has the state of an earlier attempt. */
+  readonly kept: boolean
+  /** The mounts of every step: shared volume and own volume. */
+  readonly mounts: readonly ContainerMount[]
+  /** Where the shared volume lies on the machine of the daemon. */
+  readonly mountpoint: string
+  /** Of a path below the shared volume. */
+  stat(path: string): Promise<FileStat | undefined>
+  /** Unpacks an archive into a folder of the shared volume. */
+  unpack(path: string, archive: Uint8Array | Readable, signal?: AbortSignal): Promise<void>
+  /** Makes the link to the export file (again). */
+  relink(): Promise<void>
+  /** Gives back what only this attempt needs; with `forget`, the build's own volume too. */
+  close(options: { readonly forget: boolean }): Promise<void>
+}
+
+export interface WorkspaceOptions {
+  readonly docker: Docker
+  readonly input: AttemptInput
+  readonly image: string
+}
+
+/** Makes or finds the volumes of a build. The image must be on the daemon, and nothing of an earlier attempt may run any more. */
+export async function openWorkspace({ docker, input, image }: WorkspaceOptions): Promise<Workspace> {
+  const marker = `windlass-build-${input.buildId}`
+  const found = await docker.findVolume(marker)
+  const kept = found !== undefined && (await docker.findVolume(input.volumeName)) !== undefined
+  // A reset belongs to the first attempt of a build; later ones go on with what it left.
+  if (input.resetVolume && !kept) await docker.removeVolume(input.volumeName)
+  const [shared] = await Promise.all([
+    docker.createVolume(input.volumeName, {}),
+    docker.createVolume(marker, attemptLabels(input)),
+  ])
+  const volume = (source: string, target: string, readOnly: boolean): ContainerMount => ({
+    type: 'volume',
+    source,
+    target,
+    readOnly,
+  })
+  const door = await openDoor({
+    docker,
+    input,
+    image,
+    mounts: [volume(input.volumeName, VOLUME_PATH, false), volume(marker, BIN_PATH, false)],
+  })
+  await docker.putArchive(await door.id(), '/', await fixtures())
+  return {
+    kept,
+    mounts: [volume(input.volumeName, VOLUME_PATH, false), volume(marker, BIN_PATH, true)],
+    mountpoint: shared.mountpoint,
+    stat: async (path) => docker.statFile(await door.id(), path),
+    unpack: async (path, archive, signal) => docker.putArchive(await door.id(), path, archive, signal),
+    relink: async () => docker.putArchive(await door.id(), '/', await exportLink()),
+    close: async ({ forget }) => {
+      await removeLeftovers(docker, input.buildId)
+      if (forget) await docker.removeVolume(marker)
+    },
+  }
+}
+
+/** Removes every container of a build. */
+export async function removeLeftovers(docker: Docker, buildId: string): Promise<void> {
+  const left = await docker.listContainers([`${LABEL_BUILD}=${buildId}`])
+  await Promise.all(left.map(({ id }) => docker.removeContainer(id)))
+}
+
+interface DoorOptions {
+  readonly docker: Docker
+  readonly input: AttemptInput
+  readonly image: string
+  readonly mounts: readonly ContainerMount[]
+}
+
+/** The container that never runs; made anew when a step has removed it (`docker rm $(docker ps -aq)`). */
+async function openDoor({ docker, input, image, mounts }: DoorOptions): Promise<{ id(): Promise<string> }> {
+  const create = (): Promise<string> =>
+    docker.createContainer({
+      image,
+      entrypoint: ['/bin/true'],
+      environment: [],
+      labels: attemptLabels(input),
+      mounts,
+      network: 'none',
+      stdin: false,
+    })
+  let id = await create()
+  return {
+    async id() {
+      try {
+        await docker.inspectContainer(id)
+      } catch (error) {
+        if (refusalStatus(error) !== 404) throw error
+        id = await create()
+      }
+      return id
+    },
+  }
+}
+
+const CF_EXPORT = readFileSync(new URL('cf_export.sh', import.meta.url))
+
+async function fixtures(): Promise<Buffer> {
+  return archive((tar) => {
+    tar.entry({ name: `${BIN_PATH.slice(1)}/cf_export`, mode: 0o755 }, CF_EXPORT)
+    tar.entry({ name: `${VOLUME_PATH.slice(1)}/cf_export`, mode: 0o755 }, CF_EXPORT)
+    addLink(tar)
+  })
+}
+
+async function exportLink(): Promise<Buffer> {
+  return archive(addLink)
+}
+
+function addLink(tar: ReturnType<typeof pack>): void {
+  tar.entry({ name: EXPORT_LINK.slice(1), type: 'symlink', linkname: EXPORT_PATH })
+}
+
+/** A small tar archive in memory. */
+export async function archive(fill: (tar: ReturnType<typeof pack>) => void): Promise<Buffer> {
+  const tar = pack()
+  fill(tar)
+  tar.finalize()
+  return buffer(tar)
+}

@@ -1,0 +1,55 @@
+/**
+ * Takes the multiplexed output of a container apart: frames of an 8-byte header (stream, three zeros, u32 length) and payload
+ * (Docker Engine API, "Attach to a container"). Works on whatever pieces the socket gives; payload bytes are never copied.
+ */
+
+/** Consecutive bytes of one output: 1 is standard output, 2 standard error. */
+export interface OutputPart {
+  readonly source: 1 | 2
+  readonly bytes: Buffer
+}
+
+const HEADER_BYTES = 8
+
+export class Demultiplexer {
+  #source: 1 | 2 = 1
+  /** Payload bytes of the current frame that are still to come. */
+  #left = 0
+  #header = Buffer.alloc(0)
+
+  /** The parts in one piece of the connection, in order. */
+  push(chunk: Buffer): OutputPart[] {
+    const parts: OutputPart[] = []
+    let position = 0
+    while (position < chunk.length) {
+      if (this.#left === 0) {
+        position = this.#readHeader(chunk, position)
+        continue
+      }
+      const end = Math.min(position + this.#left, chunk.length)
+      parts.push({ source: this.#source, bytes: chunk.subarray(position, end) })
+      this.#left -= end - position
+      position = end
+    }
+    return parts
+  }
+
+  /** False when the connection ended within a frame: bytes are missing. */
+  get isWhole(): boolean {
+    return this.#left === 0 && this.#header.length === 0
+  }
+
+  #readHeader(chunk: Buffer, position: number): number {
+    const end = Math.min(position + HEADER_BYTES - this.#header.length, chunk.length)
+    const header =
+      this.#header.length === 0 ? chunk.subarray(position, end) : Buffer.concat([this.#header, chunk.subarray(position, end)])
+    if (header.length < HEADER_BYTES) {
+      this.#header = Buffer.from(header)
+      return end
+    }
+    this.#header = Buffer.alloc(0)
+    this.#source = header[0] === 2 ? 2 : 1
+    this.#left = header.readUInt32BE(4)
+    return end
+  }
+}

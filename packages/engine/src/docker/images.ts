@@ -1,0 +1,145 @@
+/** Images: look, pull, tag, push. Progress comes as JSON lines; an error may come in the middle of them. */
+import { fault } from '@windlass/kit'
+import { z } from 'zod'
+import { ignoring } from './containers.ts'
+import { unreachable, type DockerHttp } from './http.ts'
+
+export interface Image {
+  readonly id: string
+  /** `NAME=VALUE` entries. */
+  readonly environment: readonly string[]
+  readonly workingDirectory: string
+  /** `name@sha256:...` for each registry name it was pulled or pushed under. */
+  readonly repoDigests: readonly string[]
+}
+
+export interface RegistryLogin {
+  /** Host with optional port. */
+  readonly domain: string
+  readonly username: string
+  readonly password: string
+}
+
+/** One line of progress: of a layer when `id` is set. */
+export interface Progress {
+  readonly id?: string | undefined
+  readonly status: string
+}
+
+const Inspected = z.looseObject({
+  Id: z.string(),
+  RepoDigests: z.array(z.string()).nullish(),
+  Config: z.looseObject({ Env: z.array(z.string()).nullish(), WorkingDir: z.string().nullish() }).nullish(),
+})
+const ProgressLine = z.looseObject({
+  status: z.string().optional(),
+  id: z.string().optional(),
+  error: z.string().optional(),
+  aux: z.looseObject({ Digest: z.string().optional() }).optional(),
+})
+
+export interface TransferOptions {
+  readonly login?: RegistryLogin | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface Images {
+  inspectImage(name: string): Promise<Image | undefined>
+  /** Throws `docker-refused` with the registry's words. */
+  pullImage(name: string, options: TransferOptions): Promise<void>
+  tagImage(image: string, target: ImageName): Promise<void>
+  /** Answers the digest of the manifest. Throws `docker-refused` with the registry's words. */
+  pushImage(target: ImageName, options: TransferOptions): Promise<string | undefined>
+}
+
+export function imageCalls(http: DockerHttp): Images {
+  return {
+    async inspectImage(name) {
+      const found = await ignoring([404, 400], http.json('GET', `/images/${encodeName(name)}/json`, Inspected))
+      return found === undefined
+        ? undefined
+        : {
+            id: found.Id,
+            environment: found.Config?.Env ?? [],
+            workingDirectory: found.Config?.WorkingDir ?? '',
+            repoDigests: found.RepoDigests ?? [],
+          }
+    },
+    async pullImage(name, options) {
+      const { repository, tag, digest } = parseImageName(name)
+      await transfer(http, '/images/create', { query: { fromImage: repository, tag: digest ?? tag ?? 'latest' }, options })
+    },
+    tagImage: (image, { repository, tag }) =>
+      http.done('POST', `/images/${encodeName(image)}/tag`, { query: { repo: repository, tag } }),
+    pushImage: ({ repository, tag }, options) =>
+      transfer(http, `/images/${encodeName(repository)}/push`, { query: { tag }, options }),
+  }
+}
+
+async function transfer(
+  http: DockerHttp,
+  path: string,
+  call: { query: Record<string, string | undefined>; options: TransferOptions },
+): Promise<string | undefined> {
+  const { login, onProgress, signal } = call.options
+  const response = await http.stream('POST', path, {
+    query: call.query,
+    headers: { 'x-registry-auth': toRegistryAuth(login) },
+    signal,
+  })
+  let digest: string | undefined
+  let rest = ''
+  const read = (line: string): void => {
+    if (line.trim() === '') return
+    const progress = ProgressLine.parse(JSON.parse(line))
+    if (progress.error !== undefined)
+      throw fault('docker-refused', { message: progress.error, dockerStatus: 500, call: `POST ${path}` })
+    digest = progress.aux?.Digest ?? digest
+    if (progress.status !== undefined) onProgress?.({ id: progress.id, status: progress.status })
+  }
+  response.setEncoding('utf8')
+  try {
+    for await (const chunk of response) {
+      const lines = `${rest}${chunk}`.split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) read(line)
+    }
+  } catch (error) {
+    throw error instanceof Error && 'code' in error && error.code === 'ECONNRESET' ? unreachable(http.endpoint, error) : error
+  }
+  read(rest)
+  return digest
+}
+
+/** The header that carries a login: JSON in URL-safe base64 (Docker Engine API, "Authentication"). */
+export function toRegistryAuth(login: RegistryLogin | undefined): string {
+  const auth = login === undefined ? {} : { username: login.username, password: login.password, serveraddress: login.domain }
+  return Buffer.from(JSON.stringify(auth)).toString('base64url')
+}
+
+function encodeName(name: string): string {
+  return name.split('/').map(encodeURIComponent).join('/').replaceAll('%3A', ':').replaceAll('%40', '@')
+}
+
+export interface ImageName {
+  /** With the registry's domain when one is written: `registry.example.com:5000/team/app`. */
+  readonly repository: string
+  readonly tag?: string | undefined
+  /** `sha256:...` */
+  readonly digest?: string | undefined
+}
+
+/** Takes `repository[:tag][@digest]` apart. */
+export function parseImageName(text: string): ImageName {
+  const [name = '', digest] = text.split('@')
+  const colon = name.lastIndexOf(':')
+  const hasTag = colon > name.lastIndexOf('/')
+  return { repository: hasTag ? name.slice(0, colon) : name, tag: hasTag ? name.slice(colon + 1) : undefined, digest }
+}
+
+/** The registry that a name belongs to; `docker.io` when it names none. */
+export function registryDomain(repository: string): string {
+  const [first = '', ...rest] = repository.split('/')
+  return rest.length > 0 && (/[.:]/.test(first) || first === 'localhost') ? first : 'docker.io'
+}

@@ -1,0 +1,39 @@
+/** Named volumes of the daemon. */
+import { z } from 'zod'
+import { ignoring } from './containers.ts'
+import type { DockerHttp } from './http.ts'
+
+export interface Volume {
+  readonly name: string
+  /** Where it lies on the machine of the daemon. */
+  readonly mountpoint: string
+}
+
+const Inspected = z.looseObject({ Name: z.string(), Mountpoint: z.string() })
+
+export interface Volumes {
+  /** Makes it unless it exists. */
+  createVolume(name: string, labels: Readonly<Record<string, string>>): Promise<Volume>
+  findVolume(name: string): Promise<Volume | undefined>
+  /** One that is gone is no error. Throws `docker-refused` (409) while a container has it. */
+  removeVolume(name: string): Promise<void>
+}
+
+export function volumeCalls(http: DockerHttp): Volumes {
+  return {
+    async createVolume(name, labels) {
+      return toVolume(await http.json('POST', '/volumes/create', Inspected, { body: { Name: name, Labels: labels } }))
+    },
+    async findVolume(name) {
+      const found = await ignoring([404], http.json('GET', `/volumes/${encodeURIComponent(name)}`, Inspected))
+      return found && toVolume(found)
+    },
+    async removeVolume(name) {
+      await ignoring([404], http.done('DELETE', `/volumes/${encodeURIComponent(name)}`))
+    },
+  }
+}
+
+function toVolume({ Name, Mountpoint }: z.output<typeof Inspected>): Volume {
+  return { name: Name, mountpoint: Mountpoint }
+}

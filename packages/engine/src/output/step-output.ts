@@ -1,0 +1,77 @@
+/** What a step says: masked, limited, and spooled. One per step and try; the engine's own lines go to the same stream. */
+import type { StreamWriter } from '@windlass/journal'
+import type { OutputPart } from '../docker/demux.ts'
+import { Masker, maskText, type Automaton } from './mask.ts'
+
+export interface StepOutput {
+  /** Takes output of a container. Waits while the spool is full; rejects with the reason of `signal`. */
+  write(parts: readonly OutputPart[], signal?: AbortSignal): Promise<void>
+  /** A line of the engine's own. */
+  say(line: string): Promise<void>
+  /** From here on these secrets are masked. */
+  mask(secrets: Automaton | undefined): void
+  /** Gives out what was held back; the container is gone. */
+  end(): Promise<void>
+}
+
+/** Bytes that a whole attempt may still write; shared by all its streams. */
+export interface Allowance {
+  left: number
+}
+
+/** Stands before the engine's own lines. */
+const PREFIX = '[SYSTEM] '
+const NEWLINE = 10
+
+export interface StepOutputOptions {
+  readonly stream: StreamWriter
+  readonly secrets: Automaton | undefined
+  readonly limitBytes: number
+  readonly allowance: Allowance
+}
+
+export function openStepOutput(options: StepOutputOptions): StepOutput {
+  const { stream, allowance } = options
+  let secrets = options.secrets
+  // Two maskers: a secret that one output prints in two pieces must not show because the other one said something in between.
+  let maskers = { 1: new Masker(secrets), 2: new Masker(secrets) }
+  let left = options.limitBytes
+  let isCut = false
+  let atLineStart = true
+
+  async function put(bytes: Buffer, signal?: AbortSignal): Promise<void> {
+    if (bytes.length === 0 || isCut) return
+    const room = Math.min(left, allowance.left)
+    const part = bytes.length > room ? bytes.subarray(0, room) : bytes
+    left -= part.length
+    allowance.left -= part.length
+    atLineStart = part.length === 0 ? atLineStart : part.at(-1) === NEWLINE
+    await stream.write(part, signal)
+    if (part.length < bytes.length) await cut()
+  }
+
+  async function cut(): Promise<void> {
+    isCut = true
+    const whose = left <= 0 ? 'this step' : 'the build'
+    const line = `${PREFIX}The log limit of ${whose} is reached: further output is not kept.\n`
+    await stream.write(Buffer.from(atLineStart ? line : `\n${line}`))
+  }
+
+  return {
+    async write(parts, signal) {
+      const pieces = parts.map(({ source, bytes }) => maskers[source].push(bytes))
+      await put(pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces), signal)
+    },
+    async say(line) {
+      const text = maskText(secrets, `${PREFIX}${line}\n`)
+      await put(Buffer.from(atLineStart ? text : `\n${text}`))
+    },
+    mask(more) {
+      secrets = more
+      maskers = { 1: new Masker(secrets), 2: new Masker(secrets) }
+    },
+    async end() {
+      await put(Buffer.concat([maskers[1].end(), maskers[2].end()]))
+    },
+  }
+}

@@ -1,0 +1,97 @@
+/** What became of a container, in the words of the closed list of reasons. */
+import { isFault } from '@windlass/kit'
+import type { ResolvedFreestyle } from '@windlass/plan'
+import { StepFailure, type StepOutcome } from '../attempt/context.ts'
+import type { ContainerEnd } from './run-container.ts'
+
+type Ended = Pick<StepOutcome, 'status' | 'reason' | 'message' | 'hint' | 'exitCode'>
+
+/** Status and reason from an exit code (pipeline language 2.2). */
+export function exitOutcome(end: ContainerEnd, action: Pick<ResolvedFreestyle, 'commands'>): Ended {
+  const { exitCode } = end
+  if (exitCode === 0) return { status: 'success', exitCode }
+  const failed = { status: 'error', exitCode } as const
+  if (end.oomKilled || exitCode === 137) {
+    const limit = end.memoryLimit > 0 ? ` Its limit is ${Math.round(end.memoryLimit / 1_048_576)} MiB.` : ''
+    return {
+      ...failed,
+      reason: 'out-of-memory',
+      message: `A process was killed (exit code ${exitCode}), most likely because memory ran out.${limit}`,
+      hint: 'Give the Docker daemon of the runtime more memory (defaultDindResources), or let the step use less.',
+    }
+  }
+  if (action.commands !== undefined && (exitCode === 127 || exitCode === 126)) {
+    const what = exitCode === 127 ? 'A command was not found in the image' : 'A command cannot be executed'
+    return {
+      ...failed,
+      reason: 'command-not-found',
+      message: `${what} (exit code ${exitCode}).`,
+      hint: 'The last lines of the log name it. Install it, or take another image.',
+    }
+  }
+  const signal = exitCode > 128 && exitCode < 160 ? ` (signal ${exitCode - 128})` : ''
+  return { ...failed, reason: 'exit-code', message: `Exit code ${exitCode}${signal}.` }
+}
+
+interface StartProblem {
+  readonly pattern: RegExp
+  readonly reason: 'image-not-found' | 'command-not-found' | 'mount-invalid'
+  readonly say: (message: string, action: ResolvedFreestyle) => string
+  readonly hint: string
+}
+
+/** The words with which dockerd and runc refuse to create or start a container, and what they mean to the author of a pipeline. */
+const START_PROBLEMS: readonly StartProblem[] = [
+  {
+    pattern: /No such image/i,
+    reason: 'image-not-found',
+    say: (message) => message,
+    hint: 'Another process removed it from the daemon; run the step again.',
+  },
+  {
+    pattern: /Duplicate mount point/i,
+    reason: 'mount-invalid',
+    say: (message) => `Two volumes have the same target: ${message}.`,
+    hint: 'Everything at /codefresh/volume is the shared volume already; mount below another folder.',
+  },
+  {
+    pattern: /(\/codefresh|\/windlass).*not a directory|not a directory.*(\/codefresh|\/windlass)/is,
+    reason: 'mount-invalid',
+    say: (message, action) => `The image ${action.image} has a file where a folder is needed to mount a volume: ${message}`,
+    hint: 'The image must not contain plain files at /codefresh, /codefresh/volume or /windlass.',
+  },
+  {
+    pattern:
+      /exec: .*(executable file not found|no such file or directory|permission denied|exec format error)|exec format error/is,
+    reason: 'command-not-found',
+    say: missingProgram,
+    hint: 'Name a program that the image has; `shell: sh` works in most images.',
+  },
+  {
+    pattern: /invalid mount config|error mounting|bind source path does not exist|failed to mount|mount destination/i,
+    reason: 'mount-invalid',
+    say: (message) => `A volume cannot be mounted: ${message}`,
+    hint: 'Check `volumes`: source:/target, the source below the shared volume.',
+  },
+]
+
+function missingProgram(message: string, action: ResolvedFreestyle): string {
+  const program = action.commands === undefined ? undefined : action.shell
+  if (program !== undefined)
+    return `The image ${action.image} has no working ${program}, which is needed to run commands: ${lastPart(message)}`
+  return `The program of the container cannot be started: ${lastPart(message)}`
+}
+
+/** runc wraps the cause in its own history. */
+function lastPart(message: string): string {
+  return /exec: .*/s.exec(message)?.[0].replace(/: unknown$/, '') ?? message
+}
+
+/** Turns a refusal by the daemon into the failure of the step; other errors stay as they are. */
+export function toStepFailure(error: unknown, action: ResolvedFreestyle): unknown {
+  if (!isFault(error, 'docker-refused')) return error
+  const problem = START_PROBLEMS.find(({ pattern }) => pattern.test(error.message))
+  if (problem === undefined)
+    return new StepFailure('invalid-step', `The container cannot be started: ${error.message}`, { cause: error })
+  return new StepFailure(problem.reason, problem.say(error.message, action), { hint: problem.hint, cause: error })
+}

@@ -1,0 +1,143 @@
+/** Freestyle steps: a container of the user's image (pipeline language 2.2). */
+import type { ResolvedFreestyle } from '@windlass/plan'
+import { isFault } from '@windlass/kit'
+import type { ContainerMount, ContainerSpec } from '../docker/containers.ts'
+import { addChore, attemptLabels, StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { archive, BIN_PATH } from '../attempt/workspace.ts'
+import { readExports, type Exports } from './exports.ts'
+import { exitOutcome, toStepFailure } from './failures.ts'
+import { toMounts } from './mounts.ts'
+import { isNamespaceGone, runContainer, type ContainerEnd } from './run-container.ts'
+
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+/** One argument of a process may have 128 KiB; a longer script goes in as a file. */
+const LONGEST_ARGUMENT = 100_000
+const SCRIPT_PATH = '/windlass/script'
+
+/** Runs the step's container. Never rejects for what the user's commands do. */
+export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<StepOutcome> {
+  const { context, action, output, signal } = run
+  const image = await context.images.ensure(
+    { name: action.image, registryContext: action.registryContext },
+    { signal, say: (line) => output.say(line) },
+  )
+  const mounts = await toMounts(context, action.mounts)
+  const spec = (network: string): ContainerSpec =>
+    toSpec(run, { image: image.id, imageEnvironment: image.environment, mounts, network })
+  const ids: string[] = []
+  try {
+    const end = await runInNamespace(run, spec, ids)
+    const exports = await readExports(context, end.id)
+    for (const problem of exports.problems) await output.say(problem)
+    return {
+      ...(await exitOutcome(end, action)),
+      members: directoryMember(action, image.workingDirectory),
+      exports: exports.variables,
+    }
+  } catch (error) {
+    throw toStepFailure(error, action)
+  } finally {
+    for (const id of ids) addChore(context, 'remove container', context.docker.removeContainer(id))
+  }
+}
+
+function directoryMember(action: ResolvedFreestyle, imageDirectory: string): Record<string, string> {
+  return { workingDirectory: action.directory ?? (imageDirectory === '' ? '/' : imageDirectory) }
+}
+
+/** Joins a namespace made ahead; one that has died meanwhile (`docker kill $(docker ps -q)`) is replaced once. */
+async function runInNamespace(
+  run: StepRun<ResolvedFreestyle>,
+  spec: (network: string) => ContainerSpec,
+  ids: string[],
+): Promise<ContainerEnd> {
+  for (let isLast = false; ; isLast = true) {
+    const namespace = await run.context.namespaces.acquire()
+    try {
+      const end = await start(run, spec(namespace.network), ids)
+      run.context.namespaces.release(namespace)
+      return end
+    } catch (error) {
+      if (!isNamespaceGone(error) || isLast) throw error
+    }
+  }
+}
+
+function start(
+  { context, action, output, signal }: StepRun<ResolvedFreestyle>,
+  spec: ContainerSpec,
+  ids: string[],
+): Promise<ContainerEnd> {
+  const { docker, clock, input } = context
+  const script = scriptOf(action)
+  return runContainer(
+    {
+      docker,
+      clock,
+      spec,
+      signal,
+      graceMs: input.limits.stopGraceMs,
+      onOutput: (parts, until) => output.write(parts, until),
+      onCreated: isLong(script)
+        ? async (id) =>
+            docker.putArchive(
+              id,
+              '/',
+              await archive((tar) => tar.entry({ name: SCRIPT_PATH.slice(1), mode: 0o755 }, script ?? '')),
+            )
+        : undefined,
+    },
+    (id) => ids.push(id),
+  )
+}
+
+interface SpecParts {
+  readonly image: string
+  readonly imageEnvironment: readonly string[]
+  readonly mounts: readonly ContainerMount[]
+  readonly network: string
+}
+
+function toSpec({ context, step, action }: StepRun<ResolvedFreestyle>, parts: SpecParts): ContainerSpec {
+  const socket: ContainerMount = {
+    type: 'bind',
+    source: context.docker.socketPath,
+    target: '/var/run/docker.sock',
+    readOnly: false,
+  }
+  return {
+    image: parts.image,
+    ...programOf(action),
+    environment: toEnvironment(step.environment, parts.imageEnvironment),
+    workingDirectory: action.directory,
+    // The shared volume belongs to root, whatever user the image names.
+    user: '0:0',
+    labels: attemptLabels(context.input, step.name),
+    mounts: [...context.workspace.mounts, ...(context.input.userAccess ? [socket] : []), ...parts.mounts],
+    network: parts.network,
+    stdin: false,
+  }
+}
+
+function programOf(action: ResolvedFreestyle): Pick<ContainerSpec, 'entrypoint' | 'command' | 'init'> {
+  const script = scriptOf(action)
+  if (script === undefined) return { entrypoint: action.entryPoint, command: action.cmd, init: false }
+  const command = isLong(script) ? [SCRIPT_PATH] : ['-c', script]
+  // A shell that is the first process of a container ignores TERM; below an init it stops at once.
+  return { entrypoint: [action.shell], command, init: true }
+}
+
+/** The commands as one script that stops at the first failure. */
+function scriptOf(action: ResolvedFreestyle): string | undefined {
+  return action.commands === undefined ? undefined : ['set -e', ...action.commands].join('\n')
+}
+
+function isLong(script: string | undefined): boolean {
+  return script !== undefined && Buffer.byteLength(script) > LONGEST_ARGUMENT
+}
+
+/** `cf_export` is found last on the PATH, whatever else the image or the user puts there. */
+function toEnvironment(variables: Readonly<Record<string, string>>, image: readonly string[]): string[] {
+  const path = variables['PATH'] ?? image.find((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) ?? DEFAULT_PATH
+  return Object.entries({ ...variables, PATH: `${path}:${BIN_PATH}` }).map(([name, value]) => `${name}=${value}`)
+}

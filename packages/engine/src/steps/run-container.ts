@@ -1,0 +1,141 @@
+/** Runs one container from creation to its exit code: attached before it starts, stopped on request, its output passed on as it comes. */
+import { isFault, type Clock } from '@windlass/kit'
+import { refusalStatus, type Attachment, type ContainerSpec } from '../docker/containers.ts'
+import type { OutputPart } from '../docker/demux.ts'
+import type { Docker } from '../docker/docker.ts'
+import { StepStop } from '../attempt/context.ts'
+
+export interface ContainerRun {
+  readonly docker: Docker
+  readonly clock: Clock
+  readonly spec: ContainerSpec
+  /** Takes output in order; while it waits, the container waits too. */
+  readonly onOutput: (parts: readonly OutputPart[], signal?: AbortSignal) => Promise<void>
+  /** Aborted to stop the container: TERM, `graceMs`, KILL. */
+  readonly signal: AbortSignal
+  readonly graceMs: number
+  /** Written to standard input, which is closed then. */
+  readonly input?: Uint8Array | undefined
+  /** Called with the container made and not started. */
+  readonly onCreated?: ((id: string) => Promise<void>) | undefined
+}
+
+export interface ContainerEnd {
+  readonly id: string
+  readonly exitCode: number
+  /** Set by the kernel's killer, or by a kill from outside that was not ours. */
+  readonly oomKilled: boolean
+  readonly memoryLimit: number
+}
+
+/** Output that still comes after the container was stopped gets so long. */
+const LAST_OUTPUT_MS = 5_000
+/** After KILL; a process that hangs in the kernel longer than that is given up. */
+const KILL_MS = 30_000
+
+/**
+ * Resolves when the container is gone and all its output was passed on. Rejects with the `StepStop` of `signal` once it is stopped, with
+ * `docker-refused` when it cannot be made or started, and with `docker-unreachable`. The caller removes the container.
+ */
+export async function runContainer(run: ContainerRun, created: (id: string) => void): Promise<ContainerEnd> {
+  const { docker, spec, signal } = run
+  signal.throwIfAborted()
+  const id = await docker.createContainer(spec, signal)
+  created(id)
+  await run.onCreated?.(id)
+  using ended = new Ending()
+  const [attachment, { exited }] = await Promise.all([
+    docker.attachContainer(id, { stdin: run.input !== undefined, signal: ended.signal }),
+    docker.watchExit(id, ended.signal),
+  ])
+  exited.catch(() => undefined)
+  const pumped = pump(attachment, run)
+  pumped.catch(() => undefined)
+  try {
+    signal.throwIfAborted()
+    await docker.startContainer(id, signal)
+    if (run.input !== undefined) attachment.input.end(run.input)
+    return await untilGone(run, { id, exited, pumped })
+  } finally {
+    attachment.close()
+  }
+}
+
+/** Aborts the calls that still hang when a run is over. */
+class Ending {
+  readonly #controller = new AbortController()
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  [Symbol.dispose](): void {
+    this.#controller.abort()
+  }
+}
+
+async function pump(attachment: Attachment, { onOutput, signal }: ContainerRun): Promise<void> {
+  for await (const parts of attachment.output)
+    await onOutput(parts, signal.aborted ? AbortSignal.timeout(LAST_OUTPUT_MS) : signal)
+}
+
+interface Running {
+  readonly id: string
+  readonly exited: Promise<number>
+  readonly pumped: Promise<void>
+}
+
+async function untilGone(run: ContainerRun, { id, exited, pumped }: Running): Promise<ContainerEnd> {
+  const { docker, clock, signal } = run
+  const { promise: aborted, resolve: abort } = Promise.withResolvers<'aborted'>()
+  const onAbort = (): void => abort('aborted')
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    const first = await Promise.race([Promise.all([exited, pumped.catch(unlessStopped(signal))]), aborted])
+    if (first === 'aborted') {
+      await stop(run, id, exited)
+      await Promise.race([pumped.catch(() => undefined), clock.sleep(LAST_OUTPUT_MS)])
+      throw signal.reason
+    }
+    const [exitCode] = first
+    if (signal.aborted) throw signal.reason
+    if (exitCode === 0) return { id, exitCode, oomKilled: false, memoryLimit: 0 }
+    const { oomKilled, memoryLimit } = await docker.inspectContainer(id)
+    return { id, exitCode, oomKilled, memoryLimit }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** A writer that was told to stop rejects with the stop itself; the race above has it already. */
+function unlessStopped(signal: AbortSignal): (error: unknown) => void {
+  return (error) => {
+    if (!signal.aborted) throw error
+  }
+}
+
+/** TERM, wait, KILL, wait. */
+async function stop({ docker, clock, graceMs }: ContainerRun, id: string, exited: Promise<number>): Promise<void> {
+  const gone = exited.then(
+    () => true,
+    () => true,
+  )
+  await docker.killContainer(id, 'SIGTERM')
+  if (await Promise.race([gone, clock.sleep(graceMs).then(() => false)])) return
+  await docker.killContainer(id, 'SIGKILL')
+  await Promise.race([gone, clock.sleep(KILL_MS)])
+}
+
+/** True for errors of starting a container whose network namespace has gone. */
+export function isNamespaceGone(error: unknown): boolean {
+  return (
+    isFault(error, 'docker-refused') &&
+    refusalStatus(error) !== 400 &&
+    /cannot join network of|No such container: /.test(error.message)
+  )
+}
+
+export function isStop(error: unknown): error is StepStop {
+  return error instanceof StepStop
+}

@@ -1,0 +1,121 @@
+/** One step from its plan to its outcome: variables filled in, time limit, tries, and what went wrong as a value. */
+import { isFault } from '@windlass/kit'
+import { nextTry, resolveStep, type BuildScope, type PlanStep, type ResolvedStep } from '@windlass/plan'
+import { StepFailure, StepStop, type AttemptContext, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import type { StepOutput } from '../output/step-output.ts'
+import { runBuild } from './build.ts'
+import { runFreestyle } from './freestyle.ts'
+import { runGitClone } from './git-clone.ts'
+import { runPush } from './push.ts'
+
+export interface StepTask {
+  readonly context: AttemptContext
+  readonly step: PlanStep
+  /** What names mean now; asked anew for every try. */
+  readonly scope: () => BuildScope
+  readonly output: StepOutput
+  /** Aborted with a `StepStop`. */
+  readonly signal: AbortSignal
+  /** Called when a further try begins. */
+  readonly onTry: (number: number) => void
+}
+
+export interface StepEnd extends StepOutcome {
+  /** The number of the last try. */
+  readonly try: number
+}
+
+/** Runs a step with all its tries. Rejects only when the daemon is lost or with a bug. */
+export async function runStep(task: StepTask): Promise<StepEnd> {
+  const { step, output, context } = task
+  for (let number = 1; ;) {
+    const outcome = await runTry(task, number)
+    await output.end()
+    if (outcome.exports.length > 0) await output.say(`Exported variables: ${outcome.exports.map(({ name }) => name).join(', ')}.`)
+    if (outcome.message !== undefined)
+      await output.say(outcome.hint === undefined ? outcome.message : `${outcome.message} ${outcome.hint}`)
+    const next = nextTry(step, { ...outcome, try: number } as { status: 'error'; try: number })
+    if (next === undefined || task.signal.aborted) return { ...outcome, try: number }
+    await output.say(
+      `Try ${number} of ${step.retry.maxAttempts} failed; the next one begins in ${Math.round(next.delayMs / 100) / 10} s.`,
+    )
+    const stopped = await context.clock.sleep(next.delayMs, task.signal).then(
+      () => false,
+      () => true,
+    )
+    if (stopped) return { ...stopOutcome(task.signal.reason), try: number }
+    number = next.try
+    task.onTry(number)
+  }
+}
+
+async function runTry(task: StepTask, number: number): Promise<StepOutcome> {
+  const { problems, step, unresolved } = resolveStep(task.step, task.scope(), number)
+  if (step === undefined) {
+    const [first] = problems
+    return failed(new StepFailure(first?.reason ?? 'invalid-step', problems.map(({ message }) => message).join('; ')))
+  }
+  if (unresolved.length > 0)
+    await task.output.say(`No value for ${unresolved.map((name) => `\${{${name}}}`).join(', ')}: left as written.`)
+  using limit = startLimit(task, step)
+  try {
+    return await runAction({ context: task.context, step, output: task.output, signal: limit.signal })
+  } catch (error) {
+    if (limit.signal.aborted) return stopOutcome(limit.signal.reason)
+    if (error instanceof StepFailure) return failed(error)
+    if (isFault(error, 'docker-refused'))
+      return failed(new StepFailure('invalid-step', `The Docker daemon refused: ${error.message}`))
+    throw error
+  }
+}
+
+function runAction(run: Omit<StepRun, 'action'>): Promise<StepOutcome> {
+  const { action } = run.step
+  switch (action.kind) {
+    case 'freestyle':
+      return runFreestyle({ ...run, action })
+    case 'git-clone':
+      return runGitClone({ ...run, action })
+    case 'build':
+      return runBuild({ ...run, action })
+    case 'push':
+      return runPush({ ...run, action })
+  }
+}
+
+/** A signal that is aborted when the step is stopped or its time is over, by a clock that never jumps. */
+function startLimit(
+  { context, signal }: StepTask,
+  { timeoutMs, name }: ResolvedStep,
+): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController()
+  const done = new AbortController()
+  const stop = (): void => controller.abort(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  if (timeoutMs !== undefined) {
+    context.clock.sleep(timeoutMs, done.signal).then(
+      () =>
+        controller.abort(
+          new StepStop('error', 'timeout', `Step "${name}" was stopped: its time limit of ${timeoutMs / 1000} s is over.`),
+        ),
+      () => undefined,
+    )
+  }
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      signal.removeEventListener('abort', stop)
+      done.abort()
+    },
+  }
+}
+
+function stopOutcome(reason: unknown): StepOutcome {
+  const stop = reason instanceof StepStop ? reason : new StepStop('terminated', 'cancelled', 'The step was stopped.')
+  return { status: stop.status, reason: stop.reason, message: stop.message, members: {}, exports: [] }
+}
+
+function failed(failure: StepFailure): StepOutcome {
+  return { status: 'error', reason: failure.reason, message: failure.message, hint: failure.hint, members: {}, exports: [] }
+}

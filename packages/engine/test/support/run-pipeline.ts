@@ -1,0 +1,143 @@
+/** Compiles a document and runs it with the engine on this machine's Docker, as `run --local` does. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newId, silentLog, systemClock } from '@windlass/kit'
+import { builtinVariables, emptySnapshot, fold, type Plan, type Snapshot, type VariableLayer } from '@windlass/plan'
+import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
+import { compile } from '../../../pipeline/src/index.ts'
+import { openDocker, runLocally, type AttemptInput, type Docker, type LocalSource } from '../../src/index.ts'
+import { image } from './images.ts'
+
+export interface PipelineRun {
+  readonly outcome: AttemptOutcome
+  readonly snapshot: Snapshot
+  readonly events: readonly EngineEvent[]
+  /** Output of a step without the engine's own lines. */
+  output(step: string): string
+  /** Everything in a step's log. */
+  log(step: string): string
+  status(step: string): string | undefined
+}
+
+export interface RunOptions {
+  readonly input?: Partial<AttemptInput>
+  readonly variables?: Readonly<Record<string, string>>
+  readonly secrets?: Readonly<Record<string, string>>
+  readonly layers?: readonly VariableLayer[]
+  readonly branch?: string
+  readonly source?: LocalSource
+  readonly cancel?: AbortSignal
+  readonly onOutput?: (step: string, text: string) => void
+}
+
+let shared: Docker | undefined
+
+export async function testDocker(): Promise<Docker> {
+  shared ??= await openDocker({ env: process.env })
+  return shared
+}
+
+/** `$SHELL`, `$DEBIAN` and the like in the document stand for image names. */
+export function document(text: string): string {
+  return text.replace(/\$(SHELL|DEBIAN|NODE|TOOLS)\b/g, (_, name: string) => image(name.toLowerCase()))
+}
+
+export function compilePlan(text: string, layers: readonly VariableLayer[]): Plan {
+  const { plan, problems } = compile({ text: document(text), file: 'pipeline.yml' }, { variables: layers })
+  if (plan === undefined) throw new Error(problems.map(({ message }) => message).join('; '))
+  return plan
+}
+
+export async function runPipeline(text: string, options: RunOptions = {}): Promise<PipelineRun> {
+  const docker = await testDocker()
+  const buildId = options.input?.buildId ?? newId(Date.now())
+  const plan = compilePlan(text, layersOf(options, buildId))
+  const spoolDir = await mkdtemp(join(tmpdir(), 'engine-test-'))
+  const input = { ...toInput(plan, buildId, options), ...options.input }
+  const record = openRecord(input.snapshot, options)
+  try {
+    const outcome = await runLocally({
+      input,
+      docker,
+      sink: record.sink,
+      spoolDir,
+      clock: systemClock,
+      log: silentLog,
+      cancel: options.cancel ?? new AbortController().signal,
+      source: options.source,
+      toolsImage: image('tools'),
+    })
+    return { outcome, ...record.result() }
+  } finally {
+    await rm(spoolDir, { recursive: true, force: true })
+    // A volume that the test named is the test's own.
+    if (options.input?.volumeName === undefined) await docker.removeVolume(input.volumeName)
+  }
+}
+
+function layersOf({ variables = {}, secrets = {}, layers = [], branch }: RunOptions, buildId: string): VariableLayer[] {
+  const plain = (values: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]))
+  const system = builtinVariables({ buildId, createdAt: Date.now(), trigger: 'build', git: { branch } })
+  return [
+    { level: 'system', variables: plain(system) },
+    ...layers,
+    {
+      level: 'build',
+      variables: { ...plain(variables), ...Object.fromEntries(Object.keys(secrets).map((name) => [name, { secret: name }])) },
+    },
+  ]
+}
+
+function toInput(plan: Plan, buildId: string, { secrets = {} }: RunOptions): AttemptInput {
+  return {
+    buildId,
+    attempt: 1,
+    plan,
+    snapshot: emptySnapshot(plan),
+    secrets: { ...secrets },
+    git: [],
+    registries: [],
+    limits: { stepLogBytes: 1_073_741_824, buildLogBytes: 1_073_741_824, heartbeatMs: 10_000, stopGraceMs: 2_000 },
+    userAccess: true,
+    resetVolume: false,
+    noCache: false,
+    volumeName: `windlass-test-${buildId}`,
+  }
+}
+
+function openRecord(initial: Snapshot, { onOutput }: RunOptions) {
+  let snapshot = initial
+  const events: EngineEvent[] = []
+  const streams = new Map<string, Buffer[]>()
+  const sink = {
+    async events(batch: readonly EngineEvent[]) {
+      for (const event of batch) {
+        events.push(event)
+        if (event.type === 'step.started' || event.type === 'step.waiting' || event.type === 'step.finished')
+          snapshot = fold(snapshot, event)
+      }
+      return batch.at(-1)?.seq ?? 0
+    },
+    async frame({ stream, offset, bytes }: { stream: string; offset: number; bytes: Uint8Array }) {
+      const parts = streams.get(stream) ?? []
+      streams.set(stream, parts)
+      parts.push(Buffer.from(bytes))
+      onOutput?.(stream.replace(/^step\//, ''), Buffer.from(bytes).toString('utf8'))
+      return offset + bytes.byteLength
+    },
+  }
+  const log = (step: string): string =>
+    Buffer.concat(streams.get(step === 'system' ? step : `step/${step}`) ?? []).toString('utf8')
+  return {
+    sink,
+    result: () => ({
+      snapshot,
+      events,
+      log,
+      output: (step: string) => log(step).replace(/^\[SYSTEM\] .*\n/gm, ''),
+      status: (step: string) => snapshot.steps[step]?.status,
+    }),
+  }
+}
