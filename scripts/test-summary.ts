@@ -53,9 +53,11 @@ export function readChecks(log: string): Outcome {
   return { passed, failures, skips: [] }
 }
 
+/** The head of a message; the runner's own frames say nothing. */
 function firstLines(text: string): string {
   return text
     .split('\n')
+    .filter((line) => !line.includes('/node_modules/'))
     .slice(0, 12)
     .map((line) => `    ${line}`)
     .join('\n')
