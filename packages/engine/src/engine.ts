@@ -29,6 +29,8 @@ export interface EngineOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly toolsImage?: string | undefined
+  /** How long the daemon may take to have the tools image before it is pulled; 0 when absent. */
+  readonly toolsWaitMs?: number | undefined
 }
 
 /** `reported`: the server has the outcome and all log bytes. `fenced`: another attempt took over. `stopped`: by `stop()`, nothing final reported. */
@@ -119,7 +121,7 @@ class Engine {
     lease: LeaseOptions
   }): Promise<AttemptOutcome | undefined> {
     const { claimed, docker, journal, lease } = parts
-    const { clock, log, toolsImage } = this.#options
+    const { clock, log, toolsImage, toolsWaitMs } = this.#options
     if (journal.foundEvents > 0) {
       // This process took over the spool of one that died: its steps cannot be picked up, but all it wrote down is sent.
       await removeLeftovers(docker, claimed.buildId)
@@ -138,6 +140,7 @@ class Engine {
       signal: this.#stopping.signal,
       commands: listen(lease),
       toolsImage,
+      toolsWaitMs,
     })
   }
 

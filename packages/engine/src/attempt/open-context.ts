@@ -10,8 +10,10 @@ export async function openContext(options: AttemptOptions, end: AbortSignal): Pr
   const { input, docker, clock, log } = options
   const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end })
   const say = async (): Promise<void> => undefined
+  const name = options.toolsImage ?? TOOLS_IMAGE
+  await awaitImage(name, options)
   const [{ id: image }] = await Promise.all([
-    images.ensure({ name: options.toolsImage ?? TOOLS_IMAGE }, { signal: end, say }),
+    images.ensure({ name }, { signal: end, say }),
     removeLeftovers(docker, input.buildId),
   ])
   const namespaces = openNamespaces(docker, input, image)
@@ -29,4 +31,12 @@ export async function openContext(options: AttemptOptions, end: AbortSignal): Pr
     hostFiles: options.hostFiles ?? false,
     chores: new Set(),
   }
+}
+
+const LOOK_MS = 100
+
+/** An empty disk gets the tools image only after the daemon has come up. */
+async function awaitImage(name: string, { docker, clock, signal, toolsWaitMs = 0 }: AttemptOptions): Promise<void> {
+  const until = clock.monotonic() + toolsWaitMs
+  while (clock.monotonic() < until && (await docker.inspectImage(name)) === undefined) await clock.sleep(LOOK_MS, signal)
 }

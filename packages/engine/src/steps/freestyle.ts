@@ -1,10 +1,9 @@
 /** Freestyle steps: a container of the user's image (pipeline language 2.2). */
 import type { ResolvedFreestyle } from '@windlass/plan'
-import { isFault } from '@windlass/kit'
 import type { ContainerMount, ContainerSpec } from '../docker/containers.ts'
-import { addChore, attemptLabels, StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { addChore, attemptLabels, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import { archive, BIN_PATH } from '../attempt/workspace.ts'
-import { readExports, type Exports } from './exports.ts'
+import { readExports } from './exports.ts'
 import { exitOutcome, toStepFailure } from './failures.ts'
 import { toMounts } from './mounts.ts'
 import { isNamespaceGone, runContainer, type ContainerEnd } from './run-container.ts'

@@ -1,0 +1,42 @@
+/** Settings of the engine process in a pod. `WINDLASS_ENGINE_<KEY>`, or `WINDLASS_ENGINE_<KEY>_FILE` for a mounted file. */
+import { readConfig } from '@windlass/kit'
+import { z } from 'zod'
+import { TOOLS_IMAGE } from './attempt/context.ts'
+
+export const EngineConfig = z.object({
+  SERVER_URL: z.url().describe('Base URL of the server'),
+  BOOTSTRAP: z.string().min(1).describe('Credential for one exchange, which tells the engine what to run'),
+  CA: z.string().optional().describe('PEM file of further certificate authorities of the server'),
+  SPOOL_DIR: z.string().default('/var/spool/windlass').describe('Folder for what the server has not acknowledged yet'),
+  SPOOL_MB: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(4096)
+    .describe('Most MiB of log that wait for the server; steps are held up beyond'),
+  DOCKER_SERVER_NAME: z.string().optional().describe("Name in the certificate of the build's Docker daemon"),
+  TOOLS_IMAGE: z.string().default(TOOLS_IMAGE).describe('Image that clones, builds and keeps network namespaces'),
+  TOOLS_WAIT_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(120_000)
+    .describe('How long the tools image may take to be loaded into an empty disk before it is pulled'),
+  LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error'])
+    .default('info')
+    .describe('Least level of what the engine logs on standard error'),
+})
+export type EngineConfig = z.output<typeof EngineConfig>
+
+export interface ProcessSettings {
+  readonly config: Readonly<EngineConfig>
+  /** What the docker client reads. */
+  readonly dockerEnv: Readonly<Record<string, string | undefined>>
+}
+
+/** Reads the environment of the process. Throws `config-invalid`. */
+export function readSettings(env: Readonly<Record<string, string | undefined>> = process.env): ProcessSettings {
+  const config = readConfig(EngineConfig, env, 'WINDLASS_ENGINE_')
+  return { config, dockerEnv: { ...env, DOCKER_TLS_SERVER_NAME: config.DOCKER_SERVER_NAME ?? env['DOCKER_TLS_SERVER_NAME'] } }
+}
