@@ -105,6 +105,11 @@ function checkNumber(node: TreeNode, shape: Shape & { kind: 'number' }, spot: Sp
   if (shape.above !== undefined && number <= shape.above) {
     report.error('invalid-value', node.range, `"${spot.key}" must be a positive number${currentValue(node)}`, { path: spot.path })
   }
+  if (shape.least !== undefined && number < shape.least) {
+    report.error('invalid-value', node.range, `"${spot.key}" must be at least ${shape.least}${currentValue(node)}`, {
+      path: spot.path,
+    })
+  }
 }
 
 function checkWord(node: TreeNode, words: readonly string[], spot: Spot, report: Report): void {
@@ -204,7 +209,9 @@ function reportLater(entry: Entry, weight: 'error' | 'warning', path: string, re
 }
 
 function checkEither(node: TreeNode, shapes: readonly Shape[], spot: Spot, report: Report): void {
-  const fitting = shapes.find((shape) => kindOf(shape) === node.kind && !(node.kind === 'scalar' && node.value === null))
+  const fitting = shapes.find(
+    (shape) => kindOf(shape) === node.kind && !(node.kind === 'scalar' && typeof node.value !== 'string'),
+  )
   if (fitting !== undefined) return checkShape(node, fitting, spot, report)
   wrongType(node, shapes.map((shape) => NAMES[kindOf(shape)]).join(' or '), { spot, report })
 }

@@ -1,5 +1,5 @@
 /** One step of a document as a step of the plan. */
-import { findReferences, nearest, parseDuration, type FlagTemplate, type PlanStep, type Retry } from '@windlass/plan'
+import { findReferences, nearest, nearMiss, parseDuration, type FlagTemplate, type PlanStep, type Retry } from '@windlass/plan'
 import { checkFields, currentValue, isVariable } from './check.ts'
 import { toAction } from './compile-action.ts'
 import { toWhen } from './compile-when.ts'
@@ -106,7 +106,7 @@ function typeOf(step: MapNode, path: string, report: Report): string {
   const type = textOf(written)
   if (written === undefined) return 'freestyle'
   if (type === undefined || Object.hasOwn(STEP_TYPES, type)) return type ?? ''
-  const close = nearest(type, [...Object.keys(STEP_TYPES), ...LATER_TYPES])
+  const close = nearMiss(type, [...Object.keys(STEP_TYPES), ...LATER_TYPES])
   const inLanguage = LATER_TYPES.some((later) => later === type)
   const details = {
     path: `${path}.type`,
@@ -187,7 +187,7 @@ function checkStage(entries: Entries, { stages, report, path }: StepPlace & { pa
   const stage = read.text(entries, 'stage')
   const written = read.node(entries, 'stage')
   if (stage === undefined || written === undefined || stages.includes(stage)) return stage
-  const close = nearest(stage, stages)
+  const close = nearMiss(stage, stages)
   report.error('unknown-stage', written.range, `"stage" must be one of [${stages.join(', ')}]. Current value: ${stage}`, {
     path: `${path}.stage`,
     hint: stages.length === 0 ? 'List it under "stages" at the root.' : '',
@@ -242,7 +242,7 @@ function checkReferences(entries: Entries, { report, path, names }: Spot & { nam
       for (const { name } of findReferences(textOf(scalar) ?? '')) {
         const step = /^\s*steps\.([^.]+)/.exec(name)?.[1]
         if (step === undefined || names.order.has(step)) continue
-        const close = nearest(step, [...names.order.keys()])
+        const close = nearMiss(step, [...names.order.keys()])
         const message = `there is no step "${step}"${close === undefined ? '' : `. Did you mean "${close}"?`}`
         const details = { path: `${path}.${key}`, ...(close !== undefined && { suggestion: { from: step, to: close } }) }
         if (key === 'working_directory') report.error('unknown-step', scalar.range, message, details)

@@ -2,7 +2,7 @@
 import {
   checkPattern,
   ExpressionError,
-  nearest,
+  nearMiss,
   nodesOf,
   parseExpression,
   PatternError,
@@ -170,7 +170,7 @@ function toStepConditions(list: TreeNode | undefined, place: WhenPlace): StepCon
 function checkStepName(name: string, range: Range, { report, path, step, names }: WhenPlace): void {
   const place = names.order.get(name)
   if (place === undefined) {
-    const close = nearest(name, [...names.order.keys()])
+    const close = nearMiss(name, [...names.order.keys()])
     report.error('unknown-step', range, `there is no step "${name}"${close === undefined ? '' : `. Did you mean "${close}"?`}`, {
       path,
       ...(close !== undefined && { suggestion: { from: name, to: close } }),

@@ -65,11 +65,19 @@ interface DocumentPlace {
   readonly variables: readonly VariableLayer[]
 }
 
-function compileDocument(written: Entries, place: DocumentPlace): Plan {
+function compileDocument(written: Entries, place: DocumentPlace): Plan | undefined {
   const { report, variables } = place
   const entries = new Map([...written].filter(([key]) => place.path === '' || Object.hasOwn(ROOT, key)))
   const range = { start: place.start, end: place.start }
   if (place.path === 'spec' && !entries.has('version')) entries.set('version', versionEntry(range))
+  const template = written.get('specTemplate')
+  if (place.path === 'spec' && template !== undefined) {
+    report.error('not-yet-supported', template.keyRange, 'steps behind "specTemplate" are not yet supported', {
+      path: 'spec.specTemplate',
+      hint: 'Put the steps in "spec".',
+    })
+    return undefined
+  }
   checkFields(entries, ROOT, { spot: { key: 'document', path: place.path }, report, open: false, range })
   checkVersion(entries, report)
   if (read.text(entries, 'mode') === 'parallel') {

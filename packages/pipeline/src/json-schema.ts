@@ -87,6 +87,7 @@ function shapeSchema(shape: Shape): JsonSchema {
           {
             type: shape.whole === true ? 'integer' : 'number',
             ...(shape.above !== undefined && { exclusiveMinimum: shape.above }),
+            ...(shape.least !== undefined && { minimum: shape.least }),
           },
           { type: 'string', pattern: '^[0-9.]+$' },
         ],

@@ -41,7 +41,8 @@ export const WHEN: Fields = {
         any: { shape: stepConditions, about: 'One of these must hold.' },
       }),
     ),
-    about: 'Runs the step by the results of others. A list means all of them.',
+    about:
+      'Runs the step by the results of others. A list, or `all` with one, means all of them; `any` with a list means one of them.',
   },
 }
 

@@ -68,13 +68,23 @@ function parseInto(source: SourceText, report: Report): TreeNode | undefined {
   return new TreeBuilder(document, report).build(document.contents)
 }
 
+/** The first error of a line alone: the others are mostly its echoes. */
 function reportSyntax(document: Document.Parsed, report: Report): void {
+  const lines = new Set<number>()
   for (const { message, pos, code } of [...document.errors, ...document.warnings]) {
+    const { line } = report.source.placeOf(pos[0])
     const what = code === 'TAG_RESOLVE_FAILED' ? 'yaml-tag' : code === 'BAD_ALIAS' ? 'yaml-alias' : 'yaml-syntax'
+    if (what === 'yaml-syntax' && lines.has(line)) continue
+    lines.add(line)
     report.error(what, { start: pos[0], end: pos[1] }, message, {
-      hint: what === 'yaml-syntax' ? 'A text with a colon or other YAML signs needs quotes or a block scalar (|-).' : '',
+      hint: what === 'yaml-syntax' ? syntaxHint(report.source.lines()[line - 1] ?? '') : '',
     })
   }
+}
+
+function syntaxHint(line: string): string {
+  if (/[{[,].*\$\{\{/.test(line)) return 'Inside { } and [ ] a variable needs quotes: "${{NAME}}".'
+  return 'A text with a colon or other YAML signs needs quotes or a block scalar (|-).'
 }
 
 /** Depth and aliases, counted on the flat tokens so that no recursion is at risk. */

@@ -2,7 +2,7 @@
 import { any, flag, later, optionalText, record, text, word } from './shape.ts'
 import type { Field, Fields, Shape } from './shape.ts'
 
-const whole: Shape = { kind: 'number', above: -1, whole: true }
+const whole: Shape = { kind: 'number', least: 0, whole: true }
 
 export const PIPELINE: Fields = {
   version: { shape: any, about: 'Always `1.0`.' },

@@ -27,6 +27,11 @@ export class Report {
     this.add('warning', { code, range, message, details })
   }
 
+  /** Forgets the problems of a code: another problem explains them better. */
+  drop(code: DiagnosticCode): void {
+    this.problems.splice(0, this.problems.length, ...this.problems.filter((problem) => problem.code !== code))
+  }
+
   private add(
     severity: Diagnostic['severity'],
     { code, range, message, details }: { code: DiagnosticCode; range: Range; message: string; details: Details },

@@ -10,7 +10,7 @@ export type Shape =
   | { readonly kind: 'flag' }
   /** A boolean or exactly one variable, nothing else. */
   | { readonly kind: 'strict-flag' }
-  | { readonly kind: 'number'; readonly above?: number; readonly whole?: boolean }
+  | { readonly kind: 'number'; readonly above?: number; readonly least?: number; readonly whole?: boolean }
   | { readonly kind: 'word'; readonly words: readonly string[] }
   | { readonly kind: 'list'; readonly of: Shape; readonly least?: number; readonly hint?: string }
   | { readonly kind: 'map'; readonly of: Shape; readonly least?: number; readonly keys?: KeyRule }

@@ -2,8 +2,8 @@
 import type { Report } from './report.ts'
 
 /**
- * Lines that begin with tabs and spaces mixed. They break YAML in most places (`broken`: the document did not parse) and are only worth a
- * warning inside block scalars.
+ * Lines that begin with tabs. They break YAML in most places (`broken`: the document did not parse), which is then told in place of what the
+ * parser makes of it; inside block scalars they are worth a warning when spaces stand beside them.
  */
 export function checkIndentation(report: Report, broken: boolean): void {
   for (const [index, line] of report.source.lines().entries()) {
@@ -13,7 +13,10 @@ export function checkIndentation(report: Report, broken: boolean): void {
     const start = report.source.lineStart(index + 1) + tab
     const range = { start, end: start + 1 }
     const message = 'Your YAML contains both spaces and tabs.'
-    if (broken) return report.error('mixed-indentation', range, message, { hint: 'Indent with spaces alone.' })
+    if (broken) {
+      report.drop('yaml-syntax')
+      return report.error('mixed-indentation', range, message, { hint: 'Indent with spaces alone.' })
+    }
     report.warning('mixed-indentation', range, message, { hint: 'Indent with spaces alone.' })
   }
 }

@@ -78,11 +78,12 @@ function skipWords(raw: string, node: ScalarNode, at: number): number {
   const value = String(node.value)
   let wanted = value.slice(0, at).replace(/\s/g, '').length
   const newline = raw.indexOf('\n')
-  let place = node.style === 'plain' || newline < 0 ? 0 : newline + 1
-  for (; place < raw.length; place += 1) {
+  let last = node.style === 'plain' || newline < 0 ? 0 : newline + 1
+  for (let place = last; place < raw.length; place += 1) {
     if (/\s/.test(raw[place] ?? '')) continue
-    if (wanted === 0) break
+    if (wanted === 0) return place
     wanted -= 1
+    last = place + 1
   }
-  return place
+  return last
 }

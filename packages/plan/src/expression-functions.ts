@@ -3,7 +3,7 @@ import type { Call, Node } from './expression-parser.ts'
 import { ExpressionError, typeName } from './expression-values.ts'
 import type { Value } from './expression-values.ts'
 import { matchesPattern, PatternError } from './pattern.ts'
-import { nearest } from './suggest.ts'
+import { nearMiss } from './suggest.ts'
 import type { Scope } from './substitute.ts'
 import { substitute } from './substitute.ts'
 
@@ -84,7 +84,7 @@ const MAX_TEXT_CHARS = 1_048_576
 export function checkCall(call: Call): void {
   const found = find(call.name)
   if (found === undefined) {
-    const close = nearest(call.name, Object.keys(TABLE))
+    const close = nearMiss(call.name, Object.keys(TABLE))
     throw new ExpressionError(
       `there is no function ${call.name}()${close === undefined ? '' : `. Did you mean ${close}()?`}`,
       call.at,

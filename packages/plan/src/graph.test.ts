@@ -47,22 +47,40 @@ describe('serial order', () => {
 })
 
 describe('fail_fast and strict_fail_fast', () => {
-  const cases: [about: string, step: Partial<PlanStep>, root: Partial<Plan>, goesOn: boolean, status: string][] = [
-    ['fail_fast true', {}, {}, false, 'error'],
-    ['fail_fast true, strict', { strictFailFast: true }, {}, false, 'error'],
-    ['fail_fast false', { failFast: false }, {}, true, 'success'],
-    ['fail_fast false, strict on the step', { failFast: false, strictFailFast: true }, {}, true, 'error'],
-    ['fail_fast false, strict at the root', { failFast: false }, { strictFailFast: true }, true, 'error'],
-    [
-      'fail_fast from a variable',
-      { failFast: '${{FF}}' },
-      { variables: [{ level: 'build', variables: { FF: { value: 'false' } } }] },
-      true,
-      'success',
-    ],
-    ['a flag that is no boolean counts as true', { failFast: '${{FF}}' }, {}, false, 'error'],
+  interface Case {
+    readonly about: string
+    readonly step?: Partial<PlanStep>
+    readonly root?: Partial<Plan>
+    readonly goesOn: boolean
+    readonly status: string
+  }
+  const cases: Case[] = [
+    { about: 'fail_fast true', goesOn: false, status: 'error' },
+    { about: 'fail_fast true, strict', step: { strictFailFast: true }, goesOn: false, status: 'error' },
+    { about: 'fail_fast false', step: { failFast: false }, goesOn: true, status: 'success' },
+    {
+      about: 'fail_fast false, strict on the step',
+      step: { failFast: false, strictFailFast: true },
+      goesOn: true,
+      status: 'error',
+    },
+    {
+      about: 'fail_fast false, strict at the root',
+      step: { failFast: false },
+      root: { strictFailFast: true },
+      goesOn: true,
+      status: 'error',
+    },
+    {
+      about: 'fail_fast from a variable',
+      step: { failFast: '${{FF}}' },
+      root: { variables: [{ level: 'build', variables: { FF: { value: 'false' } } }] },
+      goesOn: true,
+      status: 'success',
+    },
+    { about: 'a flag that is no boolean counts as true', step: { failFast: '${{FF}}' }, goesOn: false, status: 'error' },
   ]
-  test.each(cases)('%s', (_, fields, root, goesOn, status) => {
+  test.each(cases)('$about: the build goes on $goesOn and ends in $status', ({ step: fields, root, goesOn, status }) => {
     const { ran, end } = run(serial([step('a', fields), step('b')], root), { a: FAIL })
     expect(ran.includes('b')).toBe(goesOn)
     expect(end.outcome.status).toBe(status)

@@ -15,6 +15,12 @@ export function nearest(wrong: string, known: readonly string[]): string | undef
   return best?.word
 }
 
+/** Like `nearest` for names that users give: only a near miss, edits of at most half the characters. */
+export function nearMiss(wrong: string, known: readonly string[]): string | undefined {
+  const close = nearest(wrong, known)
+  return close !== undefined && editDistance(wrong, close) <= Math.min(wrong.length - 1, Math.ceil(wrong.length / 2)) ? close : undefined
+}
+
 /** Levenshtein distance: insertions, deletions and replacements of one character. */
 function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column)

@@ -1,0 +1,348 @@
+import { describe, expect, test } from 'vitest'
+import { messagesOf, oneStep, planOf, problemsOf } from '../test/documents.ts'
+import { compile } from './compile.ts'
+
+describe('a document that compiles', () => {
+  const text = `version: '1.0'
+stages: [prepare, test]
+steps:
+  main_clone:
+    type: git-clone
+    stage: prepare
+    repo: me/app
+    revision: \${{CF_REVISION}}
+    git: github
+    depth: '5'
+  unit:
+    title: Unit tests
+    stage: test
+    image: node:24
+    shell: bash
+    commands:
+      - npm ci
+      - |-
+        npm test
+        echo done
+    environment: [CI=true]
+    volumes: ['./cache:/cache']
+    fail_fast: false
+    strict_fail_fast: true
+    timeout: 10m
+    retry: { maxAttempts: 3, delay: 10, exponentialFactor: 2 }
+    when:
+      branch: { only: [main, /^rel/i] }
+      condition:
+        any: { fresh: 'steps.main_clone.result == "success"' }
+      steps:
+        - name: main_clone
+  image:
+    type: build
+    image_name: me/app
+    tag: one
+    tags: [two, one]
+    dockerfile: { content: FROM alpine }
+    build_arguments: [A=1]
+    progress: plain
+  publish:
+    type: push
+    candidate: \${{image}}
+    registry: hub
+    credentials: { username: u, password: '\${{P}}' }
+`
+
+  test('becomes a plan: steps in order, each after the one before, with everything that is written', () => {
+    const plan = planOf(text)
+    expect(plan).toMatchObject({
+      planVersion: 1,
+      mode: 'serial',
+      stages: ['prepare', 'test'],
+      failFast: true,
+      strictFailFast: false,
+      variables: [],
+    })
+    expect(plan.steps.map(({ name, after, stage }) => [name, after, stage])).toEqual([
+      ['main_clone', [], 'prepare'],
+      ['unit', ['main_clone'], 'test'],
+      ['image', ['unit'], undefined],
+      ['publish', ['image'], undefined],
+    ])
+    const [clone, unit, image, push] = plan.steps
+    expect(clone?.action).toMatchObject({
+      kind: 'git-clone',
+      repo: 'me/app',
+      revision: '${{CF_REVISION}}',
+      git: 'github',
+      depth: 5,
+      useProxy: false,
+    })
+    expect(unit).toMatchObject({
+      title: 'Unit tests',
+      failFast: false,
+      strictFailFast: true,
+      timeout: '10m',
+      retry: { maxAttempts: 3, delayMs: 10_000, factor: 2 },
+      position: { line: 11, column: 3 },
+      when: {
+        branch: { only: ['main', '/^rel/i'] },
+        condition: { any: { fresh: 'steps.main_clone.result == "success"' } },
+        steps: { match: 'all', of: [{ name: 'main_clone', on: ['success'] }] },
+      },
+      action: {
+        kind: 'freestyle',
+        image: 'node:24',
+        shell: 'bash',
+        commands: ['npm ci', 'npm test\necho done'],
+        environment: ['CI=true'],
+        volumes: ['./cache:/cache'],
+      },
+    })
+    expect(image?.action).toMatchObject({
+      tags: ['one', 'two'],
+      dockerfile: { content: 'FROM alpine' },
+      buildArguments: ['A=1'],
+      buildkit: true,
+      progress: 'plain',
+      tagPolicy: 'lowercase',
+    })
+    expect(push?.action).toMatchObject({
+      candidate: '${{image}}',
+      registry: 'hub',
+      tags: ['latest'],
+      credentials: { username: 'u', password: '${{P}}' },
+    })
+  })
+
+  test('is the same plan each time, and JSON', () => {
+    const plan = planOf(text)
+    expect(JSON.parse(JSON.stringify(plan))).toEqual(plan)
+    expect(planOf(text)).toEqual(plan)
+  })
+
+  test('carries the variables that it is given', () => {
+    const layer = { level: 'build', variables: { A: { value: '1' } } } as const
+    expect(compile({ text, file: 'x' }, { variables: [layer] }).plan?.variables).toEqual([layer])
+  })
+})
+
+test('a step without a type is a freestyle step', () => {
+  expect(planOf(oneStep('image: alpine')).steps[0]?.action.kind).toBe('freestyle')
+})
+
+test('a document may have no steps', () => {
+  expect(planOf('version: 1.0\nsteps: {}\n').steps).toEqual([])
+})
+
+test('steps take fail_fast from the root when they say nothing', () => {
+  const plan = planOf('version: 1\nfail_fast: no\nsteps:\n  a: { image: x }\n  b: { image: x, fail_fast: "${{FF}}" }\n')
+  expect(plan.steps.map(({ failFast }) => failFast)).toEqual([false, '${{FF}}'])
+})
+
+test('P094: stages are kept, a stage that is not listed is refused with a suggestion', () => {
+  expect(planOf('version: 1\nstages: [one]\nsteps:\n  a: { image: x, stage: one }\n').steps[0]?.stage).toBe('one')
+  expect(problemsOf('version: 1\nstages: [one]\nsteps:\n  a: { image: x, stage: onee }\n')).toEqual([
+    '4:25 error unknown-stage "stage" must be one of [one]. Current value: onee',
+  ])
+  expect(messagesOf(oneStep('image: x', 'stage: one'))).toEqual(['"stage" must be one of []. Current value: one'])
+})
+
+test('P187: older spellings mean the same, and both at once is a conflict', () => {
+  const plan = planOf(`version: '1.0'
+steps:
+  build_it:
+    type: build
+    image-name: me/app
+    working-directory: ./src
+    build-arguments: [A=1]
+    tag-policy: original
+    fail-fast: false
+  run_it:
+    image: x
+    working-directory: ./src
+    failFast: false
+  clone_it:
+    type: git-clone
+    repo: a/b
+    exclude_blob: true
+`)
+  expect(plan.steps[0]).toMatchObject({
+    failFast: false,
+    action: { imageName: 'me/app', workingDirectory: './src', buildArguments: ['A=1'], tagPolicy: 'original' },
+  })
+  expect(plan.steps[1]).toMatchObject({ failFast: false, action: { workingDirectory: './src' } })
+  expect(plan.steps[2]?.action).toMatchObject({ excludeBlobs: true })
+  expect(messagesOf(oneStep('image: x', 'fail_fast: true', 'fail-fast: true'))).toEqual([
+    '"fail-fast" is another spelling of "fail_fast", which is written too',
+  ])
+})
+
+test('P188: anchors, aliases, merge keys and indicators work anywhere', () => {
+  const plan = planOf(`version: '1.0'
+indicators:
+  - &base
+    image: alpine
+    environment: &env [A=1]
+    retry: { maxAttempts: 2 }
+  - &shell { shell: bash, image: other }
+steps:
+  one:
+    <<: *base
+    commands: [echo 1]
+  two:
+    <<: [*shell, *base]
+    environment: *env
+    image: own
+`)
+  expect(plan.steps[0]).toMatchObject({
+    retry: { maxAttempts: 2 },
+    action: { image: 'alpine', environment: ['A=1'], commands: ['echo 1'] },
+  })
+  expect(plan.steps[1]?.action).toMatchObject({ image: 'own', shell: 'bash', environment: ['A=1'] })
+})
+
+test('the fields of a type may stand inside arguments', () => {
+  const plan = planOf(oneStep('type: build', 'arguments:', '  image-name: me/app', '  target: prod'))
+  expect(plan.steps[0]?.action).toMatchObject({ imageName: 'me/app', target: 'prod' })
+  expect(problemsOf(oneStep('image: x', 'arguments:', '  image: y', '  when: {}'))).toEqual([
+    '6:7 error conflict "image" stands on the step and inside "arguments"',
+    '7:7 error not-allowed "when" is not allowed inside "arguments"',
+  ])
+})
+
+test('all problems are told at once, each at its place, with a path and a way out', () => {
+  const { plan, problems } = compile({
+    file: 'bad.yml',
+    text: `version: '2.0'
+stags: [a]
+steps:
+  a.b:
+    image: x
+  build:
+    type: build
+    tag: 1.0
+    dockerfil: x
+  push:
+    type: push
+`,
+  })
+  expect(plan).toBeUndefined()
+  expect(problems.map(({ line, column, code, path, message }) => `${line}:${column} ${code} ${path} ${message}`)).toEqual([
+    '1:10 unknown-version version Current version: 2.0 is invalid. please change version to 1.0',
+    '2:1 unknown-key stags "stags" is not allowed. Did you mean "stages"?',
+    '4:3 step-name steps.a.b step name cannot contain ".", "#", "$", "[", or "]". Current value: a.b',
+    '6:3 required steps.build.image_name "image_name" is required',
+    '8:10 wrong-type steps.build.tag "tag" must be a string. Current value: 1.0',
+    '9:5 unknown-key steps.build.dockerfil "dockerfil" is not allowed. Did you mean "dockerfile"?',
+    '10:3 required steps.push.candidate "candidate" is required',
+  ])
+  expect(problems[4]).toMatchObject({ file: 'bad.yml', hint: 'Put it in quotes: "1.0".', endLine: 8, endColumn: 13 })
+  expect(problems[5]?.suggestion).toEqual({ from: 'dockerfil', to: 'dockerfile' })
+})
+
+describe('when', () => {
+  const condition = (expression: string): string =>
+    `version: 1\nsteps:\n  one: { image: x }\n  it:\n    image: x\n    when:\n      condition:\n        all:\n          check: ${expression}\n`
+
+  test('a wrong expression is found before anything runs, at its place in the document', () => {
+    expect(problemsOf(condition("steps.one.result = 'success'"))).toEqual([
+      '9:35 error expression the expression is wrong: unexpected character "="',
+    ])
+    expect(problemsOf(condition("\"'a' == lowr('A')\""))).toEqual([
+      '9:26 error expression the expression is wrong: there is no function lowr(). Did you mean lower()?',
+    ])
+    expect(problemsOf(condition("'''it'' == it'"))).toEqual([
+      "9:29 error expression the expression is wrong: \"it\" is not known; write 'it' for a text, Variable('it') for a variable",
+    ])
+    expect(problemsOf(condition("|-\n            'a' ==\n            'b' +"))).toEqual([
+      '11:18 error expression the expression is wrong: unexpected the end',
+    ])
+  })
+
+  test('steps that do not exist, the step itself and later steps are told', () => {
+    expect(problemsOf(condition("steps.oen.result == 'success'"))).toEqual([
+      '9:18 error unknown-step there is no step "oen". Did you mean "one"?',
+    ])
+    expect(problemsOf(condition("it.result == 'success'"))).toEqual(['9:18 error unknown-step the step "it" asks about itself'])
+    const later =
+      'version: 1\nsteps:\n  a:\n    image: x\n    when:\n      steps: [{ name: b, on: [success] }, { name: c }]\n  b: { image: x }\n'
+    expect(problemsOf(later)).toEqual([
+      '6:23 warning later-step the step "b" runs later, so it is still pending here',
+      '6:51 error unknown-step there is no step "c"',
+    ])
+  })
+
+  test('comparing a result with a word that it never is gets a warning', () => {
+    expect(problemsOf(condition("steps.one.result == 'finished' || '${{steps.one.result}}' == 'x'"))).toEqual([
+      '9:18 warning never-true a result is never "finished"',
+    ])
+    expect(problemsOf(condition("${{steps.one.result}} != 'error'"))).toEqual([
+      '9:18 warning never-true a result is never "error"',
+    ])
+  })
+
+  test('a branch pattern that cannot be used is told', () => {
+    expect(problemsOf(oneStep('image: x', 'when:', '  branch: { only: ["/(/", "/(a)\\\\1/", ok] }'))).toEqual([
+      '6:24 error pattern the regular expression cannot be used: /(/: Unterminated group',
+      '6:31 error pattern the regular expression cannot be used: back-references are not supported',
+    ])
+  })
+
+  test('steps is a list, or all, or any, but not both', () => {
+    const steps = (text: string): string[] =>
+      messagesOf(`version: 1\nsteps:\n  one: { image: x }\n  it:\n    image: x\n    when: { steps: ${text} }\n`)
+    expect(steps('[{ name: one, on: [finished] }]')).toEqual([])
+    expect(steps('{ any: [{ name: one }] }')).toEqual([])
+    expect(steps('{ all: [{ name: one }], any: [{ name: one }] }')).toEqual(['"all" conflict with forbidden peer "any"'])
+    expect(steps('{}')).toEqual(['"steps" must contain "all" or "any"'])
+    expect(steps('[]')).toEqual(['"steps" must contain at least 1 items'])
+    expect(steps('[{ name: one, on: [done] }]')).toEqual([
+      '"0" must be one of [success, running, failure, skipped, pending, terminating, terminated, finished, approved, denied]. Current value: done',
+    ])
+  })
+})
+
+describe('references to steps', () => {
+  test('an unknown step in working_directory is an error, elsewhere a warning', () => {
+    expect(
+      problemsOf(
+        oneStep('image: x', 'working_directory: ${{steps.clon.workingDirectory}}', 'commands: ["echo ${{steps.nope.result}}"]'),
+      ),
+    ).toEqual(['5:24 error unknown-step there is no step "clon"', '6:16 warning unknown-step there is no step "nope"'])
+  })
+})
+
+describe('what this version does not run', () => {
+  test('is refused with its place, never ignored', () => {
+    const text = `version: 1
+mode: parallel
+hooks: { on_finish: [echo] }
+services: {}
+success_criteria: {}
+steps:
+  group:
+    type: parallel
+    steps: {}
+  ok: { type: pending-approval }
+  typed: { type: 'slack:1.0.0', arguments: { x: 1 } }
+  many: { image: x, scale: {}, matrix: {}, hooks: {}, services: [a] }
+  img: { type: build, image_name: x, platform: linux/arm64, buildx: true, metadata: {} }
+  near: { type: freestlye, image: x }
+`
+    expect(problemsOf(text)).toEqual([
+      '2:7 error not-yet-supported "mode: parallel" is not yet supported',
+      '3:1 error not-yet-supported "hooks" is not yet supported',
+      '4:1 error not-yet-supported "services" is not yet supported',
+      '5:1 error not-yet-supported "success_criteria" is not yet supported',
+      '8:11 error not-yet-supported steps of type "parallel" are not yet supported',
+      '10:15 error not-yet-supported steps of type "pending-approval" are not yet supported',
+      '11:18 error not-yet-supported typed steps such as "slack:1.0.0" are not yet supported',
+      '12:21 error not-yet-supported "scale" is not yet supported',
+      '12:32 error not-yet-supported "matrix" is not yet supported',
+      '12:44 error not-yet-supported "hooks" is not yet supported',
+      '12:55 error not-yet-supported "services" is not yet supported',
+      '13:38 error not-yet-supported "platform" is not yet supported',
+      '13:61 error not-yet-supported "buildx" is not yet supported',
+      '13:75 warning not-yet-supported "metadata" is not yet supported and has no effect',
+      '14:17 error not-yet-supported typed steps such as "freestlye" are not yet supported. Did you mean "freestyle"?',
+    ])
+  })
+})

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { describeLanguage } from './describe.ts'
+import { jsonSchema } from './json-schema.ts'
+import { COMMON, ROOT, STEP_TYPES } from './language.ts'
+
+test('the description of the language has every type, field, function, variable and code', () => {
+  const language = describeLanguage()
+  expect(language.types.map(({ name }) => name)).toEqual(Object.keys(STEP_TYPES))
+  expect(language.root.map(({ name }) => name)).toEqual(Object.keys(ROOT))
+  expect(language.common.find(({ name }) => name === 'when')?.fields.find(({ name }) => name === 'steps')).toMatchObject({
+    type: 'list of object, or object',
+    fields: [{ name: 'name', required: true }, { name: 'on' }],
+  })
+  expect(language.functions.map(({ name }) => name)).toContain('match')
+  expect(language.variables.map(({ name }) => name)).toContain('CF_BRANCH')
+  for (const field of [...language.root, ...language.common, ...language.types.flatMap(({ fields }) => fields)])
+    expect(field.about).toMatch(/[.!]$/)
+})
+
+test('the JSON Schema is made of the same tables and leaves out what is not run yet', () => {
+  const schema = JSON.parse(JSON.stringify(jsonSchema()))
+  expect(Object.keys(schema.$defs)).toEqual(['step', ...Object.keys(STEP_TYPES)])
+  expect(schema.required).toEqual(['version', 'steps'])
+  expect(schema.$defs.build.properties.tag_policy).toMatchObject({ enum: ['original', 'lowercase'] })
+  expect(schema.$defs.build.properties['image-name']).toMatchObject({ deprecated: true })
+  expect(schema.$defs.build.additionalProperties).toBe(false)
+  expect(schema.$defs.freestyle.additionalProperties).toBeUndefined()
+  expect(schema.$defs.build.properties.platform).toBeUndefined()
+  expect(Object.keys(schema.$defs.push.properties)).toEqual(
+    expect.arrayContaining(Object.keys(COMMON).filter((name) => COMMON[name]?.later !== 'error')),
+  )
+})
