@@ -1,7 +1,7 @@
 /** The numbered events of an attempt: one file, written at once, kept in memory until acknowledged. */
-import { closeSync, ftruncateSync, openSync, readFileSync, writevSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, readFileSync } from 'node:fs'
 import type { Clock } from '@windlass/kit'
-import { scanRecords, toHeader } from './record.ts'
+import { appendRecord, scanRecords } from './record.ts'
 
 export interface Numbered {
   readonly seq: number
@@ -18,25 +18,25 @@ export class EventLog<E extends Numbered> {
   readonly #waiting: E[] = []
   #last = 0
   #acked = 0
+  /** Length of the file. */
+  #end = 0
 
   constructor(path: string, clock: Clock, decode: (value: unknown) => E) {
     this.#clock = clock
     this.#fd = openSync(path, 'a+')
-    let end = 0
     for (const record of scanRecords(readFileSync(path))) {
       this.#waiting.push(decode(JSON.parse(record.payload.toString('utf8'))))
       this.#last += 1
-      end = record.end
+      this.#end = record.end
     }
-    ftruncateSync(this.#fd, end)
+    ftruncateSync(this.#fd, this.#end)
   }
 
-  /** Writes before it answers: an event whose number is known survives the death of the process. */
+  /** Writes before it answers: an event whose number is known survives the death of the process. Throws `spool-full`. */
   append(body: Unnumbered<E>): E {
     // The spread of a generic type is not known to be E again; `Unnumbered` took exactly these two fields away.
     const event = { ...body, seq: this.#last + 1, at: this.#clock.now() } as unknown as E
-    const payload = Buffer.from(JSON.stringify(event))
-    writevSync(this.#fd, [toHeader([payload], event.at), payload])
+    this.#end = appendRecord(this.#fd, this.#end, { payload: Buffer.from(JSON.stringify(event)), at: event.at })
     this.#last = event.seq
     this.#waiting.push(event)
     return event

@@ -5,21 +5,11 @@
  * have to outlive its machine, whose loss ends the attempt anyway; a sync for each batch would cost more than the batch.
  * Not here: who reads it and sends (package engine).
  */
-import {
-  mkdirSync,
-  openSync,
-  closeSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  renameSync,
-  writevSync,
-  ftruncateSync,
-} from 'node:fs'
+import { mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync, renameSync, ftruncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { sha256, type Clock } from '@windlass/kit'
 import { EventLog, type Numbered, type Unnumbered } from './event-log.ts'
-import { scanRecords, toHeader } from './record.ts'
+import { appendRecord, isNoSpace, scanRecords } from './record.ts'
 import { StreamSpool } from './stream-spool.ts'
 
 export interface JournalOptions<E extends Numbered> {
@@ -56,13 +46,13 @@ export interface StreamWriter {
   readonly bytes: number
   /**
    * Appends bytes, which must not be changed afterwards. Resolves when there is room for more: a slow reader slows the writer down.
-   * Rejects with the reason of `signal` (the bytes are not taken then), or when the disk failed. Calls must not overlap.
+   * Rejects with the reason of `signal` (the bytes are not taken then), or when the disk failed (`spool-full` when it is full). Calls must not overlap.
    */
   write(bytes: Uint8Array, signal?: AbortSignal): Promise<void>
 }
 
 export interface Journal<E extends Numbered> {
-  /** Numbers an event and writes it before it answers. */
+  /** Numbers an event and writes it before it answers. Throws `spool-full`. */
   append(body: Unnumbered<E>): E
   /** The writer of a stream; the same one for the same name. */
   stream(name: string): StreamWriter
@@ -101,6 +91,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   readonly #events: EventLog<E>
   readonly #streams = new Map<string, StreamSpool>()
   readonly #names: number
+  #namesEnd = 0
   readonly #room: (() => void)[] = []
   readonly foundEvents: number
   version = 0
@@ -112,12 +103,11 @@ class Spool<E extends Numbered> implements Journal<E> {
     this.foundEvents = this.#events.last
     const path = join(options.dir, 'streams.log')
     this.#names = openSync(path, 'a+')
-    let end = 0
     for (const record of scanRecords(readFileSync(path))) {
       this.#openStream(record.payload.toString('utf8'))
-      end = record.end
+      this.#namesEnd = record.end
     }
-    ftruncateSync(this.#names, end)
+    ftruncateSync(this.#names, this.#namesEnd)
     this.#restore()
   }
 
@@ -130,8 +120,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   stream(name: string): StreamWriter {
     let spool = this.#streams.get(name)
     if (spool === undefined) {
-      const payload = Buffer.from(name)
-      writevSync(this.#names, [toHeader([payload], this.#options.clock.now()), payload])
+      this.#namesEnd = appendRecord(this.#names, this.#namesEnd, { payload: Buffer.from(name), at: this.#options.clock.now() })
       spool = this.#openStream(name)
     }
     const stream = spool
@@ -246,15 +235,19 @@ class Spool<E extends Numbered> implements Journal<E> {
     for (const wake of this.#wake.splice(0)) wake()
   }
 
-  /** Losing this file only means that some things are sent again, so it is replaced, not synced. */
+  /** Losing this file only means that some things are sent again, so it is replaced, not synced, and left as it is on a full disk. */
   #save(): void {
     const acks = {
       events: this.#events.acked,
       streams: Object.fromEntries([...this.#streams].map(([name, { acked }]) => [name, acked])),
     }
     const path = join(this.#options.dir, 'acks.json')
-    writeFileSync(`${path}.new`, JSON.stringify(acks))
-    renameSync(`${path}.new`, path)
+    try {
+      writeFileSync(`${path}.new`, JSON.stringify(acks))
+      renameSync(`${path}.new`, path)
+    } catch (error) {
+      if (!isNoSpace(error)) throw error
+    }
   }
 
   #restore(): void {

@@ -2,6 +2,8 @@
  * Records in a file: length, CRC-32 and time before each payload. A record that a crash cut short is told by its length or its CRC.
  * Not here: what payloads mean (`event-log.ts`, `stream-spool.ts`).
  */
+import { ftruncateSync, writevSync } from 'node:fs'
+import { fault } from '@windlass/kit'
 import { crc32 } from 'node:zlib'
 
 /** u32 length of the payload, u32 CRC-32 of the payload, f64 epoch milliseconds; big-endian. */
@@ -54,4 +56,27 @@ export function* scanRecords(buffer: Buffer): Generator<ScannedRecord> {
     yield { at: head.at, payload, end }
     position = end
   }
+}
+
+/**
+ * Appends one record to a file of `end` bytes; answers its new length. A full disk takes a part of a write without an error: the part is
+ * cut off again. Throws `spool-full`.
+ */
+export function appendRecord(fd: number, end: number, record: { readonly payload: Buffer; readonly at: number }): number {
+  const parts = [toHeader([record.payload], record.at), record.payload]
+  const wanted = HEADER_BYTES + record.payload.length
+  let written = 0
+  try {
+    written = writevSync(fd, parts)
+  } catch (error) {
+    throw isNoSpace(error) ? fault('spool-full', {}, error) : error
+  }
+  if (written === wanted) return end + wanted
+  ftruncateSync(fd, end)
+  throw fault('spool-full')
+}
+
+/** True for the error of a disk, or of a quota, that is used up. */
+export function isNoSpace(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }

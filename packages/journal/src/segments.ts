@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, truncateSync } from 'node:fs'
 import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fault } from '@windlass/kit'
-import { HEADER_BYTES, readHeader, scanRecords, toHeader } from './record.ts'
+import { HEADER_BYTES, isNoSpace, readHeader, scanRecords, toHeader } from './record.ts'
 import { crc32 } from 'node:zlib'
 
 export interface Batch {
@@ -64,12 +64,12 @@ export class Segments {
     return this.#list.at(-1)?.end ?? 0
   }
 
-  /** Appends batches, each as one record. Calls must not overlap. */
+  /** Appends batches, each as one record. Calls must not overlap. Throws `spool-full`; nothing of the batches is kept then. */
   async append(batches: readonly Batch[]): Promise<void> {
     const segment = await this.#active()
     const parts = batches.flatMap((batch) => [toHeader(batch.parts, batch.at), ...batch.parts])
     const file = await this.#open(segment)
-    await file.writev(parts)
+    await writeWhole(file, parts, segment.size)
     for (const batch of batches) {
       segment.end += batch.bytes
       segment.size += batch.bytes + HEADER_BYTES
@@ -168,4 +168,15 @@ export class Segments {
 async function readRange(file: FileHandle, position: number, range: { bytes: number }): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(range.bytes), 0, range.bytes, position)
   return buffer.subarray(0, bytesRead)
+}
+
+/** A full disk takes a part of a write without an error: the part is cut off again. */
+async function writeWhole(file: FileHandle, parts: readonly Uint8Array[], end: number): Promise<void> {
+  const wanted = parts.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  const written = await file.writev([...parts]).catch((error: unknown) => {
+    throw isNoSpace(error) ? fault('spool-full', {}, error) : error
+  })
+  if (written.bytesWritten === wanted) return
+  await file.truncate(end)
+  throw fault('spool-full')
 }
