@@ -9,6 +9,8 @@ export type Cluster = {
   readonly kubeconfig: string
   readonly host: string
   kubectl(...args: string[]): Promise<string>
+  /** Creates or changes objects, as `kubectl apply` does. */
+  apply(...objects: object[]): Promise<void>
   /** Copies images from the Docker daemon into the node; those that did not change are skipped. */
   load(...images: string[]): Promise<void>
   down(): Promise<void>
@@ -22,10 +24,14 @@ export async function startCluster(): Promise<Cluster> {
   const found = /KUBECONFIG=(\S+) PATH=([^:]+):/.exec(line)
   if (found?.[1] === undefined) throw new Error(`scripts/cluster env said: ${line}`)
   const [, kubeconfig, programs = ''] = found
+  const kubectl = (args: string[], input?: string): Promise<string> =>
+    runProgram(`${programs}/kubectl`, ['--kubeconfig', kubeconfig, ...args], input === undefined ? {} : { input })
   return {
     kubeconfig,
     host: CLUSTER_HOST,
-    kubectl: (...args) => runProgram(`${programs}/kubectl`, ['--kubeconfig', kubeconfig, ...args]),
+    kubectl: (...args) => kubectl(args),
+    apply: async (...items) =>
+      void (await kubectl(['apply', '--filename', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))),
     load: async (...images) => void (await runProgram(script, ['load', ...images])),
     down: async () => void (await runProgram(script, ['down'])),
   }

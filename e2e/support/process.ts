@@ -72,10 +72,15 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   clearTimeout(killer)
 }
 
-/** Runs a program to its end and returns what it printed; throws with its error output when it fails. */
-export async function runProgram(command: string, args: string[], options: ExecFileOptions = {}): Promise<string> {
-  const { stdout } = await run(command, args, { maxBuffer: 64 * 1024 * 1024, ...options, encoding: 'utf8' })
-  return stdout.trim()
+/** Runs a program to its end, `input` on its stdin, and returns what it printed; throws with its error output when it fails. */
+export async function runProgram(
+  command: string,
+  args: string[],
+  { input = '', ...options }: ExecFileOptions & { input?: string } = {},
+): Promise<string> {
+  const running = run(command, args, { maxBuffer: 64 * 1024 * 1024, ...options, encoding: 'utf8' })
+  running.child.stdin?.on('error', () => undefined).end(input)
+  return (await running).stdout.trim()
 }
 
 /** A TCP port that nobody listens on at this moment. */
