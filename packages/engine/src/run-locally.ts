@@ -21,6 +21,9 @@ export interface LocalRunOptions {
   /** Aborted by the person who started the run: the running step is stopped and the outcome is `terminated`. */
   readonly cancel: AbortSignal
   readonly source?: LocalSource | undefined
+  /** Run these steps alone; leave these out. */
+  readonly only?: readonly string[] | undefined
+  readonly skip?: readonly string[] | undefined
   readonly toolsImage?: string | undefined
 }
 
@@ -28,7 +31,7 @@ const SPOOL_BYTES = 1024 ** 3
 
 /** Runs a plan. Resolves when the sink has everything; rejects with what the sink threw. */
 export async function runLocally(options: LocalRunOptions): Promise<AttemptOutcome> {
-  const { clock, log, input, docker, source, toolsImage } = options
+  const { clock, log, input, docker, source, only, skip, toolsImage } = options
   const end = new AbortController()
   const journal = await openJournal<EngineEvent>({
     dir: join(options.spoolDir, 'journal'),
@@ -50,6 +53,8 @@ export async function runLocally(options: LocalRunOptions): Promise<AttemptOutco
       signal: broken.signal,
       commands,
       source,
+      only,
+      skip,
       hostFiles: true,
       toolsImage,
     })

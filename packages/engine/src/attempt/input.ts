@@ -26,6 +26,9 @@ export interface AttemptOptions {
   /** Wishes from outside while the attempt runs, such as `terminate`; it may end at any time. */
   readonly commands: AsyncIterable<Command>
   readonly source?: LocalSource | undefined
+  /** Run these steps alone; leave these out. */
+  readonly only?: readonly string[] | undefined
+  readonly skip?: readonly string[] | undefined
   /** Repositories at `file://` URLs of the machine of the Docker daemon may be cloned. Default false. */
   readonly hostFiles?: boolean | undefined
   /** The image that clones, builds and keeps network namespaces; `TOOLS_IMAGE` when absent. */

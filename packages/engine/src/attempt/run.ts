@@ -229,7 +229,8 @@ class Attempt {
   }
 
   #buildContext(): BuildContext {
-    return { builtins: this.#builtins(), secrets: this.#options.input.secrets, cancelled: this.#cancelled, forced: this.#forced }
+    const { input, only, skip } = this.#options
+    return { builtins: this.#builtins(), secrets: input.secrets, cancelled: this.#cancelled, forced: this.#forced, only, skip }
   }
 
   #builtins(): Record<string, string> {
