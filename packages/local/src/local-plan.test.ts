@@ -1,6 +1,5 @@
-import { stateOf } from '@windlass/plan'
 import { expect, test } from 'vitest'
-import { compileLocally, selectSteps } from './local-plan.ts'
+import { compileLocally } from './local-plan.ts'
 
 const facts = { buildId: '0'.repeat(24), createdAt: 0, trigger: 'build' as const, git: { branch: 'main' } }
 const steps = 'steps:\n  a: { image: x, commands: [echo a] }\n  b: { image: x, commands: [echo b] }\n'
@@ -30,12 +29,4 @@ test('a pipeline document brings its name and its own variables', () => {
     level: 'pipeline',
     variables: { A: { value: 'b' }, S: { secret: 'pipeline/S' } },
   })
-})
-
-test('P162: steps that were not selected are skipped from the start', () => {
-  const plan = compiled(`version: '1.0'\n${steps}`).local?.plan
-  if (plan === undefined) throw new Error('does not compile')
-  const snapshot = selectSteps(plan, { only: ['b'], skip: [], now: 5 })
-  expect(stateOf(snapshot, 'a')).toMatchObject({ status: 'skipped', reason: 'not-selected' })
-  expect(stateOf(snapshot, 'b').status).toBe('pending')
 })

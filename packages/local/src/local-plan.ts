@@ -1,16 +1,6 @@
 /** What a local build runs: the document compiled with everything that is known on this machine. */
 import { compile, documentKind, readPipelineDocument, type Diagnostic, type PipelineDocument } from '@windlass/pipeline'
-import {
-  builtinVariables,
-  emptySnapshot,
-  foldAll,
-  type BuildFacts,
-  type Plan,
-  type Snapshot,
-  type StepFact,
-  type Variable,
-  type VariableLayer,
-} from '@windlass/plan'
+import { builtinVariables, type BuildFacts, type Plan, type Variable, type VariableLayer } from '@windlass/plan'
 
 export interface LocalPlanInput {
   readonly source: { readonly text: string; readonly file: string }
@@ -74,23 +64,4 @@ function toValues(values: Readonly<Record<string, string>>): VariableLayer['vari
 
 function toSecrets(values: Readonly<Record<string, string>>, source: string): VariableLayer['variables'] {
   return Object.fromEntries(Object.keys(values).map((name) => [name, { secret: `${source}/${name}` }]))
-}
-
-/** The snapshot before the first step: steps that were not selected are skipped from the start. */
-export function selectSteps(plan: Plan, selection: { only: readonly string[]; skip: readonly string[]; now: number }): Snapshot {
-  const { only, skip, now } = selection
-  const isLeftOut = (name: string): boolean => (only.length > 0 && !only.includes(name)) || skip.includes(name)
-  const facts = plan.steps
-    .filter(({ name }) => isLeftOut(name))
-    .map(({ name }): StepFact => ({
-      type: 'step.finished',
-      step: name,
-      try: 0,
-      at: now,
-      status: 'skipped',
-      reason: 'not-selected',
-      members: {},
-      exports: [],
-    }))
-  return foldAll(emptySnapshot(plan), facts)
 }

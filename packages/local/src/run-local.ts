@@ -5,10 +5,10 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { openDocker, runLocally, type LogFrame, type Sink } from '@windlass/engine'
 import { fault, newId, sha256, type Clock, type Logger } from '@windlass/kit'
 import type { Diagnostic } from '@windlass/pipeline'
-import { fold, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
+import { emptySnapshot, fold, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
 import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
 import { readRepository, type Repository } from './git-facts.ts'
-import { compileLocally, selectSteps, type LocalPlan } from './local-plan.ts'
+import { compileLocally, type LocalPlan } from './local-plan.ts'
 import { readRegistryLogins } from './registry-logins.ts'
 
 export interface LocalBuildOptions {
@@ -97,12 +97,24 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
   const docker = await openDocker({ env: options.environment })
   try {
     watcher.begin({ plan: local.plan, volumeName, repository, warnings: problems })
-    const snapshot = selectSteps(local.plan, { only: options.only, skip: options.skip, now: createdAt })
+    const snapshot = emptySnapshot(local.plan)
     const record = openRecord(snapshot, watcher)
     const startedAt = clock.now()
     const input = toInput(options, { buildId, local, snapshot, volumeName, repository })
     const source = options.workTree === undefined ? undefined : { path: resolve(options.workTree) }
-    const outcome = await runLocally({ input, docker, sink: record.sink, spoolDir, clock, log: options.log, cancel, source })
+    const only = options.only.length === 0 ? undefined : options.only
+    const outcome = await runLocally({
+      input,
+      docker,
+      sink: record.sink,
+      spoolDir,
+      clock,
+      log: options.log,
+      cancel,
+      source,
+      only,
+      skip: options.skip,
+    })
     const { branch, revision } = git
     return { plan: local.plan, ...record.state(), outcome, branch, revision, createdAt, startedAt, finishedAt: clock.now() }
   } finally {

@@ -8,6 +8,7 @@ import type { runOptions } from '../commands/run.ts'
 import { EXIT, exitCodeOfBuild } from '../exit-codes.ts'
 import { LogView } from '../follow/log-view.ts'
 import type { BuildRecord } from '../follow/record.ts'
+import { reorder } from '../follow/reorder.ts'
 import { summarize } from '../follow/summary.ts'
 import { formatProblem } from '../format/problems.ts'
 import { readInput, sourcesRead } from '../input-files.ts'
@@ -29,6 +30,7 @@ export async function runOnThisMachine({ args, options, out, settings }: Invocat
     timestamps: options.timestamps,
     titleOf: (step) => titles.get(step) ?? step,
   })
+  const order = reorder(systemClock, (item) => view.show(item))
   interrupts.first.addEventListener('abort', () => {
     view.note(terminal.style.yellow('Stopping the build; press Ctrl-C again to leave at once.'))
     void interrupts.second(600_000).then((again) => {
@@ -42,10 +44,11 @@ export async function runOnThisMachine({ args, options, out, settings }: Invocat
       view.note(terminal.style.bold(`Local build of ${build.source.file}`) + terminal.style.dim(`  volume ${volumeName}`))
       view.wait('starting')
     },
-    event: (event) => view.show({ kind: 'event', attempt: 1, at: event.at, type: event.type, data: { ...event } }),
-    output: ({ stream, at, bytes }) => view.show({ kind: 'log', attempt: 1, at, stream, bytes }),
+    event: (event) => order.push({ kind: 'event', attempt: 1, at: event.at, type: event.type, data: { ...event } }),
+    output: ({ stream, at, bytes }) => order.push({ kind: 'log', attempt: 1, at, stream, bytes }),
   }
   const result = await runLocalBuild(build, watcher)
+  order.flush()
   view[Symbol.dispose]()
   const record = toRecord(result, build)
   const shown = { lastLines: (step: string) => view.lastLines(step), shownLast: view.openStep }

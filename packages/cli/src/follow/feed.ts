@@ -2,16 +2,15 @@
 import { backoffMs, type Clock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
 import { FeedItem, type Client } from '@windlass/protocol'
+import { z } from 'zod'
 
 export interface FollowOptions {
   readonly client: Client
   readonly buildId: string
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Position after which to begin; 0 when absent. */
-  readonly after?: number
-  /** False: end where the feed ends now. */
-  readonly follow: boolean
+  /** Position after which to begin; 0 is the beginning. */
+  readonly after: number
   /** Told when the stream is broken (once per break) and when it is back. */
   readonly onBreak: (error: unknown) => void
   readonly onBack: () => void
@@ -21,42 +20,64 @@ export interface FollowOptions {
 const PATIENCE_MS = 600_000
 const BACKOFF = { baseMs: 200, maxMs: 3_000 }
 
+/** A page of what is stored, for readers that do not wait. */
+const FeedPage = z.object({ items: z.array(FeedItem), next: z.int() })
+const PAGE = 500
+
+/** Items after a position, each once, to the end of what is there now. Throws the server's fault. */
+export async function* readFeed({
+  client,
+  buildId,
+  after,
+}: {
+  client: Client
+  buildId: string
+  after: number
+}): AsyncGenerator<FeedItem> {
+  for (let position = after; ;) {
+    const query = { after: position, limit: PAGE }
+    const { items, next } = await client.call('GET', `/v1/builds/${buildId}/feed`, FeedPage, { query })
+    yield* items
+    if (items.length === 0) return
+    position = next
+  }
+}
+
+interface Connection {
+  position: number
+  hasAnswered: boolean
+  failures: number
+  /** Monotonic milliseconds. */
+  brokenAt: number | undefined
+}
+
 /**
  * Items in order, each once, until the server says that the feed has ended. Throws the server's fault when it refuses, and
  * `server-unreachable` when it never answered, or stayed away for ten minutes.
  */
 export async function* followFeed(options: FollowOptions): AsyncGenerator<FeedItem> {
   const { client, buildId, clock, signal } = options
-  let position = options.after ?? 0
-  let brokenAt: number | undefined
-  let failures = 0
-  let hasConnected = false
+  const connection: Connection = { position: options.after, hasAnswered: false, failures: 0, brokenAt: undefined }
   while (!signal.aborted) {
     try {
-      for await (const { event, data, id } of client.events(`/v1/builds/${buildId}/feed`, {
-        query: { after: position, follow: options.follow },
-        signal,
-      })) {
-        hasConnected = true
-        failures = 0
-        if (brokenAt !== undefined) options.onBack()
-        brokenAt = undefined
+      const query = { after: connection.position }
+      for await (const { event, data } of client.events(`/v1/builds/${buildId}/follow`, { query, signal })) {
+        if (connection.brokenAt !== undefined) options.onBack()
+        Object.assign(connection, { hasAnswered: true, failures: 0, brokenAt: undefined })
         if (event === 'end') return
-        if (event !== 'item') continue
         const item = FeedItem.parse(JSON.parse(data))
-        if (item.position <= position) continue
-        position = Math.max(item.position, Number(id ?? 0))
+        if (item.position <= connection.position) continue
+        connection.position = item.position
         yield item
       }
     } catch (error) {
       if (signal.aborted) return
-      if (!isFault(error) || !error.retryable || !hasConnected) throw error
-      if (brokenAt === undefined) options.onBreak(error)
-      brokenAt ??= clock.monotonic()
-      if (clock.monotonic() - brokenAt > PATIENCE_MS) throw error
+      if (!isFault(error) || !error.retryable || !connection.hasAnswered) throw error
+      if (connection.brokenAt === undefined) options.onBreak(error)
+      connection.brokenAt ??= clock.monotonic()
+      if (clock.monotonic() - connection.brokenAt > PATIENCE_MS) throw error
     }
-    if (!options.follow && brokenAt === undefined) return
-    failures += 1
-    await clock.sleep(backoffMs(BACKOFF, failures), signal).catch(() => undefined)
+    connection.failures += 1
+    await clock.sleep(backoffMs(BACKOFF, connection.failures), signal).catch(() => undefined)
   }
 }

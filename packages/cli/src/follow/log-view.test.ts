@@ -54,7 +54,7 @@ test('a step has a header with its title, its lines as they are, and its duratio
 
 test('a failed step says why, and how long it took', () => {
   expect(show([started('a', 0), finished('a', 2_000, { status: 'error', reason: 'exit-code', exitCode: 3 })])).toContain(
-    '✖ a  exit code 3 after 2.0 s\n',
+    '✖ a  2.0 s  exit code 3\n',
   )
 })
 

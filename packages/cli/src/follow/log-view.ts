@@ -36,6 +36,8 @@ export interface LogViewOptions {
 /** How many of the last lines of each step are kept for the summary. */
 const KEPT_LINES = 10
 const STEP_PREFIX = 'step/'
+/** Lines of the engine itself begin with it. */
+const SYSTEM_MARK = '[SYSTEM]'
 
 interface Stream {
   readonly lines: LineSplitter
@@ -54,6 +56,7 @@ export class LogView implements Disposable {
   #open: string | undefined
   #attempt = 0
   #isFirst = true
+  #afterSkipped = false
 
   constructor(options: LogViewOptions) {
     this.#options = options
@@ -103,6 +106,10 @@ export class LogView implements Disposable {
         return step === undefined ? undefined : this.#stepFinished(step, item)
       case 'step.waiting':
         return this.#status.set(`${step ?? ''} waits: ${textField(item.data, 'reason') ?? ''}`)
+      case 'build.waiting':
+        return this.note(this.#style.yellow(`… waiting: ${describeOutcome(item.data)}`))
+      case 'attempt.lost':
+        return this.note(this.#style.yellow(`! attempt ${item.attempt} was lost: ${describeOutcome(item.data)}`))
       case 'notice':
         return this.#notice(item.data)
       default:
@@ -140,10 +147,16 @@ export class LogView implements Disposable {
     const status = textField(item.data, 'status') ?? 'success'
     const words = describeOutcome(item.data)
     const time = since === undefined ? '' : formatDuration(Math.max(0, item.at - since))
-    const text = [status === 'success' ? time : words, status === 'success' || time === '' ? '' : `after ${time}`]
-    const line = `${markOf(status)} ${step}  ${text.filter((part) => part !== '').join(' ')}`
-    if (status === 'skipped') this.#heading(this.#style.dim(line))
+    const line = [`${markOf(status)} ${step}`, time, status === 'success' ? '' : words].filter((part) => part !== '').join('  ')
+    if (status === 'skipped' && since === undefined) this.#skipped(line)
     else this.#write(`${paintStatus(this.#style, status, line)}\n`)
+  }
+
+  /** Skipped steps stand together. */
+  #skipped(line: string): void {
+    if (this.#afterSkipped) this.#write(`${this.#style.dim(line)}\n`)
+    else this.#heading(this.#style.dim(line))
+    this.#afterSkipped = true
   }
 
   #notice(data: Readonly<Record<string, unknown>>): void {
@@ -182,8 +195,9 @@ export class LogView implements Disposable {
   /** Empty where it is plain whose line it is. */
   #prefix(step: string | undefined, at: number): string {
     const time = this.#options.timestamps === true ? `${formatTime(at)} ` : ''
-    const isPlain = step === undefined || this.#options.step !== undefined || (step === this.#open && this.#running.size <= 1)
-    if (!isPlain) this.#open = undefined
+    // Once several steps have spoken at the same time, the ones that still run keep their names.
+    if (this.#running.size > 1) this.#open = undefined
+    const isPlain = step === undefined || this.#options.step !== undefined || step === this.#open
     return this.#style.dim(time) + (isPlain ? '' : this.#style.cyan(`${step} | `))
   }
 
@@ -194,8 +208,12 @@ export class LogView implements Disposable {
   /** In a pipe the bytes of a line go out as they came; on a terminal they may not move the cursor. */
   #write(text: string, line?: Buffer): void {
     this.#isFirst = false
+    this.#afterSkipped = false
     if (line === undefined) return this.#status.write(text)
-    if (this.#options.terminal.isTTY) return this.#status.write(`${text}${tameLine(line.toString())}\u001B[0m\n`)
+    if (this.#options.terminal.isTTY) {
+      const tame = tameLine(line.toString())
+      return this.#status.write(`${text}${tame.startsWith(SYSTEM_MARK) ? this.#style.dim(tame) : `${tame}\u001B[0m`}\n`)
+    }
     this.#status.write(Buffer.concat([Buffer.from(text), line, Buffer.from('\n')]))
   }
 

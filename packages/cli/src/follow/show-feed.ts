@@ -2,10 +2,10 @@
 import { systemClock } from '@windlass/kit'
 import type { Build, Client, FeedItem } from '@windlass/protocol'
 import type { Printer, Terminal } from '../printer.ts'
-import { followFeed, type FollowOptions } from './feed.ts'
+import { followFeed, readFeed, type FollowOptions } from './feed.ts'
 import { LogView } from './log-view.ts'
+import { reorder } from './reorder.ts'
 import { tailTerminal } from './tail-terminal.ts'
-import { describeOutcome } from './wording.ts'
 
 export interface ShowOptions {
   readonly client: Client
@@ -36,29 +36,26 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
   const titleOf = (name: string): string => titles.get(name) ?? name
   using view = new LogView({ terminal, clock: systemClock, timestamps: options.timestamps ?? false, step, titleOf })
   if (step === undefined && tail === undefined) view.note(heading(build, terminal))
+  const order = reorder(systemClock, (item) => view.show(item))
   let after = 0
-  if (screen !== undefined) {
-    for await (const item of followFeed(toFollow(options, { follow: false, after }))) {
-      showItem(view, item)
-      after = item.position
-    }
-    screen.release()
+  const take = (item: FeedItem): void => {
+    order.push(item.kind === 'log' ? { ...item, bytes: Buffer.from(item.bytes, 'base64') } : item)
+    after = item.position
   }
-  if (options.follow || screen === undefined)
-    for await (const item of followFeed(toFollow(options, { follow: options.follow, after }))) showItem(view, item)
+  if (screen !== undefined || !options.follow) {
+    for await (const item of readFeed({ client: options.client, buildId: build.id, after })) take(item)
+    order.flush()
+    screen?.release()
+  }
+  if (options.follow) for await (const item of followFeed(toFollow(options, after))) take(item)
+  order.flush()
   return { lastLines: (name) => view.lastLines(name), shownLast: view.openStep }
 }
 
-function toFollow({ client, build, signal, out }: ShowOptions, part: { follow: boolean; after: number }): FollowOptions {
+function toFollow({ client, build, signal, out }: ShowOptions, after: number): FollowOptions {
   const onBreak = (): void => out.note(out.stderr.style.yellow('The connection to the server is lost; reconnecting.'))
   const onBack = (): void => out.note(out.stderr.style.dim('Connected again.'))
-  return { client, buildId: build.id, clock: systemClock, signal, onBreak, onBack, ...part }
-}
-
-function showItem(view: LogView, item: FeedItem): void {
-  if (item.kind === 'log') return view.show({ ...item, bytes: Buffer.from(item.bytes, 'base64') })
-  view.show(item)
-  if (item.source === 'server' && item.type === 'build.waiting') view.note(`waiting: ${describeOutcome(item.data)}`)
+  return { client, buildId: build.id, clock: systemClock, signal, onBreak, onBack, after }
 }
 
 function heading(build: Build, { style }: Terminal): string {

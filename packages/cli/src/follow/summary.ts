@@ -45,15 +45,26 @@ function timeOf({ startedAt, finishedAt }: { startedAt: number | null; finishedA
   return startedAt === null || finishedAt === null ? '' : formatDuration(Math.max(0, finishedAt - startedAt))
 }
 
+/** Why the step failed, with its last lines where they are far above. Nothing when the last line of the summary says it all. */
 function failedStep(step: StepRecord, { terminal, lastLines, shownLast }: SummaryOptions): string[] {
   const { style } = terminal
-  const what =
-    step.message ?? (step.reason === 'exit-code' ? `exit code ${step.exitCode}` : textOfReason(step.reason ?? undefined))
-  const lines = ['', `${style.red(`${markOf('error')} ${step.name}`)}: ${what ?? 'failed'}`]
   const last = step.name === shownLast ? [] : (lastLines?.(step.name) ?? [])
-  if (last.length > 0) lines.push(...last.map((line) => `  ${style.dim('|')} ${line}`))
-  if (step.hint !== null) lines.push(`${style.dim('hint:')} ${step.hint}`)
+  if (last.length === 0 && step.hint === null) return []
+  const lines = [
+    '',
+    `${style.red(`${markOf('error')} ${step.name}`)}: ${whyOf(step)}`,
+    ...last.map((line) => `  ${style.dim('|')} ${line}`),
+  ]
+  if (step.hint !== null) lines.push(`  ${style.dim('hint:')} ${step.hint}`)
   return lines
+}
+
+function whyOf(step: StepRecord): string {
+  return (
+    step.message ??
+    (step.reason === 'exit-code' ? `exit code ${step.exitCode}` : textOfReason(step.reason ?? undefined)) ??
+    'failed'
+  )
 }
 
 function lastLine(build: BuildRecord, style: Style): string {
@@ -61,7 +72,9 @@ function lastLine(build: BuildRecord, style: Style): string {
   const time = timeOf(build)
   const after = time === '' ? '' : ` after ${time}`
   if (build.status === 'success') return style.green(`${markOf('success')} ${name} succeeded${after}`)
-  const why = build.message ?? textOfReason(build.reason ?? undefined)
+  const failed = build.status === 'error' ? build.steps.find(({ status }) => status === 'error') : undefined
+  const why =
+    failed === undefined ? (build.message ?? textOfReason(build.reason ?? undefined)) : `step ${failed.name}: ${whyOf(failed)}`
   const words = build.status === 'terminated' ? 'was terminated' : 'failed'
   return style.red(`${markOf(build.status)} ${name} ${words}${after}${why === undefined ? '' : `: ${why}`}`)
 }
