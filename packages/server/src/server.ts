@@ -2,7 +2,13 @@
  * Starts a control plane inside this process: store, sweeps, HTTP. `main.ts` does it for a container, `windlass up` and tests for a laptop.
  * Not here: what is put together (`app.ts`), settings from the environment (`config.ts`).
  */
-import { fault, type Clock, type Logger } from '@windlass/kit'
+import type { Clock, Logger } from '@windlass/kit'
+import type { FastifyInstance } from 'fastify'
+import type { App } from './app.ts'
+import { openHttp } from './http/http-server.ts'
+import { allRoutes } from './http/routes.ts'
+import { openAuthenticator } from './identity/authenticate.ts'
+import { openApp, type OpenApp } from './open-app.ts'
 
 /** All but `dataDir` may be left out. */
 export interface ServerOptions {
@@ -16,7 +22,8 @@ export interface ServerOptions {
   readonly port?: number | undefined
   /** Base URL that agents, engines and users reach this server at; made of host and port when absent. */
   readonly advertisedUrl?: string | undefined
-  readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined
+  /** PEM files. `caFile`: what pods must trust when no public authority signed the certificate. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly caFile?: string | undefined } | undefined
   /** Base64 of 32 bytes; kept in `<dataDir>/master.key` when absent. */
   readonly masterKey?: string | undefined
   readonly clock?: Clock | undefined
@@ -57,14 +64,47 @@ export interface Retention {
 export interface RunningServer {
   /** Base URL for clients of this machine, without `/v1`. */
   readonly url: string
+  /** The rooms of the server, for tests in the same process. */
+  readonly app: App
   /** Stops listening, ends held calls, closes the store; under 5 s. Safe to call twice. */
   close(): Promise<void>
 }
 
 /**
  * Opens the store, applies migrations, listens. Throws `store-locked` when another server has the folder, `config-invalid` when the master
- * key does not fit the database or the folder is on a network file system.
+ * key does not fit the database or the folder is on a network file system, `unavailable` without PostgreSQL.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  throw fault('unavailable', { message: `The server at ${options.dataDir} cannot start yet.` })
+  let url = ''
+  const { app, stop, close } = await openApp(options, () => options.advertisedUrl?.replace(/\/+$/, '') ?? url)
+  try {
+    const authenticator = openAuthenticator(app.store.query)
+    const http = openHttp(app, { tls: options.tls, authenticator, routes: allRoutes(app, authenticator) })
+    url = toLocalUrl(await http.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 }), options.host)
+    app.log.info({ url, store: app.store.name }, 'server listens')
+    let closed: Promise<void> | undefined
+    return { url, app, close: () => (closed ??= shutDown(http, { stop, close })) }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** An address of all interfaces is no address to call. */
+function toLocalUrl(listening: string, host: string | undefined): string {
+  if (host !== '0.0.0.0' && host !== '::') return listening
+  const { protocol, port } = new URL(listening)
+  return `${protocol}//127.0.0.1:${port}`
+}
+
+/** After this, calls that are still going on are cut. Milliseconds. */
+const CLOSE_MS = 4000
+
+/** Held calls end by themselves once the loops are told to; then sockets, then the store. */
+async function shutDown(http: FastifyInstance, { stop, close }: Pick<OpenApp, 'stop' | 'close'>): Promise<void> {
+  stop()
+  const cut = setTimeout(() => http.server.closeAllConnections(), CLOSE_MS)
+  await http.close()
+  clearTimeout(cut)
+  await close()
 }

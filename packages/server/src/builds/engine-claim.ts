@@ -1,0 +1,88 @@
+/** An engine exchanges its bootstrap credential for what it is to run. */
+import { fault, sha256 } from '@windlass/kit'
+import { resume } from '@windlass/plan'
+import { PROTOCOL_VERSION, type EngineClaim, type EngineClaimed } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { readIntegrations } from '../contexts/integrations.ts'
+import { findBuildPlan } from '../store/builds.ts'
+import type { AttemptRow, BuildRow } from '../store/schema.ts'
+import { findStartTask } from '../store/tasks.ts'
+import { openSecrets } from './build-secrets.ts'
+import { editBuild, moveAttempt, moveBuild, saveBuild } from './edit.ts'
+import { readLimits } from './limits.ts'
+import { readRequest } from './request.ts'
+import { readPlan, readSnapshot } from './snapshot.ts'
+import { readStartPayload } from '../tasks/payload.ts'
+
+export interface AttemptKey {
+  readonly buildId: string
+  readonly attempt: number
+}
+
+/**
+ * The first exchange starts the attempt; repeating it with the same `claimKey` (a lost answer) gives the same answer. Throws `claim-used`
+ * for another key, `attempt-stale` when the attempt is over or the build is being stopped, `protocol-unsupported`.
+ */
+export async function claimAttempt(app: App, key: AttemptKey, claim: EngineClaim): Promise<EngineClaimed> {
+  requireProtocol(claim.protocol)
+  const secret = app.vault.derive(`attempt/${key.buildId}/${key.attempt}/${claim.claimKey}`)
+  const { build, attempt } = await app.store.write(async (tx) => {
+    const edit = await editBuild(tx, key.buildId, app.clock.now())
+    if (edit?.attempt === undefined || edit.attempt.number !== key.attempt) throw fault('attempt-stale')
+    const { attempt: row } = edit
+    if (row.status === 'lost' || row.status === 'ended') throw fault('attempt-stale')
+    if (row.claim_key === claim.claimKey) return { build: edit.build, attempt: row }
+    if (row.claim_key !== null) throw fault('claim-used')
+    if (!moveAttempt(edit, 'claim') || !moveBuild(edit, 'begin')) throw fault('attempt-stale')
+    row.claim_key = claim.claimKey
+    row.token_hash = sha256(secret)
+    row.started_at = edit.now
+    row.seen_at = edit.now
+    row.waiting_reason = null
+    row.waiting_message = null
+    row.waiting_since = null
+    await saveBuild(edit)
+    return { build: edit.build, attempt: row }
+  })
+  return describeAttempt(app, { build, attempt }, `${attempt.token_id}.${secret}`)
+}
+
+/** Throws `protocol-unsupported` unless the version is this server's or a neighbour of it. */
+export function requireProtocol(version: number): void {
+  if (Math.abs(version - PROTOCOL_VERSION) > 1) {
+    throw fault('protocol-unsupported', {
+      message: `The other side speaks protocol ${version}, this server ${PROTOCOL_VERSION}.`,
+    })
+  }
+}
+
+async function describeAttempt(app: App, of: { build: BuildRow; attempt: AttemptRow }, token: string): Promise<EngineClaimed> {
+  const { build, attempt } = of
+  const { query } = app.store
+  const stored = await findBuildPlan(query, build.id)
+  const plan = stored === undefined ? undefined : readPlan(stored)
+  if (stored === undefined || plan === undefined)
+    throw fault('internal', { message: `The plan of build ${build.id} is missing.` })
+  const request = readRequest(stored)
+  const limits = readLimits(attempt)
+  const start = await findStartTask(query, build.id, attempt.number)
+  return {
+    buildId: build.id,
+    attempt: attempt.number,
+    token,
+    plan,
+    snapshot: resume(plan, await readSnapshot(app, query, { build, plan, open: true }), { volumeKept: true }),
+    secrets: openSecrets(app.vault, build, stored.secrets),
+    ...(await readIntegrations(app)),
+    limits: {
+      stepLogBytes: limits.stepLogBytes,
+      buildLogBytes: limits.buildLogBytes,
+      stopGraceMs: limits.stopGraceMs,
+      heartbeatMs: app.timings.heartbeatMs,
+    },
+    userAccess: start === undefined ? true : readStartPayload(start).spec.dockerDaemonScheduler.userAccess,
+    resetVolume: request.resetVolume,
+    noCache: request.noCache,
+    volumeName: `windlass-${build.id}`,
+  }
+}

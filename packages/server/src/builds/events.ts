@@ -1,0 +1,94 @@
+/** Events of an engine: stored once each, in order, and what they mean for attempt and build. */
+import { fault } from '@windlass/kit'
+import { isInfra } from '@windlass/plan'
+import type { EngineEvent } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { listStreams } from '../store/streams.ts'
+import { sealExports } from './build-secrets.ts'
+import { editBuild, moveAttempt, record, saveBuild, type BuildEdit } from './edit.ts'
+import type { AttemptKey } from './engine-claim.ts'
+import { hear } from './hear.ts'
+import { finishBuild, loseAttempt, stopAttempt } from './lose.ts'
+
+/** Time for an engine that is done to leave by itself, before its objects are deleted. */
+const LEAVE_MS = 10_000
+
+type Finished = Extract<EngineEvent, { type: 'attempt.finished' }>
+
+/**
+ * Stores what is new and contiguous; answers the number up to which all is stored. Throws `attempt-stale` when the attempt is no longer
+ * the live one, `log-incomplete` (with `offsets`) while bytes of a finished attempt are missing.
+ */
+export async function applyEvents(app: App, key: AttemptKey, events: readonly EngineEvent[]): Promise<number> {
+  const { ackSeq, missing } = await app.store.write(async (tx) => {
+    const edit = await editBuild(tx, key.buildId, app.clock.now())
+    if (edit?.attempt === undefined || edit.attempt.number !== key.attempt) throw fault('attempt-stale')
+    const news = contiguous(edit.attempt.ack_seq, events)
+    if (news.length === 0 && endedByItself(edit)) return { ackSeq: edit.attempt.ack_seq, missing: undefined }
+    if (!hear(edit, key.attempt)) throw fault('attempt-stale')
+    for (const event of news) {
+      const gaps = event.type === 'attempt.finished' ? await missingBytes(edit, event) : undefined
+      if (gaps !== undefined) {
+        await saveBuild(edit)
+        return { ackSeq: edit.attempt.ack_seq, missing: gaps }
+      }
+      edit.attempt.ack_seq = event.seq
+      await applyEvent(app, edit, event)
+      if (event.type === 'attempt.finished') break
+    }
+    await saveBuild(edit)
+    return { ackSeq: edit.attempt.ack_seq, missing: undefined }
+  })
+  if (missing !== undefined) throw fault('log-incomplete', { offsets: missing })
+  return ackSeq
+}
+
+/** The engine had its last word and asks again, because the answer was lost. */
+function endedByItself({ attempt }: BuildEdit): boolean {
+  return attempt?.status === 'ended' && attempt.result !== 'lost'
+}
+
+function contiguous(ackSeq: number, events: readonly EngineEvent[]): EngineEvent[] {
+  const news: EngineEvent[] = []
+  for (const event of events.filter(({ seq }) => seq > ackSeq).toSorted((a, b) => a.seq - b.seq)) {
+    const next = ackSeq + news.length + 1
+    if (event.seq > next) break
+    if (event.seq === next) news.push(event)
+  }
+  return news
+}
+
+async function missingBytes({ tx, build, attempt }: BuildEdit, event: Finished): Promise<Record<string, number> | undefined> {
+  const stored = new Map((await listStreams(tx.query, build.id, attempt?.number)).map(({ stream, bytes }) => [stream, bytes]))
+  const gaps = Object.entries(event.streams).filter(([stream, { bytes }]) => (stored.get(stream) ?? 0) < bytes)
+  return gaps.length === 0 ? undefined : Object.fromEntries(gaps.map(([stream]) => [stream, stored.get(stream) ?? 0]))
+}
+
+async function applyEvent(app: App, edit: BuildEdit, event: EngineEvent): Promise<void> {
+  const { type, seq, at, ...data } = event
+  record(edit, { type, seq, at, source: 'engine', data: sealExports(app.vault, edit.build, data) })
+  if (event.type === 'attempt.finished') await finishAttempt(edit, event)
+}
+
+/** The engine has ended the attempt: what it says decides the build, unless infrastructure was to blame and another attempt is due. */
+async function finishAttempt(edit: BuildEdit, { outcome }: Finished): Promise<void> {
+  const { attempt, build } = edit
+  if (attempt === undefined) return
+  if (outcome.status !== 'success' && build.status !== 'terminating' && outcome.reason !== undefined && isInfra(outcome.reason)) {
+    return loseAttempt(edit, { reason: outcome.reason, message: outcome.message, retry: true })
+  }
+  if (!moveAttempt(edit, 'end')) return
+  attempt.result = outcome.status
+  attempt.reason = outcome.reason ?? null
+  attempt.message = outcome.message ?? null
+  build.losses = 0
+  const isCancelled = build.status === 'terminating'
+  await stopAttempt(edit, LEAVE_MS)
+  if (isCancelled)
+    return finishBuild(edit, 'end-terminated', {
+      reason: build.cancel_reason ?? 'cancelled',
+      message: build.message ?? undefined,
+    })
+  const trigger = ({ success: 'end-success', error: 'end-error', terminated: 'end-terminated' } as const)[outcome.status]
+  finishBuild(edit, trigger, { reason: outcome.reason, message: outcome.message })
+}

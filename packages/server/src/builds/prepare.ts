@@ -1,0 +1,228 @@
+/**
+ * What a build is made of, gathered before its transaction: the document, the layers of variables, the secrets, the compiled plan. All of
+ * it is frozen with the build.
+ */
+import { fault, sha256 } from '@windlass/kit'
+import { compile, type Compiled, type Diagnostic } from '@windlass/pipeline'
+import { builtinVariables, type Plan, type Variable, type VariableLayer } from '@windlass/plan'
+import type { BuildInput } from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../app.ts'
+import { openContextData } from '../contexts/context-data.ts'
+import { openVariables, readContextNames } from '../pipelines/variables.ts'
+import { readSettings } from '../pipelines/settings.ts'
+import { findBuild, findBuildPlan } from '../store/builds.ts'
+import { findContext } from '../store/contexts.ts'
+import { findPipeline } from '../store/pipelines.ts'
+import { findProject } from '../store/projects.ts'
+import { findDefaultRuntime, findRuntime } from '../store/runtimes.ts'
+import type { BuildRow, PipelineRow, ProjectRow, RuntimeRow } from '../store/schema.ts'
+import { openSecrets } from './build-secrets.ts'
+import { requireFound } from './create.ts'
+import { readSpec } from './limits.ts'
+import { readRequest } from './request.ts'
+import { readPlan } from './snapshot.ts'
+
+type Input = z.output<typeof BuildInput>
+
+export interface Prepared {
+  readonly document: string
+  readonly pipeline: PipelineRow | undefined
+  readonly project: ProjectRow | undefined
+  /** Name of a pipeline that is not stored. */
+  readonly name: string | undefined
+  readonly runtime: string | undefined
+  readonly branch: string | undefined
+  readonly revision: string | undefined
+  readonly plan: Plan | undefined
+  readonly problems: readonly Diagnostic[]
+  /** Says which context is missing. */
+  readonly missing: string | undefined
+  readonly secrets: Readonly<Record<string, string>>
+  /** What of the request comes from the build that is repeated. */
+  readonly repeats: Partial<Input>
+}
+
+interface Request {
+  readonly id: string
+  readonly request: Input
+  readonly initiator: string
+}
+
+/** Reads and compiles; throws as `createBuild` says. */
+export async function prepareBuild(app: App, { id, request, initiator }: Request): Promise<Prepared> {
+  if (request.restartOf !== undefined) return repeatBuild(app, { id, request, initiator })
+  const { query } = app.store
+  const pipeline =
+    request.pipeline === undefined
+      ? undefined
+      : requireFound(await findPipeline(query, app.accountId, request.pipeline), `pipeline ${request.pipeline}`)
+  const document = request.document ?? pipeline?.document
+  if (document === undefined) throw fault('request-invalid', { message: 'Name a pipeline, or give a document.' })
+  const file = request.file ?? 'pipeline.yaml'
+  const written = request.document === undefined ? undefined : readSettings(document, file)
+  const runtime = await chooseRuntime(app, request.runtime ?? written?.runtime ?? pipeline?.runtime ?? undefined)
+  const project = pipeline?.project_id == null ? undefined : await findProject(query, app.accountId, pipeline.project_id)
+  const name = pipeline?.name ?? written?.name
+  const contexts = [
+    ...(pipeline === undefined ? [] : readContextNames(pipeline)),
+    ...(written?.contexts ?? []),
+    ...request.contexts,
+  ]
+  const gathered = new Layers()
+  if (runtime !== undefined) gathered.add({ level: 'runtime' }, readSpec(runtime).variables)
+  gathered.add(
+    { level: 'system' },
+    systemVariables(app, { id, initiator, name, branch: request.branch, revision: request.revision }),
+  )
+  if (project !== undefined)
+    gathered.add(
+      { level: 'project', source: project.name },
+      z.record(z.string(), z.string()).parse(JSON.parse(project.variables)),
+    )
+  const missing = await addContexts(app, gathered, contexts)
+  if (pipeline !== undefined) gathered.addMixed({ level: 'pipeline', source: pipeline.name }, openVariables(app.vault, pipeline))
+  if (written !== undefined) gathered.addMixed({ level: 'pipeline', source: written.name }, written.variables)
+  gathered.add({ level: 'build' }, request.variables)
+  gathered.addSecrets({ level: 'build' }, request.secrets)
+  const { plan, problems } = compileCached(document, file)
+  return {
+    document,
+    pipeline,
+    project,
+    name,
+    runtime: runtime?.name ?? request.runtime,
+    branch: request.branch,
+    revision: request.revision,
+    plan: plan === undefined ? undefined : { ...plan, variables: gathered.layers },
+    problems,
+    missing,
+    secrets: gathered.secrets,
+    repeats: {},
+  }
+}
+
+/** The same document, variables and commit once more. What the request itself says wins. */
+async function repeatBuild(app: App, { id, request, initiator }: Request): Promise<Prepared> {
+  const { query } = app.store
+  const before = requireFound(await findBuild(query, app.accountId, request.restartOf ?? ''), `build ${request.restartOf}`)
+  const stored = requireFound(await findBuildPlan(query, before.id), `plan of build ${before.id}`)
+  const { restartOf: _again, ...asked } = readRequest(stored)
+  const branch = request.branch ?? before.branch ?? undefined
+  const revision = request.revision ?? (request.branch === undefined ? (before.revision ?? undefined) : undefined)
+  const pipeline = before.pipeline_id === null ? undefined : await findPipeline(query, app.accountId, before.pipeline_id)
+  const runtime = await chooseRuntime(app, request.runtime ?? before.runtime ?? undefined)
+  const { plan, problems } = compileCached(stored.document, asked.file ?? 'pipeline.yaml')
+  const gathered = new Layers()
+  const system = systemVariables(app, { id, initiator, name: before.pipeline ?? undefined, branch, revision })
+  for (const layer of readPlan(stored)?.variables ?? []) {
+    if (layer.level === 'system') gathered.add({ level: 'system' }, system)
+    else gathered.layers.push(layer)
+  }
+  gathered.add({ level: 'build' }, request.variables)
+  Object.assign(gathered.secrets, openSecrets(app.vault, before, stored.secrets))
+  gathered.addSecrets({ level: 'build' }, request.secrets)
+  return {
+    document: stored.document,
+    pipeline,
+    project: before.project_id === null ? undefined : await findProject(query, app.accountId, before.project_id),
+    name: before.pipeline ?? undefined,
+    runtime: runtime?.name,
+    branch,
+    revision,
+    plan: plan === undefined ? undefined : { ...plan, variables: gathered.layers },
+    problems,
+    missing: undefined,
+    secrets: gathered.secrets,
+    repeats: { ...asked, variables: { ...asked.variables, ...request.variables } },
+  }
+}
+
+async function chooseRuntime(app: App, name: string | undefined): Promise<RuntimeRow | undefined> {
+  const { query } = app.store
+  if (name === undefined) return findDefaultRuntime(query, app.accountId)
+  const runtime = await findRuntime(query, app.accountId, name)
+  if (runtime === undefined) throw fault('runtime-unknown', { message: `There is no runtime environment ${name}.` })
+  return runtime
+}
+
+interface SystemFacts {
+  readonly id: string
+  readonly initiator: string
+  readonly name: string | undefined
+  readonly branch: string | undefined
+  readonly revision: string | undefined
+}
+
+function systemVariables(app: App, { id, initiator, name, branch, revision }: SystemFacts): Record<string, string> {
+  const serverUrl = app.advertisedUrl()
+  return builtinVariables({
+    buildId: id,
+    buildUrl: `${serverUrl}/v1/builds/${id}`,
+    serverUrl,
+    createdAt: app.clock.now(),
+    initiator,
+    trigger: 'build',
+    pipeline: name,
+    git: { branch, revision },
+  })
+}
+
+/** Answers a sentence about the first context that does not exist. */
+async function addContexts(app: App, layers: Layers, names: readonly string[]): Promise<string | undefined> {
+  for (const name of new Set(names)) {
+    const context = await findContext(app.store.query, app.accountId, name)
+    if (context === undefined) return `There is no context ${name}.`
+    const place = { level: 'context', source: context.name } as const
+    if (context.type === 'config') layers.add(place, openContextData(app.vault, context))
+    if (context.type === 'secret') layers.addSecrets(place, openContextData(app.vault, context))
+  }
+  return undefined
+}
+
+type LayerPlace = Pick<VariableLayer, 'level' | 'source'>
+
+/** Layers of variables, and the values of the secret ones apart. */
+class Layers {
+  readonly layers: VariableLayer[] = []
+  readonly secrets: Record<string, string> = {}
+
+  add(place: LayerPlace, values: Readonly<Record<string, string>>): void {
+    this.addMixed(
+      place,
+      Object.entries(values).map(([key, value]) => ({ key, value, encrypted: false })),
+    )
+  }
+
+  addSecrets(place: LayerPlace, values: Readonly<Record<string, string>>): void {
+    this.addMixed(
+      place,
+      Object.entries(values).map(([key, value]) => ({ key, value, encrypted: true })),
+    )
+  }
+
+  addMixed(place: LayerPlace, list: readonly { key: string; value: string; encrypted: boolean }[]): void {
+    if (list.length === 0) return
+    const variables: Record<string, Variable> = {}
+    for (const { key, value, encrypted } of list) {
+      const name = [place.level, place.source, key].filter((part) => part !== undefined).join('/')
+      if (encrypted) this.secrets[name] = value
+      variables[key] = encrypted ? { secret: name } : { value }
+    }
+    this.layers.push({ ...place, variables })
+  }
+}
+
+const MAX_COMPILED = 200
+const compiled = new Map<string, Compiled>()
+
+/** Compiling is pure, and the same few documents are built again and again. */
+function compileCached(document: string, file: string): Compiled {
+  const key = sha256(`${file}\n${document}`)
+  const known = compiled.get(key)
+  if (known !== undefined) return known
+  if (compiled.size >= MAX_COMPILED) compiled.clear()
+  const fresh = compile({ text: document, file })
+  compiled.set(key, fresh)
+  return fresh
+}

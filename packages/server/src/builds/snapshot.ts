@@ -1,0 +1,50 @@
+/** What is known of the steps of a build: folded from its events each time, so that there is one truth only. */
+import { emptySnapshot, fold, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
+import { EngineEvent } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import type { BuildPlanRow, BuildRow } from '../store/schema.ts'
+import { listStepEvents } from '../store/events.ts'
+import type { Query } from '../store/store.ts'
+import { openExports } from './build-secrets.ts'
+
+/** The frozen plan; undefined when the document has errors. Written by this server alone, so that only its version is checked. */
+export function readPlan(row: Pick<BuildPlanRow, 'plan'>): Plan | undefined {
+  if (row.plan === null) return undefined
+  const plan: unknown = JSON.parse(row.plan)
+  return isPlan(plan) ? plan : undefined
+}
+
+function isPlan(value: unknown): value is Plan {
+  return typeof value === 'object' && value !== null && 'planVersion' in value && value.planVersion === 1
+}
+
+/**
+ * Folds the engine's events in the order of the feed. Each further attempt goes on from where `resume` says, just as its engine did.
+ * Exported secrets are opened when `open` is set; else they are as stored.
+ */
+export async function readSnapshot(
+  app: Pick<App, 'vault'>,
+  query: Query,
+  of: { build: BuildRow; plan: Plan; open: boolean },
+): Promise<Snapshot> {
+  const { build, plan } = of
+  let snapshot = emptySnapshot(plan)
+  for (const row of await listStepEvents(query, build.id)) {
+    const stored = asRecord(JSON.parse(row.data))
+    const data = of.open ? openExports(app.vault, build, stored) : stored
+    const event = EngineEvent.safeParse({ ...data, type: row.type, at: row.at, seq: 1 })
+    if (!event.success) continue
+    if (event.data.type === 'attempt.started') {
+      if (row.attempt > 1) snapshot = resume(plan, snapshot, { volumeKept: event.data.volumeKept })
+    } else if (isStepFact(event.data)) snapshot = fold(snapshot, event.data)
+  }
+  return snapshot
+}
+
+function isStepFact(event: { type: string }): event is StepFact {
+  return event.type === 'step.started' || event.type === 'step.waiting' || event.type === 'step.finished'
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}

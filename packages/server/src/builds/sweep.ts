@@ -1,0 +1,139 @@
+/**
+ * What nobody sends a message about: engines that fell silent, attempts that do not start, builds that are too old or do not end. Judged by
+ * this server's clock alone; after a start, a pause of the process or a jump of the clock, nobody is judged for one whole lease.
+ */
+import { attempt as guarded, ticks } from '@windlass/kit'
+import { REASONS } from '@windlass/plan'
+import type { App } from '../app.ts'
+import type { Timings } from '../server.ts'
+import { listLiveAttempts, type LiveAttempt } from '../store/attempts.ts'
+import { listOverdueBuilds } from '../store/waiting.ts'
+import { editBuild, moveAttempt, record, saveBuild, type BuildEdit } from './edit.ts'
+import { readLimits } from './limits.ts'
+import { loseAttempt } from './lose.ts'
+import { endEarly } from './terminate.ts'
+
+/** Clocks that disagree by more than this were jumped, or this process stood still. Milliseconds. */
+const MAX_DRIFT_MS = 2000
+
+/** Sweeps every `sweepMs` until the server closes. */
+export async function sweepLoop(app: App): Promise<void> {
+  const { clock, timings } = app
+  let judgeFrom = clock.monotonic() + timings.deadMs
+  let last = { wall: clock.now(), steady: clock.monotonic() }
+  for await (const _ of ticks(timings.sweepMs, { clock, signal: app.closing })) {
+    const next = { wall: clock.now(), steady: clock.monotonic() }
+    const passed = next.steady - last.steady
+    if (
+      Math.abs(next.wall - last.wall - passed) > MAX_DRIFT_MS ||
+      passed > timings.sweepMs + Math.max(MAX_DRIFT_MS, timings.suspectMs / 2)
+    ) {
+      app.log.warn({ wallMs: next.wall - last.wall, steadyMs: passed }, 'clock jumped or process stood still: leases start anew')
+      judgeFrom = next.steady + timings.deadMs
+    }
+    last = next
+    await guarded(app.log, 'sweep', () => sweep(app, next.steady >= judgeFrom))
+  }
+}
+
+/** One look at everything that lives. `judgesLeases` is false while engines had no chance yet to be heard. */
+export async function sweep(app: App, judgesLeases: boolean): Promise<void> {
+  const view = { timings: app.timings, now: app.clock.now(), judgesLeases }
+  for (const attempt of await listLiveAttempts(app.store.query)) {
+    if (judgeAttempt(attempt, view) === undefined) continue
+    await editDue(app, attempt.build_id, (edit) =>
+      carryOut(edit, edit.attempt?.number === attempt.number ? judgeAttempt(toLive(edit), view) : undefined),
+    )
+  }
+  for (const id of await listOverdueBuilds(app.store.query, {
+    accountId: app.accountId,
+    createdBefore: view.now - MAX_WAIT_MS,
+  })) {
+    await editDue(app, id, (edit) =>
+      endEarly(edit, 'expire', { reason: 'timeout', message: 'The build waited longer than a build may.' }),
+    )
+  }
+}
+
+/** Longest wait of a build for its first attempt: delayed builds are ended after seven days (runner specification 3.6). */
+const MAX_WAIT_MS = 7 * 86_400_000
+
+async function editDue(app: App, buildId: string, work: (edit: BuildEdit) => Promise<void>): Promise<void> {
+  await app.store.write(async (tx) => {
+    const edit = await editBuild(tx, buildId, app.clock.now())
+    if (edit === undefined) return
+    await work(edit)
+    await saveBuild(edit)
+  })
+}
+
+function toLive({ attempt, build }: BuildEdit): LiveAttempt | undefined {
+  if (attempt === undefined) return undefined
+  return { ...attempt, build_status: build.status, build_started_at: build.started_at, terminating_at: build.terminating_at }
+}
+
+interface View {
+  readonly timings: Timings
+  readonly now: number
+  readonly judgesLeases: boolean
+}
+
+type Verdict = 'start-timeout' | 'pull-timeout' | 'suspect' | 'dead' | 'age' | 'stuck'
+
+function judgeAttempt(attempt: LiveAttempt | undefined, view: View): Verdict | undefined {
+  if (attempt === undefined) return undefined
+  const { now } = view
+  const limits = readLimits(attempt)
+  if (attempt.status === 'created') {
+    if (now - attempt.created_at > limits.electedMs) return 'start-timeout'
+    const pullingSince = attempt.waiting_reason === 'pod-image-error' ? attempt.waiting_since : null
+    return pullingSince !== null && now - pullingSince > limits.pullMs ? 'pull-timeout' : undefined
+  }
+  const isOld = attempt.build_started_at !== null && now - attempt.build_started_at > limits.buildMs
+  if (isOld && (attempt.build_status === 'running' || attempt.build_status === 'pending')) return 'age'
+  return attempt.status === 'lost' ? undefined : (judgeSilence(attempt, view) ?? judgeStop(attempt, view))
+}
+
+function judgeSilence(attempt: LiveAttempt, { timings, now, judgesLeases }: View): Verdict | undefined {
+  if (!judgesLeases) return undefined
+  const silence = now - (attempt.seen_at ?? attempt.created_at)
+  if (silence > timings.deadMs) return 'dead'
+  return silence > timings.suspectMs && attempt.status === 'started' ? 'suspect' : undefined
+}
+
+/** A terminating build whose engine does not come to an end is ended without it. */
+function judgeStop(
+  { build_status: status, terminating_at: since, output_at: outputAt }: LiveAttempt,
+  { timings, now }: View,
+): Verdict | undefined {
+  if (status !== 'terminating' || since === null) return undefined
+  const silentSince = Math.max(since, outputAt ?? 0)
+  return now - since > timings.terminatingMs || now - silentSince > timings.terminatingSilentMs ? 'stuck' : undefined
+}
+
+async function carryOut(edit: BuildEdit, verdict: Verdict | undefined): Promise<void> {
+  const { attempt, now } = edit
+  if (attempt === undefined || verdict === undefined) return
+  const words = attempt.waiting_message ?? undefined
+  switch (verdict) {
+    case 'start-timeout':
+      return loseAttempt(edit, {
+        reason: attempt.waiting_reason ?? verdict,
+        message: words ?? REASONS[verdict].text,
+        retry: false,
+      })
+    case 'pull-timeout':
+      return loseAttempt(edit, { reason: 'pod-image-error', message: words, retry: false })
+    case 'suspect':
+      if (moveAttempt(edit, 'lapse')) record(edit, { type: 'attempt.suspect' })
+      return
+    case 'dead': {
+      const seconds = Math.round((now - (attempt.seen_at ?? attempt.created_at)) / 1000)
+      return loseAttempt(edit, { reason: 'engine-lost', message: `The engine was not heard of for ${seconds} s.`, retry: true })
+    }
+    case 'age':
+      return endEarly(edit, 'expire', { reason: 'timeout', message: 'The build ran longer than a build may.' })
+    case 'stuck':
+      return loseAttempt(edit, { reason: 'cancelled', message: 'The engine did not stop in time.', retry: false })
+  }
+}

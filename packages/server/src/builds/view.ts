@@ -1,0 +1,115 @@
+/** Builds as the API shows them. */
+import { isFinalBuild, type Plan, type Snapshot, type StepState } from '@windlass/plan'
+import { Build, type BuildStep } from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../app.ts'
+import { listAttempts } from '../store/attempts.ts'
+import { findBuildPlan } from '../store/builds.ts'
+import type { AttemptRow, BuildRow, TaskRow } from '../store/schema.ts'
+import { findStartTask } from '../store/tasks.ts'
+import { readPlan, readSnapshot } from './snapshot.ts'
+
+const Problems = z.array(Build.shape.problems.unwrap().element)
+
+/** The list form: no steps, no attempts. */
+export function toBuild(row: BuildRow): Build {
+  return {
+    id: row.id,
+    number: row.number,
+    status: row.status,
+    initiator: row.initiator,
+    trigger: row.trigger,
+    attempt: row.attempt,
+    retries: row.retries,
+    createdAt: row.created_at,
+    ...present({
+      pipeline: row.pipeline,
+      pipelineId: row.pipeline_id,
+      project: row.project,
+      reason: row.reason,
+      message: row.message,
+      hint: row.hint,
+      branch: row.branch,
+      revision: row.revision,
+      runtime: row.runtime,
+      restartOf: row.restart_of,
+      startedAt: row.started_at,
+      finishedAt: row.finished_at,
+    }),
+  }
+}
+
+type Present<T> = { [K in keyof T]?: NonNullable<T[K]> }
+
+/** The entries that have a value. */
+export function present<T extends Record<string, unknown>>(values: T): Present<T> {
+  const kept: Present<T> = {}
+  for (const key in values) {
+    const value = values[key]
+    if (value !== null && value !== undefined) kept[key] = value
+  }
+  return kept
+}
+
+/** The whole record, with steps and attempts. */
+export async function describeBuild(app: App, row: BuildRow): Promise<Build> {
+  const { query } = app.store
+  const stored = await findBuildPlan(query, row.id)
+  const plan = stored === undefined ? undefined : readPlan(stored)
+  const attempts = await listAttempts(query, row.id)
+  const last = attempts.at(-1)
+  const start = last?.status === 'created' ? await findStartTask(query, row.id, last.number) : undefined
+  return {
+    ...toBuild(row),
+    ...(stored?.problems != null && { problems: Problems.parse(JSON.parse(stored.problems)) }),
+    steps: plan === undefined ? [] : toSteps(row, plan, await readSnapshot(app, query, { build: row, plan, open: false })),
+    attempts: attempts.map((attempt) => toAttempt(attempt, start)),
+  }
+}
+
+function toAttempt(row: AttemptRow, start: TaskRow | undefined): NonNullable<Build['attempts']>[number] {
+  const status = {
+    created: (start?.revision ?? 0) > 0 ? 'starting' : 'created',
+    started: 'running',
+    suspect: 'suspect',
+    lost: 'suspect',
+    ended: 'ended',
+  } as const
+  return {
+    number: row.number,
+    status: status[row.status],
+    createdAt: row.created_at,
+    ...present({
+      result: row.result,
+      reason: row.reason ?? row.waiting_reason,
+      message: row.message ?? row.waiting_message,
+      startedAt: row.started_at,
+      endedAt: row.ended_at,
+    }),
+  }
+}
+
+function toSteps(build: BuildRow, plan: Plan, snapshot: Snapshot): BuildStep[] {
+  return plan.steps.map((step) => {
+    const state = snapshot.steps[step.name]
+    return {
+      name: step.name,
+      title: step.title,
+      type: step.action.kind,
+      ...present({ stage: step.stage }),
+      ...settled(build, state),
+      try: state?.try ?? 0,
+      ...present({ exitCode: state?.exitCode, startedAt: state?.startedAt, finishedAt: state?.finishedAt }),
+    }
+  })
+}
+
+/** In a build that has ended no step goes on: those the engine had no last word about were cut short, or never reached. */
+function settled(build: BuildRow, state: StepState | undefined): Pick<BuildStep, 'status' | 'reason' | 'message'> {
+  const status = state?.status ?? 'pending'
+  if (isFinalBuild(build.status) && status === 'pending') return { status: 'skipped', reason: 'not-reached' }
+  if (isFinalBuild(build.status) && (status === 'running' || status === 'waiting')) {
+    return { status: 'terminated', ...present({ reason: build.reason, message: build.message }) }
+  }
+  return { status, ...present({ reason: state?.reason, message: state?.message }) }
+}

@@ -1,0 +1,51 @@
+import { fault, newId } from '@windlass/kit'
+import type { Context, ContextInput } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { deleteContext, findContext, listContexts, saveContext } from '../store/contexts.ts'
+import type { ContextRow } from '../store/schema.ts'
+import { sealContextData, toContext } from './context-data.ts'
+
+export interface ContextPut {
+  /** Id or name of the context that is replaced. */
+  readonly name?: string | undefined
+  readonly input: ContextInput
+  readonly mustBeNew: boolean
+}
+
+/** Creates or replaces a context; secret fields written as `*****` keep their value. Throws `conflict`, `request-invalid`. */
+export async function putContext(
+  app: App,
+  { name, input, mustBeNew }: ContextPut,
+): Promise<{ context: Context; isNew: boolean }> {
+  return app.store.write(async (tx) => {
+    const before = await findContext(tx.query, app.accountId, name ?? input.name)
+    const taken = await findContext(tx.query, app.accountId, input.name)
+    if (taken !== undefined && (mustBeNew || taken.id !== before?.id))
+      throw fault('conflict', { message: `There is a context ${input.name} already.` })
+    const now = app.clock.now()
+    const owner = { id: before?.id ?? newId(now), account_id: app.accountId, type: input.type }
+    const row: ContextRow = {
+      ...owner,
+      name: input.name,
+      is_default: input.isDefault ? 1 : 0,
+      data: sealContextData(app.vault, owner, input.data, before),
+      created_at: before?.created_at ?? now,
+      updated_at: now,
+    }
+    await saveContext(tx, row)
+    return { context: toContext(row), isNew: before === undefined }
+  })
+}
+
+export async function listShownContexts(app: App): Promise<Context[]> {
+  return (await listContexts(app.store.query, app.accountId)).map(toContext)
+}
+
+/** Throws `not-found`. */
+export async function removeContext(app: App, name: string): Promise<void> {
+  await app.store.write(async (tx) => {
+    const row = await findContext(tx.query, app.accountId, name)
+    if (row === undefined) throw fault('not-found', { message: `There is no context ${name}.` })
+    await deleteContext(tx, row.id)
+  })
+}

@@ -1,0 +1,101 @@
+/** Engine <-> server; the shapes and their meaning stand in `protocol/engine.ts`. */
+import { fault } from '@windlass/kit'
+import {
+  CommandList,
+  EngineClaim,
+  EngineClaimed,
+  EventAck,
+  EventBatch,
+  FrameAck,
+  FrameHead,
+  HeartbeatAnswer,
+  MAX_FRAME_BYTES,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../app.ts'
+import { awaitCommands, heartbeat } from '../builds/engine-link.ts'
+import { claimAttempt, type AttemptKey } from '../builds/engine-claim.ts'
+import { applyEvents } from '../builds/events.ts'
+import type { Actor } from '../identity/actor.ts'
+import { ok, route, type Route } from './route.ts'
+
+const MAX_BATCH_BYTES = 16_777_216
+
+function attemptOf(actor: Actor): AttemptKey {
+  if (actor.kind !== 'attempt' && actor.kind !== 'bootstrap') throw fault('forbidden')
+  return { buildId: actor.buildId, attempt: actor.attempt }
+}
+
+export function engineRoutes(app: App): Route[] {
+  return [
+    route('POST', '/v1/engine/claim', {
+      summary: 'Exchange a bootstrap credential for the plan and an attempt token',
+      allow: 'bootstrap',
+      body: EngineClaim,
+      replies: { 200: EngineClaimed },
+      handle: async ({ body, actor }) => ok(await claimAttempt(app, attemptOf(actor), body)),
+    }),
+    route('POST', '/v1/engine/events', {
+      summary: 'Tell events of an attempt',
+      allow: 'attempt',
+      body: EventBatch,
+      maxBodyBytes: MAX_BATCH_BYTES,
+      replies: { 200: EventAck },
+      handle: async ({ body, actor }) => ok({ ackSeq: await applyEvents(app, attemptOf(actor), body.events) }),
+    }),
+    route('POST', '/v1/engine/logs', {
+      summary: 'Send a frame of log',
+      allow: 'attempt',
+      body: z.instanceof(Uint8Array),
+      takesBytes: true,
+      maxBodyBytes: MAX_FRAME_BYTES,
+      replies: { 200: FrameAck },
+      handle: async ({ body, headers, actor }) =>
+        ok({ offset: await app.logs.append({ ...attemptOf(actor), ...readHead(headers), bytes: toBytes(body) }) }),
+    }),
+    route('POST', '/v1/engine/heartbeat', {
+      summary: 'Say that the engine of an attempt lives',
+      allow: 'attempt',
+      replies: { 200: HeartbeatAnswer },
+      handle: async ({ actor }) => ok({ leaseMs: await heartbeat(app, attemptOf(actor)) }),
+    }),
+    route('GET', '/v1/engine/commands', {
+      summary: 'Wait for commands to an attempt',
+      allow: 'attempt',
+      query: z.object({
+        after: z.coerce.number().int().nonnegative().default(0),
+        waitMs: z.coerce.number().int().min(0).max(60_000).default(0),
+      }),
+      replies: { 200: CommandList },
+      isHeld: true,
+      handle: async ({ query, actor, signal }) =>
+        ok({ commands: await awaitCommands(app, attemptOf(actor), { ...query, signal }) }),
+    }),
+  ]
+}
+
+function readHead(headers: Readonly<Record<string, string | string[] | undefined>>): FrameHead {
+  const head = FrameHead.safeParse({
+    stream: decode(headers['x-windlass-stream']),
+    offset: headers['x-windlass-offset'],
+    sha256: headers['x-windlass-sha256'],
+    at: headers['x-windlass-at'],
+  })
+  if (head.success) return head.data
+  const problems = head.error.issues.map(({ path, message }) => ({ path: `x-windlass-${path.join('.')}`, message }))
+  throw fault('request-invalid', {
+    message: `The headers of the frame are wrong: ${problems[0]?.path} ${problems[0]?.message}.`,
+    problems,
+  })
+}
+
+/** Header values are Latin-1 on the wire; names of streams are UTF-8. */
+function decode(value: string | string[] | undefined): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const text = Buffer.from(value, 'latin1').toString('utf8')
+  return text.includes('\ufffd') ? value : text
+}
+
+function toBytes(body: unknown): Uint8Array {
+  return body instanceof Uint8Array ? body : new Uint8Array()
+}

@@ -1,0 +1,36 @@
+import type { App } from '../app.ts'
+import type { Authenticator } from '../identity/authenticate.ts'
+import { agentRoutes } from './agent-routes.ts'
+import { buildRoutes } from './build-routes.ts'
+import { engineRoutes } from './engine-routes.ts'
+import { toOpenApi } from './openapi.ts'
+import { pipelineRoutes } from './pipeline-routes.ts'
+import { agentResourceRoutes, contextRoutes, runtimeRoutes } from './resource-routes.ts'
+import { ok, route, type Route } from './route.ts'
+import { healthRoutes, identityRoutes } from './system-routes.ts'
+import { z } from 'zod'
+
+/** Every route of the server. What is not in this table does not exist. */
+export function allRoutes(app: App, authenticator: Authenticator): Route[] {
+  const routes = [
+    ...healthRoutes(app),
+    ...identityRoutes(app, authenticator),
+    ...pipelineRoutes(app),
+    ...contextRoutes(app),
+    ...agentResourceRoutes(app, authenticator),
+    ...runtimeRoutes(app),
+    ...buildRoutes(app),
+    ...agentRoutes(app),
+    ...engineRoutes(app),
+  ]
+  let document: Record<string, unknown> | undefined
+  routes.push(
+    route('GET', '/v1/openapi.json', {
+      summary: 'This description',
+      allow: 'public',
+      replies: { 200: z.record(z.string(), z.unknown()) },
+      handle: async () => ok((document ??= toOpenApi(routes))),
+    }),
+  )
+  return routes
+}

@@ -1,0 +1,34 @@
+/** Who calls. Everything not allowed here is denied. */
+export type Role = 'admin' | 'user' | 'viewer'
+
+export type Actor =
+  | { readonly kind: 'nobody' }
+  | { readonly kind: 'key'; readonly id: string; readonly accountId: string; readonly name: string; readonly role: Role }
+  | { readonly kind: 'agent'; readonly id: string; readonly accountId: string; readonly name: string }
+  | {
+      readonly kind: 'bootstrap' | 'attempt'
+      readonly id: string
+      readonly accountId: string
+      readonly buildId: string
+      readonly attempt: number
+    }
+
+/** What a route asks of its caller: `public` nothing, a role that role or a higher one, the others exactly that kind of credential. */
+export type Permission = 'public' | Role | 'agent' | 'bootstrap' | 'attempt'
+
+const RANK: Readonly<Record<Role, number>> = { viewer: 1, user: 2, admin: 3 }
+
+export function isAllowed(actor: Actor, permission: Permission): boolean {
+  switch (permission) {
+    case 'public':
+      return true
+    case 'viewer':
+    case 'user':
+    case 'admin':
+      return actor.kind === 'key' && RANK[actor.role] >= RANK[permission]
+    case 'agent':
+    case 'bootstrap':
+    case 'attempt':
+      return actor.kind === permission
+  }
+}

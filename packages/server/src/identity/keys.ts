@@ -1,0 +1,68 @@
+/** API keys, and how the first one comes to be. */
+import { join } from 'node:path'
+import { fault, newToken } from '@windlass/kit'
+import type { ApiKey } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { writePrivateFile } from '../secrets/private-file.ts'
+import { lockAccount } from '../store/accounts.ts'
+import { countApiKeys, deleteApiKey, findApiKeyByName, insertApiKey, listApiKeys } from '../store/api-keys.ts'
+import type { ApiKeyRow } from '../store/schema.ts'
+import type { Role } from './actor.ts'
+
+/** Where `windlass up` finds the first admin's token. */
+export const ADMIN_TOKEN_FILE = 'admin-token'
+
+type Created = ApiKey & { token: string }
+
+/** Creates a key; its token is answered once. Throws `conflict` for a name in use. */
+export async function createKey(app: App, input: { name: string; role: Role }): Promise<Created> {
+  return app.store.write(async (tx) => {
+    await lockAccount(tx, app.accountId)
+    const known = await findApiKeyByName(tx.query, app.accountId, input.name)
+    if (known !== undefined) throw fault('conflict', { message: `There is a key ${input.name} already.` })
+    const { row, token } = newKey(app, input)
+    await insertApiKey(tx, row)
+    return { ...toKey(row), token }
+  })
+}
+
+/** The first admin key, while there is no key at all; throws `bootstrap-closed` after that. */
+export async function createFirstKey(app: App, name: string): Promise<Created> {
+  const created = await app.store.write(async (tx) => {
+    await lockAccount(tx, app.accountId)
+    if ((await countApiKeys(tx.query, app.accountId)) > 0) throw fault('bootstrap-closed')
+    const { row, token } = newKey(app, { name, role: 'admin' })
+    await insertApiKey(tx, row)
+    return { ...toKey(row), token }
+  })
+  writePrivateFile(join(app.dataDir, ADMIN_TOKEN_FILE), `${created.token}\n`, { replace: true })
+  return created
+}
+
+function newKey(app: App, { name, role }: { name: string; role: Role }): { row: ApiKeyRow; token: string } {
+  const now = app.clock.now()
+  const { id, hash, text } = newToken(now)
+  return { row: { id, account_id: app.accountId, name, role, hash, created_at: now }, token: text }
+}
+
+export async function listKeys(app: App): Promise<ApiKey[]> {
+  return (await listApiKeys(app.store.query, app.accountId)).map(toKey)
+}
+
+/** Revokes a key by id or name. Throws `not-found`, and `conflict` for the last admin. */
+export async function deleteKey(app: App, name: string): Promise<string> {
+  return app.store.write(async (tx) => {
+    await lockAccount(tx, app.accountId)
+    const keys = await listApiKeys(tx.query, app.accountId)
+    const key = keys.find((row) => row.id === name || row.name === name)
+    if (key === undefined) throw fault('not-found', { message: `There is no key ${name}.` })
+    const isLastAdmin = key.role === 'admin' && keys.filter(({ role }) => role === 'admin').length === 1
+    if (isLastAdmin) throw fault('conflict', { message: 'This is the last admin key; create another one first.' })
+    await deleteApiKey(tx, key.id)
+    return key.id
+  })
+}
+
+function toKey(row: ApiKeyRow): ApiKey {
+  return { id: row.id, name: row.name, role: row.role, prefix: row.id.slice(0, 8), createdAt: row.created_at }
+}

@@ -1,0 +1,72 @@
+/** What `/metrics` shows, in Prometheus text. Gauges are read from the store when asked for. */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface Metrics {
+  readonly registry: Registry
+  readonly builds: Counter<'result'>
+  readonly buildDuration: Histogram<'result'>
+  readonly tasksQueued: Gauge
+  readonly taskWait: Histogram
+  readonly agentSilence: Gauge<'agent'>
+  readonly buildsByStatus: Gauge<'status'>
+  readonly attemptsLost: Counter<'reason'>
+  readonly logBytes: Counter
+  readonly requests: Histogram<'method' | 'route' | 'status'>
+  readonly freeDiskShare: Gauge
+}
+
+export function openMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry, prefix: 'windlass_' })
+  return {
+    registry,
+    builds: new Counter({
+      name: 'windlass_builds_total',
+      help: 'Builds that ended, by result.',
+      labelNames: ['result'],
+      registers,
+    }),
+    buildDuration: new Histogram({
+      name: 'windlass_build_duration_seconds',
+      help: 'From creation to the end of a build, by result.',
+      labelNames: ['result'],
+      buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400],
+      registers,
+    }),
+    tasksQueued: new Gauge({ name: 'windlass_tasks_queued', help: 'Tasks that no agent has taken yet.', registers }),
+    taskWait: new Histogram({
+      name: 'windlass_task_wait_seconds',
+      help: 'From a task being available to its hand-over.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5, 30, 300],
+      registers,
+    }),
+    agentSilence: new Gauge({
+      name: 'windlass_agent_last_seen_seconds',
+      help: 'Seconds since an agent was heard of.',
+      labelNames: ['agent'],
+      registers,
+    }),
+    buildsByStatus: new Gauge({
+      name: 'windlass_builds',
+      help: 'Builds that have not ended, by status.',
+      labelNames: ['status'],
+      registers,
+    }),
+    attemptsLost: new Counter({
+      name: 'windlass_attempts_lost_total',
+      help: 'Attempts lost, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    logBytes: new Counter({ name: 'windlass_log_bytes_total', help: 'Log bytes stored.', registers }),
+    requests: new Histogram({
+      name: 'windlass_http_request_duration_seconds',
+      help: 'Time of answered calls that are not held on purpose.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5],
+      registers,
+    }),
+    freeDiskShare: new Gauge({ name: 'windlass_disk_free_ratio', help: 'Free share of the disk of the data folder.', registers }),
+  }
+}

@@ -1,0 +1,186 @@
+/** Stored pipelines: made, replaced and shown. The document is kept as it was written, but for encrypted values. */
+import { fault, newId } from '@windlass/kit'
+import type { Pipeline, PipelineInput } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { ELECT_TOPIC } from '../builds/edit.ts'
+import { present } from '../builds/view.ts'
+import { MASK } from '../secrets/mask.ts'
+import { deletePipeline, findPipeline, listPipelines, lockPipeline, savePipeline } from '../store/pipelines.ts'
+import { findProject, listProjects, saveProject } from '../store/projects.ts'
+import type { PipelineRow } from '../store/schema.ts'
+import type { Tx } from '../store/store.ts'
+import { readSettings } from './settings.ts'
+import { maskVariables, readContextNames, sealVariables } from './variables.ts'
+
+/** What must hold for a write: the revision that the writer saw, or that there is none yet. */
+export interface Precondition {
+  readonly ifMatch?: string | undefined
+  readonly ifNoneMatch?: string | undefined
+}
+
+/** Creates a pipeline. Throws `conflict` when the name is taken, `not-found` for a project that does not exist. */
+export async function createPipeline(app: App, input: PipelineInput): Promise<Pipeline> {
+  const { pipeline } = await putPipeline(app, { input, precondition: { ifNoneMatch: '*' } })
+  return pipeline
+}
+
+export interface Put {
+  /** Id or name of the pipeline that is replaced; the name in the input when absent. */
+  readonly name?: string | undefined
+  readonly input: PipelineInput
+  readonly precondition: Precondition
+}
+
+/** Creates or replaces a pipeline by name. A project named in front of the slash is made when there is none. Throws `conflict`. */
+export async function putPipeline(app: App, put: Put): Promise<{ pipeline: Pipeline; isNew: boolean }> {
+  const { input } = put
+  return app.store.write(async (tx) => {
+    const written = readSettings(input.document, 'pipeline.yaml')
+    const name = written?.name ?? input.name
+    const before = await lockPipeline(tx, app.accountId, put.name ?? name)
+    if (before === undefined && put.name !== undefined && put.name !== name) {
+      throw fault('request-invalid', { message: `The document names the pipeline ${name}, not ${put.name}.` })
+    }
+    checkPrecondition(put.precondition, before, name)
+    if (before !== undefined && before.name !== name && (await findPipeline(tx.query, app.accountId, name)) !== undefined) {
+      throw fault('conflict', { message: `There is a pipeline ${name} already.` })
+    }
+    const row = await toRow(app, tx, { name, input, written, before })
+    await savePipeline(tx, row)
+    tx.wake(ELECT_TOPIC)
+    return { pipeline: await showPipeline(app, tx, row), isNew: before === undefined }
+  })
+}
+
+function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, before: PipelineRow | undefined, name: string): void {
+  if (ifNoneMatch === '*' && before !== undefined) throw fault('conflict', { message: `There is a pipeline ${name} already.` })
+  if (ifMatch === undefined) return
+  if (before === undefined) throw fault('conflict', { message: `There is no pipeline ${name} to replace.` })
+  const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  if (ifMatch !== '*' && !tags.includes(etag(before))) {
+    throw fault('conflict', { message: `The pipeline ${name} was changed by someone else (revision ${before.revision} now).` })
+  }
+}
+
+export function etag({ revision }: { revision: number }): string {
+  return `"${revision}"`
+}
+
+interface Source {
+  readonly name: string
+  readonly input: PipelineInput
+  readonly written: ReturnType<typeof readSettings>
+  readonly before: PipelineRow | undefined
+}
+
+async function toRow(app: App, tx: Tx, { name, input, written, before }: Source): Promise<PipelineRow> {
+  const now = app.clock.now()
+  const id = before?.id ?? newId(now)
+  const variables = written === undefined || written.variables.length === 0 ? input.variables : written.variables
+  return {
+    id,
+    account_id: app.accountId,
+    project_id: await projectOf(app, tx, name),
+    name,
+    document: maskDocument(input.document, written),
+    variables: sealVariables(app.vault, { id, account_id: app.accountId }, variables, before),
+    contexts: JSON.stringify(written === undefined || written.contexts.length === 0 ? input.contexts : written.contexts),
+    runtime: written?.runtime ?? input.runtime ?? null,
+    concurrency: written?.concurrency ?? input.concurrency ?? null,
+    branch_concurrency: written?.branchConcurrency ?? input.branchConcurrency ?? null,
+    priority: written?.priority === undefined || written.priority === 0 ? input.priority : written.priority,
+    revision: (before?.revision ?? 0) + 1,
+    created_at: before?.created_at ?? now,
+    updated_at: now,
+  }
+}
+
+/** `project/pipeline` belongs to the project, which is made when it is new; a bare name to none. */
+async function projectOf(app: App, tx: Tx, name: string): Promise<string | null> {
+  const slash = name.lastIndexOf('/')
+  if (slash <= 0) return null
+  const project = name.slice(0, slash)
+  const known = await findProject(tx.query, app.accountId, project)
+  if (known !== undefined) return known.id
+  const now = app.clock.now()
+  const id = newId(now)
+  await saveProject(tx, { id, account_id: app.accountId, name: project, variables: '{}', created_at: now, updated_at: now })
+  return id
+}
+
+/** Encrypted values are written in the open in a `kind: pipeline` document; they must not be stored so. Throws when one cannot be found to be masked. */
+function maskDocument(document: string, written: Source['written']): string {
+  const secrets = new Set(
+    (written?.variables ?? [])
+      .filter(({ encrypted, value }) => encrypted && value !== '' && value !== MASK)
+      .map(({ value }) => value),
+  )
+  if (secrets.size === 0) return document
+  const masked = document.replaceAll(
+    /^(\s*(?:-\s*)?["']?value["']?\s*:\s*)(.*?)(\s*)$/gm,
+    (line, key: string, text: string, space: string) => (secrets.has(unquote(text)) ? `${key}'${MASK}'${space}` : line),
+  )
+  const rest =
+    readSettings(masked, 'pipeline.yaml')?.variables.filter(
+      ({ encrypted, value }) => encrypted && value !== '' && value !== MASK,
+    ) ?? []
+  if (rest.length === 0) return masked
+  const names = rest.map(({ key }) => key).join(', ')
+  throw fault('request-invalid', {
+    message: `Write the value of the encrypted variable ${names} on the line of its key, quoted or plain.`,
+  })
+}
+
+function unquote(text: string): string {
+  if (/^"(?:[^"\\]|\\.)*"$/.test(text)) {
+    try {
+      return String(JSON.parse(text))
+    } catch {
+      return text
+    }
+  }
+  return /^'.*'$/.test(text) ? text.slice(1, -1).replaceAll("''", "'") : text
+}
+
+/** As the API shows it. */
+export async function showPipeline(app: App, tx: Pick<Tx, 'query'> | undefined, row: PipelineRow): Promise<Pipeline> {
+  const project =
+    row.project_id === null ? undefined : await findProject(tx?.query ?? app.store.query, app.accountId, row.project_id)
+  return toPipeline(row, project?.name)
+}
+
+function toPipeline(row: PipelineRow, project: string | undefined): Pipeline {
+  return {
+    id: row.id,
+    name: row.name,
+    document: row.document,
+    variables: maskVariables(row),
+    contexts: readContextNames(row),
+    priority: row.priority,
+    revision: row.revision,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    ...present({ project, runtime: row.runtime, concurrency: row.concurrency, branchConcurrency: row.branch_concurrency }),
+  }
+}
+
+export async function listPage(app: App, range: { after: string | undefined; limit: number }): Promise<Pipeline[]> {
+  const rows = await listPipelines(app.store.query, { accountId: app.accountId, ...range })
+  const projects = new Map(
+    (await listProjects(app.store.query, { accountId: app.accountId, after: undefined, limit: 100_000 })).map(({ id, name }) => [
+      id,
+      name,
+    ]),
+  )
+  return rows.map((row) => toPipeline(row, row.project_id === null ? undefined : projects.get(row.project_id)))
+}
+
+/** Its builds stay. Throws `not-found`. */
+export async function removePipeline(app: App, name: string): Promise<void> {
+  await app.store.write(async (tx) => {
+    const row = await lockPipeline(tx, app.accountId, name)
+    if (row === undefined) throw fault('not-found', { message: `There is no pipeline ${name}.` })
+    await deletePipeline(tx, row.id)
+    tx.wake(ELECT_TOPIC)
+  })
+}

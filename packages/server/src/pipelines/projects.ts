@@ -1,0 +1,73 @@
+import { fault, newId } from '@windlass/kit'
+import type { Project, ProjectInput } from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../app.ts'
+import { countPipelines, deleteProject, findProject, listProjects, saveProject } from '../store/projects.ts'
+import type { ProjectRow } from '../store/schema.ts'
+
+const Variables = z.record(z.string(), z.string())
+
+export interface ProjectPut {
+  /** Id or name of the project that is replaced. */
+  readonly name?: string | undefined
+  readonly input: z.output<typeof ProjectInput>
+  readonly mustBeNew: boolean
+}
+
+/** Creates or replaces a project. Throws `conflict` when its name is taken. */
+export async function putProject(
+  app: App,
+  { name, input, mustBeNew }: ProjectPut,
+): Promise<{ project: Project; isNew: boolean }> {
+  const { row, isNew } = await app.store.write(async (tx) => {
+    const before = await findProject(tx.query, app.accountId, name ?? input.name)
+    const taken = await findProject(tx.query, app.accountId, input.name)
+    if (taken !== undefined && (mustBeNew || taken.id !== before?.id))
+      throw fault('conflict', { message: `There is a project ${input.name} already.` })
+    const now = app.clock.now()
+    const fresh: ProjectRow = {
+      id: before?.id ?? newId(now),
+      account_id: app.accountId,
+      name: input.name,
+      variables: JSON.stringify(input.variables),
+      created_at: before?.created_at ?? now,
+      updated_at: now,
+    }
+    await saveProject(tx, fresh)
+    return { row: fresh, isNew: before === undefined }
+  })
+  return { project: await showProject(app, row), isNew }
+}
+
+export async function showProject(app: App, row: ProjectRow): Promise<Project> {
+  const counts = await countPipelines(app.store.query, app.accountId)
+  return toProject(row, counts)
+}
+
+function toProject(row: ProjectRow, counts: ReadonlyMap<string, number>): Project {
+  return {
+    id: row.id,
+    name: row.name,
+    variables: Variables.parse(JSON.parse(row.variables)),
+    pipelines: counts.get(row.id) ?? 0,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+export async function listProjectPage(app: App, range: { after: string | undefined; limit: number }): Promise<Project[]> {
+  const counts = await countPipelines(app.store.query, app.accountId)
+  return (await listProjects(app.store.query, { accountId: app.accountId, ...range })).map((row) => toProject(row, counts))
+}
+
+/** Throws `not-found`, and `conflict` while it has pipelines. */
+export async function removeProject(app: App, name: string): Promise<void> {
+  await app.store.write(async (tx) => {
+    const row = await findProject(tx.query, app.accountId, name)
+    if (row === undefined) throw fault('not-found', { message: `There is no project ${name}.` })
+    const pipelines = (await countPipelines(tx.query, app.accountId)).get(row.id) ?? 0
+    if (pipelines > 0)
+      throw fault('conflict', { message: `The project ${row.name} has ${pipelines} pipelines; delete them first.` })
+    await deleteProject(tx, row.id)
+  })
+}

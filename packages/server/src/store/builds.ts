@@ -1,0 +1,62 @@
+import { BUILD_STATUSES, FINAL_BUILD_STATUSES, type BuildStatus } from '@windlass/plan'
+import type { BuildPlanRow, BuildRow } from './schema.ts'
+import type { Query, Tx } from './store.ts'
+
+export const LIVE_BUILD_STATUSES = BUILD_STATUSES.filter(
+  (status) => !(FINAL_BUILD_STATUSES as readonly string[]).includes(status),
+)
+
+export async function insertBuild(tx: Tx, build: BuildRow, plan: BuildPlanRow): Promise<void> {
+  await tx.query.insertInto('build').values(build).execute()
+  await tx.query.insertInto('build_plan').values(plan).execute()
+}
+
+export async function findBuild(query: Query, accountId: string, id: string): Promise<BuildRow | undefined> {
+  return query.selectFrom('build').selectAll().where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst()
+}
+
+/** The build, locked until the end of the transaction. */
+export async function lockBuild(tx: Tx, id: string): Promise<BuildRow | undefined> {
+  return tx.query.selectFrom('build').selectAll().where('id', '=', id).$call(tx.forUpdate).executeTakeFirst()
+}
+
+export async function updateBuild(tx: Tx, id: string, changes: Partial<BuildRow>): Promise<void> {
+  await tx.query.updateTable('build').set(changes).where('id', '=', id).execute()
+}
+
+export async function findBuildPlan(query: Query, buildId: string): Promise<BuildPlanRow | undefined> {
+  return query.selectFrom('build_plan').selectAll().where('build_id', '=', buildId).executeTakeFirst()
+}
+
+export interface BuildFilter {
+  readonly accountId: string
+  readonly status?: readonly BuildStatus[] | undefined
+  readonly pipelineId?: string | undefined
+  readonly pipeline?: string | undefined
+  readonly branch?: string | undefined
+  /** Only builds with a smaller number. */
+  readonly before?: number | undefined
+  readonly limit: number
+}
+
+/** Newest first. */
+export async function listBuilds(query: Query, filter: BuildFilter): Promise<BuildRow[]> {
+  let select = query.selectFrom('build').selectAll().where('account_id', '=', filter.accountId)
+  if (filter.status !== undefined) select = select.where('status', 'in', filter.status)
+  if (filter.pipelineId !== undefined) select = select.where('pipeline_id', '=', filter.pipelineId)
+  if (filter.pipeline !== undefined) select = select.where('pipeline', '=', filter.pipeline)
+  if (filter.branch !== undefined) select = select.where('branch', '=', filter.branch)
+  if (filter.before !== undefined) select = select.where('number', '<', filter.before)
+  return select.orderBy('number', 'desc').limit(filter.limit).execute()
+}
+
+/** How many builds there are in each state that is not final, and in each final one. */
+export async function countBuilds(query: Query, accountId: string): Promise<{ status: BuildStatus; count: number }[]> {
+  return query
+    .selectFrom('build')
+    .select((expression) => ['status', expression.fn.countAll<number>().as('count')])
+    .where('account_id', '=', accountId)
+    .where('status', 'in', LIVE_BUILD_STATUSES)
+    .groupBy('status')
+    .execute()
+}

@@ -1,0 +1,36 @@
+import type { CommandRow } from './schema.ts'
+import type { Query, Tx } from './store.ts'
+
+/** What an engine that waits for commands watches. */
+export function commandTopic(buildId: string): string {
+  return `commands:${buildId}`
+}
+
+/** Numbers the command and stores it; the build's row must be locked. */
+export async function insertCommand(tx: Tx, command: Omit<CommandRow, 'id'>): Promise<void> {
+  const last = await tx.query
+    .selectFrom('command')
+    .select((expression) => expression.fn.max('id').as('id'))
+    .where('build_id', '=', command.build_id)
+    .executeTakeFirst()
+  await tx.query
+    .insertInto('command')
+    .values({ ...command, id: (last?.id ?? 0) + 1 })
+    .execute()
+  tx.wake(commandTopic(command.build_id))
+}
+
+/** Commands for an attempt after the given number. */
+export async function listCommands(
+  query: Query,
+  key: { buildId: string; attempt: number; after: number },
+): Promise<CommandRow[]> {
+  return query
+    .selectFrom('command')
+    .selectAll()
+    .where('build_id', '=', key.buildId)
+    .where('attempt', '=', key.attempt)
+    .where('id', '>', key.after)
+    .orderBy('id')
+    .execute()
+}

@@ -1,0 +1,5 @@
+import type { Migration } from 'kysely/migration'
+import { initial } from './001-initial.ts'
+
+/** Applied in the order of their names, once each, and never edited after a release. */
+export const migrations: Record<string, Migration> = { '001-initial': initial }

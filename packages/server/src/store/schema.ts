@@ -1,0 +1,290 @@
+/**
+ * The tables, as Kysely sees them. Portable: text, integer and bigint only; times are epoch milliseconds; booleans are 0 or 1; JSON is text
+ * that nobody queries inside. Columns are explained here and nowhere else.
+ */
+import type { AttemptStatus, BuildStatus, Reason } from '@windlass/plan'
+
+export type Flag = 0 | 1
+
+export interface Schema {
+  meta: MetaRow
+  account: AccountRow
+  api_key: ApiKeyRow
+  agent: AgentRow
+  runtime: RuntimeRow
+  project: ProjectRow
+  pipeline: PipelineRow
+  context: ContextRow
+  build: BuildRow
+  build_plan: BuildPlanRow
+  attempt: AttemptRow
+  event: EventRow
+  stream: StreamRow
+  chunk: ChunkRow
+  task: TaskRow
+  command: CommandRow
+  reply: ReplyRow
+}
+
+export interface MetaRow {
+  key: string
+  value: string
+}
+
+export interface AccountRow {
+  id: string
+  name: string
+  last_build_number: number
+  created_at: number
+}
+
+export interface ApiKeyRow {
+  id: string
+  account_id: string
+  name: string
+  role: 'admin' | 'user' | 'viewer'
+  hash: string
+  created_at: number
+}
+
+export interface AgentRow {
+  id: string
+  account_id: string
+  name: string
+  hash: string
+  /** JSON: names of the runtimes it serves besides those that name it. */
+  runtimes: string
+  executor: string | null
+  version: string | null
+  /** Grows with each process that takes this identity; fences the older ones. */
+  epoch: number
+  instance: string | null
+  /** Highest number of the facts of `instance` that are stored. */
+  fact_seq: number
+  last_seen_at: number | null
+  created_at: number
+}
+
+export interface RuntimeRow {
+  id: string
+  account_id: string
+  name: string
+  type: 'kubernetes' | 'docker' | 'fake'
+  /** Name of the agent. */
+  agent: string | null
+  is_default: Flag
+  /** JSON: RuntimeSpec. */
+  spec: string
+  created_at: number
+  updated_at: number
+}
+
+export interface ProjectRow {
+  id: string
+  account_id: string
+  name: string
+  /** JSON: name -> value. */
+  variables: string
+  created_at: number
+  updated_at: number
+}
+
+export interface PipelineRow {
+  id: string
+  account_id: string
+  project_id: string | null
+  name: string
+  document: string
+  /** JSON: PipelineVariable[], the values of encrypted ones sealed. */
+  variables: string
+  /** JSON: names of contexts. */
+  contexts: string
+  runtime: string | null
+  /** Most builds at once; null is unlimited. */
+  concurrency: number | null
+  branch_concurrency: number | null
+  priority: number
+  revision: number
+  created_at: number
+  updated_at: number
+}
+
+export interface ContextRow {
+  id: string
+  account_id: string
+  name: string
+  type: 'config' | 'secret' | 'git' | 'registry'
+  is_default: Flag
+  /** JSON: field -> value; the values of secret fields are sealed. */
+  data: string
+  created_at: number
+  updated_at: number
+}
+
+export interface BuildRow {
+  id: string
+  account_id: string
+  project_id: string | null
+  project: string | null
+  pipeline_id: string | null
+  pipeline: string | null
+  number: number
+  status: BuildStatus
+  reason: Reason | null
+  message: string | null
+  hint: string | null
+  branch: string | null
+  revision: string | null
+  /** Name of the runtime; null until one is chosen by default. */
+  runtime: string | null
+  priority: number
+  initiator: string
+  trigger: string
+  restart_of: string | null
+  /** Number of the latest attempt, 0 before the first. */
+  attempt: number
+  /** How many attempts were made again after a loss of infrastructure. */
+  retries: number
+  /** Losses in a row for which the build itself may be to blame. */
+  losses: number
+  /** 1 while the objects of a lost attempt may still exist: no new attempt is made. */
+  held: Flag
+  /** Last position given out in the feed. */
+  feed_position: number
+  /** What ends a build that is terminating. */
+  cancel_reason: Reason | null
+  created_at: number
+  elected_at: number | null
+  started_at: number | null
+  terminating_at: number | null
+  finished_at: number | null
+}
+
+export interface BuildPlanRow {
+  build_id: string
+  account_id: string
+  document: string
+  /** JSON: BuildInput without its secrets, for a restart. */
+  request: string
+  /** JSON; null when the document has errors. */
+  plan: string | null
+  /** JSON: problems of the document. */
+  problems: string | null
+  /** Sealed JSON: secret name -> value. */
+  secrets: string | null
+}
+
+export interface AttemptRow {
+  build_id: string
+  number: number
+  account_id: string
+  /** Agent that carries it out. */
+  agent_id: string
+  runtime: string
+  status: AttemptStatus
+  result: 'success' | 'error' | 'terminated' | 'lost' | null
+  reason: Reason | null
+  message: string | null
+  /** JSON: RuntimeSpec.limits, as they were when the attempt was made. */
+  limits: string
+  bootstrap_id: string
+  bootstrap_hash: string
+  claim_key: string | null
+  token_id: string
+  token_hash: string | null
+  /** All events of the engine up to here are stored. */
+  ack_seq: number
+  /** When the engine was last heard of. */
+  seen_at: number | null
+  /** Last output stored; tells a silent engine from a busy one when it is asked to stop. */
+  output_at: number | null
+  /** What its pods wait for, since when, in the words of the cluster. */
+  waiting_reason: Reason | null
+  waiting_message: string | null
+  waiting_since: number | null
+  /** 1 when nothing of it can exist in the cluster. */
+  gone: Flag
+  created_at: number
+  started_at: number | null
+  ended_at: number | null
+}
+
+export interface EventRow {
+  build_id: string
+  position: number
+  account_id: string
+  attempt: number
+  source: 'server' | 'engine' | 'agent'
+  seq: number
+  at: number
+  type: string
+  /** JSON; values of secret exports are sealed. */
+  data: string
+}
+
+export interface StreamRow {
+  build_id: string
+  attempt: number
+  stream: string
+  bytes: number
+}
+
+export interface ChunkRow {
+  build_id: string
+  position: number
+  account_id: string
+  attempt: number
+  stream: string
+  /** Offset in the stream, and length. Bytes. */
+  start: number
+  bytes: number
+  at: number
+  object: string
+  /** Offset in the object. */
+  object_start: number
+}
+
+export interface TaskRow {
+  id: string
+  account_id: string
+  agent_id: string
+  build_id: string
+  attempt: number
+  kind: 'start-attempt' | 'stop-attempt'
+  status: 'queued' | 'leased' | 'done' | 'refused' | 'withdrawn'
+  /** Number of the latest hand-over; 0 before the first. */
+  revision: number
+  failures: number
+  /** Not handed out before. */
+  available_at: number
+  leased_until: number | null
+  runtime: string
+  /** JSON: RuntimeInput of a start task; graceMs of a stop task. */
+  payload: string
+  created_at: number
+  claimed_at: number | null
+  done_at: number | null
+}
+
+export interface CommandRow {
+  build_id: string
+  id: number
+  attempt: number
+  type: 'terminate'
+  reason: 'cancelled' | 'superseded'
+  at: number
+}
+
+/** The answer to a call with an Idempotency-Key. */
+export interface ReplyRow {
+  account_id: string
+  actor_id: string
+  key: string
+  /** Hash of method, path and body. */
+  request_hash: string
+  /** 0 while the call is being carried out. */
+  status: number
+  /** Sealed: it may hold a token. */
+  body: string | null
+  created_at: number
+}

@@ -1,0 +1,109 @@
+/** Handing tasks to agents: a held poll that is woken when there is one. */
+import { fault } from '@windlass/kit'
+import { issueCertificates, renderAttempt } from '@windlass/manifests'
+import type { ClaimRequest, Task } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { bootstrapSecret } from '../builds/elect.ts'
+import { readLimits } from '../builds/limits.ts'
+import { readRequest } from '../builds/request.ts'
+import { findAgentById, updateAgent } from '../store/agents.ts'
+import { findAttempt } from '../store/attempts.ts'
+import { findBuild, findBuildPlan } from '../store/builds.ts'
+import type { AgentRow, AttemptRow, TaskRow } from '../store/schema.ts'
+import { claimTasks, nextTaskAt, taskTopic } from '../store/tasks.ts'
+import { readGrace, readStartPayload } from './payload.ts'
+
+/** How often an agent's sign of life is written down. Milliseconds. */
+const NOTE_EVERY_MS = 5000
+
+/**
+ * The tasks for an agent: at once when there are some, else when one comes or `waitMs` is over (then none). Each is leased and comes again
+ * with a higher revision when the lease runs out. Throws `agent-fenced` when another process took over the identity.
+ */
+export async function claim(app: App, agentId: string, request: ClaimRequest, signal: AbortSignal): Promise<Task[]> {
+  const until = app.clock.monotonic() + request.waitMs
+  using watch = app.store.watch(taskTopic(agentId))
+  for (;;) {
+    await requireEpoch(app, agentId, request.epoch)
+    const tasks = request.room === 0 ? [] : await claimNow(app, agentId, request.room)
+    const rest = until - app.clock.monotonic()
+    if (tasks.length > 0 || rest <= 0 || signal.aborted) return tasks
+    await watch.next(Math.min(rest, await nextLook(app, agentId)), signal)
+  }
+}
+
+/** The agent, noted as alive. Throws `agent-fenced` for an epoch that is not the current one. */
+export async function requireEpoch(app: App, agentId: string, epoch: number): Promise<AgentRow> {
+  const agent = await findAgentById(app.store.query, agentId)
+  if (agent === undefined) throw fault('unauthenticated', { message: 'This agent was deleted.' })
+  if (agent.epoch !== epoch) throw fault('agent-fenced')
+  const now = app.clock.now()
+  if (agent.last_seen_at === null || now - agent.last_seen_at >= Math.min(NOTE_EVERY_MS, app.timings.agentLeaseMs / 4)) {
+    await app.store.write((tx) => updateAgent(tx, agentId, { last_seen_at: now }))
+  }
+  return agent
+}
+
+/** Time until a delayed task or a lapsed lease may be due; a wake-up comes for all others. Milliseconds. */
+async function nextLook(app: App, agentId: string): Promise<number> {
+  const dueAt = await nextTaskAt(app.store.query, agentId)
+  const ownPace = Math.min(app.store.pollMs, app.timings.agentLeaseMs / 4)
+  return dueAt === undefined ? ownPace : Math.min(ownPace, Math.max(5, dueAt - app.clock.now()))
+}
+
+async function claimNow(app: App, agentId: string, room: number): Promise<Task[]> {
+  const now = app.clock.now()
+  const rows = await app.store.write((tx) => claimTasks(tx, { agentId, room, now, leaseMs: app.timings.taskLeaseMs }))
+  for (const { available_at: at } of rows) app.metrics.taskWait.observe(Math.max(0, now - at) / 1000)
+  const tasks = await Promise.all(rows.map((row) => toTask(app, row)))
+  return tasks.filter((task) => task !== undefined)
+}
+
+/** Undefined when what the task is about is no longer there. */
+async function toTask(app: App, row: TaskRow): Promise<Task | undefined> {
+  const common = {
+    id: row.id,
+    revision: row.revision,
+    buildId: row.build_id,
+    attempt: row.attempt,
+    runtime: row.runtime,
+    leaseMs: app.timings.taskLeaseMs,
+  }
+  if (row.kind === 'stop-attempt') return { ...common, kind: 'stop-attempt', graceMs: readGrace(row) }
+  const attempt = await findAttempt(app.store.query, row.build_id, row.attempt)
+  if (attempt === undefined) return undefined
+  const bootstrap = `${attempt.bootstrap_id}.${bootstrapSecret(app, row.build_id, row.attempt)}`
+  const engine = { bootstrap, serverUrl: app.advertisedUrl() }
+  return { ...common, kind: 'start-attempt', engine, ...(await render(app, row, attempt, bootstrap)) }
+}
+
+type Rendered = Pick<Extract<Task, { kind: 'start-attempt' }>, 'objects' | 'disk'>
+
+// oxlint-disable-next-line max-params
+async function render(app: App, row: TaskRow, attempt: AttemptRow, bootstrap: string): Promise<Rendered> {
+  const { type, spec } = readStartPayload(row)
+  const build = await findBuild(app.store.query, row.account_id, row.build_id)
+  if (type !== 'kubernetes' || build === undefined) return { objects: [] }
+  const stored = await findBuildPlan(app.store.query, row.build_id)
+  const now = app.clock.now()
+  const { objects, disk } = renderAttempt({
+    buildId: row.build_id,
+    attempt: row.attempt,
+    runtime: { name: row.runtime, spec },
+    account: app.accountName,
+    pipelineId: build.pipeline_id ?? undefined,
+    projectId: build.project_id ?? undefined,
+    trigger: build.trigger,
+    branch: build.branch ?? undefined,
+    serverUrl: app.advertisedUrl(),
+    serverCa: app.serverCa,
+    bootstrap,
+    certificates: issueCertificates({ now, validMs: readLimits(attempt).buildMs + CERTIFICATE_SLACK_MS }),
+    now,
+    resetVolume: stored === undefined ? false : readRequest(stored).resetVolume,
+  })
+  return { objects, disk }
+}
+
+/** The daemon outlives the longest build by what its start and its end may take. */
+const CERTIFICATE_SLACK_MS = 86_400_000
