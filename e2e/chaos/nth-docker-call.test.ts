@@ -9,6 +9,7 @@ import { chaosConfig } from './config.ts'
 import { openHttpProxy, type Call, type Verdict } from './faults/http-proxy.ts'
 import { seededRandom } from './faults/random.ts'
 import { ensureImages } from '../support/images.ts'
+import { runProgram } from '../support/process.ts'
 
 const LINES = 400
 const { SHELL_IMAGE } = await ensureImages('shell', 'tools')
@@ -34,6 +35,8 @@ interface Run {
   readonly build: LocalBuild
   readonly logs: Readonly<Record<string, string>>
   readonly calls: readonly Call[]
+  /** Containers on the build's volume that are still there. */
+  readonly left: readonly string[]
 }
 
 /** One build through a proxy in front of the Docker socket that carries out `decide`. */
@@ -54,6 +57,7 @@ async function runThrough(decide: (call: Call) => Verdict): Promise<Run> {
     }),
   )
   const logs: Record<string, string> = {}
+  let volume = ''
   const options = {
     source: { text: DOCUMENT, file: 'nth.yml' },
     documentPath: join(folder, 'nth.yml'),
@@ -69,13 +73,29 @@ async function runThrough(decide: (call: Call) => Verdict): Promise<Run> {
     cancel: AbortSignal.timeout(HANG_MS),
   }
   const build = await runLocalBuild(options, {
-    begin: () => undefined,
+    begin: ({ volumeName }) => (volume = volumeName),
     event: () => undefined,
     output: ({ stream, bytes }) => {
       logs[stream] = (logs[stream] ?? '') + Buffer.from(bytes).toString()
     },
   })
-  return { build, logs, calls }
+  return {
+    build,
+    logs: Object.fromEntries(Object.entries(logs).map(([stream, text]) => [stream, withoutOwnLines(text)])),
+    calls,
+    left: await containersOn(volume),
+  }
+}
+
+async function containersOn(volume: string): Promise<string[]> {
+  const format = ['--format', '{{.Names}} {{.Command}} {{.Status}}']
+  const lines = await runProgram('docker', ['ps', '--all', '--no-trunc', '--filter', `volume=${volume}`, ...format])
+  return lines === '' ? [] : lines.split('\n')
+}
+
+/** What the containers wrote: the engine's own lines differ with what went wrong. */
+function withoutOwnLines(text: string): string {
+  return text.replace(/^\[SYSTEM\] .*\n/gm, '')
 }
 
 const kinds: readonly Verdict[] = [{ kind: 'lose' }, { kind: 'cut-reply' }, { kind: 'answer', status: 500 }]
@@ -104,9 +124,10 @@ test('any call to Docker may fail: the build ends well or with an infra reason, 
 })
 
 /** What is wrong with a run in which one call failed; undefined when nothing is. */
-function judge({ build, logs }: Run): string | undefined {
+function judge({ build, logs, left }: Run): string | undefined {
+  if (left.length > 0) return `${left.length} containers are left: ${left.join(', ')}`
   const { status, reason, message } = build.outcome
-  const isInfra = reason !== undefined && REASONS[reason].blame === 'infra'
+  const isInfra = reason !== undefined && reason !== 'internal' && REASONS[reason].blame === 'infra'
   if (status !== 'success' && !isInfra) return `${status}, ${reason}: ${message}`
   for (const [stream, expected] of Object.entries(EXPECTED)) {
     const got = logs[stream] ?? ''

@@ -1,7 +1,8 @@
 /** What became of a container, in the words of the closed list of reasons. */
-import { isFault } from '@windlass/kit'
+import { isFault, type Fault } from '@windlass/kit'
 import type { ResolvedFreestyle } from '@windlass/plan'
 import { StepFailure, type StepOutcome } from '../attempt/context.ts'
+import { refusalStatus } from '../docker/containers.ts'
 import type { ContainerEnd } from './run-container.ts'
 
 type Ended = Pick<StepOutcome, 'status' | 'reason' | 'message' | 'hint' | 'exitCode'>
@@ -91,7 +92,15 @@ function lastPart(message: string): string {
 export function toStepFailure(error: unknown, action: ResolvedFreestyle): unknown {
   if (!isFault(error, 'docker-refused')) return error
   const problem = START_PROBLEMS.find(({ pattern }) => pattern.test(error.message))
-  if (problem === undefined)
-    return new StepFailure('invalid-step', `The container cannot be started: ${error.message}`, { cause: error })
+  if (problem === undefined) return toUnknownFailure('The container cannot be run', error)
   return new StepFailure(problem.reason, problem.say(error.message, action), { hint: problem.hint, cause: error })
+}
+
+/** Words of the runtime below the daemon: it refuses what the pipeline asks for, also when the status says otherwise. */
+const RUNTIME_REFUSAL = /OCI runtime|runc|shim task|unable to find user|no matching entries/i
+
+/** A refusal in unknown words. With a 5xx status the daemon itself failed: another attempt may succeed, and the author is not to blame. */
+export function toUnknownFailure(what: string, error: Fault): StepFailure {
+  const isDaemon = (refusalStatus(error) ?? 400) >= 500 && !RUNTIME_REFUSAL.test(error.message)
+  return new StepFailure(isDaemon ? 'dind-lost' : 'invalid-step', `${what}: ${error.message}`, { cause: error })
 }

@@ -4,6 +4,7 @@ import { nextTry, resolveStep, type BuildScope, type PlanStep, type ResolvedStep
 import { StepFailure, StepStop, type AttemptContext, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import { runBuild } from './build.ts'
+import { toUnknownFailure } from './failures.ts'
 import { runFreestyle } from './freestyle.ts'
 import { runGitClone } from './git-clone.ts'
 import { runPush } from './push.ts'
@@ -63,8 +64,7 @@ async function runTry(task: StepTask, number: number): Promise<StepOutcome> {
   } catch (error) {
     if (limit.signal.aborted) return stopOutcome(limit.signal.reason)
     if (error instanceof StepFailure) return failed(error)
-    if (isFault(error, 'docker-refused'))
-      return failed(new StepFailure('invalid-step', `The Docker daemon refused: ${error.message}`))
+    if (isFault(error, 'docker-refused')) return failed(toUnknownFailure('The Docker daemon refused', error))
     throw error
   }
 }
