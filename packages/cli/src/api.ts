@@ -1,7 +1,7 @@
 /** The calls of `/v1` that commands make; paths stand here and nowhere else. */
 import { randomUUID } from 'node:crypto'
 import { AgentCreated, ApiKeyCreated, Build, page, ServerStatus, type BuildInput, type Client } from '@windlass/protocol'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Kind } from './resources/kinds.ts'
 
 const PAGE_SIZE = 100
@@ -75,6 +75,18 @@ export function createKey(client: Client, body: { name: string; role: string }):
 
 export function serverStatus(client: Client): Promise<z.infer<typeof ServerStatus>> {
   return client.call('GET', '/v1/status', ServerStatus, { timeoutMs: 10_000 })
+}
+
+const Whoami = z.object({ name: z.string(), role: z.string().optional() })
+
+/** Whose key this is. Throws `unauthenticated`. */
+export function whoAmI(client: Client): Promise<z.infer<typeof Whoami>> {
+  return client.call('GET', '/v1/whoami', Whoami, { timeoutMs: 15_000 })
+}
+
+/** The first admin key of a server that has none. Throws `bootstrap-closed`. */
+export function createFirstKey(client: Client): Promise<z.infer<typeof ApiKeyCreated>> {
+  return client.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })
 }
 
 /** The last lines of one stream as text. */

@@ -1,10 +1,11 @@
 import { Fault, fault, isFault, type Problem } from '@windlass/kit/faults'
-import type { Client } from '@windlass/protocol'
-import { createOne, getOne, putOne } from '../api.ts'
+import { AgentInput, type Client } from '@windlass/protocol'
+import { createAgent, createOne, getOne, putOne } from '../api.ts'
 import type { Invocation } from '../command.ts'
 import { readInput } from '../input-files.ts'
 import { readDocuments, type Wanted } from '../resources/documents.ts'
-import { withKind } from '../resources/kinds.ts'
+import type { Printer } from '../printer.ts'
+import { withKind, type Kind } from '../resources/kinds.ts'
 import { openSession } from '../session.ts'
 
 interface ApplyOptions {
@@ -25,27 +26,41 @@ export async function applyDocuments(
     throw fault('usage', { message: '--name goes with one document.', hint: 'Write metadata.name in each document instead.' })
   const { client } = openSession(settings)
   for (const item of wanted) {
-    const done = await place(item, () => send(client, item, verb))
+    const done = await place(item, () => send(client, item, { verb, out }))
     out.line(`${item.kind.slice(0, -1)}/${item.name} ${done}`)
   }
 }
 
-function send(client: Client, { kind: kindName, name, body }: Wanted, verb: 'apply' | 'create'): Promise<string> {
+interface Sending {
+  readonly verb: 'apply' | 'create'
+  readonly out: Printer
+}
+
+function send(client: Client, { kind: kindName, name, body }: Wanted, { verb, out }: Sending): Promise<string> {
   return withKind(kindName, async (kind) => {
-    if (verb === 'create') {
-      await createOne(client, kind, body)
-      return 'created'
+    const exists = verb === 'apply' && (await isThere(client, kind, name))
+    if (exists) {
+      await putOne(client, kind, { name, body })
+      return 'configured'
     }
-    const existed = await getOne(client, kind, name).then(
-      () => true,
-      (error: unknown) => {
-        if (isFault(error, 'not-found')) return false
-        throw error
-      },
-    )
-    await putOne(client, kind, { name, body })
-    return existed ? 'configured' : 'created'
+    if (kindName === 'agents') showToken(out, await createAgent(client, AgentInput.parse(body)))
+    else await createOne(client, kind, body)
+    return 'created'
   })
+}
+
+async function isThere<T>(client: Client, kind: Kind<T>, name: string): Promise<boolean> {
+  try {
+    await getOne(client, kind, name)
+    return true
+  } catch (error) {
+    if (isFault(error, 'not-found')) return false
+    throw error
+  }
+}
+
+function showToken(out: Printer, { name, token }: { name: string; token: string }): void {
+  out.note(`The token of agent ${name}, shown only now: ${token}`)
 }
 
 /** Problems that the server found in a document, at their places in the file. */

@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { nodeTransport } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
-import { createClient, page, Runtime } from '@windlass/protocol'
-import { serverStatus } from '../api.ts'
+import { createClient } from '@windlass/protocol'
+import { createFirstKey, serverStatus, whoAmI } from '../api.ts'
 import type { Invocation } from '../command.ts'
 import { currentContext, readConfigFile, saveContext, writeConfigFile, type ServerContext } from '../config-file.ts'
 import { alignColumns } from '../format/columns.ts'
@@ -17,6 +17,7 @@ interface LoginOptions {
   readonly name: string | undefined
   readonly keyFile: string | undefined
   readonly caFile: string | undefined
+  readonly firstAdmin: boolean
   readonly noVerify: boolean
 }
 
@@ -24,7 +25,7 @@ interface LoginOptions {
 export async function login({ options, out, settings }: Invocation<LoginOptions>): Promise<void> {
   const url = parseUrl(options.url ?? settings.url ?? (await ask('URL of the server', '--url')))
   const caFile = options.caFile ?? settings.caFile
-  const apiKey = (await findKey(options.keyFile, settings)).trim()
+  const apiKey = options.firstAdmin ? await firstKey(url, caFile) : (await findKey(options.keyFile, settings)).trim()
   if (apiKey === '') throw fault('usage', { message: 'The key is empty.', hint: 'Give it by --key-file or on standard input.' })
   const context: ServerContext = {
     name: options.name ?? new URL(url).host,
@@ -39,8 +40,12 @@ export async function login({ options, out, settings }: Invocation<LoginOptions>
 
 /** Throws what the server answers to this key: `unauthenticated`, `server-unreachable`. */
 async function verify({ url, apiKey, caFile }: ServerContext): Promise<void> {
-  const client = createClient({ url, token: apiKey, transport: nodeTransport({ caFile }) })
-  await client.call('GET', '/v1/runtimes', page(Runtime), { query: { limit: 1 }, timeoutMs: 15_000 })
+  await whoAmI(createClient({ url, token: apiKey, transport: nodeTransport({ caFile }) }))
+}
+
+async function firstKey(url: string, caFile: string | undefined): Promise<string> {
+  const key = await createFirstKey(createClient({ url, transport: nodeTransport({ caFile }) }))
+  return key.token
 }
 
 function parseUrl(text: string): string {
@@ -82,10 +87,12 @@ async function ask(question: string, option: string): Promise<string> {
 export async function showCurrent({ out, settings }: Invocation<object>): Promise<void> {
   const session = openSession(settings)
   const status = await serverStatus(session.client)
+  const me = await whoAmI(session.client)
   const rows = [
     ['Context:', session.context ?? '(from WINDLASS_URL)'],
     ['Server:', session.url],
     ['Version:', status.version],
+    ['Key:', me.role === undefined ? me.name : `${me.name} (role ${me.role})`],
   ]
   for (const line of alignColumns(rows)) out.line(line)
 }

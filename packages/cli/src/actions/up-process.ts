@@ -11,6 +11,9 @@ import type { upOptions } from '../commands/up.ts'
 const UpProcess = z.object({ pid: z.int().positive(), startedAt: z.string(), url: z.string(), adminKey: z.string() })
 export type UpProcess = z.infer<typeof UpProcess>
 
+/** Name of the context that `up` saves. */
+export const LOCAL_CONTEXT = 'local'
+
 const READY_MS = 60_000
 const STOP_MS = 20_000
 const POLL_MS = 50

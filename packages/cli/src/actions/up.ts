@@ -1,16 +1,11 @@
-import { openSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { openLog, stopSignal, systemClock } from '@windlass/kit'
-import { fault, isFault } from '@windlass/kit/faults'
-import { LOCAL_RUNTIME, startLocalServer, type LocalServer } from '@windlass/local'
-import { formatDuration } from '@windlass/plan'
+import { fault } from '@windlass/kit/faults'
 import type { Invocation, Values } from '../command.ts'
-import { DEFAULT_PORT, type upOptions } from '../commands/up.ts'
+import type { upOptions } from '../commands/up.ts'
 import { saveContext } from '../config-file.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Printer } from '../printer.ts'
-import { readProcess, removeProcess, startDetached, stopProcess, writeProcess } from './up-process.ts'
+import { LOCAL_CONTEXT, readProcess, startDetached, stopProcess } from './up-process.ts'
 
 type UpOptions = Values<typeof upOptions>
 
@@ -26,7 +21,7 @@ export async function up(invocation: Invocation<UpOptions>): Promise<number> {
         message: `A server runs with this data folder already: ${running.url} (process ${running.pid}).`,
         hint: 'Use it, or stop it with `windlass up --stop`.',
       })
-    saveContext(settings.configFile, { name: LOCAL_RUNTIME, url: running.url, apiKey: running.adminKey }, { use: true })
+    saveContext(settings.configFile, { name: LOCAL_CONTEXT, url: running.url, apiKey: running.adminKey }, { use: true })
     out.line(`The server runs already: ${running.url}`)
     return EXIT.success
   }
@@ -35,88 +30,11 @@ export async function up(invocation: Invocation<UpOptions>): Promise<number> {
     out.line(`The server runs: ${started.url}  (process ${started.pid}, log ${join(dataDir, 'up.log')})`)
     return EXIT.success
   }
-  return serve(invocation, dataDir)
+  return (await import('./serve.ts')).serve(invocation, dataDir)
 }
 
 async function stop(out: Printer, dataDir: string): Promise<number> {
   const stopped = await stopProcess(dataDir)
   out.line(stopped === undefined ? `No server runs with ${dataDir}.` : `The server at ${stopped.url} is stopped.`)
   return EXIT.success
-}
-
-/** Runs the server in this process until it is told to stop. */
-async function serve({ options, out, settings }: Invocation<UpOptions>, dataDir: string): Promise<number> {
-  const signal = stopSignal()
-  const began = systemClock.monotonic()
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const logFile = join(dataDir, 'server.log')
-  const log = openLog({ level: settings.debug ? 'debug' : 'info', name: 'windlass', fd: openSync(logFile, 'a', 0o600) })
-  const server = await start({ options, settings }, { dataDir, log })
-  try {
-    writeProcess(dataDir, { pid: process.pid, url: server.url, adminKey: server.adminKey })
-    saveContext(settings.configFile, { name: LOCAL_RUNTIME, url: server.url, apiKey: server.adminKey }, { use: true })
-    welcome(out, { server, dataDir, logFile, tookMs: Math.round(systemClock.monotonic() - began) })
-    await untilStopped(server, signal)
-    out.note('Stopping; builds that run go on after the next start.')
-    return EXIT.success
-  } finally {
-    await server.close()
-    removeProcess(dataDir)
-  }
-}
-
-async function start(
-  { options, settings }: Pick<Invocation<UpOptions>, 'options' | 'settings'>,
-  { dataDir, log }: { dataDir: string; log: ReturnType<typeof openLog> },
-): Promise<LocalServer> {
-  const port = options.port ?? DEFAULT_PORT
-  const host = options.host ?? '127.0.0.1'
-  try {
-    const { environment } = settings
-    return await startLocalServer({
-      dataDir,
-      host,
-      port,
-      databaseUrl: options.postgres ?? settings.postgres,
-      environment,
-      clock: systemClock,
-      log,
-    })
-  } catch (error) {
-    if (isFault(error) || !(error instanceof Error) || !('code' in error)) throw error
-    if (error.code === 'EADDRINUSE')
-      throw fault(
-        'usage',
-        { message: `Port ${port} is taken.`, hint: 'Choose another one with --port; 0 takes any free one.' },
-        error,
-      )
-    if (error.code === 'EADDRNOTAVAIL' || error.code === 'EACCES')
-      throw fault('usage', { message: `${host}:${port} cannot be listened on.`, hint: 'Choose another --host or --port.' }, error)
-    throw error
-  }
-}
-
-async function untilStopped({ failed }: LocalServer, signal: AbortSignal): Promise<void> {
-  const { promise, resolve: stopped } = Promise.withResolvers<void>()
-  signal.addEventListener('abort', () => stopped(), { once: true })
-  if (signal.aborted) stopped()
-  await Promise.race([promise, failed])
-}
-
-interface Welcome {
-  readonly server: LocalServer
-  readonly dataDir: string
-  readonly logFile: string
-  readonly tookMs: number
-}
-
-function welcome(out: Printer, { server, dataDir, logFile, tookMs }: Welcome): void {
-  const { style } = out.stdout
-  out.line(style.green(`✔ Windlass is up after ${formatDuration(tookMs)}`))
-  out.line(`  API      ${server.url}/v1`)
-  out.line(`  Docker   ${server.dockerVersion}, runtime environment '${LOCAL_RUNTIME}'`)
-  out.line(`  Data     ${dataDir}`)
-  out.line(`  Log      ${logFile}`)
-  out.line()
-  out.line(`Run something: ${style.bold('windlass run -f pipeline.yml')}   (Ctrl-C stops the server)`)
 }

@@ -12,6 +12,7 @@ export const authCommands = [
       name: text('--name <name>', 'Name of the context; the host of the URL when left out'),
       keyFile: text('--key-file <file>', 'File that holds the API key'),
       caFile: text('--ca-file <file>', 'PEM file of the certificate authority of the server'),
+      firstAdmin: flag('--first-admin', 'Make the first admin key of a server that has none'),
       noVerify: flag('--no-verify', 'Save without asking the server'),
     },
     examples: [
