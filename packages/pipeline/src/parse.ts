@@ -49,46 +49,60 @@ function parseInto(source: SourceText, report: Report): TreeNode | undefined {
   }
   const tokens = [...new Parser().parse(text)]
   if (!boundsHold(tokens, report)) return undefined
-  const documents = [
-    ...new Composer({ merge: true, uniqueKeys: false, strict: true, prettyErrors: false, version: '1.2' }).compose(tokens),
-  ]
-  const [document, second] = documents
-  for (const one of documents) reportSyntax(one, report)
-  if (second !== undefined) {
-    report.error(
-      'several-documents',
-      rangeOf(second.contents ?? undefined, second.range[0]),
-      'the file holds more than one document',
-      {
-        hint: 'Keep one document in each file.',
-      },
-    )
-  }
+  const composer = new Composer({ merge: true, uniqueKeys: false, strict: true, prettyErrors: false, version: '1.2' })
+  const [document] = [...composer.compose(tokens)]
+  if (document !== undefined) reportSyntax([...document.errors, ...document.warnings], report)
   if (document === undefined || document.contents === null || document.errors.length > 0) return undefined
   return new TreeBuilder(document, report).build(document.contents)
 }
 
+interface SyntaxProblem {
+  readonly message: string
+  readonly code: string
+  readonly pos: readonly [start: number, end: number]
+}
+
 /** The first error of a line alone: the others are mostly its echoes. */
-function reportSyntax(document: Document.Parsed, report: Report): void {
+function reportSyntax(found: readonly SyntaxProblem[], report: Report): void {
   const lines = new Set<number>()
-  for (const { message, pos, code } of [...document.errors, ...document.warnings]) {
+  for (const { message, pos, code } of found) {
     const { line } = report.source.placeOf(pos[0])
     const what = code === 'TAG_RESOLVE_FAILED' ? 'yaml-tag' : code === 'BAD_ALIAS' ? 'yaml-alias' : 'yaml-syntax'
     if (what === 'yaml-syntax' && lines.has(line)) continue
     lines.add(line)
-    report.error(what, { start: pos[0], end: pos[1] }, message, {
-      hint: what === 'yaml-syntax' ? syntaxHint(report.source.lines()[line - 1] ?? '') : '',
-    })
+    const hint = what === 'yaml-syntax' ? syntaxHint(report.source.line(line)) : ''
+    report.error(what, { start: pos[0], end: pos[1] }, message, { hint })
   }
 }
 
 function syntaxHint(line: string): string {
-  if (/[{[,].*\$\{\{/.test(line)) return 'Inside { } and [ ] a variable needs quotes: "${{NAME}}".'
+  const variable = line.indexOf('${{')
+  const inFlow = variable > 0 && ['{', '[', ','].some((sign) => line.lastIndexOf(sign, variable - 1) >= 0)
+  if (inFlow) return 'Inside { } and [ ] a variable needs quotes: "${{NAME}}".'
   return 'A text with a colon or other YAML signs needs quotes or a block scalar (|-).'
 }
 
 /** Depth and aliases, counted on the flat tokens so that no recursion is at risk. */
 function boundsHold(tokens: readonly CST.Token[], report: Report): boolean {
+  const [, second] = tokens.filter(({ type }) => type === 'document')
+  if (second !== undefined) {
+    report.error('several-documents', { start: second.offset, end: second.offset + 1 }, 'the file holds more than one document', {
+      hint: 'Keep one document in each file.',
+    })
+    return false
+  }
+  const broken = tokens.filter((token) => token.type === 'error')
+  if (broken.length > 0) {
+    reportSyntax(
+      broken.map(({ message, offset, source }) => ({
+        message,
+        code: 'UNEXPECTED_TOKEN',
+        pos: [offset, offset + Math.max(1, source.length)],
+      })),
+      report,
+    )
+    return false
+  }
   let aliases = 0
   const open: { token: CST.Token; depth: number }[] = tokens.map((token) => ({ token, depth: 0 }))
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -40,6 +40,11 @@ export class SourceText {
     return this.text.split(/\r?\n/)
   }
 
+  /** One line without its end. */
+  line(line: number): string {
+    return this.text.slice(this.lineStart(line), this.starts[line] ?? this.text.length).replace(/\r?\n$/, '')
+  }
+
   lineStart(line: number): number {
     return this.starts[line - 1] ?? 0
   }

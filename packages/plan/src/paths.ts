@@ -38,13 +38,12 @@ export function resolveMount(entry: string): Mount | string {
 
 /** The folder name that git gives a clone of `repo`; undefined when the text names no repository. */
 export function repositoryName(repo: string): string | undefined {
-  const name = repo
-    .trim()
-    .replace(/[?#].*$/, '')
-    .replace(/\/+$/, '')
-    .replace(/\.git$/, '')
+  const text = repo.trim().split(/[?#]/, 1)[0] ?? ''
+  const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(.*)$/is.exec(text)?.[1] ?? text
+  const name = path
     .split(/[/:]/)
-    .at(-1)
+    .findLast((part) => part !== '')
+    ?.replace(/\.git$/, '')
   return name === undefined || name === '' || name === '.' || name === '..' ? undefined : name
 }
 

@@ -18,7 +18,9 @@ export function nearest(wrong: string, known: readonly string[]): string | undef
 /** Like `nearest` for names that users give: only a near miss, edits of at most half the characters. */
 export function nearMiss(wrong: string, known: readonly string[]): string | undefined {
   const close = nearest(wrong, known)
-  return close !== undefined && editDistance(wrong, close) <= Math.min(wrong.length - 1, Math.ceil(wrong.length / 2)) ? close : undefined
+  return close !== undefined && editDistance(wrong, close) <= Math.min(wrong.length - 1, Math.ceil(wrong.length / 2))
+    ? close
+    : undefined
 }
 
 /** Levenshtein distance: insertions, deletions and replacements of one character. */
