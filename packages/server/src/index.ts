@@ -1,1 +1,3 @@
+export { ServerConfig } from './config.ts'
+export { ADMIN_TOKEN_FILE } from './identity/keys.ts'
 export { startServer, type Retention, type RunningServer, type ServerOptions, type Timings } from './server.ts'

@@ -1,6 +1,6 @@
 /** Agents and runtimes as users manage them. */
 import { fault, newId, newToken } from '@windlass/kit'
-import { Runtime, RuntimeInput, type Agent, type AgentInput } from '@windlass/protocol'
+import type { Agent, AgentInput, Runtime, RuntimeInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/edit.ts'

@@ -16,7 +16,7 @@ import { findContext } from '../store/contexts.ts'
 import { findPipeline } from '../store/pipelines.ts'
 import { findProject } from '../store/projects.ts'
 import { findDefaultRuntime, findRuntime } from '../store/runtimes.ts'
-import type { BuildRow, PipelineRow, ProjectRow, RuntimeRow } from '../store/schema.ts'
+import type { PipelineRow, ProjectRow, RuntimeRow } from '../store/schema.ts'
 import { openSecrets } from './build-secrets.ts'
 import { requireFound } from './create.ts'
 import { readSpec } from './limits.ts'
@@ -62,7 +62,8 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
   const file = request.file ?? 'pipeline.yaml'
   const written = request.document === undefined ? undefined : readSettings(document, file)
   const runtime = await chooseRuntime(app, request.runtime ?? written?.runtime ?? pipeline?.runtime ?? undefined)
-  const project = pipeline?.project_id == null ? undefined : await findProject(query, app.accountId, pipeline.project_id)
+  const project =
+    typeof pipeline?.project_id !== 'string' ? undefined : await findProject(query, app.accountId, pipeline.project_id)
   const name = pipeline?.name ?? written?.name
   const contexts = [
     ...(pipeline === undefined ? [] : readContextNames(pipeline)),

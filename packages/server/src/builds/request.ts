@@ -1,5 +1,5 @@
 import { BuildInput } from '@windlass/protocol'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { BuildPlanRow } from '../store/schema.ts'
 
 /** What was asked for, without the secrets (they are sealed apart). */

@@ -61,7 +61,7 @@ export async function describeBuild(app: App, row: BuildRow): Promise<Build> {
   const start = last?.status === 'created' ? await findStartTask(query, row.id, last.number) : undefined
   return {
     ...toBuild(row),
-    ...(stored?.problems != null && { problems: Problems.parse(JSON.parse(stored.problems)) }),
+    ...(typeof stored?.problems === 'string' && { problems: Problems.parse(JSON.parse(stored.problems)) }),
     steps: plan === undefined ? [] : toSteps(row, plan, await readSnapshot(app, query, { build: row, plan, open: false })),
     attempts: attempts.map((attempt) => toAttempt(attempt, start)),
   }

@@ -69,7 +69,6 @@ function changes(app: App): Route[] {
   ]
 }
 
-// oxlint-disable-next-line max-params
 async function start(
   app: App,
   call: Pick<Call<unknown, unknown, unknown>, 'actor' | 'settle'>,

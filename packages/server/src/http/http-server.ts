@@ -68,7 +68,6 @@ function parseJson(text: string, done: (error: Error | null, body?: unknown) => 
   }
 }
 
-// oxlint-disable-next-line max-params
 function addRoute(app: App, server: FastifyInstance, authenticator: Authenticator, route: Route): void {
   const actors = new WeakMap<FastifyRequest, Actor>()
   const limit = route.spec.perMinute === undefined ? undefined : openRateLimit(app.clock, route.spec.perMinute)
@@ -132,7 +131,6 @@ function send(reply: FastifyReply, outcome: Answer): FastifyReply {
   return reply.header('content-type', 'application/json').send(JSON.stringify(outcome.body))
 }
 
-// oxlint-disable-next-line max-params
 function measure(app: App, route: Route, status: number, started: number): void {
   if (route.spec.isHeld === true) return
   const seconds = (app.clock.monotonic() - started) / 1000

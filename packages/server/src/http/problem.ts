@@ -1,5 +1,5 @@
 /** From whatever was thrown to an RFC 9457 problem document. */
-import { Fault, fault, isFault } from '@windlass/kit'
+import { fault, isFault, type Fault } from '@windlass/kit'
 import type { ProblemDocument } from '@windlass/protocol'
 
 /** PostgreSQL's classes of connection and resource errors, and sockets that do not connect; the call may succeed later. */

@@ -38,7 +38,7 @@ export async function beginRepeatable(
   const seal = `${app.accountId}/reply/${actor.id}/${sha256(key)}`
   const stored = await findReply(app.store.query, place)
   if (stored !== undefined && stored.request_hash !== requestHash) throw fault('idempotency-mismatch')
-  if (stored?.body != null)
+  if (typeof stored?.body === 'string')
     return {
       earlier: toAnswer(app.vault.open(seal, stored.body), stored.status),
       settle: noop,

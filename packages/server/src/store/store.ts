@@ -3,7 +3,7 @@
  * connection, and other writes share its commit.
  */
 import { fault, type Clock, type Logger } from '@windlass/kit'
-import { sql, type Kysely, type Transaction } from 'kysely'
+import { sql, type ControlledTransaction, type Kysely, type Transaction } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { Metrics } from '../metrics.ts'
 import type { Watch } from './bus.ts'
@@ -166,25 +166,15 @@ function groupWriter(dialect: Dialect, metrics: Metrics): Write {
 
 async function commitGroup(dialect: Dialect, metrics: Metrics, jobs: readonly Job[]): Promise<void> {
   const done: Job[] = []
-  const woken = new Set<string>()
-  const counts: Aftermath['counts'] = []
+  const aftermaths: Aftermath[] = []
   try {
     const trx = await dialect.query.startTransaction().execute()
     try {
       for (const job of jobs) {
-        const savepoint = await trx.savepoint('job').execute()
-        const { tx, aftermath } = openTx(dialect, savepoint)
-        try {
-          await job.run(tx)
-          await savepoint.releaseSavepoint('job').execute()
-          done.push(job)
-          for (const topic of aftermath.topics) woken.add(topic)
-          counts.push(...aftermath.counts)
-        } catch (error) {
-          await savepoint.rollbackToSavepoint('job').execute()
-          await savepoint.releaseSavepoint('job').execute()
-          job.fail(error)
-        }
+        const aftermath = await runJob(dialect, trx, job)
+        if (aftermath === undefined) continue
+        done.push(job)
+        aftermaths.push(aftermath)
       }
       await trx.commit().execute()
     } catch (error) {
@@ -199,7 +189,24 @@ async function commitGroup(dialect: Dialect, metrics: Metrics, jobs: readonly Jo
     for (const job of jobs) job.fail(error)
     return
   }
-  if (woken.size > 0) dialect.bus.wake(woken)
-  for (const count of counts) count(metrics)
+  const topics = new Set(aftermaths.flatMap((aftermath) => [...aftermath.topics]))
+  if (topics.size > 0) dialect.bus.wake(topics)
+  for (const count of aftermaths.flatMap(({ counts }) => counts)) count(metrics)
   for (const job of done) job.succeed()
+}
+
+/** Undefined when the job failed: it is undone and told so, the others go on. */
+async function runJob(dialect: Dialect, trx: ControlledTransaction<Schema>, job: Job): Promise<Aftermath | undefined> {
+  const savepoint = await trx.savepoint('job').execute()
+  const { tx, aftermath } = openTx(dialect, savepoint)
+  try {
+    await job.run(tx)
+    await savepoint.releaseSavepoint('job').execute()
+    return aftermath
+  } catch (error) {
+    await savepoint.rollbackToSavepoint('job').execute()
+    await savepoint.releaseSavepoint('job').execute()
+    job.fail(error)
+    return undefined
+  }
 }

@@ -79,7 +79,6 @@ async function toTask(app: App, row: TaskRow): Promise<Task | undefined> {
 
 type Rendered = Pick<Extract<Task, { kind: 'start-attempt' }>, 'objects' | 'disk'>
 
-// oxlint-disable-next-line max-params
 async function render(app: App, row: TaskRow, attempt: AttemptRow, bootstrap: string): Promise<Rendered> {
   const { type, spec } = readStartPayload(row)
   const build = await findBuild(app.store.query, row.account_id, row.build_id)

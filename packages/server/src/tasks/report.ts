@@ -8,7 +8,7 @@ import { editBuild, openEdit, record, saveBuild, setCause, type BuildEdit } from
 import { confirmGone, loseAttempt } from '../builds/lose.ts'
 import { stopOld } from '../builds/stop-old.ts'
 import { lockAgent, updateAgent } from '../store/agents.ts'
-import { findAttempt, updateAttempt } from '../store/attempts.ts'
+import { findAttempt } from '../store/attempts.ts'
 import type { TaskRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { extendLeases, findTask, lockTask, taskTopic, updateTask } from '../store/tasks.ts'
@@ -33,14 +33,12 @@ export async function reportTask(app: App, agentId: string, report: TaskReport):
 }
 
 /** A build with one of its attempts: the latest as usual, an older one so that it can be cleaned up. */
-// oxlint-disable-next-line max-params
 async function editAttempt(tx: Tx, buildId: string, attempt: number, now: number): Promise<BuildEdit | undefined> {
   const edit = await editBuild(tx, buildId, now)
   if (edit === undefined || edit.build.attempt === attempt) return edit
   return openEdit(tx, edit.build, await findAttempt(tx.query, buildId, attempt), now)
 }
 
-// oxlint-disable-next-line max-params
 async function afterStop(app: App, edit: BuildEdit, task: TaskRow, report: TaskReport): Promise<void> {
   if (report.status === 'done') {
     await updateTask(edit.tx, task.id, { status: 'done', done_at: edit.now })
@@ -49,7 +47,6 @@ async function afterStop(app: App, edit: BuildEdit, task: TaskRow, report: TaskR
   await delayTask(app, edit, task)
 }
 
-// oxlint-disable-next-line max-params
 async function afterStart(app: App, edit: BuildEdit, task: TaskRow, report: TaskReport): Promise<void> {
   const isOver = report.status === 'done' || edit.attempt?.status !== 'created'
   if (isOver) return updateTask(edit.tx, task.id, { status: 'done', done_at: edit.now })
@@ -96,7 +93,6 @@ export async function takeFacts(app: App, agentId: string, batch: FactBatch): Pr
   return seq
 }
 
-// oxlint-disable-next-line max-params
 async function takeFact(app: App, tx: Tx, agentId: string, fact: AgentFact): Promise<void> {
   const edit = await editAttempt(tx, fact.buildId, fact.attempt, app.clock.now())
   if (edit?.attempt?.agent_id === agentId) {

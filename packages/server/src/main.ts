@@ -1,0 +1,28 @@
+/** The process of a control plane: settings, start, signals. SIGTERM ends it within 5 s; a kill at any moment loses nothing acknowledged. */
+import { isFault, openLog, stopSignal } from '@windlass/kit'
+import { readServerConfig, toServerOptions } from './config.ts'
+import { startServer } from './server.ts'
+
+async function main(): Promise<number> {
+  const signal = stopSignal()
+  try {
+    const config = readServerConfig(process.env)
+    const log = openLog({ level: config.LOG_LEVEL, name: 'server' })
+    const server = await startServer({ ...toServerOptions(config), log })
+    if (!signal.aborted) await aborted(signal)
+    await server.close()
+    return 0
+  } catch (error) {
+    if (!isFault(error)) throw error
+    process.stderr.write(`${error.message}\n${error.hint}\n`)
+    return 1
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise
+}
+
+process.exitCode = await main()
