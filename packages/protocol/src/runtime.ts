@@ -31,7 +31,7 @@ export const RuntimeSpec = z.object({
   runtimeScheduler: z
     .object({
       type: z.literal('KubernetesPod').default('KubernetesPod'),
-      image: z.string().default('windlass/windlass:local'),
+      image: z.string().default('windlass/windlass:0.1.0'),
       cluster: Cluster.prefault({}),
       resources: Resources.default({ requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1000m', memory: '2048Mi' } }),
       terminationGracePeriodSeconds: z.int().min(0).default(180),
@@ -41,7 +41,7 @@ export const RuntimeSpec = z.object({
   dockerDaemonScheduler: z
     .object({
       type: z.literal('DindKubernetesPod').default('DindKubernetesPod'),
-      dindImage: z.string().default('windlass/dind:local'),
+      dindImage: z.string().default('windlass/dind:0.1.0'),
       userAccess: z.boolean().default(true),
       defaultDindResources: Resources.default({ requests: { cpu: '400m', memory: '800Mi' } }),
       terminationGracePeriodSeconds: z.int().min(0).default(30),

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { TOOLS_IMAGE } from '@windlass/engine'
+import { RuntimeSpec } from '@windlass/protocol'
+import { expect, test } from 'vitest'
+
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
+const names: Record<string, { local: string }> = JSON.parse(read('../images/names.json'))
+const { version }: { version: string } = JSON.parse(read('../package.json'))
+
+test('the images that code names by default are the ones that are built, in the version of the project', () => {
+  const { runtimeScheduler, dockerDaemonScheduler } = RuntimeSpec.parse({})
+  expect(TOOLS_IMAGE).toBe(names['tools']?.local)
+  expect(runtimeScheduler.image).toBe(names['windlass']?.local)
+  expect(dockerDaemonScheduler.dindImage).toBe(names['dind']?.local)
+  for (const name of ['tools', 'windlass', 'dind']) expect(names[name]?.local).toBe(`windlass/${name}:${version}`)
+})
