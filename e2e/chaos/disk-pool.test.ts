@@ -1,7 +1,7 @@
 import { silentLog, systemClock } from '@windlass/kit'
-import { openKube } from '@windlass/kube'
+import { openKube, type Kube, type KubeObject } from '@windlass/kube'
 import { expect, test } from 'vitest'
-import { openDiskPool, type DiskPool } from '../../packages/agent/src/kubernetes/disk.ts'
+import { openDiskPool } from '../../packages/agent/src/kubernetes/disk.ts'
 import { chaosConfig } from './config.ts'
 import { openHttpProxy } from './faults/http-proxy.ts'
 import { seededRandom } from './faults/random.ts'
@@ -9,41 +9,42 @@ import { openVolumeApi } from './faults/volume-api.ts'
 
 const BUILDS = 200
 const AT_ONCE = 8
+/** The real controller is behind by some milliseconds when idle, and by seconds when busy. */
+const CONTROLLER_LAG_MS = 15
 
-function openPool(url: string): DiskPool {
-  const kube = openKube({
-    access: { server: url, insecure: false, namespace: 'windlass' },
-    log: silentLog,
-    qps: 10_000,
-    burst: 10_000,
-  })
-  return openDiskPool({ kube, clock: systemClock, parentDir: '/var/lib/windlass' })
+function openAccess(port: number): Kube {
+  const access = { server: `http://127.0.0.1:${port}`, insecure: false, namespace: 'windlass' }
+  return openKube({ access, log: silentLog, qps: 10_000, burst: 10_000 })
 }
 
 test('disk pool: two agents over a network that repeats and cuts calls never give one disk to two builds at once, and reuse disks', async () => {
   const random = seededRandom(chaosConfig.seed)
-  await using api = await openVolumeApi()
+  await using api = await openVolumeApi(CONTROLLER_LAG_MS)
   await using proxy = await openHttpProxy({
-    target: () => ({ port: Number(new URL(api.url).port) }),
+    target: () => api,
     decide: () =>
       random.chance(0.05) ? { kind: 'cut-reply' } : random.chance(0.2) ? { kind: 'repeat', times: 1 } : { kind: 'pass' },
   })
-  const pools = [openPool(`http://127.0.0.1:${proxy.port}`), openPool(`http://127.0.0.1:${proxy.port}`)]
+  const calm = openAccess(api.port)
+  const agents = [0, 1].map(() =>
+    openDiskPool({ kube: openAccess(proxy.port), clock: systemClock, parentDir: '/var/lib/windlass' }),
+  )
   const inUse = new Map<string, string>()
   const shared: string[] = []
   let left = BUILDS
   const runBuilds = async (): Promise<void> => {
     while (left > 0) {
       left -= 1
-      const claim = `dind-${left}`
-      const volume = await acquire(random.pick(pools), claim)
-      api.bind(claim)
+      const claim = await calm.apply(toClaim(`dind-${left}`), [])
+      const { name } = claim.metadata
+      const pool = random.pick(agents)
+      const { volume } = await untilAnswered(() => pool.bind(toWish(claim), AbortSignal.timeout(10_000)))
       const other = inUse.get(volume)
-      if (other !== undefined) shared.push(`${volume}: ${other} and ${claim}`)
-      inUse.set(volume, claim)
-      await new Promise((resolve) => setTimeout(resolve, random.between(0, 20)))
+      if (other !== undefined) shared.push(`${volume}: ${other} and ${name}`)
+      inUse.set(volume, name)
+      await systemClock.sleep(random.between(0, 20))
       inUse.delete(volume)
-      api.release(claim)
+      await calm.delete({ kind: 'PersistentVolumeClaim', namespace: 'windlass', name })
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, runBuilds))
@@ -54,20 +55,33 @@ test('disk pool: two agents over a network that repeats and cuts calls never giv
   expect(proxy.counts['cut-reply']).toBeGreaterThan(5)
 })
 
-/** As the task loop of an agent does: what fails in passing is done again. */
-async function acquire(pool: DiskPool, claim: string): Promise<string> {
+function toClaim(name: string): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace: 'windlass' },
+    spec: { storageClassName: 'dind', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '16Gi' } } },
+  }
+}
+
+function toWish(claim: KubeObject): Parameters<ReturnType<typeof openDiskPool>['bind']>[0] {
+  const labels = { 'codefresh-app': 'dind' }
   const request = {
     storageClassName: 'dind',
     sizeBytes: 1_000_000,
     selector: ['codefresh-app'],
     sortOrder: [],
-    labels: { 'codefresh-app': 'dind' },
+    labels,
     reset: false,
   }
+  return { request, claim, pod: `pod-${claim.metadata.name}`, runtime: 'test' }
+}
+
+/** As the task loop of an agent does: what fails in passing is done again. */
+async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      const wish = { request, namespace: 'windlass', claim, pod: `pod-${claim}`, runtime: 'test', capacity: '16Gi' }
-      return (await pool.acquire(wish, AbortSignal.timeout(10_000))).volume
+      return await ask()
     } catch (error) {
       if (!(error instanceof Error) || !/cut|closed|reset|hang up|unreachable|answer/i.test(error.message)) throw error
     }

@@ -53,7 +53,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const dataDir = join(folder, 'server-0')
   const server = await startServer({ dataDir, databaseUrl, log, timings: { ...FAST, ...options.timings }, minFreeShare: 0 })
   const bare = createClient({ url: server.url, transport: nodeTransport() })
-  const stage = await prepare(bare, folder)
+  const stage = await prepare(bare)
   const client = bare.withToken(stage.adminToken)
   const observations: FakeObservation[] = []
   const watchers = new Set<() => void>()

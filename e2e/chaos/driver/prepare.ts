@@ -1,7 +1,5 @@
 /** What must be there before the first build: an admin, an agent, a runtime of fake engines, pipelines with and without limits. */
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { AgentCreated, Pipeline, Runtime, type Client } from '@windlass/protocol'
+import { AgentCreated, ApiKeyCreated, Pipeline, Runtime, type Client } from '@windlass/protocol'
 import type { Limits } from '../history/history.ts'
 import { toDocument } from './requests.ts'
 
@@ -16,9 +14,9 @@ export interface Prepared {
   readonly limits: Limits
 }
 
-/** Reads the first admin's token from the data folder, where a server leaves it at its first start. */
-export async function prepare(client: Client, folder: string): Promise<Prepared> {
-  const adminToken = (await readFile(join(folder, 'server-0', 'admin.token'), 'utf8')).trim()
+/** Makes the first admin of a new server, and all that builds need. */
+export async function prepare(client: Client): Promise<Prepared> {
+  const { token: adminToken } = await client.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })
   const admin = client.withToken(adminToken)
   const agent = await admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'chaos', runtimes: [RUNTIME] } })
   await admin.call('POST', '/v1/runtimes', Runtime, {

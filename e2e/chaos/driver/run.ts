@@ -88,7 +88,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const ports = servers.map(({ port }) => port)
   const calmBalancer = stack.use(await openTcpProxy({ targets: () => ports, random }))
   const calm = createClient({ url: `http://127.0.0.1:${calmBalancer.port}`, transport: nodeTransport() })
-  const stage = await prepare(calm, folder)
+  const stage = await prepare(calm)
   const agent = await startAgentProcess({ server: shown, token: stage.agentToken, cluster: door.url, folder })
   stack.defer(async () => void (await agent.kill()))
 

@@ -1,68 +1,40 @@
 /**
- * A few lines of the Kubernetes API over HTTP: persistent volumes with list, create and merge patch under a resourceVersion
- * (kubernetes.io/docs/reference/using-api/api-concepts). `bind` and `release` are what the making and the deletion of a claim do. For tests of the disk pool with thousands of claims; the real API is used in e2e/cluster.
+ * A few lines of the Kubernetes API over HTTP: persistent volumes and claims with list, get, create, delete and merge patch under a
+ * resourceVersion (kubernetes.io/docs/reference/using-api/api-concepts), and the volume controller, which notes phases a moment later than
+ * the facts. For tests of the disk pool with hundreds of claims; the real API is used in e2e/cluster.
  */
+import { randomUUID } from 'node:crypto'
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 
-const Volume = z.looseObject({
-  metadata: z.looseObject({
-    name: z.string(),
-    labels: z.record(z.string(), z.string()).optional(),
-    annotations: z.record(z.string(), z.string()).optional(),
-    resourceVersion: z.string().optional(),
-  }),
-  spec: z.looseObject({ claimRef: z.looseObject({ name: z.string().optional(), uid: z.string().nullish() }).optional() }),
-  status: z.looseObject({ phase: z.string() }).optional(),
+const Resource = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), uid: z.string().optional(), resourceVersion: z.string().optional() }),
+  spec: z.looseObject({ claimRef: z.looseObject({ uid: z.string().nullish() }).optional() }).prefault({}),
+  status: z.looseObject({ phase: z.string().optional() }).optional(),
 })
-type Volume = z.infer<typeof Volume>
+type Resource = z.infer<typeof Resource>
 
 export interface VolumeApi extends AsyncDisposable {
-  readonly url: string
-  readonly volumes: ReadonlyMap<string, Volume>
-  /** The claim is made: the volume that carries its name binds. */
-  bind(claim: string): void
-  /** The claim is deleted: its volume is Released. */
-  release(claim: string): void
+  readonly port: number
+  readonly volumes: ReadonlyMap<string, Resource>
   /** How many patches were refused because somebody else was faster. */
   readonly conflicts: number
 }
 
-export async function openVolumeApi(): Promise<VolumeApi> {
-  const volumes = new Map<string, Volume>()
-  let version = 0
-  let conflicts = 0
-  const store = (volume: Volume, phase: string): Volume => {
-    version += 1
-    const stored = { ...volume, metadata: { ...volume.metadata, resourceVersion: String(version) }, status: { phase } }
-    volumes.set(volume.metadata.name, stored)
-    return stored
-  }
-  const answer = (method: string, name: string | undefined, body: unknown): { status: number; body: unknown } => {
-    const named = volumes.get(name ?? '')
-    if (method === 'GET' && name !== undefined)
-      return named === undefined ? refusal(404, 'NotFound') : { status: 200, body: named }
-    if (method === 'GET')
-      return { status: 200, body: { metadata: { resourceVersion: String(version) }, items: [...volumes.values()] } }
-    if (method === 'POST') {
-      const made = Volume.parse(body)
-      if (volumes.has(made.metadata.name)) return refusal(409, 'AlreadyExists')
-      return { status: 201, body: store(made, 'Available') }
-    }
-    const before = named
-    if (before === undefined) return refusal(404, 'NotFound')
-    const after = Volume.parse(merge(before, body))
-    if (after.metadata.resourceVersion !== before.metadata.resourceVersion) {
-      conflicts += 1
-      return refusal(409, 'Conflict')
-    }
-    return { status: 200, body: store(after, 'Available') }
-  }
+interface Said {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** `lagMs`: how far the controller is behind. */
+export async function openVolumeApi(lagMs: number): Promise<VolumeApi> {
+  const store = new Store()
+  const controller = setInterval(() => store.reconcile(), lagMs)
   const server = http.createServer((request, response) => {
     void text(request).then((body) => {
-      const name = /persistentvolumes\/([^/?]+)/.exec(request.url ?? '')?.[1]
-      const said = answer(request.method ?? '', name, body === '' ? undefined : JSON.parse(body))
+      const said = store.answer(request.method ?? '', request.url ?? '', body === '' ? undefined : JSON.parse(body))
       response.writeHead(said.status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(said.body))
     })
@@ -70,31 +42,80 @@ export async function openVolumeApi(): Promise<VolumeApi> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
-    volumes,
-    bind(claim) {
-      for (const volume of volumes.values())
-        if (volume.spec.claimRef?.name === claim) store({ ...volume, spec: bound(volume) }, 'Bound')
-    },
-    release(claim) {
-      for (const volume of volumes.values()) if (volume.spec.claimRef?.name === claim) store(volume, 'Released')
-    },
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    volumes: store.volumes,
     get conflicts() {
-      return conflicts
+      return store.conflicts
     },
     async [Symbol.asyncDispose]() {
+      clearInterval(controller)
       server.closeAllConnections()
       await new Promise((closed) => server.close(closed))
     },
   }
 }
 
-/** The binder gives a claimed volume the uid of its claim. */
-function bound({ spec }: Volume): Volume['spec'] {
-  return spec.claimRef === undefined ? spec : { ...spec, claimRef: { ...spec.claimRef, uid: `uid-${spec.claimRef.name}` } }
+class Store {
+  readonly volumes = new Map<string, Resource>()
+  readonly #claims = new Map<string, Resource>()
+  conflicts = 0
+  #version = 0
+
+  answer(method: string, url: string, body: unknown): Said {
+    const [, kind, name, part] =
+      /\/(persistentvolumes|persistentvolumeclaims)(?:\/([^/?]+))?(?:\/(status))?(?:\?|$)/.exec(url) ?? []
+    const all = kind === 'persistentvolumes' ? this.volumes : this.#claims
+    if (kind === undefined) return refusal(404, 'NotFound')
+    if (method === 'POST') return this.#create(all, Resource.parse(body))
+    if (name === undefined)
+      return { status: 200, body: { metadata: { resourceVersion: String(this.#version) }, items: [...all.values()] } }
+    const found = all.get(name)
+    if (found === undefined) return refusal(404, 'NotFound')
+    if (method === 'DELETE') all.delete(name)
+    if (method !== 'PATCH') return { status: 200, body: found }
+    return this.#patch(
+      all,
+      found,
+      part === 'status' ? { status: pick(body, 'status') } : { ...toObject(body), status: undefined },
+    )
+  }
+
+  /** Phases follow the facts. */
+  reconcile(): void {
+    const uids = new Set([...this.#claims.values()].map(({ metadata }) => metadata.uid))
+    for (const volume of this.volumes.values()) {
+      const { claimRef } = volume.spec
+      const phase = claimRef === undefined ? 'Available' : uids.has(claimRef.uid ?? '') ? 'Bound' : 'Released'
+      if (volume.status?.phase !== phase) this.#put(this.volumes, { ...volume, status: { phase } })
+    }
+  }
+
+  #create(all: Map<string, Resource>, made: Resource): Said {
+    if (all.has(made.metadata.name)) return refusal(409, 'AlreadyExists')
+    return {
+      status: 201,
+      body: this.#put(all, { ...made, metadata: { ...made.metadata, uid: randomUUID() }, status: { phase: 'Pending' } }),
+    }
+  }
+
+  #patch(all: Map<string, Resource>, before: Resource, patch: Record<string, unknown>): Said {
+    const after = Resource.parse(merge(before, JSON.parse(JSON.stringify(patch))))
+    if (after.metadata.resourceVersion !== before.metadata.resourceVersion) {
+      this.conflicts += 1
+      return refusal(409, 'Conflict')
+    }
+    return { status: 200, body: this.#put(all, after) }
+  }
+
+  #put(all: Map<string, Resource>, resource: Resource): Resource {
+    this.#version += 1
+    const stored = { ...resource, metadata: { ...resource.metadata, resourceVersion: String(this.#version) } }
+    all.set(resource.metadata.name, stored)
+    return stored
+  }
 }
 
-function refusal(code: number, reason: string): { status: number; body: unknown } {
+function refusal(code: number, reason: string): Said {
   return { status: code, body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: reason } }
 }
 
@@ -111,4 +132,12 @@ function merge(target: unknown, patch: unknown): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function toObject(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {}
+}
+
+function pick(value: unknown, key: string): unknown {
+  return toObject(value)[key]
 }
