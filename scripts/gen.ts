@@ -1,12 +1,18 @@
 /**
  * Writes the reference pages from the code that they describe; `--check` only compares and exits 1 when a page is stale.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { faults, type FaultSpec } from '../packages/kit/src/faults.ts'
+import { AgentConfig } from '../packages/agent/src/config.ts'
+import { describeCommands } from '../packages/cli/src/index.ts'
+import { EngineConfig } from '../packages/engine/src/config.ts'
+import { faults, nodeTransport, type FaultSpec } from '../packages/kit/src/index.ts'
+import { describeLanguage, jsonSchema, type FieldDescription } from '../packages/pipeline/src/index.ts'
 import { BUILD_STATUSES, REASONS, STEP_STATUSES } from '../packages/plan/src/index.ts'
-import { RuntimeInput } from '../packages/protocol/src/index.ts'
+import { createClient, RuntimeInput } from '../packages/protocol/src/index.ts'
+import { ServerConfig, startServer } from '../packages/server/src/index.ts'
 import { featurePage } from './features.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -48,11 +54,90 @@ ${table(['reason', 'kind', 'meaning'], rows)}
 `
 }
 
+const CONFIGURED = [
+  { title: 'Server', prefix: 'WINDLASS_SERVER_', schema: ServerConfig },
+  { title: 'Agent', prefix: 'WINDLASS_AGENT_', schema: AgentConfig },
+  { title: 'Engine', prefix: 'WINDLASS_ENGINE_', schema: EngineConfig },
+]
+
+function configurationPage(): string {
+  const parts = CONFIGURED.map(({ title, prefix, schema }) => {
+    const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+    const rows = Object.entries(properties).map(([key, field]) => {
+      const { description = '', default: standard } = typeof field === 'boolean' ? {} : field
+      const fallback = standard === undefined ? (required.includes(key) ? 'required' : '') : `\`${String(standard)}\``
+      return [`\`${prefix}${key}\``, description, fallback]
+    })
+    return `## ${title}\n\n${table(['variable', 'meaning', 'default'], rows)}\n`
+  })
+  return `${NOTE}\n# Configuration\n\nEvery setting may also come from a file: \`X_FILE\` names one that holds the value of \`X\`.\n\n${parts.join('\n')}`
+}
+
+function fieldRows(fields: readonly FieldDescription[], path = ''): string[][] {
+  return fields.flatMap((field) => {
+    const marks = [
+      field.required ? 'required' : '',
+      field.later === undefined ? '' : 'not supported yet',
+      ...field.aliases.map((alias) => `also \`${alias}\``),
+    ]
+    const about = [field.about, ...marks.filter((mark) => mark !== '')].join(' · ')
+    return [[`\`${path}${field.name}\``, field.type, about], ...fieldRows(field.fields, `${path}${field.name}.`)]
+  })
+}
+
+function languagePage(): string {
+  const language = describeLanguage()
+  const fields = (title: string, list: readonly FieldDescription[]): string =>
+    `## ${title}\n\n${table(['field', 'type', 'meaning'], fieldRows(list))}\n`
+  const types = language.types.map(
+    ({ name, about, open, fields: list }) =>
+      `${fields(`Step type \`${name}\``, list)}\n${about}${open ? ' Unknown fields are allowed, with a warning.' : ''}\n`,
+  )
+  const functions = language.functions.map(({ name, parameters, about }) => [`\`${name}(${parameters.join(', ')})\``, about])
+  return [
+    `${NOTE}\n# Pipeline language\n\nSource: the tables that validation reads, packages/pipeline/src/language.ts.\n`,
+    fields('Document', language.root),
+    fields('Every step', language.common),
+    ...types,
+    `Types that this version refuses: ${language.laterTypes.map((name) => `\`${name}\``).join(' · ')}\n`,
+    fields('Pipeline document (`kind: pipeline`)', language.pipeline),
+    fields('Its `metadata`', language.metadata),
+    fields('Its `spec`', language.spec),
+    `## Expressions\n\n${table(['function', 'result'], functions)}\n\nResults of steps: ${language.stepResults.map((name) => `\`${name}\``).join(' · ')}\n`,
+    `## Built-in variables\n\n${table(
+      ['name', 'meaning'],
+      language.variables.map(({ name, about }) => [`\`${name}\``, about]),
+    )}\n`,
+    `## Codes of diagnostics\n\n${table(
+      ['code', 'meaning'],
+      language.codes.map(({ code, about }) => [`\`${code}\``, about]),
+    )}\n`,
+  ].join('\n')
+}
+
+/** The description that a running server gives of itself. */
+async function openApi(): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'windlass-gen-'))
+  const server = await startServer({ dataDir, host: '127.0.0.1', port: 0 })
+  try {
+    const client = createClient({ url: server.url, transport: nodeTransport() })
+    return `${JSON.stringify(await client.call('GET', '/v1/openapi.json', z.unknown()), null, 2)}\n`
+  } finally {
+    await server.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
 /** Every generated file: path -> text. */
 async function pages(): Promise<Record<string, string>> {
   return {
     'docs/reference/errors.md': faultPage(),
     'docs/reference/states.md': statePage(),
+    'docs/reference/pipeline.md': languagePage(),
+    'docs/reference/pipeline.schema.json': `${JSON.stringify(jsonSchema(), null, 2)}\n`,
+    'docs/reference/cli.md': `${NOTE}\n${describeCommands()}`,
+    'docs/reference/configuration.md': configurationPage(),
+    'docs/reference/openapi.json': await openApi(),
     'docs/reference/runtime.schema.json': `${JSON.stringify(z.toJSONSchema(RuntimeInput, { io: 'input' }), null, 2)}\n`,
     'docs/features/README.md': featurePage(),
   }

@@ -10,32 +10,36 @@ const list = z.string().transform((text) =>
 )
 
 export const AgentConfig = z.object({
-  /** Base URL of the server. */
-  SERVER_URL: z.url(),
-  /** Token of this agent; better from a mounted file: WINDLASS_AGENT_TOKEN_FILE. */
-  TOKEN: z.string().min(1),
-  /** PEM file of further certificate authorities of the server. */
-  CA: z.string().optional(),
-  /** Path of a kubeconfig; the pod's own service account when absent. */
-  KUBECONFIG: z.string().optional(),
-  /** Namespaces that builds may use; that of the kubeconfig or the pod when absent. */
-  NAMESPACES: list.optional(),
-  /** Service accounts that pods of builds may run as. */
-  SERVICE_ACCOUNTS: list.prefault('windlass-engine'),
-  /** Prefixes of images that may run privileged; any image of the dind pod when empty. */
-  PRIVILEGED_IMAGES: list.prefault(''),
-  /** Folder on the nodes below which disks are made; empty leaves volumes to the storage class. */
-  VOLUME_DIR: z.string().default('/var/lib/codefresh/dind-volumes'),
-  /** Calls to the Kubernetes API per second, and at once after a pause. */
-  QPS: z.coerce.number().positive().default(200),
+  SERVER_URL: z.url().describe('Base URL of the server.'),
+  TOKEN: z.string().min(1).describe('Token of this agent; better from a mounted file: WINDLASS_AGENT_TOKEN_FILE.'),
+  CA: z.string().optional().describe('PEM file of further certificate authorities of the server.'),
+  KUBECONFIG: z.string().optional().describe("Path of a kubeconfig; the pod's own service account when absent."),
+  NAMESPACES: list.optional().describe('Namespaces that builds may use; that of the kubeconfig or the pod when absent.'),
+  SERVICE_ACCOUNTS: list.prefault('windlass-engine').describe('Service accounts that pods of builds may run as.'),
+  PRIVILEGED_IMAGES: list
+    .prefault('')
+    .describe('Prefixes of images that may run privileged; any image of the dind pod when empty.'),
+  VOLUME_DIR: z
+    .string()
+    .default('/var/lib/codefresh/dind-volumes')
+    .describe('Folder on the nodes below which disks are made; empty leaves volumes to the storage class.'),
+  QPS: z.coerce.number().positive().default(200).describe('Calls to the Kubernetes API per second, and at once after a pause.'),
   BURST: z.coerce.number().int().positive().default(400),
-  /** Most tasks in hand at once. */
-  MAX_TASKS: z.coerce.number().int().positive().default(200),
-  /** How often leftovers are compared with what the server knows, milliseconds. */
-  SWEEP_MS: z.coerce.number().int().positive().default(60_000),
-  /** Port for /livez, /readyz and /metrics; none when absent. */
-  PORT: z.coerce.number().int().min(0).max(65_535).optional(),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  MAX_TASKS: z.coerce.number().int().positive().default(200).describe('Most tasks in hand at once.'),
+  SWEEP_MS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(60_000)
+    .describe('How often leftovers are compared with what the server knows, milliseconds.'),
+  PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .optional()
+    .describe('Port for /livez, /readyz and /metrics; none when absent.'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least severe lines that are logged.'),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 
