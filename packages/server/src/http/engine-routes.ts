@@ -89,11 +89,14 @@ function readHead(headers: Readonly<Record<string, string | string[] | undefined
   })
 }
 
-/** Header values are Latin-1 on the wire; names of streams are UTF-8. */
+/** Names of steps may hold any character, header values may not: they come percent-encoded. */
 function decode(value: string | string[] | undefined): string | undefined {
   if (typeof value !== 'string') return undefined
-  const text = Buffer.from(value, 'latin1').toString('utf8')
-  return text.includes('\ufffd') ? value : text
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return undefined
+  }
 }
 
 function toBytes(body: unknown): Uint8Array {
