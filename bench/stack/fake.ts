@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { startAgent } from '@windlass/agent'
 import { openFakeCluster } from '@windlass/agent/fake'
 import { nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
-import { AgentCreated, Build, createClient, Pipeline, Runtime, type Client, type StartTask } from '@windlass/protocol'
-import { readFile } from 'node:fs/promises'
+import { AgentCreated, ApiKeyCreated, Build, createClient, Pipeline, Runtime, type Client, type StartTask } from '@windlass/protocol'
 import { describeChild, type Child } from '../../e2e/chaos/processes/child.ts'
 
 export interface FakeStack extends AsyncDisposable {
@@ -37,7 +36,7 @@ export async function openFakeStack(): Promise<FakeStack> {
   })
   await server.start()
   const bare = createClient({ url: server.ready[0] ?? '', transport: nodeTransport({ maxSockets: 256 }) })
-  const client = bare.withToken((await readFile(join(dataDir, 'admin.token'), 'utf8')).trim())
+  const client = bare.withToken((await bare.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })).token)
   const agentToken = (await client.call('POST', '/v1/agents', AgentCreated, { body: { name: 'bench', runtimes: ['fake'] } }))
     .token
   await client.call('POST', '/v1/runtimes', Runtime, { body: { name: 'fake', type: 'fake', agent: 'bench', isDefault: true } })

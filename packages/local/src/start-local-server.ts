@@ -3,8 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dockerExecutor, startAgent, type Agent } from '@windlass/agent'
 import { openDocker } from '@windlass/engine'
-import { isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
-import { AgentCreated, createClient, page, Runtime, type Client } from '@windlass/protocol'
+import { fault, isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
+import { AgentCreated, ApiKeyCreated, createClient, page, Runtime, type Client } from '@windlass/protocol'
 import { startServer } from '@windlass/server'
 import type { z } from 'zod'
 import { openDockerHost } from './docker-host.ts'
@@ -16,6 +16,8 @@ export interface LocalServerOptions {
   /** 0 takes any free port. */
   readonly port: number
   readonly databaseUrl?: string | undefined
+  /** Key of an admin, for a database that was set up from elsewhere. */
+  readonly adminKey?: string | undefined
   /** The user's environment: how to reach Docker. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
@@ -50,8 +52,8 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const { host, port, databaseUrl } = options
   const server = await startServer({ dataDir: serverDir, host, port, databaseUrl, clock, log: log.child({ part: 'server' }) })
   stack.defer(() => server.close())
-  const adminKey = (await readFile(join(serverDir, 'admin.token'), 'utf8')).trim()
   const transport = nodeTransport()
+  const adminKey = options.adminKey ?? (await findAdminKey(createClient({ url: server.url, transport }), serverDir))
   const admin = createClient({ url: server.url, token: adminKey, transport })
   const agentToken = await prepareAgent(admin, join(dataDir, 'agent.token'))
   const parts = await openDockerHost({
@@ -67,6 +69,25 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   await agent.ready
   const held = stack.move()
   return { url: server.url, adminKey, dockerVersion: docker.version, failed: endOf(agent), close: () => held.disposeAsync() }
+}
+
+/** The server leaves the key of its first admin in its folder; it is made when there is none yet. */
+async function findAdminKey(nobody: Client, serverDir: string): Promise<string> {
+  const kept = await readFile(join(serverDir, 'admin.token'), 'utf8').catch(() => undefined)
+  if (kept !== undefined) return kept.trim()
+  try {
+    return (await nobody.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })).token
+  } catch (error) {
+    if (!isFault(error, 'bootstrap-closed')) throw error
+    throw fault(
+      'unauthenticated',
+      {
+        message: 'This database has an admin already, whose key is not in the data folder.',
+        hint: 'Set WINDLASS_API_KEY to the key of an admin.',
+      },
+      error,
+    )
+  }
 }
 
 /** The agent and its runtime exist from now on; resolves to the agent's token. */

@@ -10,7 +10,7 @@ import type { ApiKeyRow } from '../store/schema.ts'
 import type { Role } from './actor.ts'
 
 /** Where `windlass up` finds the first admin's token. */
-export const ADMIN_TOKEN_FILE = 'admin-token'
+export const ADMIN_TOKEN_FILE = 'admin.token'
 
 type Created = ApiKey & { token: string }
 
