@@ -1,14 +1,15 @@
 /** One step of a document as a step of the plan. */
 import { findReferences, nearest, nearMiss, parseDuration, type FlagTemplate, type PlanStep, type Retry } from '@windlass/plan'
-import { checkFields, currentValue, isVariable } from './check.ts'
+import { checkFields, currentValue } from './check.ts'
 import { toAction } from './compile-action.ts'
 import { toWhen } from './compile-when.ts'
 import * as read from './fields.ts'
 import type { Entries } from './fields.ts'
 import { COMMON, LATER_TYPES, STEP_TYPES } from './language.ts'
-import type { StepType } from './language.ts'
 import type { Report } from './report.ts'
 import type { Fields } from './shape.ts'
+import { stepEntries } from './step-entries.ts'
+import { STEP_RULES } from './step-rules.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
 import { textOf } from './tree.ts'
 
@@ -45,7 +46,7 @@ export function compileStep(entry: Entry, place: StepPlace): PlanStep | undefine
   }
   const type = typeOf(entry.value, path, report)
   const known = Object.hasOwn(STEP_TYPES, type) ? STEP_TYPES[type] : undefined
-  const entries = normalize(entry.value, known, { report, path })
+  const entries = stepEntries(entry.value, known, { report, path })
   const fields: Fields = { ...COMMON, ...known?.fields }
   checkFields(entries, fields, {
     spot: { key: entry.key, path },
@@ -55,7 +56,7 @@ export function compileStep(entry: Entry, place: StepPlace): PlanStep | undefine
   })
   if (known?.open === true) warnOfUnknown(entries, fields, { report, path, type })
   checkReferences(entries, { report, path, names: place.names })
-  if (known !== undefined) RULES[type]?.(entries, { report, path, buildVersion: place.buildVersion })
+  if (known !== undefined) STEP_RULES[type]?.(entries, { report, path, buildVersion: place.buildVersion })
   return toStep(entry, entries, { ...place, type, path })
 }
 
@@ -119,55 +120,6 @@ function typeOf(step: MapNode, path: string, report: Report): string {
   const question = details.suggestion === undefined ? '' : `. Did you mean "${details.suggestion.to}"?`
   report.error('not-yet-supported', written.range, `${message}${question}`, details)
   return type
-}
-
-/** The fields of a step with `arguments` written out and other spellings renamed. */
-function normalize(step: MapNode, type: StepType | undefined, { report, path }: Spot): Map<string, Entry> {
-  const entries = new Map(step.entries)
-  const inner = step.entries.get('arguments')?.value
-  if (type !== undefined && inner !== undefined) {
-    entries.delete('arguments')
-    if (inner.kind === 'map') flatten(inner, entries, { report, path: `${path}.arguments` })
-    else if (!isNull(inner))
-      report.error('wrong-type', inner.range, '"arguments" must be an object', { path: `${path}.arguments` })
-  }
-  for (const [name, field] of Object.entries({ ...COMMON, ...type?.fields })) {
-    for (const alias of field.aliases ?? []) rename(entries, { from: alias, to: name }, { report, path })
-  }
-  return entries
-}
-
-function flatten(inner: MapNode, entries: Map<string, Entry>, { report, path }: Spot): void {
-  for (const entry of inner.entries.values()) {
-    const where = { path: `${path}.${entry.key}` }
-    if (Object.hasOwn(COMMON, entry.key)) {
-      report.error('not-allowed', entry.keyRange, `"${entry.key}" is not allowed inside "arguments"`, {
-        ...where,
-        hint: 'Move it to the step itself.',
-      })
-    } else if (entries.has(entry.key)) {
-      report.error('conflict', entry.keyRange, `"${entry.key}" stands on the step and inside "arguments"`, {
-        ...where,
-        hint: 'Keep one of them.',
-      })
-    } else {
-      entries.set(entry.key, entry)
-    }
-  }
-}
-
-function rename(entries: Map<string, Entry>, { from, to }: { from: string; to: string }, { report, path }: Spot): void {
-  const old = entries.get(from)
-  if (old === undefined) return
-  entries.delete(from)
-  if (!entries.has(to)) {
-    entries.set(to, { ...old, key: to })
-    return
-  }
-  report.error('conflict', old.keyRange, `"${from}" is another spelling of "${to}", which is written too`, {
-    path: `${path}.${from}`,
-    hint: 'Keep one of them.',
-  })
 }
 
 /** Types that let unknown fields pass still deserve a word about them: they have no effect. */
@@ -257,81 +209,4 @@ function* scalarsOf(node: TreeNode): Generator<TreeNode> {
   if (node.kind === 'scalar') yield node
   else if (node.kind === 'list') for (const item of node.items) yield* scalarsOf(item)
   else for (const { value } of node.entries.values()) yield* scalarsOf(value)
-}
-
-type Rule = (entries: Entries, place: Spot & { buildVersion: 'v1' | 'v2' }) => void
-
-/** What the tables cannot say: fields that exclude each other, and forms of texts. */
-const RULES: Readonly<Record<string, Rule>> = {
-  freestyle(entries, place) {
-    excludes(entries, ['commands', 'cmd'], place)
-    excludes(entries, ['shell', 'cmd'], place)
-    eachText(entries, 'environment', place, (text) => (/^[^=]+=/.test(text) ? undefined : 'must have the form NAME=VALUE'))
-    eachText(entries, 'volumes', place, (text) => (text.includes(':') ? undefined : 'must have the form source:/target'))
-    const plural = entries.get('registry_contexts')
-    if (plural === undefined) return
-    place.report.error(
-      'not-allowed',
-      plural.keyRange,
-      '"registry_contexts" is not allowed on freestyle steps. Did you mean "registry_context"?',
-      {
-        path: `${place.path}.registry_contexts`,
-        suggestion: { from: 'registry_contexts', to: 'registry_context' },
-      },
-    )
-  },
-  build(entries, place) {
-    warnOfUppercase(entries, place)
-    eachText(entries, 'build_arguments', place, (text) => (text.includes('=') ? undefined : 'must have the form NAME=VALUE'))
-    if (place.buildVersion === 'v2') return
-    for (const key of ['registry', 'tags', 'disable_push']) {
-      const entry = entries.get(key)
-      if (entry === undefined) continue
-      place.report.error('not-allowed', entry.keyRange, `"${key}" is not allowed with "build_version: v1"`, {
-        path: `${place.path}.${key}`,
-        hint: 'Use "build_version: v2".',
-      })
-    }
-  },
-  push: warnOfUppercase,
-}
-
-function excludes(entries: Entries, [field, peer]: readonly [string, string], { report, path }: Spot): void {
-  const entry = entries.get(field)
-  if (entry === undefined || !entries.has(peer)) return
-  report.error('conflict', entry.keyRange, `"${field}" conflict with forbidden peer "${peer}"`, {
-    path: `${path}.${field}`,
-    hint: 'Keep one of them.',
-  })
-}
-
-function eachText(entries: Entries, key: string, { report, path }: Spot, problemOf: (text: string) => string | undefined): void {
-  const list = read.node(entries, key)
-  for (const [index, item] of (list?.kind === 'list' ? list.items : []).entries()) {
-    const text = textOf(item)
-    if (text === undefined || text.trim() === '' || isVariable(text)) continue
-    const problem = problemOf(text)
-    if (problem !== undefined)
-      report.error('invalid-value', item.range, `"${index}" ${problem}${currentValue(item)}`, {
-        path: `${path}.${key}[${index}]`,
-      })
-  }
-}
-
-function warnOfUppercase(entries: Entries, { report, path }: Spot): void {
-  const name = read.text(entries, 'image_name')
-  const written = read.node(entries, 'image_name')
-  if (name === undefined || written === undefined) return
-  let plain = name
-  for (const { start, end } of findReferences(name).toReversed()) plain = plain.slice(0, start) + plain.slice(end)
-  if (plain === plain.toLowerCase()) return
-  report.warning('uppercase-image', written.range, `"image_name" must be lower case. Current value: ${name}`, {
-    path: `${path}.image_name`,
-    hint: 'It is used in lower case.',
-    suggestion: { from: name, to: name.toLowerCase() },
-  })
-}
-
-function isNull(node: TreeNode): boolean {
-  return node.kind === 'scalar' && node.value === null
 }

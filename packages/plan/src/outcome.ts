@@ -3,9 +3,9 @@ import { stateOf } from './fold.ts'
 import type { FinalBuildStatus, Reason } from './lists.ts'
 import { isInfra } from './lists.ts'
 import type { FlagTemplate, Plan, PlanStep } from './plan.ts'
-import { toFlag } from './resolve-step.ts'
 import { buildScope } from './scope.ts'
 import type { Snapshot, StepState } from './snapshot.ts'
+import { toFlag } from './step-fields.ts'
 import { substitute } from './substitute.ts'
 
 /** What decisions about a build need beside its plan and snapshot. */

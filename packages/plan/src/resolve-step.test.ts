@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { finished, freestyle, serial, step } from '../test/plans.ts'
 import { emptySnapshot, fold } from './fold.ts'
 import type { Action, BuildAction, GitCloneAction, PlanStep } from './plan.ts'
-import { resolveStep, toFlag } from './resolve-step.ts'
+import { resolveStep } from './resolve-step.ts'
 import type { StepResolution } from './resolve-step.ts'
 import { buildScope } from './scope.ts'
+import { toFlag } from './step-fields.ts'
 
 const clone: GitCloneAction = {
   kind: 'git-clone',

@@ -1,0 +1,64 @@
+/** The fields of a step under their own names: `arguments` written out, older spellings renamed. */
+import { COMMON } from './language.ts'
+import type { StepType } from './language.ts'
+import type { Report } from './report.ts'
+import type { Entry, MapNode, TreeNode } from './tree.ts'
+
+interface Spot {
+  readonly report: Report
+  /** Of the step, such as `steps.test`. */
+  readonly path: string
+}
+
+/** The fields of a step with `arguments` written out and other spellings renamed. */
+export function stepEntries(step: MapNode, type: StepType | undefined, { report, path }: Spot): Map<string, Entry> {
+  const entries = new Map(step.entries)
+  const inner = step.entries.get('arguments')?.value
+  if (type !== undefined && inner !== undefined) {
+    entries.delete('arguments')
+    if (inner.kind === 'map') flatten(inner, entries, { report, path: `${path}.arguments` })
+    else if (!isNull(inner))
+      report.error('wrong-type', inner.range, '"arguments" must be an object', { path: `${path}.arguments` })
+  }
+  for (const [name, field] of Object.entries({ ...COMMON, ...type?.fields })) {
+    for (const alias of field.aliases ?? []) rename(entries, { from: alias, to: name }, { report, path })
+  }
+  return entries
+}
+
+function flatten(inner: MapNode, entries: Map<string, Entry>, { report, path }: Spot): void {
+  for (const entry of inner.entries.values()) {
+    const where = { path: `${path}.${entry.key}` }
+    if (Object.hasOwn(COMMON, entry.key)) {
+      report.error('not-allowed', entry.keyRange, `"${entry.key}" is not allowed inside "arguments"`, {
+        ...where,
+        hint: 'Move it to the step itself.',
+      })
+    } else if (entries.has(entry.key)) {
+      report.error('conflict', entry.keyRange, `"${entry.key}" stands on the step and inside "arguments"`, {
+        ...where,
+        hint: 'Keep one of them.',
+      })
+    } else {
+      entries.set(entry.key, entry)
+    }
+  }
+}
+
+function rename(entries: Map<string, Entry>, { from, to }: { from: string; to: string }, { report, path }: Spot): void {
+  const old = entries.get(from)
+  if (old === undefined) return
+  entries.delete(from)
+  if (!entries.has(to)) {
+    entries.set(to, { ...old, key: to })
+    return
+  }
+  report.error('conflict', old.keyRange, `"${from}" is another spelling of "${to}", which is written too`, {
+    path: `${path}.${from}`,
+    hint: 'Keep one of them.',
+  })
+}
+
+function isNull(node: TreeNode): boolean {
+  return node.kind === 'scalar' && node.value === null
+}
