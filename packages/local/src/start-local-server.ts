@@ -5,7 +5,7 @@ import { dockerExecutor, startAgent, type Agent } from '@windlass/agent'
 import { openDocker } from '@windlass/engine'
 import { fault, isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
 import { AgentCreated, ApiKeyCreated, createClient, page, Runtime, type Client } from '@windlass/protocol'
-import { startServer } from '@windlass/server'
+import { ADMIN_TOKEN_FILE, startServer } from '@windlass/server'
 import type { z } from 'zod'
 import { openDockerHost } from './docker-host.ts'
 

@@ -48,6 +48,7 @@ async function start(
       host,
       port,
       databaseUrl: options.postgres ?? settings.postgres,
+      adminKey: settings.apiKey,
       environment,
       clock: systemClock,
       log,

@@ -1,6 +1,7 @@
 /** Shows the feed of a server's build on a terminal. */
 import { systemClock } from '@windlass/kit'
 import type { Build, Client, FeedItem } from '@windlass/protocol'
+import { getBuild } from '../api.ts'
 import type { Printer, Terminal } from '../printer.ts'
 import { followFeed, readFeed, type FollowOptions } from './feed.ts'
 import { LogView } from './log-view.ts'
@@ -32,7 +33,9 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
   const { build, step, tail } = options
   const screen = tail === undefined ? undefined : tailTerminal(options.terminal, tail)
   const terminal = screen?.terminal ?? options.terminal
-  const titles = new Map((build.steps ?? []).map(({ name, title }) => [name, title]))
+  // The answer to a new build has no steps yet.
+  const steps = build.steps ?? (await getBuild(options.client, build.id, options.signal)).steps ?? []
+  const titles = new Map(steps.map(({ name, title }) => [name, title]))
   const titleOf = (name: string): string => titles.get(name) ?? name
   using view = new LogView({ terminal, clock: systemClock, timestamps: options.timestamps ?? false, step, titleOf })
   if (step === undefined && tail === undefined) view.note(heading(build, terminal))
