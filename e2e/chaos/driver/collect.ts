@@ -51,7 +51,7 @@ async function collectFeed(client: Client, id: string): Promise<FeedItem[]> {
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(), 2_000)
   try {
-    for await (const { event, data } of client.events(`/v1/builds/${id}/feed`, { query: { after: 0 }, signal: stop.signal })) {
+    for await (const { event, data } of client.events(`/v1/builds/${id}/follow`, { query: { after: 0 }, signal: stop.signal })) {
       timer.refresh()
       if (event === 'end') break
       const item = FeedItem.safeParse(JSON.parse(data))
