@@ -5,7 +5,16 @@ import { join } from 'node:path'
 import { startAgent } from '@windlass/agent'
 import { openFakeCluster } from '@windlass/agent/fake'
 import { nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
-import { AgentCreated, ApiKeyCreated, Build, createClient, Pipeline, Runtime, type Client, type StartTask } from '@windlass/protocol'
+import {
+  AgentCreated,
+  ApiKeyCreated,
+  Build,
+  createClient,
+  Pipeline,
+  Runtime,
+  type Client,
+  type StartTask,
+} from '@windlass/protocol'
 import { describeChild, type Child } from '../../e2e/chaos/processes/child.ts'
 
 export interface FakeStack extends AsyncDisposable {

@@ -9,9 +9,9 @@ export interface Seen {
 
 /** Follows a build from its first item to the end of its feed. */
 export async function* follow(client: Client, buildId: string): AsyncGenerator<Seen> {
-  for await (const { event, data } of client.events(`/v1/builds/${buildId}/feed`, { query: { after: 0 } })) {
+  for await (const { event, data } of client.events(`/v1/builds/${buildId}/follow`, { query: { after: 0 } })) {
     if (event === 'end') return
-    if (event === 'item') yield { item: FeedItem.parse(JSON.parse(data)), at: performance.now() }
+    yield { item: FeedItem.parse(JSON.parse(data)), at: performance.now() }
   }
 }
 

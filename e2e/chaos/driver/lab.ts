@@ -6,8 +6,9 @@ import { startAgent, type OpenExecutor } from '@windlass/agent'
 import { openFakeCluster, type FakeCluster, type FakeObservation, type FakeScript } from '@windlass/agent/fake'
 import { nodeTransport, openLog, systemClock as clock } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
-import { Build, createClient, type Client, type Transport } from '@windlass/protocol'
+import { Build, createClient, FeedItem, type Client, type Transport } from '@windlass/protocol'
 import { startServer, type Timings } from '@windlass/server'
+import { z } from 'zod'
 import type { History, StepShape } from '../history/history.ts'
 import { collectBuild, listBuilds } from './collect.ts'
 import { prepare, RUNTIME } from './prepare.ts'
@@ -38,11 +39,14 @@ export interface Lab extends AsyncDisposable {
   finished(buildId: string): Promise<Build>
   /** Resolves with the first observation that fits, also when it was made before. */
   seen(fits: (observation: FakeObservation) => boolean): Promise<FakeObservation>
+  /** Resolves when the server has stored so many events of a type. */
+  stored(buildId: string, type: string, count: number): Promise<void>
   /** All that is known, for the checker. Waits for removal of what final builds left. */
   history(): Promise<History>
 }
 
 const WAIT_MS = 30_000
+const FeedPage = z.object({ items: z.array(FeedItem) })
 
 /** Opens a lab in a temporary folder. */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
@@ -117,6 +121,15 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
         await promise
         watchers.delete(resolve)
         clearTimeout(timer)
+      }
+    },
+    async stored(buildId, type, count) {
+      const until = AbortSignal.timeout(WAIT_MS)
+      for (;;) {
+        const { items } = await client.call('GET', `/v1/builds/${buildId}/feed`, FeedPage)
+        if (items.filter((item) => item.kind === 'event' && item.type === type).length >= count) return
+        until.throwIfAborted()
+        await clock.sleep(10)
       }
     },
     async history() {

@@ -44,6 +44,6 @@ function hurt(call: Call, random: Random): Verdict {
   if (random.chance(0.02)) return { kind: 'lose' }
   if (random.chance(0.03)) return { kind: 'cut-reply' }
   // A follower's stream has no end to wait for.
-  const isStream = call.path.includes('/feed')
+  const isStream = call.path.includes('/follow')
   return random.chance(0.4) && !isStream ? { kind: 'repeat', times: random.between(1, 3) } : { kind: 'pass' }
 }

@@ -72,7 +72,7 @@ export function openRecorder(): Recorder {
         const claim = Claim.safeParse(JSON.parse(said))
         if (claim.success) byToken.set(`Bearer ${claim.data.token}`, keyOf(claim.data))
       } else if (trace !== undefined) {
-        const stream = request.headers['x-windlass-stream'] ?? ''
+        const stream = decodeURIComponent(request.headers['x-windlass-stream'] ?? '')
         const { offset } = Offset.parse(JSON.parse(said))
         trace.acked.set(stream, Math.max(offset, trace.acked.get(stream) ?? 0))
       }
