@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { finished, play, serial, step } from '../test/plans.ts'
 import type { Script } from '../test/plans.ts'
-import { emptySnapshot, fold } from './fold.ts'
+import { emptySnapshot, fold, foldAll, resume } from './fold.ts'
 import { decide, LONGEST_RETRY_DELAY_MS, nextTry } from './graph.ts'
 import { FINAL_STEP_STATUSES } from './lists.ts'
 import type { Plan, PlanStep, When } from './plan.ts'
@@ -376,6 +376,58 @@ describe('any serial build', () => {
         )
       }),
       { numRuns: 400 },
+    )
+  })
+})
+
+describe('any build with groups, in serial and in parallel mode', () => {
+  const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
+  const shape = fc.record({
+    failFast: fc.boolean(),
+    parent: fc.option(fc.constantFrom('a', 'b'), { nil: undefined, freq: 2 }),
+    when: fc.option(
+      fc.record({
+        match: fc.constantFrom('all' as const, 'any' as const),
+        of: fc.array(
+          fc.record({
+            name: fc.constantFrom(...NAMES),
+            on: fc.constantFrom(['success'], ['failure'], ['finished'], ['skipped']),
+          }),
+          {
+            minLength: 1,
+            maxLength: 2,
+          },
+        ),
+      }),
+      { nil: undefined },
+    ),
+    result: fc.constantFrom<Script[string]>({}, FAIL),
+  })
+  const shapes = fc.tuple(shape, shape, shape, shape, shape, shape)
+  const plans = fc.tuple(shapes, fc.constantFrom('serial' as const, 'parallel' as const)).map(([list, mode]) => {
+    const steps = list.map(({ failFast, parent, when }, index) =>
+      step(NAMES[index] ?? '', {
+        failFast,
+        ...(parent !== undefined && index > 1 && { parent }),
+        ...(when !== undefined && { when: { steps: when } }),
+      }),
+    )
+    const script: Script = Object.fromEntries(list.map(({ result }, index) => [NAMES[index] ?? '', result]))
+    return { plan: mode === 'serial' ? serial(steps) : { ...serial([]), mode, steps }, script }
+  })
+
+  test('ends with exactly one outcome for each step, and goes on to its end from wherever it was cut off', () => {
+    fc.assert(
+      fc.property(plans, fc.nat(20), fc.option(fc.nat(12), { nil: undefined }), ({ plan, script }, cut, cancelAfter) => {
+        const whole = run(plan, script, cancelAfter === undefined ? {} : { cancelAfter })
+        for (const { name } of plan.steps) {
+          expect(whole.facts.filter((fact) => fact.step === name && fact.type === 'step.finished')).toHaveLength(1)
+        }
+        const half = foldAll(emptySnapshot(plan), whole.facts.slice(0, cut))
+        const rest = play(plan, resume(plan, half, { volumeKept: true }), { script })
+        for (const { name } of plan.steps) expect(FINAL_STEP_STATUSES).toContain(rest.snapshot.steps[name]?.status)
+      }),
+      { numRuns: 300 },
     )
   })
 })

@@ -9,8 +9,10 @@ import { PatternError } from './pattern-error.ts'
 
 export { PatternError } from './pattern-error.ts'
 
-/** About 50 ms of work; branch names and commit messages need less than a thousandth of it. */
-const MAX_STEPS = 2_000_000
+/** About a tenth of a second of work; branch names and commit messages need less than a thousandth of it. */
+const MAX_STEPS = 1_000_000
+/** Pairs of program place and text place; four bytes each. */
+const MAX_PAIRS = 4_000_000
 
 /**
  * True when the pattern matches anywhere in `text`. Flags: i, m, s, u; g and y change nothing. Throws PatternError for a pattern that is
@@ -29,54 +31,66 @@ export function checkPattern(source: string, flags: string): void {
 class Search {
   private readonly program: Program
   private readonly text: string
+  /** The last run that tried a pair. A look-ahead has places of its own, so one table serves all runs. */
+  private readonly triedBy: Uint32Array
   /** Results of look-aheads, by instruction and place. */
   private readonly ahead = new Map<number, boolean>()
+  private runs = 0
   private steps = 0
 
   constructor(program: Program, text: string) {
+    const pairs = program.length * (text.length + 1)
+    if (pairs > MAX_PAIRS) throw new PatternError('it is too expensive for this text')
     this.program = program
     this.text = text
+    this.triedBy = new Uint32Array(pairs)
   }
 
   anywhere(): boolean {
-    const failed = new Set<number>()
+    const run = this.nextRun()
     for (let at = 0; at <= this.text.length; at += 1) {
-      if (this.run(0, at, failed)) return true
+      if (this.reachesEnd(0, at, run)) return true
     }
     return false
   }
 
-  /** Whether an accepting instruction can be reached. `tried` holds the pairs that are known to lead nowhere, or are being tried. */
-  private run(start: number, at: number, tried: Set<number>): boolean {
-    const open: [number, number][] = [[start, at]]
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const [place, position] = next
-      const key = place * (this.text.length + 1) + position
-      if (tried.has(key)) continue
-      tried.add(key)
+  private nextRun(): number {
+    this.runs += 1
+    return this.runs
+  }
+
+  /** Whether an accepting instruction can be reached. Pairs that `run` tried before are known to lead nowhere, or are being tried. */
+  private reachesEnd(start: number, at: number, run: number): boolean {
+    const width = this.text.length + 1
+    const open: number[] = [start * width + at]
+    for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
+      if (this.triedBy[pair] === run) continue
+      this.triedBy[pair] = run
       this.spend()
+      const place = Math.floor(pair / width)
       const instruction = this.program[place]
       if (instruction === undefined || instruction.op === 'accept') return true
-      this.follow(instruction, place, position, open)
+      this.follow(instruction, place, pair - place * width, open)
     }
     return false
   }
 
-  private follow(instruction: Exclude<Instruction, { op: 'accept' }>, place: number, at: number, open: [number, number][]): void {
+  private follow(instruction: Exclude<Instruction, { op: 'accept' }>, place: number, at: number, open: number[]): void {
+    const width = this.text.length + 1
     switch (instruction.op) {
       case 'char': {
         const char = this.charAt(at, instruction.unicode)
-        if (char !== undefined && instruction.test(char)) open.push([place + 1, at + char.length])
+        if (char !== undefined && instruction.test(char)) open.push((place + 1) * width + at + char.length)
         return
       }
       case 'split':
-        for (const target of instruction.to) open.push([target, at])
+        for (const target of instruction.to) open.push(target * width + at)
         return
       case 'assert':
-        if (instruction.holds(this.text, at)) open.push([place + 1, at])
+        if (instruction.holds(this.text, at)) open.push((place + 1) * width + at)
         return
       case 'look': {
-        if (this.looksAhead(place, at) !== instruction.negative) open.push([instruction.after, at])
+        if (this.looksAhead(place, at) !== instruction.negative) open.push(instruction.after * width + at)
         return
       }
     }
@@ -86,7 +100,7 @@ class Search {
     const key = place * (this.text.length + 1) + at
     const known = this.ahead.get(key)
     if (known !== undefined) return known
-    const found = this.run(place + 1, at, new Set())
+    const found = this.reachesEnd(place + 1, at, this.nextRun())
     this.ahead.set(key, found)
     return found
   }
