@@ -6,7 +6,13 @@ const slow = { testTimeout: 120_000, hookTimeout: 300_000, fileParallelism: fals
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'], testTimeout: 20_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
       { test: { name: 'parts', include: ['e2e/support/**/*.test.ts'], ...slow } },
       { test: { name: 'store', include: ['packages/server/test/store/**/*.test.ts'], ...slow } },
       { test: { name: 'docker', include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts'], ...slow } },
