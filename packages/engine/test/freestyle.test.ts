@@ -1,16 +1,254 @@
 import { expect, test } from 'vitest'
 import { runPipeline } from './support/run-pipeline.ts'
+import { image } from './support/images.ts'
+import { buildImage, deleteImage } from './support/make-image.ts'
+
+/** A document of one freestyle step called `one`; `fields` is YAML of the step, indented by four. */
+function oneStep(fields: string): string {
+  return `version: '1.0'\nsteps:\n  one:\n    image: $SHELL\n${fields}`
+}
 
 test('P001: one step runs its command and its output is kept', async () => {
+  const run = await runPipeline(oneStep('    type: freestyle\n    commands:\n      - echo hi\n'))
+  expect(run.outcome).toEqual({ status: 'success' })
+  expect(run.output('one')).toBe('hi\n')
+})
+
+test('P002: a step without a type is a freestyle step', async () => {
+  const run = await runPipeline(oneStep('    commands: [echo hi]\n'))
+  expect(run.output('one')).toBe('hi\n')
+})
+
+test('P003, P030: steps run in document order and share a volume', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
-  hello:
-    type: freestyle
-    image: $SHELL
-    commands:
-      - echo hi
+  a: {image: $SHELL, commands: [echo a >> log]}
+  b: {image: $SHELL, commands: [echo b >> log]}
+  c: {image: $SHELL, commands: [echo c >> log, cat log]}
 `)
-  expect(run.outcome).toEqual({ status: 'success' })
-  expect(run.output('hello')).toBe('hi\n')
+  expect(run.output('c')).toBe('a\nb\nc\n')
+})
+
+test('P004: a failing step stops the build and the rest is not reached', async () => {
+  const run = await runPipeline(`
+version: '1.0'
+steps:
+  bad: {image: $SHELL, commands: [exit 3]}
+  rest: {image: $SHELL, commands: [echo never]}
+`)
+  expect(run.outcome).toMatchObject({ status: 'error', reason: 'step-failed', step: 'bad' })
+  expect(run.snapshot.steps['bad']).toMatchObject({ status: 'error', reason: 'exit-code', exitCode: 3 })
+  expect(run.snapshot.steps['rest']).toMatchObject({ status: 'skipped', reason: 'not-reached' })
+  expect(run.log('bad')).toContain('[SYSTEM] Exit code 3.')
+})
+
+test('P005, P007: a step that may fail lets the build go on; a strict one fails it at the end', async () => {
+  const text = (strict: boolean): string => `
+version: '1.0'
+steps:
+  bad: {image: $SHELL, fail_fast: false, strict_fail_fast: ${strict}, commands: [exit 1]}
+  rest: {image: $SHELL, commands: [echo on]}
+`
+  const lenient = await runPipeline(text(false))
+  expect(lenient.outcome.status).toBe('success')
+  expect(lenient.output('rest')).toBe('on\n')
+  const strict = await runPipeline(text(true))
+  expect(strict.outcome).toMatchObject({ status: 'error', step: 'bad' })
+  expect(strict.output('rest')).toBe('on\n')
+})
+
+test('P006, P008: fail_fast and strict_fail_fast at the root hold for every step', async () => {
+  const text = (strict: boolean): string => `
+version: '1.0'
+fail_fast: false
+strict_fail_fast: ${strict}
+steps:
+  one: {image: $SHELL, commands: [exit 1]}
+  two: {image: $SHELL, commands: [exit 2]}
+`
+  const lenient = await runPipeline(text(false))
+  expect(lenient.outcome.status).toBe('success')
+  expect(lenient.snapshot.steps['two']).toMatchObject({ status: 'error', exitCode: 2 })
+  expect((await runPipeline(text(true))).outcome.status).toBe('error')
+})
+
+test('P010: fail_fast may come from a variable', async () => {
+  const run = await runPipeline(
+    `
+version: '1.0'
+steps:
+  bad: {image: $SHELL, fail_fast: '\${{FF}}', commands: [exit 1]}
+  rest: {image: $SHELL, commands: [echo on]}
+`,
+    { variables: { FF: 'false' } },
+  )
+  expect(run.outcome.status).toBe('success')
+})
+
+test('P011: commands stop at the first failure', async () => {
+  const run = await runPipeline(oneStep('    commands:\n      - "false"\n      - echo after\n'))
+  expect(run.status('one')).toBe('error')
+  expect(run.output('one')).toBe('')
+})
+
+test('P012: set +e lets commands go on', async () => {
+  const run = await runPipeline(oneStep('    commands:\n      - set +e\n      - "false"\n      - echo after\n'))
+  expect(run.output('one')).toBe('after\n')
+})
+
+test('P013: bash runs commands where the image has it, and is missed clearly where it has not', async () => {
+  const text = (name: string): string => `
+version: '1.0'
+steps:
+  one:
+    image: ${name}
+    shell: bash
+    commands:
+      - '[[ abc == a* ]] && echo bash'
+`
+  const run = await runPipeline(text(image('debian')))
+  expect(run.output('one')).toBe('bash\n')
+  const without = await runPipeline(text(image('shell')))
+  expect(without.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'command-not-found' })
+  expect(without.snapshot.steps['one']?.message).toContain('has no working bash')
+})
+
+test('P014, P015: cmd gives arguments to the entry point, which may be another', async () => {
+  const run = await runPipeline(oneStep('    entry_point: [echo, from]\n    cmd: [the, entry point]\n'))
+  expect(run.output('one')).toBe('from the entry point\n')
+})
+
+test('P016, P017: without commands the image runs as it is; commands replace its entry point', async () => {
+  const name = 'windlass-test/with-entry-point:1'
+  await buildImage(name, { Entrypoint: ['/bin/echo', 'own'], Cmd: ['default'] })
+  try {
+    const plain = await runPipeline(`version: '1.0'\nsteps:\n  one: {image: ${name}}\n`)
+    expect(plain.output('one')).toBe('own default\n')
+    const command = await runPipeline(`version: '1.0'\nsteps:\n  one: {image: ${name}, commands: [echo shell]}\n`)
+    expect(command.output('one')).toBe('shell\n')
+  } finally {
+    await deleteImage(name)
+  }
+})
+
+test('P018: commands of several lines are kept as they are', async () => {
+  const run = await runPipeline(
+    oneStep(`    commands:
+      - |-
+        for n in 1 2; do
+          echo line $n
+        done
+      - >-
+        echo folded
+        into one
+`),
+  )
+  expect(run.output('one')).toBe('line 1\nline 2\nfolded into one\n')
+})
+
+test('P019: the environment list is set', async () => {
+  const run = await runPipeline(oneStep("    environment: ['GREETING=hello = world', EMPTY=]\n    commands: ['echo \"$GREETING\" \"[$EMPTY]\"']\n"))
+  expect(run.output('one')).toBe('hello = world []\n')
+})
+
+test('P020: without a main_clone a step starts at the root of the volume', async () => {
+  const run = await runPipeline(oneStep('    commands: [pwd]\n'))
+  expect(run.output('one')).toBe('/codefresh/volume\n')
+})
+
+test('P024, P025, P042: directories of other steps, relative and absolute ones, and a main_clone of another type', async () => {
+  const run = await runPipeline(`
+version: '1.0'
+steps:
+  main_clone: {image: $SHELL, working_directory: /codefresh/volume/project, commands: [pwd]}
+  default: {image: $SHELL, commands: [pwd]}
+  relative: {image: $SHELL, working_directory: sub/dir, commands: [pwd]}
+  absolute: {image: $SHELL, working_directory: /opt, commands: [pwd]}
+  same: {image: $SHELL, working_directory: '\${{absolute}}', commands: [pwd]}
+  below: {image: $SHELL, working_directory: '\${{relative}}/x', commands: [pwd]}
+`)
+  const places = ['main_clone', 'default', 'relative', 'absolute', 'same', 'below'].map((step) => run.output(step).trim())
+  const project = '/codefresh/volume/project'
+  expect(places).toEqual([project, project, `${project}/sub/dir`, '/opt', '/opt', `${project}/sub/dir/x`])
+})
+
+test('P026: IMAGE_WORK_DIR is the directory of the image', async () => {
+  const name = 'windlass-test/with-directory:1'
+  await buildImage(name, { WorkingDir: '/home' })
+  try {
+    const run = await runPipeline(`version: '1.0'\nsteps:\n  one: {image: ${name}, working_directory: IMAGE_WORK_DIR, commands: [pwd]}\n`)
+    expect(run.output('one')).toBe('/home\n')
+  } finally {
+    await deleteImage(name)
+  }
+})
+
+test('P027: a file and a folder of the volume are seen at other places', async () => {
+  const run = await runPipeline(`
+version: '1.0'
+steps:
+  write: {image: $SHELL, commands: [mkdir -p conf/deep, echo 42 > conf/deep/answer, echo key > single]}
+  read:
+    image: $SHELL
+    volumes: ['./conf:/config', '/conf/deep/:/deep:ro', './single:/etc/single', './made/anew:/made']
+    commands:
+      - cat /config/deep/answer /deep/answer /etc/single
+      - echo new > /made/file
+      - cat made/anew/file
+      - touch /deep/x || echo read-only
+`)
+  expect(run.output('read')).toBe("42\n42\nkey\nnew\ntouch: /deep/x: Read-only file system\nread-only\n")
+})
+
+test('P028: a source outside of the volume is refused, also through a link', async () => {
+  const up = await runPipeline(oneStep("    volumes: ['../etc:/x']\n    commands: [ls /x]\n")).catch((error: Error) => error)
+  if (up instanceof Error) expect(up.message).toContain('volume')
+  else expect(up.snapshot.steps['one']).toMatchObject({ reason: 'mount-invalid' })
+  const link = await runPipeline(`
+version: '1.0'
+steps:
+  plant: {image: $SHELL, commands: [ln -s / escape]}
+  follow: {image: $SHELL, volumes: ['./escape/etc:/x'], commands: [ls /x]}
+`)
+  expect(link.snapshot.steps['follow']).toMatchObject({ status: 'error', reason: 'mount-invalid' })
+})
+
+test('P029: a second mount at /codefresh/volume is refused in clear words', async () => {
+  const run = await runPipeline(oneStep("    volumes: ['./a:/codefresh/volume']\n    commands: [ls]\n")).catch((error: Error) => error)
+  const message = run instanceof Error ? run.message : run.snapshot.steps['one']?.message
+  expect(message).toContain('/codefresh/volume')
+})
+
+test('an image that does not exist is told apart, with what to do', async () => {
+  const run = await runPipeline("version: '1.0'\nsteps:\n  one: {image: 'localhost:1/no/such:image', commands: [ls]}\n")
+  expect(run.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'image-not-found' })
+})
+
+test('a command that the image does not have is told apart', async () => {
+  const run = await runPipeline(oneStep('    commands: [no-such-program --help]\n'))
+  expect(run.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'command-not-found', exitCode: 127 })
+  const entry = await runPipeline(oneStep('    entry_point: [/no/such/program]\n'))
+  expect(entry.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'command-not-found' })
+})
+
+test('a step that is killed for its memory says so', async () => {
+  const run = await runPipeline(oneStep('    commands: [kill -9 $$]\n'))
+  expect(run.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'out-of-memory', exitCode: 137 })
+})
+
+test('a script longer than an argument may be still runs', async () => {
+  const run = await runPipeline(oneStep(`    commands:\n      - 'x=${'y'.repeat(150_000)}'\n      - 'echo \${#x}'\n`))
+  expect(run.output('one')).toBe('150000\n')
+})
+
+test('P190: the log says whether the image was on the disk', async () => {
+  const run = await runPipeline(oneStep('    commands: [ls]\n'))
+  expect(run.log('one')).toMatch(/^\[SYSTEM\] Image \S+ is on the disk \([0-9a-f]{12}\)\.\n/)
+})
+
+test('P183: the socket of the daemon is there only when the runtime allows it', async () => {
+  const text = oneStep('    commands: ["test -S /var/run/docker.sock && echo there || echo not there"]\n')
+  expect((await runPipeline(text)).output('one')).toBe('there\n')
+  expect((await runPipeline(text, { input: { userAccess: false } })).output('one')).toBe('not there\n')
 })

@@ -36,6 +36,8 @@ export interface StepRun<A extends ResolvedAction = ResolvedAction> {
   readonly step: ResolvedStep
   readonly action: A
   readonly output: StepOutput
+  /** Members of a step that has ended, such as `imageName`. */
+  readonly membersOf: (step: string) => Readonly<Record<string, string>>
   /** Aborted with a `StepStop`: stop what runs, and end. */
   readonly signal: AbortSignal
 }

@@ -2,29 +2,27 @@
  * Network namespaces made ahead of time. A step that joins one starts in a third of the time that a bridge of its own would take
  * (106 ms instead of 312 ms). A namespace belongs to one step at a time and is handed on when that step is gone.
  */
+import { isFault } from '@windlass/kit'
 import type { Docker } from '../docker/docker.ts'
 import { attemptLabels } from './context.ts'
 import type { AttemptInput } from './input.ts'
 
-export interface Namespace {
-  /** For `ContainerSpec.network`. */
-  readonly network: string
-}
-
 export interface Namespaces {
   /** Starts one more in the background. */
   prepare(): void
-  /** One that nobody has. */
-  acquire(): Promise<Namespace>
-  /** Gives one back once no process is left in it. */
-  release(namespace: Namespace): void
+  /**
+   * Does `work` in a namespace that nobody else has; it goes to the next when `work` is done. One that has died meanwhile
+   * (`docker kill $(docker ps -q)` in a step) is replaced, and `work` is done once more.
+   */
+  lend<T>(work: (network: string) => Promise<T>): Promise<T>
 }
 
 /** `image` must be on the daemon and have `/bin/sleep`. */
 export function openNamespaces(docker: Docker, input: AttemptInput, image: string): Namespaces {
-  const idle: Promise<Namespace>[] = []
+  /** Values for `ContainerSpec.network`. */
+  const idle: Promise<string>[] = []
 
-  async function start(): Promise<Namespace> {
+  async function start(): Promise<string> {
     const id = await docker.createContainer({
       image,
       entrypoint: ['/bin/sleep', 'infinity'],
@@ -36,7 +34,7 @@ export function openNamespaces(docker: Docker, input: AttemptInput, image: strin
       stdin: false,
     })
     await docker.startContainer(id)
-    return { network: `container:${id}` }
+    return `container:${id}`
   }
 
   function prepare(): void {
@@ -46,15 +44,34 @@ export function openNamespaces(docker: Docker, input: AttemptInput, image: strin
     idle.push(namespace)
   }
 
+  async function acquire(): Promise<string> {
+    if (idle.length === 0) prepare()
+    return (await idle.shift()) ?? start()
+  }
+
   return {
     prepare,
-    async acquire() {
-      if (idle.length === 0) prepare()
-      const namespace = idle.shift()
-      return namespace ?? start()
-    },
-    release(namespace) {
-      idle.push(Promise.resolve(namespace))
+    async lend(work) {
+      for (let isLast = false; ; isLast = true) {
+        const network = await acquire()
+        try {
+          const result = await work(network)
+          idle.push(Promise.resolve(network))
+          return result
+        } catch (error) {
+          if (!isGone(error)) idle.push(Promise.resolve(network))
+          else if (!isLast) continue
+          throw error
+        }
+      }
     },
   }
+}
+
+/** True for errors of starting a container whose network namespace has died. */
+function isGone(error: unknown): boolean {
+  return (
+    isFault(error, 'docker-refused') &&
+    /cannot join network of|joining network namespace of container|No such container: /.test(error.message)
+  )
 }

@@ -9,6 +9,7 @@ import {
   fold,
   isInfra,
   resume,
+  stateOf,
   VOLUME_PATH,
   type BuildContext,
   type Decision,
@@ -158,8 +159,9 @@ class Attempt {
       const { input } = this.#options
       const scope = () =>
         buildScope({ plan: input.plan, snapshot: this.#snapshot, builtins: this.#builtins(), secrets: input.secrets })
+      const membersOf = (name: string) => stateOf(this.#snapshot, name).members
       const onTry = (number: number): void => this.#tell({ type: 'step.started', step: step.name, try: number })
-      const end = await runStep({ context, step, scope, output, signal: controller.signal, onTry })
+      const end = await runStep({ context, step, scope, output, membersOf, signal: controller.signal, onTry })
       await output.end()
       this.#tellEnd(step.name, end)
     } catch (error) {

@@ -1,15 +1,18 @@
 /** What a step says: masked, limited, and spooled. One per step and try; the engine's own lines go to the same stream. */
 import type { StreamWriter } from '@windlass/journal'
 import type { OutputPart } from '../docker/demux.ts'
-import { Masker, maskText, type Automaton } from './mask.ts'
+import { buildAutomaton, Masker, maskText, type Automaton } from './mask.ts'
+import { secretForms } from './secret-forms.ts'
 
 export interface StepOutput {
   /** Takes output of a container. Waits while the spool is full; rejects with the reason of `signal`. */
   write(parts: readonly OutputPart[], signal?: AbortSignal): Promise<void>
   /** A line of the engine's own. */
   say(line: string): Promise<void>
-  /** From here on these secrets are masked. */
-  mask(secrets: Automaton | undefined): void
+  /** A text with the secrets of this output masked. */
+  redact(text: string): string
+  /** From here on these values are masked too. */
+  hide(values: readonly string[]): void
   /** Gives out what was held back; the container is gone. */
   end(): Promise<void>
 }
@@ -32,9 +35,10 @@ export interface StepOutputOptions {
 
 export function openStepOutput(options: StepOutputOptions): StepOutput {
   const { stream, allowance } = options
-  let secrets = options.secrets
+  let more: Automaton | undefined
   // Two maskers: a secret that one output prints in two pieces must not show because the other one said something in between.
-  let maskers = { 1: new Masker(secrets), 2: new Masker(secrets) }
+  const maskers = { 1: new Masker(options.secrets), 2: new Masker(options.secrets) }
+  let further = { 1: new Masker(undefined), 2: new Masker(undefined) }
   let left = options.limitBytes
   let isCut = false
   let atLineStart = true
@@ -57,21 +61,25 @@ export function openStepOutput(options: StepOutputOptions): StepOutput {
     await stream.write(Buffer.from(atLineStart ? line : `\n${line}`))
   }
 
+  const redact = (text: string): string => maskText(more, maskText(options.secrets, text))
+
   return {
     async write(parts, signal) {
-      const pieces = parts.map(({ source, bytes }) => maskers[source].push(bytes))
+      const pieces = parts.map(({ source, bytes }) => further[source].push(maskers[source].push(bytes)))
       await put(pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces), signal)
     },
+    redact,
     async say(line) {
-      const text = maskText(secrets, `${PREFIX}${line}\n`)
+      const text = redact(`${PREFIX}${line}\n`)
       await put(Buffer.from(atLineStart ? text : `\n${text}`))
     },
-    mask(more) {
-      secrets = more
-      maskers = { 1: new Masker(secrets), 2: new Masker(secrets) }
+    hide(values) {
+      more = buildAutomaton(secretForms(values))
+      further = { 1: new Masker(more), 2: new Masker(more) }
     },
     async end() {
-      await put(Buffer.concat([maskers[1].end(), maskers[2].end()]))
+      for (const source of [1, 2] as const)
+        await put(Buffer.concat([further[source].push(maskers[source].end()), further[source].end()]))
     },
   }
 }

@@ -34,6 +34,8 @@ export function exitOutcome(end: ContainerEnd, action: Pick<ResolvedFreestyle, '
   return { ...failed, reason: 'exit-code', message: `Exit code ${exitCode}${signal}.` }
 }
 
+const SHELL_HINT = 'Name a program that the image has; `shell: sh` works in most images.'
+
 interface StartProblem {
   readonly pattern: RegExp
   readonly reason: 'image-not-found' | 'command-not-found' | 'mount-invalid'
@@ -66,7 +68,7 @@ const START_PROBLEMS: readonly StartProblem[] = [
       /exec: .*(executable file not found|no such file or directory|permission denied|exec format error)|exec format error/is,
     reason: 'command-not-found',
     say: missingProgram,
-    hint: 'Name a program that the image has; `shell: sh` works in most images.',
+    hint: SHELL_HINT,
   },
   {
     pattern: /invalid mount config|error mounting|bind source path does not exist|failed to mount|mount destination/i,
@@ -77,10 +79,12 @@ const START_PROBLEMS: readonly StartProblem[] = [
 ]
 
 function missingProgram(message: string, action: ResolvedFreestyle): string {
-  const program = action.commands === undefined ? undefined : action.shell
-  if (program !== undefined)
-    return `The image ${action.image} has no working ${program}, which is needed to run commands: ${lastPart(message)}`
-  return `The program of the container cannot be started: ${lastPart(message)}`
+  return action.commands === undefined ? `The program of the container cannot be started: ${lastPart(message)}` : missingShell(action).message
+}
+
+/** The end of a step whose shell the image does not have. */
+export function missingShell(action: ResolvedFreestyle): { reason: 'command-not-found'; message: string; hint: string } {
+  return { reason: 'command-not-found', message: `The image ${action.image} has no working ${action.shell}, which is needed to run commands.`, hint: SHELL_HINT }
 }
 
 /** runc wraps the cause in its own history. */

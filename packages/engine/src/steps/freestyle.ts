@@ -4,9 +4,9 @@ import type { ContainerMount, ContainerSpec } from '../docker/containers.ts'
 import { addChore, attemptLabels, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import { archive, BIN_PATH } from '../attempt/workspace.ts'
 import { readExports } from './exports.ts'
-import { exitOutcome, toStepFailure } from './failures.ts'
+import { exitOutcome, missingShell, toStepFailure } from './failures.ts'
 import { toMounts } from './mounts.ts'
-import { isNamespaceGone, runContainer, type ContainerEnd } from './run-container.ts'
+import { runContainer, type ContainerEnd } from './run-container.ts'
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** One argument of a process may have 128 KiB; a longer script goes in as a file. */
@@ -25,11 +25,11 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
     toSpec(run, { image: image.id, imageEnvironment: image.environment, mounts, network })
   const ids: string[] = []
   try {
-    const end = await runInNamespace(run, spec, ids)
+    const end = await context.namespaces.lend((network) => start(run, spec(network), ids))
     const exports = await readExports(context, end.id)
     for (const problem of exports.problems) await output.say(problem)
     return {
-      ...(await exitOutcome(end, action)),
+      ...(await endOf(run, end)),
       members: directoryMember(action, image.workingDirectory),
       exports: exports.variables,
     }
@@ -40,26 +40,16 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
   }
 }
 
-function directoryMember(action: ResolvedFreestyle, imageDirectory: string): Record<string, string> {
-  return { workingDirectory: action.directory ?? (imageDirectory === '' ? '/' : imageDirectory) }
+/** Below an init a shell that does not exist looks like a command that does not exist. */
+async function endOf({ context, action }: StepRun<ResolvedFreestyle>, end: ContainerEnd): Promise<ReturnType<typeof exitOutcome>> {
+  if (end.exitCode !== 127 || action.commands === undefined) return exitOutcome(end, action)
+  const places = ['/bin', '/usr/bin', '/usr/local/bin'].map((folder) => context.docker.statFile(end.id, `${folder}/${action.shell}`))
+  const isThere = (await Promise.all(places)).some((stat) => stat !== undefined)
+  return isThere ? exitOutcome(end, action) : { ...missingShell(action), status: 'error', exitCode: end.exitCode }
 }
 
-/** Joins a namespace made ahead; one that has died meanwhile (`docker kill $(docker ps -q)`) is replaced once. */
-async function runInNamespace(
-  run: StepRun<ResolvedFreestyle>,
-  spec: (network: string) => ContainerSpec,
-  ids: string[],
-): Promise<ContainerEnd> {
-  for (let isLast = false; ; isLast = true) {
-    const namespace = await run.context.namespaces.acquire()
-    try {
-      const end = await start(run, spec(namespace.network), ids)
-      run.context.namespaces.release(namespace)
-      return end
-    } catch (error) {
-      if (!isNamespaceGone(error) || isLast) throw error
-    }
-  }
+function directoryMember(action: ResolvedFreestyle, imageDirectory: string): Record<string, string> {
+  return { workingDirectory: action.directory ?? (imageDirectory === '' ? '/' : imageDirectory) }
 }
 
 function start(

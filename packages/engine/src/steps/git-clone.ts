@@ -1,6 +1,135 @@
-import type { ResolvedGitClone } from '@windlass/plan'
+/** git-clone steps (pipeline language 2.3), and the work tree of this machine in the place of one. */
+import { readFileSync } from 'node:fs'
+import { gitVariables, repositoryName, VOLUME_PATH, type ExportedVariable, type ResolvedGitClone } from '@windlass/plan'
 import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { toGitTarget, type GitTarget } from './git-access.ts'
+import { useWorkTree } from './work-tree.ts'
+import { runTool } from './tool-container.ts'
 
-export async function runGitClone(_run: StepRun<ResolvedGitClone>): Promise<StepOutcome> {
-  throw new StepFailure('internal', 'not there')
+const SCRIPT = readFileSync(new URL('git-clone.sh', import.meta.url), 'utf8')
+const GIT_CONFIG = `[credential]
+	helper = store --file=/run/windlass/credentials
+[safe]
+	directory = *
+[advice]
+	detachedHead = false
+[init]
+	defaultBranch = main
+[gc]
+	auto = 0
+[core]
+	hooksPath = /dev/null
+`
+
+export async function runGitClone(run: StepRun<ResolvedGitClone>): Promise<StepOutcome> {
+  const { action, context, step } = run
+  if (!action.directory.startsWith(`${VOLUME_PATH}/`))
+    throw new StepFailure('invalid-step', `A repository can only be cloned below ${VOLUME_PATH}, not to ${action.directory}.`)
+  const isMain = isMainClone(run)
+  if (context.source !== undefined && isMain) return useWorkTree(run, context.source)
+  const target = toGitTarget(action, context.input.git)
+  run.output.hide(target.mask)
+  const { exitCode, result } = await runTool(run, {
+    script: SCRIPT,
+    environment: {
+      REPO: target.url,
+      DIRECTORY: action.directory,
+      REVISION: action.revision?.trim() ?? '',
+      DEPTH: action.depth === undefined ? '' : String(action.depth),
+      EXCLUDE_BLOBS: String(action.excludeBlobs),
+      SKIP_TAGS: String(action.skipTagsOnUpdate),
+      ...(action.useProxy && proxyVariables(step.environment)),
+    },
+    secrets: { '.gitconfig': GIT_CONFIG, ...target.secrets },
+    mounts:
+      target.file !== undefined && context.hostFiles && !target.file.startsWith(VOLUME_PATH)
+        ? [{ type: 'bind', source: target.file, target: target.file, readOnly: true }]
+        : [],
+  })
+  if (exitCode !== 0) throw cloneFailure(exitCode, action, target)
+  const [name = '', revision = '', author = '', message = ''] = result
+    .toString('utf8')
+    .split('\0')
+    .map((text) => text.replace(/^\n/, ''))
+  const members = { revision, repo: repositoryName(action.repo) ?? '', workingDirectory: action.directory }
+  return {
+    status: 'success',
+    exitCode,
+    members,
+    exports: isMain ? variablesOf(target.url, { name, revision, author, message }) : [],
+  }
+}
+
+/** The step whose repository the build is about: `main_clone`, else the first clone of the plan. */
+function isMainClone({ context, step }: StepRun<ResolvedGitClone>): boolean {
+  const clones = context.input.plan.steps.filter(({ action }) => action.kind === 'git-clone')
+  const main = clones.find(({ name }) => name === 'main_clone') ?? clones[0]
+  const triggering = step.environment['CF_REPO_NAME']
+  return (
+    main?.name === step.name &&
+    (triggering === undefined || triggering === repositoryName(step.action.kind === 'git-clone' ? step.action.repo : ''))
+  )
+}
+
+interface Head {
+  /** Branch or tag; empty for a bare commit. */
+  readonly name: string
+  readonly revision: string
+  readonly author: string
+  readonly message: string
+}
+
+/** The git variables that the clone knows for sure, for the steps that follow. */
+export function variablesOf(url: string, { name, revision, author, message }: Head): ExportedVariable[] {
+  const path = url
+    .replace(/^[a-z]+:\/\/[^/]*/, '')
+    .replace(/^[^/]*:/, '')
+    .split('/')
+    .filter((part) => part !== '')
+  const variables = gitVariables({
+    repoOwner: path.at(-2),
+    repoName: repositoryName(url),
+    branch: name === '' ? undefined : name,
+    revision,
+    commitAuthor: author,
+    commitMessage: message.trimEnd(),
+  })
+  return Object.entries(variables).map(([key, value]) => ({ name: key, value, secret: false }))
+}
+
+function proxyVariables(environment: Readonly<Record<string, string>>): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']) {
+    const value = environment[name] ?? environment[name.toLowerCase()]
+    // curl reads the proxy for plain http from the lower-case name only.
+    if (value !== undefined) found[name.toLowerCase()] = value
+  }
+  return found
+}
+
+function cloneFailure(exitCode: number, action: ResolvedGitClone, target: GitTarget): StepFailure {
+  const used = target.integration === undefined ? 'without an integration' : `with the integration "${target.integration}"`
+  const what = `${target.url} (${used})`
+  switch (exitCode) {
+    case 10:
+      return new StepFailure('clone-failed', `The git server does not let us read ${what}.`, {
+        hint: 'Check the credentials of the git context; for ssh its sshPrivateKey and sshKnownHosts.',
+      })
+    case 11:
+      return new StepFailure('clone-failed', `There is no repository ${what}, or these credentials may not see it.`, {
+        hint: 'Check `repo` and `git`.',
+      })
+    case 12:
+      return new StepFailure('clone-failed', `There is no branch, tag or commit "${action.revision ?? ''}" in ${what}.`, {
+        hint: 'Check `revision`; push it first.',
+      })
+    case 13:
+      return new StepFailure('clone-failed', `${what} cannot be reached; three tries failed.`, {
+        hint: 'Is the git server reachable from where the build runs?',
+      })
+    default:
+      return new StepFailure('clone-failed', `Cloning ${what} failed with exit code ${exitCode}.`, {
+        hint: 'The log above has the words of git.',
+      })
+  }
 }

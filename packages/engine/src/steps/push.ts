@@ -1,6 +1,70 @@
+/** push steps (pipeline language 2.5): an image that exists already, to a registry. */
 import type { ResolvedPush } from '@windlass/plan'
+import type { RegistryAccess } from '@windlass/protocol'
 import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { findRegistryOf, qualify, toLogin } from '../attempt/registries.ts'
+import { parseImageName, registryDomain } from '../docker/images.ts'
+import { pushAll } from './push-image.ts'
 
-export async function runPush(_run: StepRun<ResolvedPush>): Promise<StepOutcome> {
-  throw new StepFailure('internal', 'not there')
+export async function runPush(run: StepRun<ResolvedPush>): Promise<StepOutcome> {
+  const { action, context, output, signal } = run
+  const found = await context.images.ensure(
+    { name: action.candidate, registryContext: action.registryContext },
+    { signal, say: (line) => output.say(line) },
+  )
+  const name = nameOf(run)
+  const registry = targetOf(action, name, context.input.registries)
+  const repository = qualify(name, registry)
+  const { credentials } = action
+  if (credentials !== undefined) output.hide([credentials.password])
+  const login = credentials === undefined ? toLogin(registry) : { ...credentials, domain: registryDomain(repository) }
+  const digest = await pushAll(run, {
+    image: found.id,
+    repository,
+    tags: action.tags.length > 0 ? action.tags : ['latest'],
+    login,
+  })
+  return {
+    status: 'success',
+    exitCode: 0,
+    members: {
+      registry: registryDomain(repository),
+      imageId: found.id,
+      imageRepoDigest: digest === undefined ? '' : `${repository}@${digest}`,
+    },
+    exports: [],
+  }
+}
+
+/** The name written in the step, else that of the candidate without its registry. */
+function nameOf({ action, membersOf }: StepRun<ResolvedPush>): string {
+  if (action.imageName !== undefined && action.imageName !== '') return action.imageName.toLowerCase()
+  const { imageName } = action.candidateStep === undefined ? {} : membersOf(action.candidateStep)
+  if (imageName !== undefined) return imageName
+  const { repository } = parseImageName(action.candidate)
+  if (repository.startsWith('sha256') || repository === '')
+    throw new StepFailure('invalid-step', `The candidate ${action.candidate} has no name.`, { hint: 'Write `image_name`.' })
+  const domain = registryDomain(repository)
+  return repository.startsWith(`${domain}/`) ? repository.slice(domain.length + 1) : repository
+}
+
+/** An integration by name, a registry by host, the registry in the image's name, or the default one. */
+function targetOf({ registry }: ResolvedPush, name: string, registries: readonly RegistryAccess[]): RegistryAccess | undefined {
+  const named = registries.find(({ context }) => context === registry)
+  if (named !== undefined) return named
+  if (registry !== undefined && registry !== '') {
+    if (!/[.:]|^localhost$/.test(registry)) throw missing(`There is no registry integration "${registry}".`, registries)
+    const known = findRegistryOf(`${registry}/x`, registries)
+    return known ?? { context: registry, isDefault: false, domain: registry }
+  }
+  if (registryDomain(name) !== 'docker.io') return findRegistryOf(name, registries)
+  const standard = registries.find(({ isDefault }) => isDefault)
+  if (standard === undefined) throw missing('No registry is named, and there is no default one.', registries)
+  return standard
+}
+
+function missing(message: string, registries: readonly RegistryAccess[]): StepFailure {
+  return new StepFailure('integration-missing', message, {
+    hint: `Known here: ${registries.map(({ context }) => context).join(', ') || 'none'}. Add a context of type registry, or write a host in \`registry\`.`,
+  })
 }

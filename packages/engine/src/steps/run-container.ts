@@ -1,9 +1,8 @@
 /** Runs one container from creation to its exit code: attached before it starts, stopped on request, its output passed on as it comes. */
-import { isFault, type Clock } from '@windlass/kit'
-import { refusalStatus, type Attachment, type ContainerSpec } from '../docker/containers.ts'
+import type { Clock } from '@windlass/kit'
+import type { Attachment, ContainerSpec } from '../docker/containers.ts'
 import type { OutputPart } from '../docker/demux.ts'
 import type { Docker } from '../docker/docker.ts'
-import { StepStop } from '../attempt/context.ts'
 
 export interface ContainerRun {
   readonly docker: Docker
@@ -125,17 +124,4 @@ async function stop({ docker, clock, graceMs }: ContainerRun, id: string, exited
   if (await Promise.race([gone, clock.sleep(graceMs).then(() => false)])) return
   await docker.killContainer(id, 'SIGKILL')
   await Promise.race([gone, clock.sleep(KILL_MS)])
-}
-
-/** True for errors of starting a container whose network namespace has gone. */
-export function isNamespaceGone(error: unknown): boolean {
-  return (
-    isFault(error, 'docker-refused') &&
-    refusalStatus(error) !== 400 &&
-    /cannot join network of|No such container: /.test(error.message)
-  )
-}
-
-export function isStop(error: unknown): error is StepStop {
-  return error instanceof StepStop
 }

@@ -15,6 +15,7 @@ export interface StepTask {
   /** What names mean now; asked anew for every try. */
   readonly scope: () => BuildScope
   readonly output: StepOutput
+  readonly membersOf: StepRun['membersOf']
   /** Aborted with a `StepStop`. */
   readonly signal: AbortSignal
   /** Called when a further try begins. */
@@ -30,7 +31,7 @@ export interface StepEnd extends StepOutcome {
 export async function runStep(task: StepTask): Promise<StepEnd> {
   const { step, output, context } = task
   for (let number = 1; ;) {
-    const outcome = await runTry(task, number)
+    const outcome = redact(await runTry(task, number), output)
     await output.end()
     if (outcome.exports.length > 0) await output.say(`Exported variables: ${outcome.exports.map(({ name }) => name).join(', ')}.`)
     if (outcome.message !== undefined)
@@ -60,7 +61,7 @@ async function runTry(task: StepTask, number: number): Promise<StepOutcome> {
     await task.output.say(`No value for ${unresolved.map((name) => `\${{${name}}}`).join(', ')}: left as written.`)
   using limit = startLimit(task, step)
   try {
-    return await runAction({ context: task.context, step, output: task.output, signal: limit.signal })
+    return await runAction({ context: task.context, step, output: task.output, membersOf: task.membersOf, signal: limit.signal })
   } catch (error) {
     if (limit.signal.aborted) return stopOutcome(limit.signal.reason)
     if (error instanceof StepFailure) return failed(error)
@@ -108,6 +109,16 @@ function startLimit(
       signal.removeEventListener('abort', stop)
       done.abort()
     },
+  }
+}
+
+/** What a person reads beside the log holds no secrets either. */
+function redact(outcome: StepOutcome, output: StepOutput): StepOutcome {
+  const { message, hint } = outcome
+  return {
+    ...outcome,
+    message: message === undefined ? undefined : output.redact(message),
+    hint: hint === undefined ? undefined : output.redact(hint),
   }
 }
 

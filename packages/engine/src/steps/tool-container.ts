@@ -1,0 +1,89 @@
+/** Runs a script of ours in the tools image: secrets by standard input into memory, results on standard output, the log on standard error. */
+import { pack } from 'tar-stream'
+import { buffer } from 'node:stream/consumers'
+import { addChore, attemptLabels, type StepRun } from '../attempt/context.ts'
+import type { ContainerMount, ContainerSpec } from '../docker/containers.ts'
+import { runContainer, type ContainerEnd } from './run-container.ts'
+
+export interface ToolRun {
+  /** Text of a bash script. */
+  readonly script: string
+  readonly arguments?: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  /** Files that the script finds in `/run/windlass`, readable by root alone. */
+  readonly secrets: Readonly<Record<string, string | Uint8Array>>
+  /** Beside the shared volume. */
+  readonly mounts?: readonly ContainerMount[]
+}
+
+export interface ToolEnd extends ContainerEnd {
+  /** Standard output. */
+  readonly result: Buffer
+  /** The last of standard error; not masked. */
+  readonly tail: string
+}
+
+const MAX_RESULT_BYTES = 1_048_576
+const TAIL_BYTES = 8_192
+
+/** Resolves with whatever exit code the script has; see `runContainer` for how it rejects. */
+export async function runTool(run: StepRun, tool: ToolRun): Promise<ToolEnd> {
+  const secrets = await toArchive(tool.secrets)
+  return run.context.namespaces.lend((network) => runIn(network, run, { ...tool, archive: secrets }))
+}
+
+async function runIn(
+  network: string,
+  { context, step, output, signal }: StepRun,
+  tool: ToolRun & { archive: Buffer },
+): Promise<ToolEnd> {
+  const { docker, clock, input } = context
+  const result: Buffer[] = []
+  let bytes = 0
+  let tail = Buffer.alloc(0)
+  let id: string | undefined
+  try {
+    const end = await runContainer(
+      {
+        docker,
+        clock,
+        signal,
+        graceMs: input.limits.stopGraceMs,
+        input: tool.archive,
+        spec: toSpec(network, tool, { context, step }),
+        async onOutput(parts, until) {
+          for (const part of parts)
+            if (part.source === 1 && (bytes += part.bytes.length) <= MAX_RESULT_BYTES) result.push(part.bytes)
+          const said = parts.filter(({ source }) => source === 2)
+          tail = Buffer.concat([tail, ...said.map((part) => part.bytes)]).subarray(-TAIL_BYTES)
+          await output.write(said, until)
+        },
+      },
+      (created) => (id = created),
+    )
+    return { ...end, result: Buffer.concat(result), tail: tail.toString('utf8') }
+  } finally {
+    if (id !== undefined) addChore(context, 'remove container', docker.removeContainer(id))
+  }
+}
+
+function toSpec(network: string, tool: ToolRun, { context, step }: Pick<StepRun, 'context' | 'step'>): ContainerSpec {
+  return {
+    image: context.toolsImage,
+    entrypoint: ['/bin/bash', '-c', tool.script, 'windlass', ...(tool.arguments ?? [])],
+    environment: Object.entries(tool.environment).map(([name, value]) => `${name}=${value}`),
+    workingDirectory: '/',
+    labels: attemptLabels(context.input, step.name),
+    mounts: [...context.workspace.mounts, { type: 'tmpfs', target: '/run/windlass' }, ...(tool.mounts ?? [])],
+    network,
+    init: true,
+    stdin: true,
+  }
+}
+
+async function toArchive(files: ToolRun['secrets']): Promise<Buffer> {
+  const tar = pack()
+  for (const [name, content] of Object.entries(files)) tar.entry({ name, mode: 0o600 }, Buffer.from(content))
+  tar.finalize()
+  return buffer(tar)
+}
