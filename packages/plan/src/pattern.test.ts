@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { cpuMs } from '../test/cpu-time.ts'
 import { matchesPattern, PatternError } from './pattern.ts'
 
 test('patterns match anywhere, with anchors, classes, groups, repetitions and flags as in JavaScript', () => {
@@ -33,11 +34,12 @@ test('look-ahead works, as branch filters use it to leave names out', () => {
 })
 
 test('patterns that hang a backtracking matcher end at once', () => {
-  const started = performance.now()
-  for (const source of ['^(a+)+$', '^(a|a)*$', '^(a|aa)+$', '(.*)*x', '^(([a-z])+.)+[A-Z]([a-z])+$', '^(?:(?:a*)*)*b$']) {
-    expect(matchesPattern(source, '', `${'a'.repeat(2_000)}!`)).toBe(false)
-  }
-  expect(performance.now() - started).toBeLessThan(1_000)
+  const ms = cpuMs(() => {
+    for (const source of ['^(a+)+$', '^(a|a)*$', '^(a|aa)+$', '(.*)*x', '^(([a-z])+.)+[A-Z]([a-z])+$', '^(?:(?:a*)*)*b$']) {
+      expect(matchesPattern(source, '', `${'a'.repeat(2_000)}!`)).toBe(false)
+    }
+  })
+  expect(ms).toBeLessThan(1_000)
 })
 
 test('what is wrong, not supported or too expensive is told', () => {

@@ -69,7 +69,7 @@ function fillMounts(action: FreestyleAction, fields: StepFields): Mount[] {
     const mount = resolveMount(fields.text(field, template))
     if (typeof mount === 'string') fields.problem(field, `"${field}" ${mount}`, 'mount-invalid')
     else if (mounts.some(({ target }) => target === mount.target))
-      fields.problem(field, `"${field}" mounts ${mount.target} a second time`, 'mount-invalid')
+      fields.problem(field, `"${field}" mounts the same place a second time`, 'mount-invalid')
     else mounts.push(mount)
   }
   return mounts
@@ -143,7 +143,7 @@ function fillTag(template: Template, index: number, action: BuildAction | PushAc
   const text = fields.needed(field, template)
   const tag = action.kind === 'build' && action.tagPolicy === 'lowercase' ? text.toLowerCase() : text
   if (text !== '' && !text.includes('${{') && !TAG.test(tag))
-    fields.problem(field, `"${field}" is not a valid image tag. Current value: ${quote(tag)}`)
+    fields.problem(field, `"${field}" is not a valid image tag. Current value: ${quote(template)}`)
   return tag
 }
 

@@ -109,7 +109,7 @@ test('all problems of a step are told at once, each with its field', () => {
     'environment[0] | "environment[0]" must have the form NAME=VALUE | invalid-step',
     'image | "image" refers to "before", which has no value | invalid-step',
     'volumes[0] | "volumes[0]" must not leave the shared volume | mount-invalid',
-    'volumes[2] | "volumes[2]" mounts /b a second time | mount-invalid',
+    'volumes[2] | "volumes[2]" mounts the same place a second time | mount-invalid',
     'volumes[3] | "volumes[3]" must not be mounted at /codefresh/volume | mount-invalid',
     'volumes[4] | "volumes[4]" must have the form source:/target | mount-invalid',
     'fail_fast | "fail_fast" must be a boolean. Current value: maybe | invalid-step',
@@ -215,10 +215,14 @@ describe('images and tags', () => {
   })
 
   test('a tag that no registry takes is a problem', () => {
-    const { problems } = resolve({ action: { ...image, tags: ['a/b', '${{NOPE}}'] } })
+    const { problems } = resolve(
+      { action: { ...image, tags: ['a/b', '${{NOPE}}', '${{SECRET}}'] } },
+      { variables: { SECRET: 'not/for/messages' } },
+    )
     expect(problems.map(({ message }) => message)).toEqual([
       '"tags[0]" is not a valid image tag. Current value: a/b',
       '"tags[1]" refers to "NOPE", which has no value',
+      '"tags[2]" is not a valid image tag. Current value: ${{SECRET}}',
     ])
   })
 })
