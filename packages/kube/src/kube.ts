@@ -36,6 +36,12 @@ export interface DeleteOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface PatchOptions {
+  /** The subresource to patch instead of the object. */
+  readonly part?: 'status'
+  readonly signal?: AbortSignal | undefined
+}
+
 export interface Kube {
   /** Namespace of the access. */
   readonly namespace: string
@@ -46,7 +52,7 @@ export interface Kube {
   /** False when there was none. The object may linger in Terminating. */
   delete(ref: ObjectRef, options?: DeleteOptions): Promise<boolean>
   /** Merge patch (RFC 7386). With `metadata.resourceVersion` in it, a `conflict` says that the object was changed meanwhile. */
-  patch(ref: ObjectRef, patch: Record<string, unknown>, signal?: AbortSignal): Promise<KubeObject>
+  patch(ref: ObjectRef, patch: Record<string, unknown>, options?: PatchOptions): Promise<KubeObject>
   /** Lists, then follows changes until the signal is aborted; survives everything in between. */
   watch(selection: Selection, options: Omit<WatchOptions, 'selection' | 'clock' | 'log'>): AsyncGenerator<Change>
   /** Last lines of a container: for diagnostics only, the kubelet drops lines of a busy one. */
@@ -137,8 +143,9 @@ class RestKube implements Kube {
     return answer !== undefined
   }
 
-  async patch(ref: ObjectRef, patch: Record<string, unknown>, signal?: AbortSignal): Promise<KubeObject> {
-    return toObject(await this.#call({ method: 'PATCH', path: pathOf(ref), body: patch, contentType: MERGE_PATCH, signal }))
+  async patch(ref: ObjectRef, patch: Record<string, unknown>, { part, signal }: PatchOptions = {}): Promise<KubeObject> {
+    const path = pathOf(ref) + (part === undefined ? '' : `/${part}`)
+    return toObject(await this.#call({ method: 'PATCH', path, body: patch, contentType: MERGE_PATCH, signal }))
   }
 
   watch(selection: Selection, options: Omit<WatchOptions, 'selection' | 'clock' | 'log'>): AsyncGenerator<Change> {

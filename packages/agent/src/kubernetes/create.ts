@@ -4,9 +4,8 @@
  * scheduler sees before its claim is bound would wait for a second too.
  */
 import { fault, isFault, type Clock, type Logger } from '@windlass/kit'
-import { refOf, type Kube, type KubeObject as ClusterObject, type ObjectRef } from '@windlass/kube'
+import type { Kube, KubeObject as ClusterObject } from '@windlass/kube'
 import { LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
-import { z } from 'zod'
 import { claimsOf } from './claims.ts'
 import type { DiskPool } from './disk.ts'
 
@@ -20,9 +19,6 @@ export interface CreateOptions {
 
 /** An existing object with the same values for these is the one we meant. */
 const SAME = [LABEL.build, LABEL.attempt]
-/** How long a claim with a reserved disk may take to bind. */
-const BIND_MS = 30_000
-
 /** Creates everything of a task that is not there yet. Throws the cluster's words. */
 export async function createAttempt(options: CreateOptions, task: StartTask, signal: AbortSignal): Promise<void> {
   const ofKind = (kind: string): KubeObject[] => task.objects.filter((object) => object.kind === kind)
@@ -48,11 +44,7 @@ interface DiskPart {
 }
 
 async function createOnDisk(options: CreateOptions, part: DiskPart, signal: AbortSignal): Promise<void> {
-  for (const claim of part.claims) {
-    const isPooled = await reserveDisk(options, part, { claim, signal })
-    await apply(options, claim, signal)
-    if (isPooled) await awaitBound(options, refOf(claim), signal)
-  }
+  for (const claim of part.claims) await bindDisk(options, part, { claim: await apply(options, claim, signal), signal })
   await Promise.all(part.pods.map((pod) => apply(options, pod, signal)))
 }
 
@@ -74,41 +66,14 @@ function withOwner(object: KubeObject, owner: ClusterObject | undefined): KubeOb
   }
 }
 
-const ClaimSpec = z.looseObject({ resources: z.object({ requests: z.object({ storage: z.string() }) }) })
-
-async function reserveDisk(
+async function bindDisk(
   { disks, log, clock }: CreateOptions,
   { task, pods }: DiskPart,
-  { claim, signal }: { claim: KubeObject; signal: AbortSignal },
-): Promise<boolean> {
-  if (disks === undefined || task.disk === undefined) return false
+  { claim, signal }: { claim: ClusterObject; signal: AbortSignal },
+): Promise<void> {
+  if (disks === undefined || task.disk === undefined) return
   const startedAt = clock.monotonic()
-  const request = {
-    request: task.disk,
-    namespace: claim.metadata.namespace ?? '',
-    claim: claim.metadata.name,
-    pod: pods[0]?.metadata.name ?? '',
-    runtime: claim.metadata.labels?.[LABEL.runtime] ?? '',
-    capacity: ClaimSpec.parse(claim['spec']).resources.requests.storage,
-  }
-  const chosen = await disks.acquire(request, signal)
-  const ms = Math.round(clock.monotonic() - startedAt)
-  log.info({ buildId: task.buildId, attempt: task.attempt, ...chosen, ms }, 'disk reserved')
-  return true
-}
-
-const ClaimStatus = z.looseObject({ status: z.looseObject({ phase: z.string().optional() }).optional() })
-
-async function awaitBound({ kube, clock }: CreateOptions, ref: ObjectRef, signal: AbortSignal): Promise<void> {
-  const until = clock.monotonic() + BIND_MS
-  for (let pauseMs = 4; ; pauseMs = Math.min(pauseMs * 2, 500)) {
-    const claim = await kube.find(ref, signal)
-    if (ClaimStatus.parse(claim ?? {}).status?.phase === 'Bound') return
-    if (clock.monotonic() > until) {
-      const words = (await kube.events(ref)).at(-1) ?? 'no event says why'
-      const message = `The claim ${ref.name} is not bound after ${BIND_MS / 1000} s: ${words}.`
-      throw fault('cluster-unreachable', { message, reason: 'disk-unavailable' })
-    }
-    await clock.sleep(pauseMs, signal)
-  }
+  const runtime = claim.metadata.labels?.[LABEL.runtime] ?? ''
+  const disk = await disks.bind({ request: task.disk, claim, pod: pods[0]?.metadata.name ?? '', runtime }, signal)
+  log.info({ buildId: task.buildId, attempt: task.attempt, ...disk, ms: Math.round(clock.monotonic() - startedAt) }, 'disk bound')
 }

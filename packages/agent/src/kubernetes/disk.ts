@@ -1,11 +1,13 @@
 /**
- * The pool of disks: persistent volumes that outlive their claims. A free one is chosen by label, claimed by writing `claimRef` on it
- * (compare and swap by resourceVersion), and bound by a claim that names no volume: 12 ms, while a claim that names its volume waits
- * for up to 15 s. Not here: making disks of cloud backends, cleaning (package volumes).
+ * The pool of disks: persistent volumes that outlive their claims. A free one is chosen by label and bound to its claim here, by the
+ * same writes as Kubernetes' own controller makes: the claim's uid on the volume (compare and swap by resourceVersion decides who gets
+ * it), then the volume's name on the claim. Left to the controller, twenty claims at once take 3 to 12 s, because it makes no more than
+ * 20 calls a second; a claim that names its volume waits for its next round, up to 15 s. The controller finds the work done.
+ * Not here: making disks of cloud backends, cleaning (package volumes).
  */
 import { randomBytes } from 'node:crypto'
 import { isFault, type Clock } from '@windlass/kit'
-import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
+import { refOf, type Kube, type KubeObject, type ObjectRef } from '@windlass/kube'
 import { LABEL, type DiskRequest } from '@windlass/protocol'
 import { z } from 'zod'
 
@@ -18,18 +20,22 @@ export interface DiskPoolOptions {
 
 export interface DiskClaim {
   readonly request: DiskRequest
-  readonly namespace: string
-  /** Name of the PersistentVolumeClaim that will bind. */
-  readonly claim: string
+  /** The PersistentVolumeClaim, as the cluster has it. */
+  readonly claim: KubeObject
   /** Name of the pod that will mount it. */
   readonly pod: string
   readonly runtime: string
-  readonly capacity: string
+}
+
+export interface Disk {
+  /** Name of the PersistentVolume. */
+  readonly volume: string
+  readonly reused: boolean
 }
 
 export interface DiskPool {
-  /** Reserves a disk for a claim that is made afterwards; the same disk when asked again. Answers its name. */
-  acquire(claim: DiskClaim, signal: AbortSignal): Promise<{ readonly volume: string; readonly reused: boolean }>
+  /** Chooses or makes a disk for a claim and binds them; the same disk when asked again. The claim is bound when this resolves. */
+  bind(claim: DiskClaim, signal: AbortSignal): Promise<Disk>
   /** Notes on which node the disk of a claim lives; later pods that use it go there. */
   assignNode(claim: ObjectRef, node: string): Promise<void>
 }
@@ -44,6 +50,7 @@ export const Volume = z.looseObject({
   }),
   spec: z.looseObject({
     capacity: z.object({ storage: z.string() }),
+    accessModes: z.array(z.string()).default([]),
     storageClassName: z.string().default(''),
     persistentVolumeReclaimPolicy: z.string().default('Retain'),
     claimRef: z.looseObject({ name: z.string(), namespace: z.string(), uid: z.string().optional() }).optional(),
@@ -62,8 +69,8 @@ const NOTE = {
   created: 'codefresh.io/backendVolumeTimestamp',
 } as const
 
-/** A reserved disk whose claim never came is free again after this time: its agent died in between. */
-const ABANDONED_MS = 600_000
+/** What the controller notes on a claim that is bound for good. */
+const BOUND = { 'pv.kubernetes.io/bind-completed': 'yes' }
 
 export function openDiskPool(options: DiskPoolOptions): DiskPool {
   return new RetainedDisks(options)
@@ -82,23 +89,36 @@ class RetainedDisks implements DiskPool {
     this.#parentDir = options.parentDir
   }
 
-  async acquire(claim: DiskClaim, signal: AbortSignal): Promise<{ volume: string; reused: boolean }> {
-    const turn = this.#last.then(() => this.#acquire(claim, signal))
+  async bind(claim: DiskClaim, signal: AbortSignal): Promise<Disk> {
+    const turn = this.#last.then(() => this.#choose(claim, signal))
     this.#last = turn.catch(() => undefined)
-    return turn
+    const { volume, reused } = await turn
+    await this.#complete(claim, volume, signal)
+    return { volume: volume.metadata.name, reused }
   }
 
-  async #acquire(claim: DiskClaim, signal: AbortSignal): Promise<{ volume: string; reused: boolean }> {
+  async #choose(claim: DiskClaim, signal: AbortSignal): Promise<{ volume: Volume; reused: boolean }> {
     signal.throwIfAborted()
     const volumes = await this.#list(claim.request, signal)
-    const mine = volumes.find(({ spec }) => spec.claimRef?.name === claim.claim && spec.claimRef.namespace === claim.namespace)
-    if (mine !== undefined) return { volume: mine.metadata.name, reused: true }
-    const free = claim.request.reset ? [] : chooseDisks(volumes, claim.request, this.#clock.now())
+    const mine = volumes.find(({ spec }) => spec.claimRef?.uid !== undefined && spec.claimRef.uid === claim.claim.metadata.uid)
+    if (mine !== undefined) return { volume: mine, reused: true }
+    const free = claim.request.reset ? [] : chooseDisks(volumes, claim.request)
     for (const volume of free) {
       if (!(await this.#isUsable(volume, signal))) continue
-      if (await this.#reserve(volume, claim, signal)) return { volume: volume.metadata.name, reused: true }
+      const reserved = await this.#reserve(volume, claim, signal)
+      if (reserved !== undefined) return { volume: reserved, reused: true }
     }
     return { volume: await this.#create(claim, signal), reused: false }
+  }
+
+  /** The claim's side of the bond. Volume and claim agree already, so the controller can only repeat these writes. */
+  async #complete({ claim }: DiskClaim, volume: Volume, signal: AbortSignal): Promise<void> {
+    const ref = refOf(claim)
+    const { capacity, accessModes } = volume.spec
+    await Promise.all([
+      this.#kube.patch(ref, { metadata: { annotations: BOUND }, spec: { volumeName: volume.metadata.name } }, { signal }),
+      this.#kube.patch(ref, { status: { phase: 'Bound', capacity, accessModes } }, { signal, part: 'status' }),
+    ])
   }
 
   async #list(request: DiskRequest, signal: AbortSignal): Promise<Volume[]> {
@@ -106,15 +126,26 @@ class RetainedDisks implements DiskPool {
     return objects.map((object) => Volume.parse(object)).filter(({ spec }) => spec.storageClassName === request.storageClassName)
   }
 
-  /** A disk on a node that is gone or closed would keep the build waiting. */
+  /**
+   * A disk that another agent has just reserved stays `Released` until the controller has looked at it: only a claim that is gone frees it.
+   * A disk on a node that is gone or closed would keep the build waiting.
+   */
   async #isUsable(volume: Volume, signal: AbortSignal): Promise<boolean> {
+    if (await this.#isClaimed(volume, signal)) return false
     const name = volume.metadata.annotations[NOTE.node]
     if (name === undefined) return true
     const node = await this.#kube.find({ kind: 'Node', name }, signal)
     return node !== undefined && isSchedulable(node)
   }
 
-  async #reserve(volume: Volume, claim: DiskClaim, signal: AbortSignal): Promise<boolean> {
+  async #isClaimed({ spec: { claimRef: held } }: Volume, signal: AbortSignal): Promise<boolean> {
+    if (held === undefined) return false
+    const claim = await this.#kube.find({ kind: 'PersistentVolumeClaim', namespace: held.namespace, name: held.name }, signal)
+    return claim !== undefined && claim.metadata.uid === held.uid
+  }
+
+  /** The volume with the claim on it, or undefined when somebody else was faster. */
+  async #reserve(volume: Volume, claim: DiskClaim, signal: AbortSignal): Promise<Volume | undefined> {
     const mounts = Number(volume.metadata.annotations[NOTE.mountCount] ?? 0) + 1
     const patch = {
       metadata: {
@@ -122,18 +153,17 @@ class RetainedDisks implements DiskPool {
         labels: volumeLabels(claim),
         annotations: useNotes(claim, mounts, this.#clock.now()),
       },
-      spec: { claimRef: { ...claimRef(claim), uid: null, resourceVersion: null } },
+      spec: { claimRef: { ...claimRef(claim), resourceVersion: null } },
     }
     try {
-      await this.#kube.patch({ kind: 'PersistentVolume', name: volume.metadata.name }, patch, signal)
-      return true
+      return Volume.parse(await this.#kube.patch({ kind: 'PersistentVolume', name: volume.metadata.name }, patch, { signal }))
     } catch (error) {
-      if (isFault(error, 'conflict', 'not-found')) return false
+      if (isFault(error, 'conflict', 'not-found')) return undefined
       throw error
     }
   }
 
-  async #create(claim: DiskClaim, signal: AbortSignal): Promise<string> {
+  async #create(claim: DiskClaim, signal: AbortSignal): Promise<Volume> {
     const id = randomBytes(6).toString('hex')
     const now = this.#clock.now()
     const volume: KubeObject = {
@@ -149,7 +179,7 @@ class RetainedDisks implements DiskPool {
         },
       },
       spec: {
-        capacity: { storage: claim.capacity },
+        capacity: ClaimSpec.parse(claim.claim['spec']).resources.requests,
         accessModes: ['ReadWriteOnce'],
         persistentVolumeReclaimPolicy: 'Retain',
         storageClassName: claim.request.storageClassName,
@@ -157,8 +187,7 @@ class RetainedDisks implements DiskPool {
         claimRef: claimRef(claim),
       },
     }
-    await this.#kube.apply(volume, [], signal)
-    return volume.metadata.name
+    return Volume.parse(await this.#kube.apply(volume, [], signal))
   }
 
   async assignNode(claim: ObjectRef, nodeName: string): Promise<void> {
@@ -181,14 +210,14 @@ const BoundClaim = z.looseObject({ spec: z.looseObject({ volumeName: z.string().
  * The free disks that fit, best first (runner specification 5.4): all selector keys equal, large enough, not marked for deletion; then
  * by equal keys of the sort order from left to right, the most recently used, the most often used.
  */
-export function chooseDisks(volumes: readonly Volume[], request: DiskRequest, now: number): Volume[] {
+export function chooseDisks(volumes: readonly Volume[], request: DiskRequest): Volume[] {
   const rank = (volume: Volume): readonly number[] => [
     ...request.sortOrder.map((key) => (sameLabel(volume, request, key) ? 1 : 0)),
     Date.parse(volume.metadata.annotations[NOTE.lastUsed] ?? '') || 0,
     Number(volume.metadata.annotations[NOTE.mountCount] ?? 0),
   ]
   return volumes
-    .filter((volume) => isFree(volume, now) && request.selector.every((key) => sameLabel(volume, request, key)))
+    .filter((volume) => isFree(volume) && request.selector.every((key) => sameLabel(volume, request, key)))
     .filter((volume) => storageBytes(volume.spec.capacity.storage) >= request.sizeBytes)
     .toSorted((a, b) => compareRanks(rank(b), rank(a)))
 }
@@ -197,13 +226,10 @@ function sameLabel(volume: Volume, request: DiskRequest, key: string): boolean {
   return volume.metadata.labels[key] === request.labels[key]
 }
 
-function isFree({ metadata, spec, status }: Volume, now: number): boolean {
+function isFree({ metadata, spec, status }: Volume): boolean {
   if (metadata.deletionTimestamp !== undefined || metadata.annotations[NOTE.deletion] !== undefined) return false
   if (spec.persistentVolumeReclaimPolicy !== 'Retain') return false
-  if (status.phase === 'Released') return spec.claimRef?.uid !== undefined
-  if (status.phase !== 'Available') return false
-  const isReserved = spec.claimRef !== undefined
-  return !isReserved || now - (Date.parse(metadata.annotations[NOTE.lastUsed] ?? '') || 0) > ABANDONED_MS
+  return status.phase === 'Released' || (status.phase === 'Available' && spec.claimRef === undefined)
 }
 
 function compareRanks(a: readonly number[], b: readonly number[]): number {
@@ -227,14 +253,22 @@ export function storageBytes(quantity: string): number {
   return Number(match[1]) * factor
 }
 
-function claimRef(claim: DiskClaim): { apiVersion: string; kind: string; namespace: string; name: string } {
-  return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: claim.namespace, name: claim.claim }
+const ClaimSpec = z.looseObject({ resources: z.object({ requests: z.object({ storage: z.string() }) }) })
+
+function claimRef({ claim }: DiskClaim): Record<string, unknown> {
+  const { namespace, name, uid } = claim.metadata
+  return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid }
 }
 
 /** Labels of the claim go onto the volume, but for those that name the attempt: the volume outlives it. */
 function volumeLabels(claim: DiskClaim): Record<string, string> {
   const lasting = Object.entries(claim.request.labels).filter(([key]) => !key.startsWith('windlass.io/'))
-  return { ...Object.fromEntries(lasting), pod_name: claim.pod, pod_namespace: claim.namespace, runtime_env: claim.runtime }
+  return {
+    ...Object.fromEntries(lasting),
+    pod_name: claim.pod,
+    pod_namespace: claim.claim.metadata.namespace ?? '',
+    runtime_env: claim.runtime,
+  }
 }
 
 function useNotes(claim: DiskClaim, mounts: number, now: number): Record<string, string> {

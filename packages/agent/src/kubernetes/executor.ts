@@ -60,7 +60,7 @@ function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { re
   }
   const watched = { kube, clock, log, namespaces, report: reportLive }
   const pods = openPodWatch({ ...watched, onPlaced: (pod, node) => void notePlace(pod, node) })
-  const remove = { kube, clock, log, namespaces, podChange: pods.nextChange.bind(pods) }
+  const remove = { kube, clock, log, namespaces, follow: pods.follow.bind(pods) }
 
   async function notePlace(pod: KubeObject, node: string): Promise<void> {
     const { namespace } = pod.metadata

@@ -19,11 +19,16 @@ export interface PodWatchOptions {
 }
 
 export interface PodWatch {
-  /** Resolves at the next change of a pod of the attempt, or after `ms`. */
-  nextChange(ref: AttemptRef, ms: number, signal: AbortSignal): Promise<void>
+  /** Notes changes of the pods of an attempt from now on. */
+  follow(ref: AttemptRef): PodChanges
   /** When the API server was last heard, by the monotonic clock. */
   heardAt(): number
   close(): Promise<void>
+}
+
+export interface PodChanges extends Disposable {
+  /** Resolves when a pod has changed since the last call, or after `ms`. */
+  next(ms: number, signal: AbortSignal): Promise<void>
 }
 
 /** A pod that has a node but has not begun after so long is asked about. */
@@ -47,7 +52,7 @@ class RunningWatch implements PodWatch {
   /** Pods that wait for their containers, by uid. */
   readonly #slow = new Map<string, SlowPod>()
   readonly #placed = new Set<string>()
-  readonly #waiters = new Map<string, Set<() => void>>()
+  readonly #followers = new Map<string, Set<{ changed: PromiseWithResolvers<void> }>>()
   #heardAt = 0
 
   constructor(options: PodWatchOptions) {
@@ -59,17 +64,28 @@ class RunningWatch implements PodWatch {
     return this.#heardAt
   }
 
-  async nextChange(ref: AttemptRef, ms: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
+  follow(ref: AttemptRef): PodChanges {
     const key = attemptKey(ref)
-    const waiting = this.#waiters.get(key) ?? new Set()
-    this.#waiters.set(key, waiting.add(resolve))
-    const over = new AbortController()
-    await Promise.race([promise, this.#options.clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => undefined)])
-    over.abort()
-    waiting.delete(resolve)
-    if (waiting.size === 0) this.#waiters.delete(key)
-    signal.throwIfAborted()
+    const followers = this.#followers.get(key) ?? new Set()
+    const follower = { changed: Promise.withResolvers<void>() }
+    this.#followers.set(key, followers.add(follower))
+    const { clock } = this.#options
+    return {
+      async next(ms, signal) {
+        const over = new AbortController()
+        await Promise.race([
+          follower.changed.promise,
+          clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => undefined),
+        ])
+        over.abort()
+        follower.changed = Promise.withResolvers<void>()
+        signal.throwIfAborted()
+      },
+      [Symbol.dispose]: () => {
+        followers.delete(follower)
+        if (followers.size === 0) this.#followers.delete(key)
+      },
+    }
   }
 
   async close(): Promise<void> {
@@ -100,7 +116,7 @@ class RunningWatch implements PodWatch {
       this.#notePlace(uid, object)
     }
     if (fact !== undefined) this.#tell(object, fact)
-    for (const wake of this.#waiters.get(attemptKey(ref)) ?? []) wake()
+    for (const { changed } of this.#followers.get(attemptKey(ref)) ?? []) changed.resolve()
   }
 
   /** A pod that ended gets its last words: they are lost with it. */

@@ -6,6 +6,7 @@ import type { Clock, Logger } from '@windlass/kit'
 import { refOf, type Kind, type Kube, type KubeObject } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
 import type { AttemptRef } from '../executor.ts'
+import type { PodChanges } from './pods.ts'
 import { PodShape } from './read-pod.ts'
 
 export interface RemoveOptions {
@@ -13,8 +14,8 @@ export interface RemoveOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly namespaces: readonly string[]
-  /** Resolves at the next change of a pod of this attempt, or after `ms`. */
-  readonly podChange: (ref: AttemptRef, ms: number, signal: AbortSignal) => Promise<void>
+  /** Follows the pods of an attempt. */
+  readonly follow: (ref: AttemptRef) => PodChanges
 }
 
 /** In this order: the Secret owns the others and goes with the rest, whatever is interrupted. */
@@ -22,8 +23,9 @@ const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
 /** A daemon or engine that was told to end is killed after this; 0 would drop the pod while its processes may still run. */
 const LEAST_GRACE_SECONDS = 1
 const DIND_GRACE_SECONDS = 5
-/** How long to wait for a change before looking again. */
-const LOOK_AGAIN_MS = 1_000
+/** How long to wait for a pod's change before looking again, and how long for the rest, which goes within milliseconds. */
+const PODS_MS = 1_000
+const REST_MS = 20
 
 /** Deletes everything labelled with the attempt; resolves when it is gone. */
 export async function removeAttempt(
@@ -31,34 +33,37 @@ export async function removeAttempt(
   task: AttemptRef & { readonly graceMs: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const { kube, log } = options
   const asked = new Set<string>()
-  for (;;) {
+  using changes = options.follow(task)
+  for (let restMs = REST_MS; ;) {
     const left = await listAttempt(options, task, signal)
     if (left.length === 0) return
-    const fresh = left.filter((object) => !asked.has(keyOf(object)))
-    await Promise.all(
-      fresh.map(async (object) => {
-        asked.add(keyOf(object))
-        await kube.delete(refOf(object), { uid: object.metadata.uid, signal, ...graceOf(object, task.graceMs) })
-      }),
-    )
-    await Promise.all(left.filter((object) => !fresh.includes(object)).map((object) => dropIfNodeIsGone(options, object, signal)))
-    if (fresh.length === 0)
-      log.debug({ buildId: task.buildId, attempt: task.attempt, left: left.map(keyOf) }, 'waiting for objects to go')
-    const isOnlyPods = fresh.length > 0 && !left.some(({ kind }) => kind === 'Pod')
-    if (!isOnlyPods) await options.podChange(task, LOOK_AGAIN_MS, signal)
+    await Promise.all(left.map((object) => askToGo(options, { object, asked, graceMs: task.graceMs }, signal)))
+    if (left.some(({ kind }) => kind === 'Pod')) {
+      await changes.next(PODS_MS, signal)
+      continue
+    }
+    await options.clock.sleep(restMs, signal)
+    restMs = Math.min(restMs * 2, PODS_MS)
   }
+}
+
+/** Deletes an object once; one that was told to go already is dropped when nobody is left to confirm its end. */
+async function askToGo(
+  options: RemoveOptions,
+  { object, asked, graceMs }: { object: KubeObject; asked: Set<string>; graceMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const key = `${object.kind}/${object.metadata.name}/${object.metadata.uid ?? ''}`
+  if (asked.has(key)) return dropIfNodeIsGone(options, object, signal)
+  await options.kube.delete(refOf(object), { uid: object.metadata.uid, signal, ...graceOf(object, graceMs) })
+  asked.add(key)
 }
 
 async function listAttempt(options: RemoveOptions, ref: AttemptRef, signal: AbortSignal): Promise<KubeObject[]> {
   const labels = `${LABEL.build}=${ref.buildId},${LABEL.attempt}=${ref.attempt}`
   const selections = options.namespaces.flatMap((namespace) => PARTS.map((kind) => ({ kind, namespace, labels })))
   return (await Promise.all(selections.map((selection) => options.kube.list(selection, signal)))).flat()
-}
-
-function keyOf(object: KubeObject): string {
-  return `${object.kind}/${object.metadata.name}/${object.metadata.uid ?? ''}`
 }
 
 function graceOf(object: KubeObject, graceMs: number): { graceSeconds?: number } {
