@@ -56,7 +56,7 @@ function partText(part: TextPart, scope: Scope): string {
   return typeof part === 'string' ? part : substitute(`\${{${part.name}}}`, scope).text
 }
 
-/** Outside quotes a value counts as the number or boolean that it looks like, else as text (an extension that 5.4 asks for). */
+/** Outside quotes a value counts as the number or boolean that it looks like, else as text. */
 function referenceValue(name: string, scope: Scope): Value {
   const text = partText({ name }, scope)
   if (text === 'true' || text === 'false') return text === 'true'
