@@ -1,6 +1,7 @@
 /** A child process that is killed as a power cut would, and started again. It prints one line `ready <words>` when it works. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { createWriteStream, type WriteStream } from 'node:fs'
+import { once } from 'node:events'
+import { appendFileSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 export interface Child {
@@ -9,9 +10,9 @@ export interface Child {
   readonly pid: number | undefined
   /** Words of its latest `ready` line. */
   readonly ready: readonly string[]
-  /** Starts it; resolves when it is ready. Throws when it ends before. */
+  /** Starts it; resolves when it is ready. Throws, and leaves nothing running, when it ends before or is not ready in time. */
   start(): Promise<void>
-  /** SIGKILL. True when it hit a live process. Resolves when the process is gone. */
+  /** SIGKILL. True when it hit a process that was ready. Resolves when the process is gone. */
   kill(): Promise<boolean>
 }
 
@@ -19,16 +20,26 @@ export interface ChildOptions {
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
-  /** Gets what it writes to standard error, of all its lives. */
+  /** Gets what it writes, of all its lives. */
   readonly logFile: string
   readonly readyMs?: number
 }
 
 /** Describes a child; nothing runs before `start`. */
 export function describeChild(options: ChildOptions): Child {
-  const log = createWriteStream(options.logFile, { flags: 'a' })
+  const log = openSync(options.logFile, 'a')
   let process: ChildProcess | undefined
+  let isReady = false
   let ready: string[] = []
+
+  async function end(): Promise<void> {
+    const victim = process
+    if (victim === undefined) return
+    const gone = victim.exitCode !== null || victim.signalCode !== null ? undefined : once(victim, 'exit')
+    victim.kill('SIGKILL')
+    await gone
+  }
+
   return {
     name: options.name,
     get pid() {
@@ -38,30 +49,33 @@ export function describeChild(options: ChildOptions): Child {
       return ready
     },
     async start() {
+      if (process !== undefined) throw new Error(`${options.name} runs already`)
       // With the death signal a run that is itself killed leaves nothing behind.
       const started = spawn('setpriv', ['--pdeathsig', 'KILL', options.command, ...options.args], {
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['ignore', 'pipe', log],
       })
       process = started
       started.once('exit', () => {
-        if (process === started) process = undefined
+        process = undefined
+        isReady = false
       })
-      started.stderr.pipe(log, { end: false })
-      ready = await firstReady(started, log, options)
+      try {
+        ready = await firstReady(started, options)
+        isReady = true
+      } catch (error) {
+        await end()
+        throw error
+      }
     },
     async kill() {
-      const victim = process
-      if (victim === undefined || victim.exitCode !== null || victim.signalCode !== null) return false
-      const { promise, resolve } = Promise.withResolvers<void>()
-      victim.once('exit', () => resolve())
-      const hit = victim.kill('SIGKILL')
-      await promise
+      const hit = isReady
+      await end()
       return hit
     },
   }
 }
 
-async function firstReady(child: ChildProcess, log: WriteStream, options: ChildOptions): Promise<string[]> {
+async function firstReady(child: ChildProcess, options: ChildOptions): Promise<string[]> {
   const { promise, resolve, reject } = Promise.withResolvers<string[]>()
   const timer = setTimeout(() => reject(new Error(`${options.name} was not ready in time`)), options.readyMs ?? 20_000)
   child.once('exit', (code, signal) =>
@@ -70,7 +84,7 @@ async function firstReady(child: ChildProcess, log: WriteStream, options: ChildO
   child.once('error', reject)
   if (child.stdout !== null) {
     createInterface({ input: child.stdout }).on('line', (line) => {
-      log.write(`${line}\n`)
+      appendFileSync(options.logFile, `${line}\n`)
       if (line.startsWith('ready')) resolve(line.split(' ').slice(1))
     })
   }
