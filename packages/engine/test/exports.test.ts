@@ -98,7 +98,8 @@ steps:
 })
 
 test("P119: the step's own environment wins over exports, exports over build variables, and those over the rest", async () => {
-  const level = (name: 'pipeline' | 'project', value: string) => ({ level: name, variables: { A: { value }, B: { value }, C: { value }, D: { value } } }) as const
+  const level = (name: 'pipeline' | 'project', value: string) =>
+    ({ level: name, variables: { A: { value }, B: { value }, C: { value }, D: { value } } }) as const
   const run = await runPipeline(
     `
 version: '1.0'
@@ -119,7 +120,17 @@ test('P117: a reference that nobody defined stays as written', async () => {
 
 test('P128: the variables of the build and the step are in the environment', async () => {
   const run = await runPipeline("version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [env]}\n", { branch: 'feature/X' })
-  const names = ['CI=true', 'CF_BUILD_ID=', 'CF_BRANCH=feature/X', 'CF_BRANCH_TAG_NORMALIZED=feature_X', 'CF_STEP_NAME=one', 'CF_CURRENT_ATTEMPT=1', 'CF_MAX_ATTEMPTS=1', 'CF_VOLUME_NAME=', 'CF_VOLUME_PATH=/codefresh/volume']
+  const names = [
+    'CI=true',
+    'CF_BUILD_ID=',
+    'CF_BRANCH=feature/X',
+    'CF_BRANCH_TAG_NORMALIZED=feature_X',
+    'CF_STEP_NAME=one',
+    'CF_CURRENT_ATTEMPT=1',
+    'CF_MAX_ATTEMPTS=1',
+    'CF_VOLUME_NAME=',
+    'CF_VOLUME_PATH=/codefresh/volume',
+  ]
   for (const name of names) expect(run.output('one')).toContain(name)
 })
 

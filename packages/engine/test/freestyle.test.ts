@@ -148,7 +148,9 @@ test('P018: commands of several lines are kept as they are', async () => {
 })
 
 test('P019: the environment list is set', async () => {
-  const run = await runPipeline(oneStep("    environment: ['GREETING=hello = world', EMPTY=]\n    commands: ['echo \"$GREETING\" \"[$EMPTY]\"']\n"))
+  const run = await runPipeline(
+    oneStep('    environment: [\'GREETING=hello = world\', EMPTY=]\n    commands: [\'echo "$GREETING" "[$EMPTY]"\']\n'),
+  )
   expect(run.output('one')).toBe('hello = world []\n')
 })
 
@@ -177,7 +179,9 @@ test('P026: IMAGE_WORK_DIR is the directory of the image', async () => {
   const name = 'windlass-test/with-directory:1'
   await buildImage(name, { WorkingDir: '/home' })
   try {
-    const run = await runPipeline(`version: '1.0'\nsteps:\n  one: {image: ${name}, working_directory: IMAGE_WORK_DIR, commands: [pwd]}\n`)
+    const run = await runPipeline(
+      `version: '1.0'\nsteps:\n  one: {image: ${name}, working_directory: IMAGE_WORK_DIR, commands: [pwd]}\n`,
+    )
     expect(run.output('one')).toBe('/home\n')
   } finally {
     await deleteImage(name)
@@ -196,9 +200,9 @@ steps:
       - cat /config/deep/answer /deep/answer /etc/single
       - echo new > /made/file
       - cat made/anew/file
-      - touch /deep/x || echo read-only
+      - touch /deep/x 2>/dev/null || echo read-only
 `)
-  expect(run.output('read')).toBe("42\n42\nkey\nnew\ntouch: /deep/x: Read-only file system\nread-only\n")
+  expect(run.output('read')).toBe('42\n42\nkey\nnew\nread-only\n')
 })
 
 test('P028: a source outside of the volume is refused, also through a link', async () => {
@@ -215,7 +219,9 @@ steps:
 })
 
 test('P029: a second mount at /codefresh/volume is refused in clear words', async () => {
-  const run = await runPipeline(oneStep("    volumes: ['./a:/codefresh/volume']\n    commands: [ls]\n")).catch((error: Error) => error)
+  const run = await runPipeline(oneStep("    volumes: ['./a:/codefresh/volume']\n    commands: [ls]\n")).catch(
+    (error: Error) => error,
+  )
   const message = run instanceof Error ? run.message : run.snapshot.steps['one']?.message
   expect(message).toContain('/codefresh/volume')
 })

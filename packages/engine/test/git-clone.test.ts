@@ -32,12 +32,26 @@ test('P034, P035, P021: a branch, a tag and a commit are cloned, and later steps
   const first = await repository.commit({ file: 'one' }, { tag: 'v1' })
   const second = await repository.commit({ file: 'two' }, { message: 'second "quoted"' })
   const other = await repository.commit({ file: 'three' }, { branch: 'feature/x' })
-  const text = (revision: string): string => cloneAndRun(repository.url, revision && `    revision: ${revision}`, ['pwd', 'cat file; echo', 'echo "$CF_REVISION $CF_SHORT_REVISION $CF_BRANCH"'])
+  const text = (revision: string): string =>
+    cloneAndRun(repository.url, revision && `    revision: ${revision}`, [
+      'pwd',
+      'cat file; echo',
+      'echo "$CF_REVISION $CF_SHORT_REVISION $CF_BRANCH"',
+    ])
   const head = await runPipeline(text(''))
   expect(head.outcome).toEqual({ status: 'success' })
   expect(head.output('look')).toBe(`/codefresh/volume/app\ntwo\n${second} ${second.slice(0, 7)} main\n`)
-  expect(head.snapshot.steps['main_clone']?.members).toEqual({ revision: second, repo: 'app', workingDirectory: '/codefresh/volume/app' })
-  expect(head.snapshot.steps['main_clone']?.output).toMatchObject({ CF_COMMIT_AUTHOR: 'Ada', CF_COMMIT_MESSAGE: 'second \\"quoted\\"', CF_REPO_OWNER: 'team', CF_REPO_NAME: 'app' })
+  expect(head.snapshot.steps['main_clone']?.members).toEqual({
+    revision: second,
+    repo: 'app',
+    workingDirectory: '/codefresh/volume/app',
+  })
+  expect(head.snapshot.steps['main_clone']?.output).toMatchObject({
+    CF_COMMIT_AUTHOR: 'Ada',
+    CF_COMMIT_MESSAGE: 'second \\"quoted\\"',
+    CF_REPO_OWNER: 'team',
+    CF_REPO_NAME: 'app',
+  })
   expect((await runPipeline(text('feature/x'))).output('look')).toContain(`three\n${other} ${other.slice(0, 7)} feature/x\n`)
   expect((await runPipeline(text('v1'))).output('look')).toContain(`one\n${first} ${first.slice(0, 7)} v1\n`)
   expect((await runPipeline(text(first))).output('look')).toContain(`one\n${first} `)
@@ -103,12 +117,22 @@ test('P038, P039: an update removes what is untracked, keeps what is ignored, an
   const volumeName = `windlass-test-${newId(Date.now())}`
   const text = (commands: readonly string[]): string => cloneAndRun(repository.url, '', commands)
   try {
-    const make = ['mkdir node_modules', 'touch node_modules/kept untracked', 'echo changed > file', 'touch .git/index.lock', 'mkdir .git/rebase-apply']
+    const make = [
+      'mkdir node_modules',
+      'touch node_modules/kept untracked',
+      'echo changed > file',
+      'touch .git/index.lock',
+      'mkdir .git/rebase-apply',
+    ]
     await runPipeline(text(make), { input: { volumeName } })
     await repository.commit({ file: '2' })
-    const second = await runPipeline(text(['ls -A', 'cat file; echo', 'ls node_modules', 'ls .git/index.lock || true']), { input: { volumeName } })
+    const second = await runPipeline(text(['ls -A', 'cat file; echo', 'ls node_modules', 'ls .git/index.lock || true']), {
+      input: { volumeName },
+    })
     expect(second.log('main_clone')).toContain('Updating the clone')
-    expect(second.output('look')).toBe('.git\n.gitignore\nfile\nnode_modules\n2\nkept\nls: .git/index.lock: No such file or directory\n')
+    expect(second.output('look')).toBe(
+      '.git\n.gitignore\nfile\nnode_modules\n2\nkept\nls: .git/index.lock: No such file or directory\n',
+    )
     await runPipeline(text(['rm -rf .git/objects', 'echo broken > .git/HEAD']), { input: { volumeName } })
     const third = await runPipeline(text(['cat file']), { input: { volumeName } })
     expect(third.log('main_clone')).toContain('Cloning')
@@ -122,23 +146,37 @@ test('P040: the integration logs in, by name, by default and by the host; its pa
   const repository = await server.create('private/code')
   await repository.commit({ file: 'secret code' })
   server.login = { username: 'robot', password: 'hunter2hunter2' }
-  const access = { context: 'forge', isDefault: true, url: new URL(repository.url).origin, username: 'robot', password: 'hunter2hunter2' }
+  const access = {
+    context: 'forge',
+    isDefault: true,
+    url: new URL(repository.url).origin,
+    username: 'robot',
+    password: 'hunter2hunter2',
+  }
   try {
     for (const [repo, git] of [
       ['private/code.git', 'CF-default'],
       ['private/code.git', 'forge'],
       [repository.url, undefined],
     ]) {
-      const run = await runPipeline(cloneAndRun(repo ?? '', git === undefined ? '' : `    git: ${git}`, ['cat file; echo', 'cat .git/config', 'env']), { input: { git: [access] } })
+      const run = await runPipeline(
+        cloneAndRun(repo ?? '', git === undefined ? '' : `    git: ${git}`, ['cat file; echo', 'cat .git/config', 'env']),
+        { input: { git: [access] } },
+      )
       expect(run.output('look')).toContain('secret code\n')
       expect(run.output('look')).not.toContain('hunter2')
     }
-    const refused = await runPipeline(cloneAndRun(repository.url, '', ['ls']), { input: { git: [{ ...access, password: 'wrong-password' }] } })
+    const refused = await runPipeline(cloneAndRun(repository.url, '', ['ls']), {
+      input: { git: [{ ...access, password: 'wrong-password' }] },
+    })
     expect(refused.snapshot.steps['main_clone']).toMatchObject({ status: 'error', reason: 'clone-failed' })
     expect(refused.snapshot.steps['main_clone']?.message).toContain('"forge"')
     const unknown = await runPipeline(cloneAndRun(repository.url, '    git: nobody', ['ls']), { input: { git: [access] } })
     expect(unknown.snapshot.steps['main_clone']).toMatchObject({ reason: 'integration-missing' })
-    const written = await runPipeline(cloneAndRun(repository.url, '    credentials: {username: robot, password: "${{PW}}"}', ['cat file']), { secrets: { PW: 'hunter2hunter2' } })
+    const written = await runPipeline(
+      cloneAndRun(repository.url, '    credentials: {username: robot, password: "${{PW}}"}', ['cat file']),
+      { secrets: { PW: 'hunter2hunter2' } },
+    )
     expect(written.output('look')).toBe('secret code')
   } finally {
     server.login = undefined
@@ -150,7 +188,9 @@ test('P041: a proxy is used only when asked', async () => {
   await repository.commit({ file: 'x' })
   const proxy = { HTTP_PROXY: 'http://127.0.0.1:9' }
   expect((await runPipeline(cloneAndRun(repository.url, '', ['ls']), { variables: proxy })).outcome.status).toBe('success')
-  const through = await runPipeline(cloneAndRun(repository.url, '    use_proxy: true\n    timeout: 20s', ['ls']), { variables: proxy })
+  const through = await runPipeline(cloneAndRun(repository.url, '    use_proxy: true\n    timeout: 20s', ['ls']), {
+    variables: proxy,
+  })
   expect(through.outcome.status).toBe('error')
   expect(through.log('main_clone')).toMatch(/127\.0\.0\.1/)
 })

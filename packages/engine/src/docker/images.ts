@@ -115,7 +115,8 @@ async function transfer(
 /** The header that carries a login: JSON in URL-safe base64 (Docker Engine API, "Authentication"). */
 export function toRegistryAuth(login: RegistryLogin | undefined): string {
   const auth = login === undefined ? {} : { username: login.username, password: login.password, serveraddress: login.domain }
-  return Buffer.from(JSON.stringify(auth)).toString('base64url')
+  // The daemon wants the padding that Node's own URL-safe form leaves out.
+  return Buffer.from(JSON.stringify(auth)).toString('base64').replaceAll('+', '-').replaceAll('/', '_')
 }
 
 function encodeName(name: string): string {

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { parseExports } from './exports.ts'
 
 test('lines, blocks of several lines and masked ones are read', () => {
-  const { variables, problems } = parseExports('A=1\n--mask TOKEN=t0ken\nTEXT<<END\nline 1\n\nline=3\nEND\nexport B=2=2\nA=again\n')
+  const { variables, problems } = parseExports(
+    'A=1\n--mask TOKEN=t0ken\nTEXT<<END\nline 1\n\nline=3\nEND\nexport B=2=2\nA=again\n',
+  )
   expect(problems).toEqual([])
   expect(variables).toEqual([
     { name: 'TOKEN', value: 't0ken', secret: true },

@@ -79,12 +79,18 @@ const START_PROBLEMS: readonly StartProblem[] = [
 ]
 
 function missingProgram(message: string, action: ResolvedFreestyle): string {
-  return action.commands === undefined ? `The program of the container cannot be started: ${lastPart(message)}` : missingShell(action).message
+  return action.commands === undefined
+    ? `The program of the container cannot be started: ${lastPart(message)}`
+    : missingShell(action).message
 }
 
 /** The end of a step whose shell the image does not have. */
 export function missingShell(action: ResolvedFreestyle): { reason: 'command-not-found'; message: string; hint: string } {
-  return { reason: 'command-not-found', message: `The image ${action.image} has no working ${action.shell}, which is needed to run commands.`, hint: SHELL_HINT }
+  return {
+    reason: 'command-not-found',
+    message: `The image ${action.image} has no working ${action.shell}, which is needed to run commands.`,
+    hint: SHELL_HINT,
+  }
 }
 
 /** runc wraps the cause in its own history. */

@@ -41,9 +41,14 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
 }
 
 /** Below an init a shell that does not exist looks like a command that does not exist. */
-async function endOf({ context, action }: StepRun<ResolvedFreestyle>, end: ContainerEnd): Promise<ReturnType<typeof exitOutcome>> {
+async function endOf(
+  { context, action }: StepRun<ResolvedFreestyle>,
+  end: ContainerEnd,
+): Promise<ReturnType<typeof exitOutcome>> {
   if (end.exitCode !== 127 || action.commands === undefined) return exitOutcome(end, action)
-  const places = ['/bin', '/usr/bin', '/usr/local/bin'].map((folder) => context.docker.statFile(end.id, `${folder}/${action.shell}`))
+  const places = ['/bin', '/usr/bin', '/usr/local/bin'].map((folder) =>
+    context.docker.statFile(end.id, `${folder}/${action.shell}`),
+  )
   const isThere = (await Promise.all(places)).some((stat) => stat !== undefined)
   return isThere ? exitOutcome(end, action) : { ...missingShell(action), status: 'error', exitCode: end.exitCode }
 }

@@ -10,6 +10,9 @@ export HOME=/run/windlass GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 GIT_ALLOW_
 export GIT_SSH_COMMAND="ssh -F /dev/null -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile=/run/windlass/known_hosts -o ConnectTimeout=20"
 [[ -f /run/windlass/key ]] && GIT_SSH_COMMAND+=" -i /run/windlass/key"
 said=/run/windlass/said
+# Repositories in folders are served by a program that is part of git itself.
+mkdir -p /run/windlass/bin && ln -sf "$(command -v git)" /run/windlass/bin/git-upload-pack
+PATH+=:/run/windlass/bin
 
 # Why a git command failed, from what it said.
 judge() {
@@ -17,8 +20,9 @@ judge() {
     *'Authentication failed'* | *'could not read Username'* | *'Permission denied'* | *'Host key verification failed'* | *'error: 403'*) return 10 ;;
     *'epository not found'* | *"not found"* | *'does not appear to be a git repository'* | *'does not exist'*) return 11 ;;
     *"couldn't find remote ref"* | *'not our ref'* | *'no such remote ref'*) return 12 ;;
-    *'not allowed'*) return 1 ;;
-    *) return 13 ;;
+    *'Could not resolve host'* | *'ailed to connect'* | *"Couldn't connect"* | *'Connection '* | *'timed out'* | *'Timeout'* | *'early EOF'* | \
+      *'RPC failed'* | *'unexpected disconnect'* | *'returned error: 5'* | *'Empty reply'* | *'hung up'* | *'SSL'* | *'TLS'*) return 13 ;;
+    *) return 1 ;;
   esac
 }
 
@@ -106,7 +110,7 @@ update() {
   git config --get remote.origin.promisor >/dev/null && partial=true
   [[ $partial == "$EXCLUDE_BLOBS" ]] || return 1
   # What a killed git leaves behind.
-  find .git -name '*.lock' -type f -delete
+  find .git -name '*.lock' -type f -exec rm -f {} +
   rm -rf .git/rebase-apply .git/rebase-merge .git/MERGE_HEAD .git/CHERRY_PICK_HEAD .git/REVERT_HEAD
   git remote set-url origin "$REPO" && fetch update && checkout && git clean --quiet -fd
 }
@@ -116,8 +120,8 @@ if [[ -e $DIRECTORY/.git ]]; then
   # A subshell: the way back must not depend on where an update stopped.
   (update "$DIRECTORY")
   code=$?
-  # Answers of the other side are the same for a fresh clone.
-  [[ $code == 0 || $code == 1 ]] || exit "$code"
+  # What the other side says, it says to a fresh clone too.
+  [[ $code -lt 10 || $code -gt 13 ]] || exit "$code"
 else
   code=1
 fi

@@ -33,7 +33,11 @@ export interface GitServer extends AsyncDisposable {
 
 export async function startGitServer(): Promise<GitServer> {
   const root = await mkdtemp(join(tmpdir(), 'git-server-'))
-  const state: { login: GitServer['login']; failures: number; requests: string[] } = { login: undefined, failures: 0, requests: [] }
+  const state: { login: GitServer['login']; failures: number; requests: string[] } = {
+    login: undefined,
+    failures: 0,
+    requests: [],
+  }
   const server = createServer((request, response) => {
     state.requests.push(`${request.method} ${request.url}`)
     if (state.failures > 0) {
@@ -68,7 +72,11 @@ export async function startGitServer(): Promise<GitServer> {
     backend.on('close', () => {
       const answer = Buffer.concat(chunks)
       const end = answer.indexOf('\r\n\r\n')
-      const headers = answer.subarray(0, end).toString().split('\r\n').map((line) => line.split(': '))
+      const headers = answer
+        .subarray(0, end)
+        .toString()
+        .split('\r\n')
+        .map((line) => line.split(': '))
       const status = headers.find(([name]) => name === 'Status')?.[1]
       for (const [name = '', value = ''] of headers) if (name !== 'Status' && name !== '') response.setHeader(name, value)
       response.writeHead(status === undefined ? 200 : Number.parseInt(status, 10)).end(answer.subarray(end + 4))

@@ -68,6 +68,9 @@ export async function runPipeline(text: string, options: RunOptions = {}): Promi
       source: options.source,
       toolsImage: image('tools'),
     })
+    if (process.env['SHOW'])
+      for (const step of plan.steps)
+        console.log(step.name, record.result().log(step.name), JSON.stringify(record.result().snapshot.steps[step.name]))
     return { outcome, ...record.result() }
   } finally {
     await rm(spoolDir, { recursive: true, force: true })
