@@ -69,6 +69,9 @@ const NOTE = {
   created: 'codefresh.io/backendVolumeTimestamp',
 } as const
 
+/** How long a list of disks is good for further choices. */
+const LIST_MS = 500
+
 /** What the controller notes on a claim that is bound for good. */
 const BOUND = { 'pv.kubernetes.io/bind-completed': 'yes' }
 
@@ -82,6 +85,8 @@ class RetainedDisks implements DiskPool {
   readonly #parentDir: string
   /** One choice at a time: side by side they would all choose the same disk and all but one lose. */
   #last: Promise<unknown> = Promise.resolve()
+  #volumes: readonly Volume[] = []
+  #listedAt = -Infinity
 
   constructor(options: DiskPoolOptions) {
     this.#kube = options.kube
@@ -99,14 +104,14 @@ class RetainedDisks implements DiskPool {
 
   async #choose(claim: DiskClaim, signal: AbortSignal): Promise<{ volume: Volume; reused: boolean }> {
     signal.throwIfAborted()
-    const volumes = await this.#list(claim.request, signal)
-    const mine = volumes.find(({ spec }) => spec.claimRef?.uid !== undefined && spec.claimRef.uid === claim.claim.metadata.uid)
-    if (mine !== undefined) return { volume: mine, reused: true }
-    const free = claim.request.reset ? [] : chooseDisks(volumes, claim.request)
-    for (const volume of free) {
-      if (!(await this.#isUsable(volume, signal))) continue
-      const reserved = await this.#reserve(volume, claim, signal)
-      if (reserved !== undefined) return { volume: reserved, reused: true }
+    for (const isFresh of [false, true]) {
+      const volumes = await this.#list(claim.request, isFresh, signal)
+      const mine = volumes.find(({ spec }) => spec.claimRef?.uid !== undefined && spec.claimRef.uid === claim.claim.metadata.uid)
+      if (mine !== undefined) return { volume: mine, reused: true }
+      for (const volume of claim.request.reset ? [] : chooseDisks(volumes, claim.request)) {
+        const reserved = (await this.#isUsable(volume, signal)) ? await this.#reserve(volume, claim, signal) : undefined
+        if (reserved !== undefined) return { volume: reserved, reused: true }
+      }
     }
     return { volume: await this.#create(claim, signal), reused: false }
   }
@@ -121,9 +126,15 @@ class RetainedDisks implements DiskPool {
     ])
   }
 
-  async #list(request: DiskRequest, signal: AbortSignal): Promise<Volume[]> {
-    const objects = await this.#kube.list({ kind: 'PersistentVolume', labels: `${LABEL.volumeApp}=dind` }, signal)
-    return objects.map((object) => Volume.parse(object)).filter(({ spec }) => spec.storageClassName === request.storageClassName)
+  /** The disks of a class. A burst of builds shares one list; who takes a disk from it is settled by the write. */
+  async #list(request: DiskRequest, isFresh: boolean, signal: AbortSignal): Promise<Volume[]> {
+    const now = this.#clock.monotonic()
+    if (isFresh || now - this.#listedAt > LIST_MS) {
+      const objects = await this.#kube.list({ kind: 'PersistentVolume', labels: `${LABEL.volumeApp}=dind` }, signal)
+      this.#volumes = objects.map((object) => Volume.parse(object))
+      this.#listedAt = now
+    }
+    return this.#volumes.filter(({ spec }) => spec.storageClassName === request.storageClassName)
   }
 
   /**
@@ -156,9 +167,12 @@ class RetainedDisks implements DiskPool {
       spec: { claimRef: { ...claimRef(claim), resourceVersion: null } },
     }
     try {
+      this.#volumes = this.#volumes.filter((other) => other !== volume)
       return Volume.parse(await this.#kube.patch({ kind: 'PersistentVolume', name: volume.metadata.name }, patch, { signal }))
     } catch (error) {
       if (isFault(error, 'conflict', 'not-found')) return undefined
+      // The write may have arrived: the next try must see it.
+      this.#listedAt = -Infinity
       throw error
     }
   }
