@@ -34,7 +34,8 @@ export interface KillOptions {
 export async function runKills(options: KillOptions): Promise<Record<`killed ${Victim}`, number>> {
   const landed = { 'killed server': 0, 'killed agent': 0, 'killed engine': 0, 'killed database': 0 }
   const { plan, random, signal } = options
-  const reviving: Promise<void>[] = []
+  const reviving = new Map<Mortal, Promise<void>>()
+  const failures: unknown[] = []
   while (plan !== undefined && !signal.aborted) {
     await clock.sleep(random.between(...plan.everyMs), signal).catch(() => undefined)
     if (signal.aborted) break
@@ -44,11 +45,16 @@ export async function runKills(options: KillOptions): Promise<Record<`killed ${V
       continue
     }
     const child = victim === 'server' ? random.pick(options.servers) : victim === 'agent' ? options.agent : plan.database
-    if (child === undefined || !(await child.kill())) continue
+    // The dead are left alone until they are up again: a start that is cut short hits nothing.
+    if (child === undefined || reviving.has(child) || !(await child.kill())) continue
     landed[`killed ${victim}`] += 1
-    reviving.push(revive(child, random.between(...(plan.downMs ?? [0, 600]))))
+    const revived = revive(child, random.between(...(plan.downMs ?? [0, 600])))
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => reviving.delete(child))
+    reviving.set(child, revived)
   }
-  await Promise.all(reviving)
+  await Promise.all(reviving.values())
+  if (failures.length > 0) throw failures[0]
   return landed
 }
 
