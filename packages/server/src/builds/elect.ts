@@ -115,6 +115,7 @@ function newAttempt(app: App, { build, now }: BuildEdit, place: Place): AttemptR
     waiting_reason: null,
     waiting_message: null,
     waiting_since: null,
+    docker_host: null,
     gone: 0,
     created_at: now,
     started_at: null,

@@ -4,6 +4,7 @@ import type { Command } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { findAttempt } from '../store/attempts.ts'
 import { commandTopic, listCommands } from '../store/commands.ts'
+import type { AttemptRow } from '../store/schema.ts'
 import { editBuild, saveBuild } from './edit.ts'
 import type { AttemptKey } from './engine-claim.ts'
 import { hear } from './hear.ts'
@@ -30,11 +31,32 @@ export async function awaitCommands(app: App, key: AttemptKey, { after, waitMs, 
   const until = app.clock.monotonic() + waitMs
   using watch = app.store.watch(commandTopic(key.buildId))
   for (;;) {
-    const attempt = await findAttempt(app.store.query, key.buildId, key.attempt)
-    if (attempt === undefined || attempt.status === 'lost' || attempt.status === 'ended') throw fault('attempt-stale')
+    await requireLive(app, key)
     const rows = await listCommands(app.store.query, { ...key, after })
     const rest = until - app.clock.monotonic()
     if (rows.length > 0 || rest <= 0 || signal.aborted) return rows.map(({ id, type, reason, at }) => ({ id, type, reason, at }))
     await watch.next(Math.min(rest, app.store.pollMs), signal)
   }
+}
+
+/** Where the Docker daemon of an attempt listens: as soon as its agent has seen it, or undefined when the time is over. Throws `attempt-stale`. */
+export async function awaitDockerHost(
+  app: App,
+  key: AttemptKey,
+  { waitMs, signal }: Pick<Wait, 'waitMs' | 'signal'>,
+): Promise<string | undefined> {
+  const until = app.clock.monotonic() + waitMs
+  using watch = app.store.watch(commandTopic(key.buildId))
+  for (;;) {
+    const { docker_host: host } = await requireLive(app, key)
+    const rest = until - app.clock.monotonic()
+    if (host !== null || rest <= 0 || signal.aborted) return host ?? undefined
+    await watch.next(Math.min(rest, app.store.pollMs), signal)
+  }
+}
+
+async function requireLive(app: App, key: AttemptKey): Promise<AttemptRow> {
+  const attempt = await findAttempt(app.store.query, key.buildId, key.attempt)
+  if (attempt === undefined || attempt.status === 'lost' || attempt.status === 'ended') throw fault('attempt-stale')
+  return attempt
 }

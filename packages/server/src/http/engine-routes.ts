@@ -2,6 +2,7 @@
 import { fault } from '@windlass/kit'
 import {
   CommandList,
+  DockerAddress,
   EngineClaim,
   EngineClaimed,
   EventAck,
@@ -13,7 +14,7 @@ import {
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { awaitCommands, heartbeat } from '../builds/engine-link.ts'
+import { awaitCommands, awaitDockerHost, heartbeat } from '../builds/engine-link.ts'
 import { claimAttempt, type AttemptKey } from '../builds/engine-claim.ts'
 import { applyEvents } from '../builds/events.ts'
 import type { Actor } from '../identity/actor.ts'
@@ -70,6 +71,17 @@ export function engineRoutes(app: App): Route[] {
       isHeld: true,
       handle: async ({ query, actor, signal }) =>
         ok({ commands: await awaitCommands(app, attemptOf(actor), { ...query, signal }) }),
+    }),
+    route('GET', '/v1/engine/docker', {
+      summary: 'Wait for the address of the Docker daemon of an attempt',
+      allow: 'attempt',
+      query: z.object({ waitMs: z.coerce.number().int().min(0).max(60_000).default(0) }),
+      replies: { 200: DockerAddress },
+      isHeld: true,
+      handle: async ({ query, actor, signal }) => {
+        const host = await awaitDockerHost(app, attemptOf(actor), { ...query, signal })
+        return ok(host === undefined ? {} : { host })
+      },
     }),
   ]
 }

@@ -202,6 +202,8 @@ export interface AttemptRow {
   waiting_reason: Reason | null
   waiting_message: string | null
   waiting_since: number | null
+  /** Where its Docker daemon listens, once its agent has seen it. */
+  docker_host: string | null
   /** 1 when nothing of it can exist in the cluster. */
   gone: Flag
   created_at: number

@@ -9,6 +9,7 @@ import { confirmGone, loseAttempt } from '../builds/lose.ts'
 import { stopOld } from '../builds/stop-old.ts'
 import { lockAgent, updateAgent } from '../store/agents.ts'
 import { findAttempt } from '../store/attempts.ts'
+import { commandTopic } from '../store/commands.ts'
 import type { TaskRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { extendLeases, findTask, lockTask, taskTopic, updateTask } from '../store/tasks.ts'
@@ -110,6 +111,10 @@ async function applyFact(edit: BuildEdit, fact: AgentFact): Promise<void> {
   if (attempt.status === 'lost' || attempt.status === 'ended') {
     await stopOld(edit, { agentId: attempt.agent_id, attempt: attempt.number })
     return
+  }
+  if (fact.dockerHost !== undefined && fact.dockerHost !== attempt.docker_host) {
+    attempt.docker_host = fact.dockerHost
+    edit.tx.wake(commandTopic(edit.build.id))
   }
   const reason = fact.reason ?? 'pod-failed'
   if (fact.state === 'lost') return loseAttempt(edit, { reason, message: fact.message, retry: fact.permanent !== true })

@@ -99,7 +99,7 @@ async function facts(db: Kysely<unknown>): Promise<void> {
   const tokens = columns(
     attempt,
     'text',
-    'limits bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message?',
+    'limits bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message? docker_host?',
   )
   await columns(
     columns(tokens, 'integer', 'number gone'),
