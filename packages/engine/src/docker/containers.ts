@@ -73,13 +73,13 @@ const Stat = z.looseObject({ size: z.number(), linkTarget: z.string() })
 
 export interface Containers {
   /** Answers the id. Throws `docker-refused` (404 without the image). */
-  createContainer(spec: ContainerSpec, signal?: AbortSignal): Promise<string>
+  createContainer(spec: ContainerSpec): Promise<string>
   /** Attach before starting: nothing that the container says is missed then. */
   attachContainer(
     id: string,
     options: { readonly stdin: boolean; readonly signal?: AbortSignal | undefined },
   ): Promise<Attachment>
-  startContainer(id: string, signal?: AbortSignal): Promise<void>
+  startContainer(id: string): Promise<void>
   /** Resolves when the daemon watches for the next exit; `exited` then gives the exit code. */
   watchExit(id: string, signal?: AbortSignal): Promise<{ readonly exited: Promise<number> }>
   inspectContainer(id: string): Promise<ContainerState>
@@ -100,8 +100,8 @@ export interface Containers {
 
 export function containerCalls(http: DockerHttp): Containers {
   return {
-    async createContainer(spec, signal) {
-      const { Id } = await http.json('POST', '/containers/create', Created, { body: toDocker(spec), signal })
+    async createContainer(spec) {
+      const { Id } = await http.json('POST', '/containers/create', Created, { body: toDocker(spec) })
       return Id
     },
     async attachContainer(id, { stdin, signal }) {
@@ -109,13 +109,13 @@ export function containerCalls(http: DockerHttp): Containers {
       const socket = await http.hijack(`/containers/${id}/attach`, { query, signal })
       return { output: readOutput(http, socket), input: socket, close: () => socket.destroy() }
     },
-    async startContainer(id, signal) {
+    async startContainer(id) {
       try {
-        await http.done('POST', `/containers/${id}/start`, { signal })
+        await http.done('POST', `/containers/${id}/start`)
       } catch (error) {
         // About one start in 130 fails this way in dind (runc loses its own socket); the next one works.
         if (!isFault(error, 'docker-refused') || !/runc create failed.*connection reset by peer/.test(error.message)) throw error
-        await http.done('POST', `/containers/${id}/start`, { signal })
+        await http.done('POST', `/containers/${id}/start`)
       }
     },
     async watchExit(id, signal) {

@@ -39,7 +39,8 @@ const KILL_MS = 30_000
 export async function runContainer(run: ContainerRun, created: (id: string) => void): Promise<ContainerEnd> {
   const { docker, spec, signal } = run
   signal.throwIfAborted()
-  const id = await docker.createContainer(spec, signal)
+  // Neither making nor starting is broken off: nobody would know what became of the container.
+  const id = await docker.createContainer(spec)
   created(id)
   await run.onCreated?.(id)
   using ended = new Ending()
@@ -52,7 +53,7 @@ export async function runContainer(run: ContainerRun, created: (id: string) => v
   pumped.catch(() => undefined)
   try {
     signal.throwIfAborted()
-    await docker.startContainer(id, signal)
+    await docker.startContainer(id)
     if (run.input !== undefined) attachment.input.end(run.input)
     return await untilGone(run, { id, exited, pumped })
   } finally {

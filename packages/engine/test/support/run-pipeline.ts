@@ -10,6 +10,7 @@ import { openDocker, runLocally, type AttemptInput, type Docker, type LocalSourc
 import { image } from './images.ts'
 
 export interface PipelineRun {
+  readonly buildId: string
   readonly outcome: AttemptOutcome
   readonly snapshot: Snapshot
   readonly events: readonly EngineEvent[]
@@ -28,7 +29,9 @@ export interface RunOptions {
   readonly branch?: string
   readonly source?: LocalSource
   readonly cancel?: AbortSignal
-  readonly onOutput?: (step: string, text: string) => void
+  /** Another way to the daemon. */
+  readonly dockerEnv?: Readonly<Record<string, string>>
+  readonly onOutput?: (step: string, text: string) => unknown
 }
 
 let shared: Docker | undefined
@@ -50,7 +53,7 @@ export function compilePlan(text: string, layers: readonly VariableLayer[]): Pla
 }
 
 export async function runPipeline(text: string, options: RunOptions = {}): Promise<PipelineRun> {
-  const docker = await testDocker()
+  const docker = options.dockerEnv === undefined ? await testDocker() : await openDocker({ env: options.dockerEnv })
   const buildId = options.input?.buildId ?? newId(Date.now())
   const plan = compilePlan(text, layersOf(options, buildId))
   const spoolDir = await mkdtemp(join(tmpdir(), 'engine-test-'))
@@ -68,15 +71,19 @@ export async function runPipeline(text: string, options: RunOptions = {}): Promi
       source: options.source,
       toolsImage: image('tools'),
     })
-    if (process.env['SHOW'])
-      for (const step of plan.steps)
-        console.log(step.name, record.result().log(step.name), JSON.stringify(record.result().snapshot.steps[step.name]))
-    return { outcome, ...record.result() }
+    for (const step of plan.steps)
+      console.log(step.name, record.result().log(step.name), JSON.stringify(record.result().snapshot.steps[step.name]))
+    return { buildId, outcome, ...record.result() }
   } finally {
     await rm(spoolDir, { recursive: true, force: true })
     // A volume that the test named is the test's own.
-    if (options.input?.volumeName === undefined) await docker.removeVolume(input.volumeName)
+    if (options.input?.volumeName === undefined) await removeVolume(input.volumeName)
   }
+}
+
+/** One that is still in use by what a lost daemon runs is left to the test. */
+async function removeVolume(name: string): Promise<void> {
+  await (await testDocker()).removeVolume(name).catch(() => undefined)
 }
 
 function layersOf({ variables = {}, secrets = {}, layers = [], branch }: RunOptions, buildId: string): VariableLayer[] {

@@ -1,0 +1,221 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { newId } from '@windlass/kit'
+import { startCutter } from './support/cutter.ts'
+import { runPipeline, testDocker, type PipelineRun } from './support/run-pipeline.ts'
+
+const run = promisify(execFile)
+
+function timeOf(result: PipelineRun, type: string, step: string): number {
+  const event = result.events.find((candidate) => candidate.type === type && 'step' in candidate && candidate.step === step)
+  if (event === undefined) throw new Error(`no ${type} of ${step}`)
+  return event.at
+}
+
+test('P157: a build that is terminated stops its silent step within a second, and skips the rest', async () => {
+  const cancel = new AbortController()
+  let cancelledAt = 0
+  const result = await runPipeline(
+    `
+version: '1.0'
+steps:
+  silent: {image: $SHELL, commands: [echo ready, sleep 100]}
+  rest: {image: $SHELL, commands: [echo never]}
+  clean:
+    image: $SHELL
+    commands: [echo clean]
+    when: {condition: {all: {ended: "workflow.result == 'terminated'"}}}
+`,
+    {
+      cancel: cancel.signal,
+      onOutput: (step, text) => {
+        if (step !== 'silent' || !text.includes('ready')) return
+        cancelledAt = Date.now()
+        cancel.abort()
+      },
+    },
+  )
+  expect(result.outcome).toMatchObject({ status: 'terminated', reason: 'cancelled' })
+  expect(timeOf(result, 'step.finished', 'silent') - cancelledAt).toBeLessThan(1000)
+  expect(result.snapshot.steps['silent']).toMatchObject({ status: 'terminated', reason: 'cancelled' })
+  expect(result.snapshot.steps['rest']).toMatchObject({ status: 'skipped', reason: 'cancelled' })
+  expect(result.output('clean')).toBe('clean\n')
+  const docker = await testDocker()
+  expect(await docker.listContainers([`windlass.io/build=${result.buildId}`])).toEqual([])
+})
+
+test('a step that ignores TERM is killed when its time of grace is over', async () => {
+  const cancel = new AbortController()
+  const result = await runPipeline(
+    "version: '1.0'\nsteps:\n  deaf: {image: $SHELL, entry_point: [sh, -c], cmd: ['trap \"echo heard\" TERM; echo begun; while true; do sleep 0.1; done']}\n",
+    {
+      cancel: cancel.signal,
+      input: { limits: { stepLogBytes: 1e9, buildLogBytes: 1e9, heartbeatMs: 10_000, stopGraceMs: 500 } },
+      onOutput: (_, text) => text.includes('begun') && cancel.abort(),
+    },
+  )
+  expect(result.status('deaf')).toBe('terminated')
+  expect(result.output('deaf')).toContain('heard')
+})
+
+test('P104, P105: a step is tried again, with pauses, and knows which try it is', async () => {
+  const result = await runPipeline(`
+version: '1.0'
+steps:
+  flaky:
+    image: $SHELL
+    retry: {maxAttempts: 3, delay: 1}
+    commands: ['echo "try $CF_CURRENT_ATTEMPT of $CF_MAX_ATTEMPTS"', 'test $CF_CURRENT_ATTEMPT = 2']
+`)
+  expect(result.output('flaky')).toBe('try 1 of 3\ntry 2 of 3\n')
+  expect(result.snapshot.steps['flaky']).toMatchObject({ status: 'success', try: 2 })
+  expect(result.log('flaky')).toMatch(/Try 1 of 3 failed; the next one begins in \d+ s\./)
+}, 30_000)
+
+test('P106: a step that takes too long is stopped, and that counts as a failure', async () => {
+  const result = await runPipeline(
+    "version: '1.0'\nsteps:\n  slow: {image: $SHELL, timeout: 1s, commands: [echo begun, sleep 60]}\n",
+  )
+  expect(result.snapshot.steps['slow']).toMatchObject({ status: 'error', reason: 'timeout' })
+  expect(result.outcome).toMatchObject({ status: 'error', step: 'slow' })
+  expect(result.log('slow')).toContain('its time limit of 1 s is over')
+  expect(timeOf(result, 'step.finished', 'slow') - timeOf(result, 'step.started', 'slow')).toBeLessThan(2500)
+})
+
+test('P107, P108: no time, null and a wrong text are no limit', async () => {
+  const result = await runPipeline(`
+version: '1.0'
+steps:
+  zero: {image: $SHELL, timeout: 0s, commands: [echo a]}
+  none: {image: $SHELL, timeout: null, commands: [echo b]}
+  wrong: {image: $SHELL, timeout: soon, commands: [echo c]}
+`)
+  expect(result.outcome.status).toBe('success')
+})
+
+test('what earlier attempts of a build left running is removed before anything starts, and their state goes on', async () => {
+  const buildId = newId(Date.now())
+  const docker = await testDocker()
+  const volumeName = `windlass-test-${buildId}`
+  const labels = ['--label', `windlass.io/build=${buildId}`, '--label', 'windlass.io/attempt=1']
+  await run('docker', ['volume', 'create', `windlass-build-${buildId}`])
+  await run('docker', ['volume', 'create', volumeName])
+  await run('docker', ['run', '--detach', '--network', 'none', ...labels, 'windlass.local/shell:1', 'sleep', '100'])
+  const text = `
+version: '1.0'
+steps:
+  one: {image: $SHELL, commands: [echo one]}
+  two: {image: $SHELL, commands: ['echo "two after $A"']}
+`
+  const done = { status: 'success', try: 1, members: {}, output: { A: 'one' }, startedAt: 1, finishedAt: 2 } as const
+  const snapshot = {
+    steps: { one: done, two: { status: 'running', try: 1, members: {}, output: {} } },
+    exports: [{ name: 'A', value: 'one', secret: false, step: 'one', at: 2 }],
+  } as const
+  try {
+    const kept = await runPipeline(text, { input: { buildId, attempt: 2, volumeName, snapshot } })
+    expect(kept.events[0]).toMatchObject({ type: 'attempt.started', volumeKept: true })
+    expect(kept.events.filter(({ type }) => type === 'step.started')).toHaveLength(1)
+    expect(kept.output('two')).toBe('two after one\n')
+    expect(await docker.findVolume(`windlass-build-${buildId}`)).toBeUndefined()
+    const lost = await runPipeline(text, { input: { buildId, attempt: 3, volumeName, snapshot } })
+    expect(lost.events[0]).toMatchObject({ volumeKept: false })
+    expect(lost.output('one')).toBe('one\n')
+  } finally {
+    await docker.removeVolume(volumeName)
+  }
+})
+
+test('P031, P032: the volume stays between builds unless it is reset', async () => {
+  const docker = await testDocker()
+  const volumeName = `windlass-test-${newId(Date.now())}`
+  const text = "version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [echo line >> log, cat log]}\n"
+  try {
+    await runPipeline(text, { input: { volumeName } })
+    expect((await runPipeline(text, { input: { volumeName } })).output('one')).toBe('line\nline\n')
+    expect((await runPipeline(text, { input: { volumeName, resetVolume: true } })).output('one')).toBe('line\n')
+  } finally {
+    await docker.removeVolume(volumeName)
+  }
+})
+
+test('a step that removes every other container of the daemon harms no later step', async () => {
+  const result = await runPipeline(`
+version: '1.0'
+steps:
+  first: {image: $SHELL, commands: [echo 1]}
+  wipe:
+    image: $TOOLS
+    shell: bash
+    commands:
+      - self=$(grep -o '[0-9a-f]\\{64\\}' /proc/self/cgroup | head -1)
+      - docker ps --all --quiet --no-trunc --filter label=windlass.io/build=$CF_BUILD_ID | grep -v "$self" | xargs docker rm --force
+  last: {image: $SHELL, volumes: ['./a:/a'], commands: [echo still here]}
+`)
+  expect(result.outcome).toEqual({ status: 'success' })
+  expect(result.output('last')).toBe('still here\n')
+})
+
+test('P178: output beyond the limit is dropped with a line that says so, and the step goes on', async () => {
+  const result = await runPipeline(
+    "version: '1.0'\nsteps:\n  loud: {image: $SHELL, commands: ['yes | head -c 300000', 'cf_export DONE=yes']}\n",
+    {
+      input: { limits: { stepLogBytes: 100_000, buildLogBytes: 1e9, heartbeatMs: 10_000, stopGraceMs: 500 } },
+    },
+  )
+  expect(result.outcome.status).toBe('success')
+  expect(result.snapshot.steps['loud']?.output).toEqual({ DONE: 'yes' })
+  expect(result.log('loud').length).toBeLessThan(100_200)
+  expect(result.log('loud')).toContain('The log limit of this step is reached')
+})
+
+test('a work tree of this machine takes the place of the clone, with changes that are not committed', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'work-tree-'))
+  const git = (...args: string[]) => run('git', ['-C', root, '-c', 'user.name=Ada', '-c', 'user.email=a@example.com', ...args])
+  await git('init', '--quiet', '--initial-branch=main')
+  await mkdir(join(root, 'src'))
+  await mkdir(join(root, 'ignored'))
+  await writeFile(join(root, '.gitignore'), 'ignored\n')
+  await writeFile(join(root, 'src', 'old'), 'committed')
+  await writeFile(join(root, 'empty'), '')
+  await git('add', '--all')
+  await git('commit', '--quiet', '--message', 'first')
+  await writeFile(join(root, 'src', 'new'), 'not committed')
+  await writeFile(join(root, 'ignored', 'big'), 'stays here')
+  const text = `
+version: '1.0'
+steps:
+  main_clone: {type: git-clone, repo: 'https://git.example.com/team/app.git'}
+  look: {image: $TOOLS, commands: [pwd, git status --short, cat src/*, ls, 'echo "$CF_BRANCH"', mkdir -p ignored, touch ignored/kept]}
+`
+  const docker = await testDocker()
+  const volumeName = `windlass-test-${newId(Date.now())}`
+  try {
+    const result = await runPipeline(text, { source: { path: root }, input: { volumeName } })
+    expect(result.outcome).toEqual({ status: 'success' })
+    expect(result.output('look')).toBe('/codefresh/volume/app\n?? src/new\nnot committedcommittedempty\nsrc\nmain\n')
+    await rm(join(root, 'src', 'new'))
+    const again = await runPipeline(text, { source: { path: root }, input: { volumeName } })
+    expect(again.output('look')).toBe('/codefresh/volume/app\ncommittedempty\nignored\nsrc\nmain\n')
+  } finally {
+    await docker.removeVolume(volumeName)
+    await rm(root, { recursive: true, force: true })
+  }
+})
+
+test('a loss of the daemon ends the attempt as a loss of infrastructure and leaves the step to be run again', async () => {
+  await using cutter = await startCutter('/var/run/docker.sock')
+  const result = await runPipeline("version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [echo begun, sleep 30]}\n", {
+    dockerEnv: { DOCKER_HOST: cutter.host },
+    onOutput: (_, text) => text.includes('begun') && cutter.cut(),
+  })
+  expect(result.outcome).toMatchObject({ status: 'error', reason: 'dind-lost', step: 'one' })
+  expect(result.status('one')).toBe('running')
+  const docker = await testDocker()
+  for (const { id } of await docker.listContainers([`windlass.io/build=${result.buildId}`])) await docker.removeContainer(id)
+  await docker.removeVolume(`windlass-build-${result.buildId}`)
+})
