@@ -40,8 +40,13 @@ export interface OpenApp {
   close(): Promise<void>
 }
 
+export interface AppOptions extends ServerOptions {
+  /** False leaves elections, sweeps and retention to the caller. */
+  readonly startsLoops?: boolean
+}
+
 /** Opens everything but HTTP. `advertisedUrl` is asked when it is needed: it may depend on the port. Throws as `startServer` says. */
-export async function openApp(options: ServerOptions, advertisedUrl: () => string): Promise<OpenApp> {
+export async function openApp(options: AppOptions, advertisedUrl: () => string): Promise<OpenApp> {
   const dataDir = resolve(options.dataDir)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const clock = options.clock ?? systemClock
@@ -71,13 +76,13 @@ export async function openApp(options: ServerOptions, advertisedUrl: () => strin
       serverCa: options.tls?.caFile === undefined ? undefined : readFileSync(options.tls.caFile, 'utf8'),
       closing: closing.signal,
     }
-    const loops = Promise.all([electLoop(app), sweepLoop(app), retainLoop(app)])
+    const loops = options.startsLoops === false ? [] : [electLoop(app), sweepLoop(app), retainLoop(app)]
     return {
       app,
       stop: () => closing.abort(),
       async close() {
         closing.abort()
-        await loops
+        await Promise.all(loops)
         await store.close()
       },
     }
