@@ -71,7 +71,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     const scene = await openScene(held.app)
     const build = await submit(scene, { document: "version: '1.0'\nsteps:\n  one:\n    imag: alpine\n" })
     expect(await show(held.app, build.id)).toMatchObject({ status: 'error', reason: 'invalid-pipeline', attempt: 0 })
-    expect((await show(held.app, build.id)).problems).toContainEqual(expect.objectContaining({ line: 4, severity: 'error' }))
+    expect((await show(held.app, build.id)).problems).toContainEqual(expect.objectContaining({ line: 3, severity: 'error' }))
     expect(
       (await readFeed(held.app.store, held.app.logs, build.id, { after: 0, limit: 10 })).map(
         (item) => 'type' in item && item.type,

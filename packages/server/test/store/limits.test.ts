@@ -1,0 +1,96 @@
+import { PipelineInput } from '@windlass/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { elect } from '../../src/builds/elect.ts'
+import { openApp } from '../../src/open-app.ts'
+import { putPipeline } from '../../src/pipelines/pipelines.ts'
+import { claim } from '../../src/tasks/claim.ts'
+import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+import { HELLO, openScene, submit, take } from '../support/scene.ts'
+
+describe.each(DATABASES)('limits on $name', ({ open }) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await open()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  test('elections at the same time never exceed a limit, and never give one build two attempts', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app, { capacity: 7 })
+    await putPipeline(held.app, {
+      input: PipelineInput.parse({ name: 'p/three', document: HELLO, concurrency: 3 }),
+      precondition: {},
+    })
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => submit(scene, n % 2 === 0 ? { document: undefined, pipeline: 'p/three' } : {})),
+    )
+    await Promise.all(Array.from({ length: 8 }, () => elect(held.app)))
+    const rows = await held.app.store.query.selectFrom('build').select(['status', 'pipeline']).execute()
+    const elected = rows.filter(({ status }) => status === 'elected')
+    expect(elected).toHaveLength(7)
+    expect(elected.filter(({ pipeline }) => pipeline === 'p/three').length).toBeLessThanOrEqual(3)
+    expect(await held.app.store.query.selectFrom('attempt').select('build_id').execute()).toHaveLength(7)
+  })
+
+  test('builds created at the same time get numbers without gap or double', async () => {
+    await using held = await openTestApp(database)
+    const builds = await Promise.all(Array.from({ length: 30 }, () => submit({ app: held.app })))
+    expect(builds.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
+  })
+
+  test('two claims at the same time never get the same task', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    await Promise.all(Array.from({ length: 40 }, () => submit(scene)))
+    await elect(held.app)
+    const signal = new AbortController().signal
+    const lists = await Promise.all(
+      Array.from({ length: 8 }, () => claim(held.app, scene.agentId, { epoch: scene.epoch, room: 10, waitMs: 0 }, signal)),
+    )
+    const ids = lists.flat().map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    const rest = await take(scene)
+    expect(ids.length + rest.length).toBe(40)
+  })
+
+  test('a task that is not acknowledged in time is handed out again with a higher revision', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    await submit(scene)
+    await elect(held.app)
+    const [first] = await take(scene)
+    expect(await take(scene)).toEqual([])
+    held.clock.advance(held.app.timings.taskLeaseMs + 1)
+    const [again] = await take(scene)
+    expect([first?.revision, again?.revision, again?.id]).toEqual([1, 2, first?.id])
+  })
+})
+
+describe('limits of two servers on one PostgreSQL', () => {
+  test('hold together', async () => {
+    await using database = await DATABASES[1].open()
+    const options = { ...(await database.fresh()), startsLoops: false }
+    const [one, two] = [await openApp(options, () => ''), await openApp(options, () => '')]
+    try {
+      const scene = await openScene(one.app, { capacity: 5 })
+      await putPipeline(two.app, {
+        input: PipelineInput.parse({ name: 'p/two', document: HELLO, concurrency: 2 }),
+        precondition: {},
+      })
+      for (let n = 0; n < 12; n += 1)
+        await submit({ app: n % 2 === 0 ? one.app : two.app }, n < 6 ? { document: undefined, pipeline: 'p/two' } : {})
+      await Promise.all([elect(one.app), elect(two.app), elect(one.app), elect(two.app)])
+      const elected = (await one.app.store.query.selectFrom('build').select(['status', 'pipeline', 'reason']).execute()).filter(
+        ({ status }) => status === 'elected',
+      )
+      expect(elected).toHaveLength(5)
+      expect(elected.filter(({ pipeline }) => pipeline === 'p/two').length).toBeLessThanOrEqual(2)
+      const waiting = await one.app.store.query.selectFrom('build').select('reason').where('status', '=', 'pending').execute()
+      expect(waiting.every(({ reason }) => reason !== null)).toBe(true)
+      expect(await take({ ...scene, app: two.app })).toHaveLength(5)
+    } finally {
+      await one.close()
+      await two.close()
+    }
+  })
+})

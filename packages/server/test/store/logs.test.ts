@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '@windlass/kit'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readFeed } from '../../src/feed/feed.ts'
+import { retain } from '../../src/retention.ts'
+import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+import { ended, openScene, runAttempt, say, show, started, submit, take, report, writeLog } from '../support/scene.ts'
+import type { App } from '../../src/app.ts'
+
+async function readAll(
+  app: App,
+  key: { buildId: string; attempt: number; stream: string },
+  to: number,
+  from = 0,
+): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for await (const part of app.logs.read(key, { from, to })) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+describe.each(DATABASES)('logs on $name', ({ open }) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await open()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  test('frames of many streams sent at once are stored byte for byte, whatever bytes they are', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const key = await runAttempt(scene, await submit(scene))
+    const streams = ['system', 'step/one', 'step/two', 'step/a b/ü']
+    const texts = new Map(streams.map((stream) => [stream, Array.from({ length: 12 }, (_, n) => randomBytes(1 + n * 997))]))
+    await Promise.all(
+      [...texts].map(async ([stream, frames]) => {
+        let offset = 0
+        for (const bytes of frames) {
+          const end = await app.logs.append({ ...key, stream, offset, at: 1, bytes, sha256: sha256(bytes) })
+          offset += bytes.length
+          expect(end).toBe(offset)
+        }
+      }),
+    )
+    for (const [stream, frames] of texts) {
+      const whole = Buffer.concat(frames)
+      expect(sha256(await readAll(app, { ...key, stream }, whole.length))).toBe(sha256(whole))
+      expect((await readAll(app, { ...key, stream }, 5000, 990)).equals(whole.subarray(990, 5000))).toBe(true)
+    }
+    const feed = await readFeed(app.store, app.logs, key.buildId, { after: 0, limit: 1000 })
+    expect(feed.map(({ position }) => position)).toEqual(feed.map((_, index) => index + 1))
+    for (const [stream, frames] of texts) {
+      const seen = feed.flatMap((item) =>
+        item.kind === 'log' && item.stream === stream ? [Buffer.from(item.bytes, 'base64')] : [],
+      )
+      expect(Buffer.concat(seen).equals(Buffer.concat(frames))).toBe(true)
+    }
+  })
+
+  test('a frame told twice changes nothing, one out of place is refused with the end, damaged bytes are refused', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const key = await runAttempt(scene, await submit(scene))
+    expect(await writeLog(app, key, { offset: 0, text: 'hello ' })).toBe(6)
+    expect(await Promise.all([1, 2, 3].map(() => writeLog(app, key, { offset: 6, text: 'world' }).catch(() => 11)))).toEqual([
+      11, 11, 11,
+    ])
+    expect(await writeLog(app, key, { offset: 0, text: 'hello ' })).toBe(11)
+    await expect(writeLog(app, key, { offset: 20, text: 'x' })).rejects.toMatchObject({
+      code: 'log-offset',
+      details: { offset: 11 },
+    })
+    await expect(writeLog(app, key, { offset: 8, text: 'overlapping' })).rejects.toMatchObject({
+      code: 'log-offset',
+      details: { offset: 11 },
+    })
+    const damaged = { ...key, stream: 'system', offset: 11, at: 1, bytes: Buffer.from('x'), sha256: sha256('y') }
+    await expect(app.logs.append(damaged)).rejects.toMatchObject({ code: 'log-hash' })
+    expect((await readAll(app, { ...key, stream: 'system' }, 11)).toString()).toBe('hello world')
+  })
+
+  test('old logs, then old builds, are forgotten; an object goes with the last build that is in it', async () => {
+    await using held = await openTestApp(database, { retention: { logDays: 1, buildDays: 2 } })
+    const { app, clock } = held
+    const scene = await openScene(app)
+    const keys = [await runAttempt(scene, await submit(scene)), await runAttempt(scene, await submit(scene))]
+    await Promise.all(keys.map((key) => writeLog(app, key, { offset: 0, text: 'kept a while' })))
+    for (const key of keys.slice(0, 1)) await say(app, key, started, ended('success'))
+    for (const task of await take(scene)) await report(scene, task, 'done')
+    clock.advance(86_400_001)
+    await retain(app)
+    expect(await readAll(app, { ...(keys[0] ?? { buildId: '', attempt: 1 }), stream: 'system' }, 12)).toHaveLength(0)
+    expect((await readAll(app, { ...(keys[1] ?? { buildId: '', attempt: 1 }), stream: 'system' }, 12)).toString()).toBe(
+      'kept a while',
+    )
+    expect((await show(app, keys[0]?.buildId ?? '')).status).toBe('success')
+    clock.advance(86_400_001)
+    await retain(app)
+    await expect(show(app, keys[0]?.buildId ?? '')).rejects.toThrow('no build')
+    expect((await show(app, keys[1]?.buildId ?? '')).status).toBe('running')
+  })
+})
