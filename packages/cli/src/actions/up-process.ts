@@ -55,11 +55,12 @@ function isAlive({ pid, startedAt }: UpProcess): boolean {
   return (startTimeOf(pid) ?? '') === startedAt
 }
 
-/** When the kernel says a process began; undefined on systems that do not say. */
+/** When the kernel says a process began; undefined on systems that do not say, and for one that is dead and not buried yet. */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? undefined : fields[19]
   } catch {
     return undefined
   }

@@ -1,0 +1,111 @@
+/** Commands that need neither server nor Docker. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDesk, type Desk } from './support.ts'
+
+let desk: Desk
+
+beforeAll(async () => {
+  desk = await openDesk()
+})
+
+afterAll(() => desk[Symbol.asyncDispose]())
+
+const INVALID = "version: '1.0'\nsteps:\n  a:\n    image: alpine\n    comands: [echo]\n  b:\n    type: freestyl\n"
+
+test('validate shows each problem with its place, its line and a caret', async () => {
+  const path = await desk.file('bad.yml', INVALID)
+  const { code, stdout } = await desk.run(['validate', path])
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/bad\.yml:7:\d+: error: /)
+  expect(stdout).toMatch(/7 \| {5}type: freestyl\n +\| +\^/)
+  expect(stdout).toMatch(/✖ .*bad\.yml is not valid: \d+ problems? \(/)
+})
+
+test('P172: validate -o json gives one object for one file and a list with names for several', async () => {
+  const bad = await desk.file('bad.yml', INVALID)
+  const good = await desk.file('good.yml', "version: '1.0'\nsteps:\n  a: { image: alpine, commands: [echo] }\n")
+  const one = await desk.run(['validate', bad, '-o', 'json'])
+  expect(one.code).toBe(1)
+  expect(JSON.parse(one.stdout)).toMatchObject({
+    valid: false,
+    problems: expect.arrayContaining([
+      expect.objectContaining({
+        line: 7,
+        column: expect.any(Number),
+        severity: 'error',
+        code: expect.any(String),
+        message: expect.any(String),
+      }),
+    ]),
+  })
+  const both = await desk.run(['validate', good, bad, '-o', 'json'])
+  expect(JSON.parse(both.stdout)).toMatchObject([
+    { file: good, valid: true, problems: [] },
+    { file: bad, valid: false },
+  ])
+  expect(await desk.run(['validate', good])).toMatchObject({ code: 0, stdout: `✔ ${good} is valid\n` })
+})
+
+test('validate reads standard input', async () => {
+  const { code, stdout } = await desk.run(['validate', '-'], { input: INVALID })
+  expect(code).toBe(1)
+  expect(stdout).toContain('<stdin>:7:')
+})
+
+test('a run without a known server says how to get one', async () => {
+  const { code, stderr } = await desk.run(['run', 'demo/app'])
+  expect(code).toBe(5)
+  expect(stderr).toMatch(/^error: No server is known\.\nhint: .*windlass up.*\n$/)
+})
+
+test('version takes less than 150 ms', async () => {
+  await desk.run(['version'])
+  const times: number[] = []
+  for (let n = 0; n < 5; n += 1) {
+    const start = performance.now()
+    expect((await desk.run(['version'])).stdout).toMatch(/^windlass \d/)
+    times.push(performance.now() - start)
+  }
+  expect(times.toSorted((a, b) => a - b)[2]).toBeLessThan(150)
+})
+
+test('help goes to standard output with exit code 0; a mistyped command is told the right one', async () => {
+  const help = await desk.run(['run', '--help'])
+  expect(help).toMatchObject({ code: 0, stderr: '' })
+  expect(help.stdout).toContain('--source <folder>')
+  const wrong = await desk.run(['valdate', 'x'])
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toContain('Did you mean validate?')
+})
+
+test('a broken file of contexts is told by its name', async () => {
+  await desk.file('broken.yaml', 'contexts: 5\n')
+  const { code, stderr } = await desk.run(['get', 'builds'], { env: { WINDLASS_CONFIG: `${desk.folder}/broken.yaml` } })
+  expect(code).toBe(2)
+  expect(stderr).toContain('broken.yaml is not a file of contexts')
+})
+
+test('the completion script of bash is valid, and completes', async () => {
+  const script = (await desk.run(['completion', 'bash'])).stdout
+  const path = await desk.file('completion.bash', script)
+  expect(script).toContain('complete -o filenames -F _windlass windlass')
+  expect((await desk.run(['__complete', 'get', 'pipe'])).stdout).toBe('pipelines\n')
+  expect(path).toBeTruthy()
+})
+
+test('a reader that goes away ends the command quietly', async () => {
+  const child = spawn('bash', [
+    '-c',
+    `"$0" run --help | head -1; echo "\${PIPESTATUS[0]}"`,
+    `${import.meta.dirname}/../../../windlass`,
+  ])
+  let text = ''
+  let errors = ''
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  await once(child, 'close')
+  expect(text).toMatch(/^Usage: windlass run/)
+  expect(errors).toBe('')
+})
