@@ -3,7 +3,7 @@
  * is thrown away at once, so nobody can ever issue a third one. Elliptic curve P-256: a pair costs 0.1 ms, RSA 100 ms and more.
  * Node issues no certificates itself; the form is X.509 v3 (RFC 5280) in DER, of which this writes the few parts needed.
  */
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
+import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 import { bitString, bool, context, explicit, integer, octets, oid, pem, sequence, set, time, utf8 } from './der.ts'
 
 /** All PEM. */
@@ -37,10 +37,7 @@ export function issueCertificates({ now, validMs, names = [] }: CertificateOptio
   const server = newKeys()
   const client = newKeys()
   const issue = (subject: string, keys: Keys, extensions: readonly Buffer[]): string =>
-    pem(
-      'CERTIFICATE',
-      certificate({ issuer: 'windlass attempt', subject, validity, keys, signer: authority.privateKey, extensions }),
-    )
+    pem('CERTIFICATE', certificate({ issuer: 'windlass attempt', subject, validity, keys, signer: authority, extensions }))
   return {
     ca: issue('windlass attempt', authority, [basicConstraints(true), keyUsage(KEY_CERT_SIGN)]),
     serverCert: issue(DOCKER_SERVER_NAME, server, [
@@ -81,7 +78,7 @@ interface CertificateParts {
   readonly subject: string
   readonly validity: { readonly from: number; readonly to: number }
   readonly keys: Keys
-  readonly signer: KeyObject
+  readonly signer: Keys
   readonly extensions: readonly Buffer[]
 }
 
@@ -94,9 +91,9 @@ function certificate(parts: CertificateParts): Buffer {
     sequence(time(parts.validity.from), time(parts.validity.to)),
     commonName(parts.subject),
     parts.keys.publicKey.export({ type: 'spki', format: 'der' }),
-    explicit(3, sequence(...parts.extensions)),
+    explicit(3, sequence(...parts.extensions, keyIdentifier(parts.keys), authorityIdentifier(parts.signer))),
   )
-  return sequence(body, ECDSA_WITH_SHA256, bitString(sign('sha256', body, parts.signer)))
+  return sequence(body, ECDSA_WITH_SHA256, bitString(sign('sha256', body, parts.signer.privateKey)))
 }
 
 /** 127 random bits, positive and never with a leading zero octet. */
@@ -112,6 +109,22 @@ function commonName(name: string): Buffer {
 
 function extension(id: string, critical: boolean, value: Buffer): Buffer {
   return critical ? sequence(oid(id), bool(true), octets(value)) : sequence(oid(id), octets(value))
+}
+
+/** Any short digest of the key will do (RFC 7093); strict verifiers want both identifiers to be there. */
+function identify({ publicKey }: Keys): Buffer {
+  return createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest()
+    .subarray(0, 20)
+}
+
+function keyIdentifier(keys: Keys): Buffer {
+  return extension('2.5.29.14', false, octets(identify(keys)))
+}
+
+function authorityIdentifier(signer: Keys): Buffer {
+  return extension('2.5.29.35', false, sequence(context(0, identify(signer))))
 }
 
 function basicConstraints(isAuthority: boolean): Buffer {

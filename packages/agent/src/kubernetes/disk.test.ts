@@ -1,0 +1,95 @@
+import type { DiskRequest } from '@windlass/protocol'
+import { expect, test } from 'vitest'
+import { chooseDisks, isSchedulable, storageBytes, Volume } from './disk.ts'
+
+interface Disk {
+  readonly labels?: Record<string, string>
+  readonly annotations?: Record<string, string>
+  readonly phase?: string
+  readonly size?: string
+  readonly policy?: string
+  readonly claimRef?: object
+}
+
+function volume(name: string, disk: Disk = {}): Volume {
+  return Volume.parse({
+    metadata: { name, resourceVersion: '1', labels: { account: 'acme', ...disk.labels }, annotations: disk.annotations ?? {} },
+    spec: {
+      capacity: { storage: disk.size ?? '16Gi' },
+      storageClassName: 'disks',
+      persistentVolumeReclaimPolicy: disk.policy ?? 'Retain',
+      ...(disk.claimRef && { claimRef: disk.claimRef }),
+    },
+    status: { phase: disk.phase ?? 'Released' },
+  })
+}
+
+const request: DiskRequest = {
+  storageClassName: 'disks',
+  sizeBytes: 16 * 2 ** 30,
+  selector: ['account'],
+  sortOrder: ['pipeline', 'trigger'],
+  labels: { account: 'acme', pipeline: 'p1', trigger: 't1' },
+  reset: false,
+}
+const names = (volumes: readonly Volume[], changes: Partial<DiskRequest> = {}): string[] =>
+  chooseDisks(volumes, { ...request, ...changes }).map(({ metadata }) => metadata.name)
+const used = (at: string, mounts = 1): Record<string, string> => ({
+  'codefresh.io/lastUsedTimestamp': at,
+  'codefresh.io/mount-count': String(mounts),
+})
+
+test('R197, R198, R199, R200, R253: only disks whose selector labels are all equal may be reused', () => {
+  const disks = [volume('same', { labels: { pipeline: 'p1' } }), volume('other', { labels: { pipeline: 'p2' } }), volume('none')]
+  expect(names(disks)).toEqual(['same', 'other', 'none'])
+  expect(names(disks, { selector: ['account', 'pipeline'] })).toEqual(['same'])
+  expect(names([volume('foreign', { labels: { account: 'evil' } })])).toEqual([])
+})
+
+test('R201: among them the keys of the sort order decide from left to right, then the last use, then the number of uses', () => {
+  const disks = [
+    volume('old', { annotations: used('2026-01-01T00:00:00Z', 9) }),
+    volume('new', { annotations: used('2026-02-01T00:00:00Z') }),
+    volume('often', { annotations: used('2026-02-01T00:00:00Z', 5) }),
+    volume('trigger', { labels: { trigger: 't1' } }),
+    volume('pipeline', { labels: { pipeline: 'p1' } }),
+    volume('both', { labels: { pipeline: 'p1', trigger: 't1' } }),
+  ]
+  expect(names(disks)).toEqual(['both', 'pipeline', 'trigger', 'often', 'new', 'old'])
+})
+
+test('R202: a disk that is in use, failed, too small, or to be deleted is never chosen', () => {
+  const refused = [
+    volume('bound', { phase: 'Bound' }),
+    volume('failed', { phase: 'Failed' }),
+    volume('small', { size: '10Gi' }),
+    volume('delete', { policy: 'Delete' }),
+    volume('requested', { annotations: { node_requested_deletion: 'node1' } }),
+    volume('reserved', { phase: 'Available', claimRef: { name: 'x', namespace: 'y' } }),
+  ]
+  expect(names(refused)).toEqual([])
+  expect(names([volume('available', { phase: 'Available' })])).toEqual(['available'])
+})
+
+test.each([
+  ['16Gi', 17_179_869_184],
+  ['15G', 15_000_000_000],
+  ['1.5Ki', 1536],
+  ['100', 100],
+  ['much', 0],
+])('%s is %d bytes', (text, bytes) => {
+  expect(storageBytes(text)).toBe(bytes)
+})
+
+test('a closed or unready node takes no disk', () => {
+  const node = (spec: object, ready: string): object => ({ spec, status: { conditions: [{ type: 'Ready', status: ready }] } })
+  const object = (parts: object): Parameters<typeof isSchedulable>[0] => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n' },
+    ...parts,
+  })
+  expect(isSchedulable(object(node({}, 'True')))).toBe(true)
+  expect(isSchedulable(object(node({ unschedulable: true }, 'True')))).toBe(false)
+  expect(isSchedulable(object(node({}, 'Unknown')))).toBe(false)
+})
