@@ -29,7 +29,7 @@ function ofKind(objects: readonly KubeObject[], kind: string, app?: string): Kub
 }
 
 test('R120: the objects of a first attempt are these', async () => {
-  await expect(JSON.stringify(renderAttempt(input()), null, 2)).toMatchFileSnapshot('golden/first-attempt.json')
+  await expect(JSON.stringify(renderAttempt(input()), null, 2)).toMatchFileSnapshot('golden/first-attempt.golden')
 })
 
 test('R181, R184, R185, R187, R189, R191, R192, R193: the settings of a runtime reach the objects', async () => {
@@ -53,7 +53,7 @@ test('R181, R184, R185, R187, R189, R191, R192, R193: the settings of a runtime 
       pvcs: { dind: { storageClassName: 'fast', volumeSize: '30Gi', annotations: { 'codefresh.io/volume-retention': '7d' } } },
     },
   }
-  await expect(JSON.stringify(renderAttempt(input({}, spec)), null, 2)).toMatchFileSnapshot('golden/runtime-settings.json')
+  await expect(JSON.stringify(renderAttempt(input({}, spec)), null, 2)).toMatchFileSnapshot('golden/runtime-settings.golden')
 })
 
 test('later attempts have names of their own, so that nothing of an older one is taken for theirs', () => {
