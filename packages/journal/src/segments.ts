@@ -30,11 +30,16 @@ interface Place {
 }
 
 const SEGMENT_BYTES = 8 * 1024 * 1024
+/** Payload of one record at most. */
+export const LARGEST_RECORD = 256 * 1024
+/** For headers of records, beside the bytes that are wanted. */
+const SLACK_BYTES = 4096
 
 export class Segments {
   readonly #dir: string
   readonly #list: Segment[] = []
   #place: Place | undefined
+  #scratch = Buffer.alloc(0)
 
   /** Reads what a process before has left; cuts a torn tail. The folder must exist. */
   constructor(dir: string) {
@@ -80,10 +85,11 @@ export class Segments {
   async read(offset: number, limits: { maxBytes: number; spanMs: number }): Promise<{ bytes: Buffer; at: number } | undefined> {
     const place = await this.#find(offset)
     if (place === undefined) return undefined
-    const buffer = await readRange(await this.#open(place.segment), place.position, {
-      // A record may begin before `offset`, and small records have much header: what fits not in one read comes with the next.
-      bytes: Math.min(place.segment.size - place.position, 2 * limits.maxBytes),
-    })
+    const wanted = Math.min(place.segment.size - place.position, Math.max(limits.maxBytes, LARGEST_RECORD) + SLACK_BYTES)
+    if (this.#scratch.length < wanted) this.#scratch = Buffer.allocUnsafe(wanted)
+    const file = await this.#open(place.segment)
+    const { bytesRead } = await file.read(this.#scratch, 0, wanted, place.position)
+    const buffer = this.#scratch.subarray(0, bytesRead)
     return this.#gather(buffer, { place, skip: offset - place.offset, ...limits })
   }
 
@@ -109,7 +115,8 @@ export class Segments {
       if (total >= want.maxBytes) break
     }
     if (at === undefined) throw fault('internal', { message: `The spool in ${this.#dir} has a record larger than a read.` })
-    return { bytes: parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts), at }
+    // A copy: the next read goes to the same memory.
+    return { bytes: Buffer.concat(parts), at }
   }
 
   /** Removes the segments that lie wholly before `offset`, save the one that grows. */
@@ -155,7 +162,8 @@ export class Segments {
         : { segment, position: 0, offset: segment.start }
     const file = await this.#open(segment)
     for (;;) {
-      const head = readHeader(await readRange(file, place.position, { bytes: HEADER_BYTES }), 0)
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, place.position)
+      const head = bytesRead < HEADER_BYTES ? undefined : readHeader(buffer, 0)
       if (head === undefined) return undefined
       if (offset < place.offset + head.length) break
       place = { segment, position: place.position + HEADER_BYTES + head.length, offset: place.offset + head.length }
@@ -163,11 +171,6 @@ export class Segments {
     this.#place = place
     return place
   }
-}
-
-async function readRange(file: FileHandle, position: number, range: { bytes: number }): Promise<Buffer> {
-  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(range.bytes), 0, range.bytes, position)
-  return buffer.subarray(0, bytesRead)
 }
 
 /** A full disk takes a part of a write without an error: the part is cut off again. */

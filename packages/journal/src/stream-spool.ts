@@ -1,11 +1,10 @@
 /** One byte stream of an attempt: what writers hand over goes to its segments in order, and readers get it in frames. */
 import { createHash, type Hash } from 'node:crypto'
 import type { Clock } from '@windlass/kit'
-import { Segments, type Batch } from './segments.ts'
+import { LARGEST_RECORD, Segments, type Batch } from './segments.ts'
 
 /** Bytes of one record are at most that old apart: followers see times this exact. */
 export const TIME_GRAIN_MS = 100
-const MAX_BATCH_BYTES = 256 * 1024
 /** Bytes in memory that are not written yet; a writer waits beyond. */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 
@@ -55,8 +54,8 @@ export class StreamSpool {
     if (this.#failure !== undefined) throw this.#failure
     this.#hash?.update(bytes)
     const at = this.#clock.now()
-    for (let start = 0; start < bytes.byteLength; start += MAX_BATCH_BYTES)
-      this.#pending.push({ at, bytes: bytes.subarray(start, start + MAX_BATCH_BYTES) })
+    for (let start = 0; start < bytes.byteLength; start += LARGEST_RECORD)
+      this.#pending.push({ at, bytes: bytes.subarray(start, start + LARGEST_RECORD) })
     this.#pendingBytes += bytes.byteLength
     this.#writing ??= this.#writeAll()
     if (this.#pendingBytes >= MAX_BUFFERED_BYTES) await this.flushed()
@@ -133,7 +132,7 @@ function toBatches(pieces: readonly Piece[]): Batch[] {
   const batches: { at: number; bytes: number; parts: Uint8Array[] }[] = []
   for (const { at, bytes } of pieces) {
     const last = batches.at(-1)
-    if (last !== undefined && at - last.at < TIME_GRAIN_MS && last.bytes + bytes.byteLength <= MAX_BATCH_BYTES) {
+    if (last !== undefined && at - last.at < TIME_GRAIN_MS && last.bytes + bytes.byteLength <= LARGEST_RECORD) {
       last.parts.push(bytes)
       last.bytes += bytes.byteLength
     } else batches.push({ at, bytes: bytes.byteLength, parts: [bytes] })

@@ -1,6 +1,6 @@
 /** One step from its plan to its outcome: variables filled in, time limit, tries, and what went wrong as a value. */
 import { isFault } from '@windlass/kit'
-import { nextTry, resolveStep, type BuildScope, type PlanStep, type ResolvedStep } from '@windlass/plan'
+import { isInfra, nextTry, resolveStep, type BuildScope, type PlanStep, type ResolvedStep } from '@windlass/plan'
 import { StepFailure, StepStop, type AttemptContext, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import { runBuild } from './build.ts'
@@ -64,9 +64,10 @@ async function runTry(task: StepTask, number: number): Promise<StepOutcome> {
     return await runAction({ context: task.context, step, output: task.output, membersOf: task.membersOf, signal: limit.signal })
   } catch (error) {
     if (limit.signal.aborted) return stopOutcome(limit.signal.reason)
-    if (error instanceof StepFailure) return failed(error)
-    if (isFault(error, 'docker-refused')) return failed(toUnknownFailure('The Docker daemon refused', error))
-    throw error
+    const failure = isFault(error, 'docker-refused') ? toUnknownFailure('The Docker daemon refused', error) : error
+    // A loss of infrastructure is not what the step ended as: it stays running, so that the next attempt runs it again.
+    if (failure instanceof StepFailure && !isInfra(failure.reason)) return failed(failure)
+    throw failure
   }
 }
 

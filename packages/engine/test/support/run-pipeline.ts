@@ -71,8 +71,6 @@ export async function runPipeline(text: string, options: RunOptions = {}): Promi
       source: options.source,
       toolsImage: image('tools'),
     })
-    for (const step of plan.steps)
-      console.log(step.name, record.result().log(step.name), JSON.stringify(record.result().snapshot.steps[step.name]))
     return { buildId, outcome, ...record.result() }
   } finally {
     await rm(spoolDir, { recursive: true, force: true })
