@@ -78,7 +78,7 @@ export function route<
         ...call,
         params: check(spec.params, call.params, ''),
         query: check(spec.query, call.query, ''),
-        body: spec.takesBytes === true ? (call.body as z.output<B>) : check(spec.body, call.body, ''),
+        body: spec.takesBytes === true ? (call.body as z.output<B>) : check(spec.body, call.body ?? {}, ''),
       })
       return outcome === 'stream' ? outcome : checkAnswer(`${method} ${path}`, spec.replies, outcome)
     },

@@ -74,21 +74,40 @@ export async function lockOpenTasks(tx: Tx, buildId: string, attempt: number): P
     .execute()
 }
 
-/** Extends the leases of the given tasks; answers those the agent still holds. */
-export async function extendLeases(
-  tx: Tx,
-  claim: { agentId: string; taskIds: readonly string[]; until: number },
-): Promise<string[]> {
-  if (claim.taskIds.length === 0) return []
-  const rows = await tx.query
+export interface Lease {
+  readonly agentId: string
+  /** What the agent has in its hands. */
+  readonly taskIds: readonly string[]
+  readonly now: number
+  readonly until: number
+  /** Tasks handed out before this time that the agent does not name never reached it. */
+  readonly settledBefore: number
+}
+
+/** Extends the leases of the given tasks, and ends those of tasks whose hand-over was lost; answers the ids the agent still holds. */
+export async function extendLeases(tx: Tx, { agentId, taskIds, now, until, settledBefore }: Lease): Promise<string[]> {
+  const held =
+    taskIds.length === 0
+      ? []
+      : await tx.query
+          .updateTable('task')
+          .set({ leased_until: until })
+          .where('id', 'in', [...taskIds])
+          .where('agent_id', '=', agentId)
+          .where('status', '=', 'leased')
+          .returning('id')
+          .execute()
+  let lost = tx.query
     .updateTable('task')
-    .set({ leased_until: claim.until })
-    .where('id', 'in', [...claim.taskIds])
-    .where('agent_id', '=', claim.agentId)
+    .set({ leased_until: now })
+    .where('agent_id', '=', agentId)
     .where('status', '=', 'leased')
-    .returning('id')
-    .execute()
-  return rows.map(({ id }) => id)
+    .where('leased_until', '>', now)
+    .where('claimed_at', '<', settledBefore)
+  if (taskIds.length > 0) lost = lost.where('id', 'not in', [...taskIds])
+  const { numUpdatedRows } = await lost.executeTakeFirstOrThrow()
+  if (numUpdatedRows > 0n) tx.wake(taskTopic(agentId))
+  return held.map(({ id }) => id)
 }
 
 /** When the next task of an agent becomes available: the soonest lapse or delay. */

@@ -75,9 +75,11 @@ export interface LeaseResult {
 /** Heartbeat of an agent: extends the leases of the tasks in its hands, and names those it no longer has. */
 export async function extendLease(app: App, agentId: string, request: z.output<typeof LeaseRequest>): Promise<LeaseResult> {
   await requireEpoch(app, agentId, request.epoch)
-  const until = app.clock.now() + app.timings.taskLeaseMs
-  const taskIds = request.tasks
-  const held = taskIds.length === 0 ? [] : await app.store.write((tx) => extendLeases(tx, { agentId, taskIds, until }))
+  const { tasks: taskIds } = request
+  const now = app.clock.now()
+  const { taskLeaseMs } = app.timings
+  const lease = { agentId, taskIds, now, until: now + taskLeaseMs, settledBefore: now - taskLeaseMs / 4 }
+  const held = await app.store.write((tx) => extendLeases(tx, lease))
   return { lost: taskIds.filter((id) => !held.includes(id)) }
 }
 

@@ -4,6 +4,7 @@ import { elect } from '../../src/builds/elect.ts'
 import { openApp } from '../../src/open-app.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { claim } from '../../src/tasks/claim.ts'
+import { extendLease } from '../../src/tasks/report.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { HELLO, openScene, submit, take } from '../support/scene.ts'
 
@@ -63,6 +64,25 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
     held.clock.advance(held.app.timings.taskLeaseMs + 1)
     const [again] = await take(scene)
     expect([first?.revision, again?.revision, again?.id]).toEqual([1, 2, first?.id])
+  })
+
+  test('a task that its agent does not have, because the answer was lost, comes again before its lease ends', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app)
+    await Promise.all([submit(scene), submit(scene)])
+    await elect(app)
+    const [kept, lost] = await take(scene)
+    const beat = (): ReturnType<typeof extendLease> =>
+      extendLease(app, scene.agentId, { epoch: scene.epoch, tasks: [kept?.id ?? '', '0'.repeat(24)] })
+    expect(await beat()).toEqual({ lost: ['0'.repeat(24)] })
+    expect(await take(scene)).toEqual([])
+    clock.advance(app.timings.taskLeaseMs / 4 + 1)
+    await beat()
+    expect((await take(scene)).map(({ id, revision }) => [id, revision])).toEqual([[lost?.id, 2]])
+    clock.advance(app.timings.taskLeaseMs - 1)
+    await beat()
+    expect((await take(scene)).map(({ id }) => id)).not.toContain(kept?.id)
   })
 })
 
