@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runProgram } from '../../../e2e/support/process.ts'
 import { openDesk, type Desk } from './support.ts'
 
 let desk: Desk
@@ -60,15 +61,20 @@ test('a run without a known server says how to get one', async () => {
   expect(stderr).toMatch(/^error: No server is known\.\nhint: .*windlass up.*\n$/)
 })
 
-test('version takes less than 150 ms', async () => {
-  await desk.run(['version'])
-  const times: number[] = []
-  for (let n = 0; n < 5; n += 1) {
-    const start = performance.now()
-    expect((await desk.run(['version'])).stdout).toMatch(/^windlass \d/)
-    times.push(performance.now() - start)
+test('version takes less than 150 ms where a bare Node takes 35', async () => {
+  const fastest = async (work: () => Promise<unknown>): Promise<number> => {
+    const times: number[] = []
+    for (let n = 0; n < 7; n += 1) {
+      const start = performance.now()
+      await work()
+      times.push(performance.now() - start)
+    }
+    return Math.min(...times)
   }
-  expect(times.toSorted((a, b) => a - b)[2]).toBeLessThan(150)
+  const version = await fastest(() => desk.run(['version']))
+  const floor = await fastest(() => runProgram(process.execPath, ['-e', '0']))
+  expect((await desk.run(['version'])).stdout).toMatch(/^windlass \d/)
+  expect(version).toBeLessThan(Math.max(150, (150 / 35) * floor))
 })
 
 test('help goes to standard output with exit code 0; a mistyped command is told the right one', async () => {

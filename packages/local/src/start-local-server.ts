@@ -73,7 +73,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
 
 /** The server leaves the key of its first admin in its folder; it is made when there is none yet. */
 async function findAdminKey(nobody: Client, serverDir: string): Promise<string> {
-  const kept = await readFile(join(serverDir, 'admin.token'), 'utf8').catch(() => undefined)
+  const kept = await readFile(join(serverDir, ADMIN_TOKEN_FILE), 'utf8').catch(() => undefined)
   if (kept !== undefined) return kept.trim()
   try {
     return (await nobody.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })).token

@@ -1,8 +1,10 @@
 import { Fault, fault, isFault, type Problem } from '@windlass/kit/faults'
-import { AgentInput, type Client } from '@windlass/protocol'
+import { compile, hasErrors } from '@windlass/pipeline'
+import { AgentInput, PipelineInput, type Client } from '@windlass/protocol'
 import { createAgent, createOne, getOne, putOne } from '../api.ts'
 import type { Invocation } from '../command.ts'
-import { readInput } from '../input-files.ts'
+import { formatProblem } from '../format/problems.ts'
+import { readInput, sourcesRead } from '../input-files.ts'
 import { readDocuments, type Wanted } from '../resources/documents.ts'
 import type { Printer } from '../printer.ts'
 import { withKind, type Kind } from '../resources/kinds.ts'
@@ -24,11 +26,22 @@ export async function applyDocuments(
   const wanted = options.file.flatMap((path) => readDocuments(readInput(path), options))
   if (options.name !== undefined && wanted.length > 1)
     throw fault('usage', { message: '--name goes with one document.', hint: 'Write metadata.name in each document instead.' })
+  for (const item of wanted) checkPipeline(item, out)
   const { client } = openSession(settings)
   for (const item of wanted) {
     const done = await place(item, () => send(client, item, { verb, out }))
     out.line(`${item.kind.slice(0, -1)}/${item.name} ${done}`)
   }
+}
+
+/** A stored document that cannot run helps nobody: it is refused before anything is sent. Warnings are told. */
+function checkPipeline({ kind, name, body, file, firstLine }: Wanted, out: Printer): void {
+  if (kind !== 'pipelines') return
+  const { problems } = compile({ text: PipelineInput.parse(body).document, file })
+  const placed = problems.map((problem): Problem => ({ ...problem, line: problem.line + firstLine - 1 }))
+  if (hasErrors(problems))
+    throw fault('pipeline-invalid', { message: `pipeline '${name}' in ${file} does not compile.`, problems: placed })
+  for (const problem of placed) for (const line of formatProblem(problem, sourcesRead(), out.stderr.style)) out.note(line)
 }
 
 interface Sending {

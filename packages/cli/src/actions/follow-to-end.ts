@@ -26,6 +26,8 @@ export interface FollowInput {
   /** A second Ctrl-C ends the build. */
   readonly mayTerminate: boolean
   readonly sources?: ReadonlyMap<string, string>
+  /** Name of the file that the build's document came from. */
+  readonly file?: string | undefined
 }
 
 const SECOND_CTRL_C_MS = 2_000
@@ -36,11 +38,12 @@ export async function followToEnd(input: FollowInput): Promise<number> {
   const terminal = input.json === true ? out.stderr : out.stdout
   using interrupts = catchInterrupts(systemClock)
   const shown = await showFeed({ ...input, terminal, signal: interrupts.first, follow: true })
-  if (interrupts.first.aborted) return leave(input, interrupts.second)
+  // Awaited here, so that a second Ctrl-C still finds its listener.
+  if (interrupts.first.aborted) return await leave(input, interrupts.second)
   const final = await untilFinal({ client, buildId: build.id, clock: systemClock, signal: interrupts.first })
   const record = toRecord(final)
   if (input.step === undefined) {
-    const lines = summarize(record, { terminal, ...shown, ...(input.sources && { sources: input.sources }) })
+    const lines = summarize(record, { terminal, ...shown, ...(input.sources && { sources: input.sources }), file: input.file })
     terminal.write(`${lines.join('\n')}\n`)
   }
   if (input.json === true) out.line(JSON.stringify(record, null, 2))

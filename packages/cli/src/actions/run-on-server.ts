@@ -21,7 +21,8 @@ export async function runOnServer(invocation: Invocation<RunOptions>): Promise<n
     out.line(options.output === 'json' ? JSON.stringify(build, null, 2) : build.id)
     return 0
   }
-  return follow(session.client, build, invocation)
+  const file = options.file === '-' ? '<stdin>' : options.file
+  return follow({ client: session.client, build, file }, invocation)
 }
 
 async function toBuildInput(pipeline: string | undefined, options: RunOptions, settings: Settings): Promise<BuildInput> {
@@ -69,15 +70,17 @@ export async function restartBuild(invocation: Invocation<RestartOptions>): Prom
   const { args, options, out, settings } = invocation
   const session = openSession(settings)
   const build = await restart(session.client, args[0] ?? '')
-  if (!options.detach) return follow(session.client, build, invocation)
+  if (!options.detach) return follow({ client: session.client, build }, invocation)
   out.line(options.output === 'json' ? JSON.stringify(build, null, 2) : build.id)
   return 0
 }
 
-function follow(client: Client, build: Build, { options, out }: Invocation<RestartOptions>): Promise<number> {
+function follow(
+  begun: { client: Client; build: Build; file?: string | undefined },
+  { options, out }: Invocation<RestartOptions>,
+): Promise<number> {
   return followToEnd({
-    client,
-    build,
+    ...begun,
     out,
     json: options.output === 'json',
     timestamps: options.timestamps,

@@ -1,7 +1,7 @@
 /** What stands below the log of a build that has ended: a table of its steps, what failed, and how the build ended. */
 import { formatDuration } from '@windlass/plan'
 import { alignColumns, cut } from '../format/columns.ts'
-import { formatProblem } from '../format/problems.ts'
+import { countProblems, formatProblem } from '../format/problems.ts'
 import { markOf, paintStatus, type Style } from '../format/style.ts'
 import type { Terminal } from '../printer.ts'
 import type { BuildRecord, StepRecord } from './record.ts'
@@ -15,6 +15,8 @@ export interface SummaryOptions {
   readonly shownLast?: string | undefined
   /** Texts of files that problems point into. */
   readonly sources?: ReadonlyMap<string, string>
+  /** Name of the file that problems without one are in. */
+  readonly file?: string | undefined
 }
 
 /** Lines of the summary. */
@@ -22,11 +24,13 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   const style = options.terminal.style
   const lines: string[] = []
   if (build.steps.length > 0) lines.push('', ...stepTable(build.steps, options.terminal))
-  for (const problem of build.problems ?? []) lines.push(...formatProblem(problem, options.sources ?? new Map(), style))
+  for (const problem of build.problems ?? [])
+    lines.push(...formatProblem({ ...problem, file: problem.file ?? options.file }, options.sources ?? new Map(), style))
   const failed = build.steps.find(({ status }) => status === 'error')
   if (failed !== undefined) lines.push(...failedStep(failed, options))
   lines.push('', lastLine(build, style))
-  if (build.hint !== null && (failed === undefined || failed.hint === null)) lines.push(`${style.dim('hint:')} ${build.hint}`)
+  if (build.hint !== null && build.hint !== '' && (failed === undefined || failed.hint === null))
+    lines.push(`${style.dim('hint:')} ${build.hint}`)
   return lines
 }
 
@@ -49,13 +53,14 @@ function timeOf({ startedAt, finishedAt }: { startedAt: number | null; finishedA
 function failedStep(step: StepRecord, { terminal, lastLines, shownLast }: SummaryOptions): string[] {
   const { style } = terminal
   const last = step.name === shownLast ? [] : (lastLines?.(step.name) ?? [])
-  if (last.length === 0 && step.hint === null) return []
+  const hint = step.hint ?? ''
+  if (last.length === 0 && hint === '') return []
   const lines = [
     '',
     `${style.red(`${markOf('error')} ${step.name}`)}: ${whyOf(step)}`,
     ...last.map((line) => `  ${style.dim('|')} ${line}`),
   ]
-  if (step.hint !== null) lines.push(`  ${style.dim('hint:')} ${step.hint}`)
+  if (hint !== '') lines.push(`  ${style.dim('hint:')} ${hint}`)
   return lines
 }
 
@@ -72,9 +77,14 @@ function lastLine(build: BuildRecord, style: Style): string {
   const time = timeOf(build)
   const after = time === '' ? '' : ` after ${time}`
   if (build.status === 'success') return style.green(`${markOf('success')} ${name} succeeded${after}`)
-  const failed = build.status === 'error' ? build.steps.find(({ status }) => status === 'error') : undefined
-  const why =
-    failed === undefined ? (build.message ?? textOfReason(build.reason ?? undefined)) : `step ${failed.name}: ${whyOf(failed)}`
   const words = build.status === 'terminated' ? 'was terminated' : 'failed'
+  const why = whyEnded(build)
   return style.red(`${markOf(build.status)} ${name} ${words}${after}${why === undefined ? '' : `: ${why}`}`)
+}
+
+function whyEnded(build: BuildRecord): string | undefined {
+  if (build.problems !== undefined && build.problems.length > 0) return `the document has ${countProblems(build.problems)}`
+  const failed = build.status === 'error' ? build.steps.find(({ status }) => status === 'error') : undefined
+  if (failed !== undefined) return `step ${failed.name}: ${whyOf(failed)}`
+  return build.message ?? textOfReason(build.reason ?? undefined)
 }
