@@ -9,7 +9,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Cluster, startCluster } from '../support/cluster.ts'
 import { ensureImages } from '../support/images.ts'
 
-const NAMESPACE = 'dind-test'
+// Two runs on one machine share the cluster.
+const NAMESPACE = `dind-${process.pid}`
 const POD = 'dind-under-test'
 const certificates = issueCertificates({ now: Date.now(), validMs: 3_600_000 })
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventually, type Installation, startInstallation } from '../support/installation.ts'
 
-const NAMESPACE = 'one-build'
+// Two runs on one machine share the cluster.
+const NAMESPACE = `one-build-${process.pid}`
 const Final = z.object({
   id: z.string(),
   status: z.string(),
