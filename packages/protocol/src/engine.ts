@@ -72,6 +72,8 @@ export const EngineClaimed = z.object({
   noCache: z.boolean(),
   /** Name of the docker volume that all steps share. */
   volumeName: z.string(),
+  /** False when the volume is of this build alone and goes when the build ends; it stays when absent. */
+  keepVolume: z.boolean().optional(),
 })
 export type EngineClaimed = z.infer<typeof EngineClaimed>
 

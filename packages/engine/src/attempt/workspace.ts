@@ -75,7 +75,9 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
     relink: async () => docker.putArchive(await door.id(), '/', await exportLink()),
     close: async ({ forget }) => {
       await removeLeftovers(docker, input.buildId)
-      if (forget) await docker.removeVolume(marker)
+      if (!forget) return
+      await docker.removeVolume(marker)
+      if (input.keepVolume === false) await docker.removeVolume(input.volumeName)
     },
   }
 }

@@ -87,6 +87,7 @@ function newBuild(app: App, of: { id: string; prepared: Prepared; creation: Crea
     losses: 0,
     held: 0,
     feed_position: 0,
+    volume: null,
     cancel_reason: null,
     created_at: app.clock.now(),
     elected_at: null,

@@ -5,6 +5,7 @@
 import { attempt as guarded, newId, sha256 } from '@windlass/kit'
 import type { App } from '../app.ts'
 import { insertAttempt } from '../store/attempts.ts'
+import { isVolumeInUse } from '../store/builds.ts'
 import type { AttemptRow, BuildRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { insertTask } from '../store/tasks.ts'
@@ -66,6 +67,7 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
   build.runtime ??= room.defaultRuntime ?? null
   const place = build.runtime === null ? undefined : room.runtimes.get(build.runtime)
   if (place?.agent === undefined || !moveBuild(edit, 'elect')) return
+  build.volume ??= await chooseVolume(edit, place)
   occupy(room.used, build)
   build.attempt += 1
   const attempt = newAttempt(app, edit, place)
@@ -90,6 +92,18 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
   })
   record(edit, { type: 'attempt.created', data: { runtime: attempt.runtime, agent: place.agent.name } })
   await saveBuild(edit)
+}
+
+/**
+ * The shared volume of a pipeline stays for its next build. Where builds share a daemon, one that runs beside another gets a volume of its
+ * own, which goes when it ends; in a cluster each build has a daemon, and the disk decides. Needs the lock of the pipeline's row.
+ */
+async function chooseVolume({ tx, build }: BuildEdit, { runtime }: Place): Promise<string> {
+  const own = `windlass-${build.id}`
+  if (build.pipeline_id === null) return own
+  const shared = `windlass-${build.pipeline_id}`
+  const sharesDaemon = runtime.type === 'docker'
+  return sharesDaemon && (await isVolumeInUse(tx.query, shared, { buildId: build.id, runtime: runtime.name })) ? own : shared
 }
 
 function newAttempt(app: App, { build, now }: BuildEdit, place: Place): AttemptRow {

@@ -66,6 +66,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
   const request = readRequest(stored)
   const limits = readLimits(attempt)
   const start = await findStartTask(query, build.id, attempt.number)
+  const volumeName = build.volume ?? `windlass-${build.id}`
   return {
     buildId: build.id,
     attempt: attempt.number,
@@ -83,6 +84,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     userAccess: start === undefined ? true : readStartPayload(start).spec.dockerDaemonScheduler.userAccess,
     resetVolume: request.resetVolume,
     noCache: request.noCache,
-    volumeName: `windlass-${build.id}`,
+    volumeName,
+    keepVolume: volumeName !== `windlass-${build.id}`,
   }
 }

@@ -1,4 +1,5 @@
 import { BUILD_STATUSES, FINAL_BUILD_STATUSES, type BuildStatus } from '@windlass/plan'
+import { LIVE_ATTEMPT_STATUSES } from './attempts.ts'
 import type { BuildPlanRow, BuildRow } from './schema.ts'
 import type { Query, Tx } from './store.ts'
 
@@ -18,6 +19,20 @@ export async function findBuild(query: Query, accountId: string, id: string): Pr
 /** The build, locked until the end of the transaction. */
 export async function lockBuild(tx: Tx, id: string): Promise<BuildRow | undefined> {
   return tx.query.selectFrom('build').selectAll().where('id', '=', id).$call(tx.forUpdate).executeTakeFirst()
+}
+
+/** True while an attempt of another build may still use the volume on the daemon of this runtime. */
+export async function isVolumeInUse(query: Query, volume: string, of: { buildId: string; runtime: string }): Promise<boolean> {
+  const user = await query
+    .selectFrom('build')
+    .innerJoin('attempt', 'attempt.build_id', 'build.id')
+    .select('build.id')
+    .where('build.volume', '=', volume)
+    .where('build.id', '!=', of.buildId)
+    .where('attempt.runtime', '=', of.runtime)
+    .where('attempt.status', 'in', LIVE_ATTEMPT_STATUSES)
+    .executeTakeFirst()
+  return user !== undefined
 }
 
 export async function updateBuild(tx: Tx, id: string, changes: Partial<BuildRow>): Promise<void> {

@@ -151,6 +151,8 @@ export interface BuildRow {
   held: Flag
   /** Last position given out in the feed. */
   feed_position: number
+  /** Name of the docker volume that its steps share; chosen at its first election and kept by its later attempts. */
+  volume: string | null
   /** What ends a build that is terminating. */
   cancel_reason: Reason | null
   created_at: number

@@ -33,6 +33,20 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
     expect(await held.app.store.query.selectFrom('attempt').select('build_id').execute()).toHaveLength(7)
   })
 
+  test('builds of a pipeline share its volume one after the other, and never at the same time on one daemon', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    await putPipeline(held.app, { input: PipelineInput.parse({ name: 'p/warm', document: HELLO }), precondition: {} })
+    await held.app.store.query.updateTable('runtime').set({ type: 'docker' }).execute()
+    await Promise.all([1, 2].map(() => submit(scene, { document: undefined, pipeline: 'p/warm' })))
+    await submit(scene)
+    await elect(held.app)
+    const rows = await held.app.store.query.selectFrom('build').select(['id', 'pipeline_id', 'volume']).execute()
+    const shared = rows.filter(({ pipeline_id: id, volume }) => id !== null && volume === `windlass-${id}`)
+    const own = rows.filter(({ id, volume }) => volume === `windlass-${id}`)
+    expect([shared.length, own.length]).toEqual([1, 2])
+  })
+
   test('builds created at the same time get numbers without gap or double', async () => {
     await using held = await openTestApp(database)
     const builds = await Promise.all(Array.from({ length: 30 }, () => submit({ app: held.app })))

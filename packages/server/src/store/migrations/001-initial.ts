@@ -75,7 +75,7 @@ async function builds(db: Kysely<unknown>): Promise<void> {
     'text',
     'project_id? project? pipeline_id? pipeline? status reason? message? hint? branch? revision?',
   )
-  const texts = columns(named, 'text', 'runtime? initiator trigger restart_of? cancel_reason?')
+  const texts = columns(named, 'text', 'runtime? initiator trigger restart_of? cancel_reason? volume?')
   const counts = columns(texts, 'integer', 'priority attempt retries losses held')
   await columns(
     counts,
