@@ -85,19 +85,19 @@ export async function startInstallation(namespace: string): Promise<Installation
     await agent.kill9()
     await server.kill9()
     await cluster.kubectl('delete', 'namespace', namespace, '--timeout=60s')
-    await cluster.kubectl('delete', 'persistentvolumes', '--selector', `windlass.io/runtime=${namespace}`)
+    await cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`)
     await cluster.kubectl('delete', 'clusterrolebinding', namespace)
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
   return { cluster, url, server, agent, images, file, windlass, kubectl, close }
 }
 
+/** The class of disks is named after the namespace, as users have it: installations do not share a pool. */
 function runtimeOf(namespace: string): object {
-  return {
-    kind: 'runtime',
-    metadata: { name: namespace },
-    spec: { type: 'kubernetes', agent: 'one-node', isDefault: true, runtimeScheduler: { cluster: { namespace } } },
-  }
+  const runtimeScheduler = { cluster: { namespace } }
+  const dockerDaemonScheduler = { pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${namespace}` } } }
+  const spec = { type: 'kubernetes', agent: 'one-node', isDefault: true, runtimeScheduler, dockerDaemonScheduler }
+  return { kind: 'runtime', metadata: { name: namespace }, spec }
 }
 
 /** Namespace, roles and accounts; returns the path of a kubeconfig that has the agent's rights only. */
