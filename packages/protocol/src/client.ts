@@ -142,10 +142,12 @@ function toFault(status: number, text: string): Fault {
               : 'request-invalid'
     return fault(code, { message: `The server answered ${status}: ${text.slice(0, 300)}` })
   }
-  const { code, detail, hint, problems, offset, offsets } = parsed.data
+  const { code, detail, hint, requestId, problems, offset, offsets } = parsed.data
   const details: FaultDetails = {
     message: detail,
-    ...(hint && { hint }),
+    ...(hint && {
+      hint: code === 'internal' && requestId !== undefined ? `${hint} It is ${requestId}; the server's log has the rest.` : hint,
+    }),
     ...(problems && { problems }),
     ...(offset !== undefined && { offset }),
     ...(offsets && { offsets }),
