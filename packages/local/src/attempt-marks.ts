@@ -1,29 +1,36 @@
 /**
- * Which attempts this data folder has started on the host: one empty file each, made before the engine starts and removed when nothing is
- * left of it. Containers alone would not tell: other servers and local runs use the same daemon and the same labels.
+ * Which attempts this data folder has started on the host: one file each, made before the engine starts and removed when nothing is left
+ * of it. Containers alone would not tell: other servers and local runs use the same daemon and the same labels.
  */
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AttemptRef } from '@windlass/agent'
 
+export interface AttemptMark {
+  readonly ref: AttemptRef
+  /** The credential with which the engine claimed: with it, another one may send what is left in its spool. */
+  readonly bootstrap: string
+}
+
 export interface AttemptMarks {
-  add(ref: AttemptRef): Promise<void>
+  add(mark: AttemptMark): Promise<void>
   remove(ref: AttemptRef): Promise<void>
-  list(): Promise<AttemptRef[]>
+  list(): Promise<AttemptMark[]>
 }
 
 /** Opens the folder; made when missing. */
 export async function openMarks(folder: string): Promise<AttemptMarks> {
-  await mkdir(folder, { recursive: true })
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = ({ buildId, attempt }: AttemptRef): string => join(folder, `${buildId}.${attempt}`)
   return {
-    add: (ref) => writeFile(path(ref), ''),
+    add: ({ ref, bootstrap }) => writeFile(path(ref), bootstrap, { mode: 0o600 }),
     remove: (ref) => rm(path(ref), { force: true }),
     async list() {
-      return (await readdir(folder)).flatMap((name) => {
-        const [buildId, attempt] = name.split('.')
-        return buildId === undefined || attempt === undefined ? [] : [{ buildId, attempt: Number(attempt) }]
+      const marks = (await readdir(folder)).map(async (name) => {
+        const [buildId = '', attempt = ''] = name.split('.')
+        return { ref: { buildId, attempt: Number(attempt) }, bootstrap: await readFile(join(folder, name), 'utf8') }
       })
+      return Promise.all(marks)
     },
   }
 }

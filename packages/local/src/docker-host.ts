@@ -1,63 +1,92 @@
 /** What the docker executor of an agent needs on a host: engines in this process, their containers on the host's daemon. */
-import { rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AttemptRef, DockerParts } from '@windlass/agent'
-import { startEngine, type Docker } from '@windlass/engine'
-import { fault, type Clock, type Logger } from '@windlass/kit'
-import { openMarks } from './attempt-marks.ts'
+import { startEngine, type Docker, type EngineOptions } from '@windlass/engine'
+import type { Clock, Logger } from '@windlass/kit'
+import { isInfra } from '@windlass/plan'
+import { openMarks, type AttemptMark, type AttemptMarks } from './attempt-marks.ts'
+import { buildLabel, sweepContainers } from './sweep-containers.ts'
 
 export interface DockerHostOptions {
   readonly docker: Docker
   /** Folder of this agent alone: spools of engines, marks of attempts. */
   readonly folder: string
+  readonly serverUrl: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
   readonly log: Logger
 }
 
-const SWEEP_TRIES = 20
-const SWEEP_PAUSE_MS = 250
+/** What an earlier process had not sent yet gets so long to be sent. */
+const RECOVERY_MS = 20_000
 
-/** Labels that the engine puts on every container. */
-function labelsOf({ buildId, attempt }: AttemptRef): string[] {
-  return [`windlass.io/build=${buildId}`, `windlass.io/attempt=${attempt}`]
-}
-
-/** Opens the host. Spools that an earlier process left are of no use: their attempt is over. */
+/** Opens the host; first sends what the engines of an earlier process had written down and not sent. */
 export async function openDockerHost(options: DockerHostOptions): Promise<DockerParts> {
-  const { docker, folder, environment, clock, log } = options
+  const { docker, folder, clock, log } = options
   const marks = await openMarks(join(folder, 'attempts'))
   const spools = join(folder, 'spool')
-  await rm(spools, { recursive: true, force: true })
+  const spoolOf = ({ buildId, attempt }: AttemptRef): string => join(spools, `${buildId}.${attempt}`)
+  await recover(options, { marks, spools, spoolOf })
   return {
     async runEngine(task, signal) {
       const ref = { buildId: task.buildId, attempt: task.attempt }
-      await marks.add(ref)
-      const spoolDir = join(spools, `${task.buildId}.${task.attempt}`)
-      const { bootstrap, serverUrl } = task.engine
-      const engine = startEngine({ serverUrl, bootstrap, dockerEnv: environment, spoolDir, clock, log: log.child(ref) })
+      await marks.add({ ref, bootstrap: task.engine.bootstrap })
+      const engine = startEngine(engineOptions(options, { ref, bootstrap: task.engine.bootstrap }, spoolOf(ref)))
       const stop = (): void =>
         void engine.stop().catch((error: unknown) => log.warn({ err: error, ...ref }, 'engine not stopped'))
       signal.addEventListener('abort', stop, { once: true })
       if (signal.aborted) stop()
       try {
-        await engine.ended
+        const end = await engine.ended
+        const isOver = end.end === 'reported' && (end.outcome.reason === undefined || !isInfra(end.outcome.reason))
+        if (isOver)
+          await removeVolume(docker, ref.buildId).catch((error: unknown) => log.warn({ err: error, ...ref }, 'volume kept'))
       } finally {
         signal.removeEventListener('abort', stop)
-        await rm(spoolDir, { recursive: true, force: true })
+        await rm(spoolOf(ref), { recursive: true, force: true })
       }
     },
     async sweep(ref) {
-      for (let n = 0; ; n += 1) {
-        const left = await docker.listContainers(labelsOf(ref))
-        if (left.length === 0) break
-        if (n === SWEEP_TRIES)
-          throw fault('docker-refused', { message: `${left.length} containers of build ${ref.buildId} cannot be removed.` })
-        await Promise.all(left.map(({ id }) => docker.removeContainer(id)))
-        if (n > 0) await clock.sleep(SWEEP_PAUSE_MS)
-      }
+      await sweepContainers(docker, [buildLabel(ref.buildId), `windlass.io/attempt=${ref.attempt}`], clock)
       await marks.remove(ref)
     },
-    list: () => marks.list(),
+    list: async () => (await marks.list()).map(({ ref }) => ref),
   }
+}
+
+interface Places {
+  readonly marks: AttemptMarks
+  readonly spools: string
+  readonly spoolOf: (ref: AttemptRef) => string
+}
+
+/** An engine that finds the spool of one that died sends what is in it and gives the attempt up; the server then makes the next one. */
+async function recover(options: DockerHostOptions, { marks, spools, spoolOf }: Places): Promise<void> {
+  const known = (await marks.list()).filter(({ ref }) => existsSync(spoolOf(ref)))
+  await Promise.all(
+    known.map(async (mark) => {
+      const engine = startEngine(engineOptions(options, mark, spoolOf(mark.ref)))
+      const patience = new AbortController()
+      const late = options.clock.sleep(RECOVERY_MS, patience.signal).then(
+        () => engine.stop(),
+        () => undefined,
+      )
+      await engine.ended.catch((error: unknown) => options.log.warn({ err: error, ...mark.ref }, 'spool not sent'))
+      patience.abort()
+      await late
+    }),
+  )
+  for (const name of await readdir(spools).catch(() => [])) await rm(join(spools, name), { recursive: true, force: true })
+}
+
+function engineOptions(options: DockerHostOptions, { ref, bootstrap }: AttemptMark, spoolDir: string): EngineOptions {
+  const { serverUrl, environment, clock, log } = options
+  return { serverUrl, bootstrap, dockerEnv: environment, spoolDir, clock, log: log.child({ ...ref }) }
+}
+
+/** The shared volume of a build that will have no further attempt. */
+function removeVolume(docker: Docker, buildId: string): Promise<void> {
+  return docker.removeVolume(`windlass-${buildId}`)
 }

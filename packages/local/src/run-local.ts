@@ -1,7 +1,5 @@
 /** `run --local`: a document and this machine's Docker, no server. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { openDocker, runLocally, type LogFrame, type Sink } from '@windlass/engine'
 import { fault, newId, sha256, type Clock, type Logger } from '@windlass/kit'
 import type { Diagnostic } from '@windlass/pipeline'
@@ -9,6 +7,7 @@ import { emptySnapshot, fold, type Plan, type Snapshot, type StepFact } from '@w
 import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
 import { readRepository, type Repository } from './git-facts.ts'
 import { compileLocally, type LocalPlan } from './local-plan.ts'
+import { beginRun } from './local-runs.ts'
 import { readRegistryLogins } from './registry-logins.ts'
 
 export interface LocalBuildOptions {
@@ -29,6 +28,8 @@ export interface LocalBuildOptions {
   readonly stepLogBytes?: number | undefined
   /** The user's environment, as the docker and git commands read it. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Where running builds leave their marks and spools. */
+  readonly stateDir: string
   readonly clock: Clock
   readonly log: Logger
   /** Aborted by the user: the running step is stopped, the build terminated. */
@@ -93,8 +94,8 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
   if (local === undefined) throw fault('pipeline-invalid', { message: `${options.source.file} does not compile.`, problems })
   refuseUnknownSteps(local.plan, [...options.only, ...options.skip])
   const volumeName = volumeNameOf(options)
-  const spoolDir = await mkdtemp(join(tmpdir(), 'windlass-run-'))
   const docker = await openDocker({ env: options.environment })
+  const run = await beginRun({ docker, stateDir: options.stateDir, buildId, clock })
   try {
     watcher.begin({ plan: local.plan, volumeName, repository, warnings: problems })
     const snapshot = emptySnapshot(local.plan)
@@ -107,7 +108,7 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
       input,
       docker,
       sink: record.sink,
-      spoolDir,
+      spoolDir: run.spoolDir,
       clock,
       log: options.log,
       cancel,
@@ -118,8 +119,8 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
     const { branch, revision } = git
     return { plan: local.plan, ...record.state(), outcome, branch, revision, createdAt, startedAt, finishedAt: clock.now() }
   } finally {
+    await run.end()
     docker.close()
-    await rm(spoolDir, { recursive: true, force: true })
   }
 }
 

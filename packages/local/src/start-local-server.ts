@@ -58,6 +58,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const agentToken = await prepareAgent(admin, join(dataDir, 'agent.token'))
   const parts = await openDockerHost({
     docker,
+    serverUrl: server.url,
     folder: join(dataDir, 'agent'),
     environment,
     clock,

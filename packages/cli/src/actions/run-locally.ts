@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { openLog, systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { runLocalBuild, type LocalBuild, type LocalBuildOptions, type LocalWatcher } from '@windlass/local'
@@ -81,6 +81,7 @@ async function toLocalBuild(pipeline: string | undefined, { options, settings, c
     resetVolume: options.resetVolume,
     stepLogBytes: options.logLimit,
     environment: settings.environment,
+    stateDir: join(settings.dataFolder, 'local-runs'),
     clock: systemClock,
     log: openLog({ level: settings.debug ? 'debug' : 'silent', name: 'engine' }),
     cancel,
