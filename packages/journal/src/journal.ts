@@ -86,6 +86,8 @@ export async function openJournal<E extends Numbered>(options: JournalOptions<E>
   return new Spool(options)
 }
 
+const SAVE_EVERY_MS = 1_000
+
 class Spool<E extends Numbered> implements Journal<E> {
   readonly #options: JournalOptions<E>
   readonly #events: EventLog<E>
@@ -95,6 +97,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   readonly #room: (() => void)[] = []
   readonly foundEvents: number
   version = 0
+  #savedAt = -Infinity
   #wake: (() => void)[] = []
 
   constructor(options: JournalOptions<E>) {
@@ -142,7 +145,7 @@ class Spool<E extends Numbered> implements Journal<E> {
 
   acknowledgeEvents(seq: number): void {
     this.#events.acknowledge(seq)
-    this.#save()
+    this.#saveSoon()
     this.#notify()
   }
 
@@ -160,7 +163,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   async acknowledge(stream: string, offset: number): Promise<boolean> {
     const known = await this.#streams.get(stream)?.acknowledge(offset)
     if (known !== true) return false
-    this.#save()
+    this.#saveSoon()
     this.#notify()
     if (!this.#isFull() && this.#room.length > 0) {
       this.#options.onFull?.(false)
@@ -190,6 +193,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   }
 
   async close(): Promise<void> {
+    this.#save()
     for (const stream of this.#streams.values()) await stream.close()
     this.#events.close()
     closeSync(this.#names)
@@ -233,6 +237,14 @@ class Spool<E extends Numbered> implements Journal<E> {
   #notify(): void {
     this.version += 1
     for (const wake of this.#wake.splice(0)) wake()
+  }
+
+  /** A rename waits for other writers of the disk (2 ms and more), so it is not done for every frame. */
+  #saveSoon(): void {
+    const now = this.#options.clock.monotonic()
+    if (now - this.#savedAt < SAVE_EVERY_MS) return
+    this.#savedAt = now
+    this.#save()
   }
 
   /** Losing this file only means that some things are sent again, so it is replaced, not synced, and left as it is on a full disk. */

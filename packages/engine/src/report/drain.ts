@@ -1,7 +1,7 @@
 /** Empties a journal into a sink: events and frames, again and again until they are taken, the attempt's end last. */
 import type { Journal } from '@windlass/journal'
 import { backoffMs, isFault, type Clock, type Fault, type Logger } from '@windlass/kit'
-import { MAX_EVENTS, type EngineEvent } from '@windlass/protocol'
+import { MAX_EVENTS, MAX_FRAME_BYTES, type EngineEvent } from '@windlass/protocol'
 import type { Sink } from './sink.ts'
 
 export interface DrainOptions {
@@ -20,9 +20,8 @@ export interface Drain {
   readonly failed: Promise<never>
 }
 
-/** Frames are at most that large; a stream that has half of it waiting is sent at once, a smaller rest every 100 ms. */
-const FRAME_BYTES = 512 * 1024
-const FLUSH_BYTES = FRAME_BYTES / 2
+/** A stream that has so much waiting is sent at once, a smaller rest every 100 ms. */
+const FLUSH_BYTES = 256 * 1024
 const FLUSH_MS = 100
 const AWAY = { baseMs: 200, maxMs: 10_000 }
 const MAX_BATCH_CHARS = 1_048_576
@@ -119,7 +118,7 @@ class Draining {
 
   async #takeFrame(stream: string): Promise<void> {
     const { journal, sink, signal } = this.#options
-    const frame = await journal.nextFrame(stream, FRAME_BYTES)
+    const frame = await journal.nextFrame(stream, MAX_FRAME_BYTES)
     if (frame === undefined) return
     try {
       await this.#goOnAt(stream, await sink.frame(frame, signal))
