@@ -68,6 +68,7 @@ async function runThrough(decide: (call: Call) => Verdict): Promise<Run> {
     noCache: false,
     resetVolume: true,
     environment: { DOCKER_HOST: `unix://${socket}` },
+    stateDir: join(folder, 'state'),
     clock: systemClock,
     log: silentLog,
     cancel: AbortSignal.timeout(HANG_MS),

@@ -13,7 +13,7 @@ export function killsOnSqlite(seed: number, scale: number): ChaosPlan {
     builds: 300 * scale,
     loadMs: 40_000 * scale,
     replicas: 1,
-    kills: { everyMs: [200, 1_200], victims: ['server', 'agent', 'engine', 'engine'] },
+    kills: { everyMs: [300, 1_500], victims: ['server', 'agent', 'engine', 'engine'] },
   }
 }
 
@@ -27,7 +27,7 @@ export function killsOnPostgres(seed: number, scale: number, postgres: Postgres)
     databaseUrl: postgres.url,
     dump: () => runProgram('pg_dump', ['--data-only', postgres.url], { maxBuffer: 1 << 30 }),
     kills: {
-      everyMs: [200, 1_200],
+      everyMs: [300, 1_500],
       victims: ['server', 'server', 'agent', 'engine', 'engine', 'engine', 'database'],
       database: { start: () => postgres.start(), kill: () => postgres.kill9().then(() => true) },
     },

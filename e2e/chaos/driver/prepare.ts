@@ -5,6 +5,8 @@ import { toDocument } from './requests.ts'
 
 export const RUNTIME = 'fake'
 const CAPACITY = 24
+/** An engine that dies before its claim, unseen, is noticed by nothing else. */
+const ELECTED_MS = 8_000
 const PIPELINES = [{ name: 'chaos/free' }, { name: 'chaos/three', concurrency: 3 }, { name: 'chaos/one', concurrency: 1 }]
 
 export interface Prepared {
@@ -20,7 +22,13 @@ export async function prepare(client: Client): Promise<Prepared> {
   const admin = client.withToken(adminToken)
   const agent = await admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'chaos', runtimes: [RUNTIME] } })
   await admin.call('POST', '/v1/runtimes', Runtime, {
-    body: { name: RUNTIME, type: 'fake', agent: 'chaos', isDefault: true, spec: { capacity: CAPACITY, limits: { retries: 2 } } },
+    body: {
+      name: RUNTIME,
+      type: 'fake',
+      agent: 'chaos',
+      isDefault: true,
+      spec: { capacity: CAPACITY, limits: { retries: 2, electedMs: ELECTED_MS } },
+    },
   })
   const document = toDocument([{ name: 'hello', after: [], failFast: true }])
   for (const pipeline of PIPELINES) await admin.call('POST', '/v1/pipelines', Pipeline, { body: { ...pipeline, document } })
@@ -28,7 +36,8 @@ export async function prepare(client: Client): Promise<Prepared> {
   return {
     adminToken,
     agentToken: agent.token,
-    pipelines: PIPELINES.map(({ name }) => name),
+    // The unlimited one three times as often as the one that runs a single build at a time.
+    pipelines: PIPELINES.flatMap(({ name, concurrency = 5 }) => Array.from({ length: Math.ceil(concurrency / 2) }, () => name)),
     limits: { pipelines: Object.fromEntries(limited), runtimes: { [RUNTIME]: CAPACITY } },
   }
 }

@@ -2,7 +2,7 @@
  * One chaos run: real servers and a real agent as processes, fake engines in place of pods, a load of builds, and kills at seeded
  * moments until the load is done. Answers what happened and which promises were broken.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFakeCluster, type FakeScript } from '@windlass/agent/fake'
@@ -97,6 +97,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const requests = openRequests({ client, clock, settleMs: 60_000 })
   if (plan.network !== undefined) network.faults = plan.network
   weather.http = plan.http ?? CALM_HTTP
+  const calmDown = new AbortController()
   const over = new AbortController()
   const sightings: History['sightings'][number][] = []
   const watching = watchBuilds(admin, sightings, over.signal)
@@ -107,12 +108,14 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     agent,
     cluster,
     recorder,
-    signal: over.signal,
+    signal: calmDown.signal,
   })
   await runLoad({ plan, random: random.fork('load'), requests, pipelines: stage.pipelines })
+  // Then the killing stops: what is promised is that everything ends once it is left alone.
+  calmDown.abort()
+  const kills = await killing
   await settle(admin, { untilAt: clock.now() + SETTLE_MS })
   over.abort()
-  const kills = await killing
   await watching
   network.faults = { ...network.faults, drop: 0, delay: 0, stall: 0 }
   weather.http = CALM_HTTP
@@ -140,11 +143,17 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     retriedRequests: requests.retries,
   }
   if (violations.length === 0) await rm(folder, { recursive: true })
-  else console.log(`the data of this run is kept in ${folder}`)
+  else await keep(history, folder)
   return { history, violations, landed, seconds: Math.round((clock.now() - startedAt) / 100) / 10 }
 }
 
 const FULL_SCRIPT: FakeScript = { crashChance: {}, silentChance: 0, ...DEFAULT_SCRIPT, seed: 0 }
+
+/** Leaves what is needed to find the cause; texts are files of the folder anyway. */
+async function keep(history: History, folder: string): Promise<void> {
+  await writeFile(join(folder, 'history.json'), JSON.stringify({ ...history, texts: [] }, undefined, 1))
+  console.log(`the data of this run is kept in ${folder}`)
+}
 
 /** Looks at all builds a few times a second; a look that fails (the server is dead) is no sighting. */
 async function watchBuilds(client: Client, sightings: History['sightings'][number][], signal: AbortSignal): Promise<void> {

@@ -6,6 +6,8 @@ import { isTrigger, type BuildRecord, type History, type Operation, type Sightin
 export const DEADLINE_GRACE_MS = 60_000
 /** A build that waits longer than this must say why; less is the time between two passes of the scheduler. */
 export const SILENT_WAIT_MS = 2_000
+/** A longer time between two looks counts as this: the server was dead, and nobody could have been told. */
+const LOOK_MS = 500
 
 /** 1: an accepted trigger has one build, a refused one has none, and no answer is left open. */
 export function* checkTriggers(history: History): Generator<Violation> {
@@ -96,18 +98,18 @@ export function isAcceptedCancel(operation: Operation, buildId: string): boolean
 
 /** 12: whoever looks at a waiting build sees why it waits. */
 export function* checkWaits(history: History): Generator<Violation> {
-  const silentSince = new Map<string, number>()
+  const silent = new Map<string, { last: number; ms: number }>()
   for (const { buildId, status, reason, at } of history.sightings) {
     const isSilent = (status === 'pending' || status === 'delayed' || status === 'pending-approval') && reason === undefined
     if (!isSilent) {
-      silentSince.delete(buildId)
+      silent.delete(buildId)
       continue
     }
-    const since = silentSince.get(buildId) ?? at
-    silentSince.set(buildId, since)
-    if (at - since > SILENT_WAIT_MS) {
-      yield { invariant: 12, buildId, message: `${status} for ${Math.round(at - since)} ms without a reason` }
-      silentSince.set(buildId, at)
+    const before = silent.get(buildId)
+    const ms = before === undefined ? 0 : before.ms + Math.min(at - before.last, LOOK_MS)
+    silent.set(buildId, { last: at, ms })
+    if (ms > SILENT_WAIT_MS && (before?.ms ?? 0) <= SILENT_WAIT_MS) {
+      yield { invariant: 12, buildId, message: `${status} for ${Math.round(ms)} ms without a reason` }
     }
   }
 }

@@ -294,7 +294,11 @@ const remains: readonly Mutant[] = [
     invariant: 12,
     mutate: (h) => {
       const id = h.builds[0]?.id ?? ''
-      const silent = [3_000, 4_000, 6_000].map((at) => ({ at, buildId: id, status: 'pending' as const }))
+      const silent = Array.from({ length: 12 }, (_, n) => 3_000 + 300 * n).map((at) => ({
+        at,
+        buildId: id,
+        status: 'pending' as const,
+      }))
       return { ...h, sightings: [...silent, ...h.sightings.filter(({ buildId }) => buildId !== id)] }
     },
   },
