@@ -134,14 +134,14 @@ class Attempt {
     const streams: Record<string, { bytes: number; sha256: string }> = {}
     for (const [name, { bytes, sha256 }] of Object.entries(await this.#options.journal.totals()))
       streams[name] = { bytes, sha256: sha256 ?? '' }
-    this.#options.journal.append({ type: 'attempt.finished', outcome, streams })
+    this.#options.journal.append({ type: 'attempt.finished', outcome: { ...outcome, message: clip(outcome.message) }, streams })
     return outcome
   }
 
   #carryOut(context: AttemptContext, decision: Exclude<Decision, { type: 'end' }>): void {
     if (decision.type === 'finish') {
       const { step, status, reason, message } = decision
-      this.#tell({ type: 'step.finished', step, try: 0, status, reason, message, members: {}, exports: [] })
+      this.#tell({ type: 'step.finished', step, try: 0, status, reason, message: clip(message), members: {}, exports: [] })
       return
     }
     const { plan } = this.#options.input
@@ -173,8 +173,8 @@ class Attempt {
   }
 
   #tellEnd(step: string, { try: number, status, reason, message, hint, exitCode, members, exports }: StepEnd): void {
-    // An engine that is told to stop judges nothing: the next attempt runs these steps again.
-    if (this.#options.signal.aborted) return
+    // An engine that is told to stop, or that has lost its daemon, judges nothing: the next attempt runs these steps again.
+    if (this.#options.signal.aborted || this.#broken !== undefined) return
     const told = exports.map(({ name, value, secret }) => ({ name, value, secret }))
     this.#tell({
       type: 'step.finished',
@@ -182,8 +182,8 @@ class Attempt {
       try: number,
       status,
       reason,
-      message,
-      hint,
+      message: clip(message),
+      hint: clip(hint),
       exitCode,
       members: { ...members },
       exports: told,
@@ -204,7 +204,7 @@ class Attempt {
     const message = error instanceof Error ? error.message : String(error)
     if (reason === 'internal') log.error({ err: error, step }, 'attempt broke')
     else log.warn({ reason, message, step }, 'attempt broke')
-    this.#broken ??= { status: 'error', reason, message, ...(step !== undefined && { step }) }
+    this.#broken ??= { status: 'error', reason, message: clip(message), ...(step !== undefined && { step }) }
     this.#stopAll(new StepStop('error', reason, message))
     this.#wake.resolve()
   }
@@ -249,6 +249,15 @@ class Attempt {
       allowance: this.#allowance,
     })
   }
+}
+
+/** Messages of daemons, registries and git may be of any length; those of events are not. */
+const LONGEST_MESSAGE = 4_000
+
+function clip(text: string): string
+function clip(text: string | undefined): string | undefined
+function clip(text: string | undefined): string | undefined {
+  return text === undefined || text.length <= LONGEST_MESSAGE ? text : `${text.slice(0, LONGEST_MESSAGE)}…`
 }
 
 /** An event about a step, before the journal numbers it. */
