@@ -15,7 +15,7 @@ export interface WrittenSettings {
 
 /** The settings of a `kind: pipeline` document; undefined for an inline document, or one with errors (which `compile` tells). */
 export function readSettings(document: string, file: string): WrittenSettings | undefined {
-  if (!/^\s*["']?kind["']?\s*:/m.test(document) || documentKind(document) !== 'pipeline') return undefined
+  if (!/(?:^|[{,])\s*["']?kind["']?\s*:/m.test(document) || documentKind(document) !== 'pipeline') return undefined
   const written = readPipelineDocument({ text: document, file }).document
   if (written === undefined) return undefined
   const { settings } = written
