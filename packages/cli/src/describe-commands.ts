@@ -13,7 +13,7 @@ const EXIT_TEXT: readonly (readonly [number, string])[] = [
   [EXIT.interrupted, 'interrupted by Ctrl-C'],
 ]
 
-/** Markdown of `docs/cli.md`. */
+/** Markdown of `docs/reference/cli.md`. */
 export function describeCommands(): string {
   const lines = [
     '# Commands',

@@ -27,10 +27,10 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   for (const problem of build.problems ?? [])
     lines.push(...formatProblem({ ...problem, file: problem.file ?? options.file }, options.sources ?? new Map(), style))
   const failed = build.steps.find(({ status }) => status === 'error')
-  if (failed !== undefined) lines.push(...failedStep(failed, options))
+  if (failed !== undefined) lines.push(...lastLinesOf(failed, options))
   lines.push('', lastLine(build, style))
-  if (build.hint !== null && build.hint !== '' && (failed === undefined || failed.hint === null))
-    lines.push(`${style.dim('hint:')} ${build.hint}`)
+  const hint = failed?.hint ?? build.hint ?? ''
+  if (hint !== '') lines.push(`${style.dim('hint:')} ${hint}`)
   return lines
 }
 
@@ -49,19 +49,12 @@ function timeOf({ startedAt, finishedAt }: { startedAt: number | null; finishedA
   return startedAt === null || finishedAt === null ? '' : formatDuration(Math.max(0, finishedAt - startedAt))
 }
 
-/** Why the step failed, with its last lines where they are far above. Nothing when the last line of the summary says it all. */
-function failedStep(step: StepRecord, { terminal, lastLines, shownLast }: SummaryOptions): string[] {
+/** The last lines of the failed step, where they are not the last ones on the screen. */
+function lastLinesOf(step: StepRecord, { terminal, lastLines, shownLast }: SummaryOptions): string[] {
   const { style } = terminal
   const last = step.name === shownLast ? [] : (lastLines?.(step.name) ?? [])
-  const hint = step.hint ?? ''
-  if (last.length === 0 && hint === '') return []
-  const lines = [
-    '',
-    `${style.red(`${markOf('error')} ${step.name}`)}: ${whyOf(step)}`,
-    ...last.map((line) => `  ${style.dim('|')} ${line}`),
-  ]
-  if (hint !== '') lines.push(`  ${style.dim('hint:')} ${hint}`)
-  return lines
+  if (last.length === 0) return []
+  return ['', style.red(`${markOf('error')} ${step.name} ended with:`), ...last.map((line) => `  ${style.dim('|')} ${line}`)]
 }
 
 function whyOf(step: StepRecord): string {
