@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { AttemptRef, DockerParts } from '@windlass/agent'
 import { startEngine, type Docker, type EngineOptions } from '@windlass/engine'
 import type { Clock, Logger } from '@windlass/kit'
-import { isInfra } from '@windlass/plan'
 import { openMarks, type AttemptMark, type AttemptMarks } from './attempt-marks.ts'
 import { buildLabel, sweepContainers } from './sweep-containers.ts'
 
@@ -39,10 +38,7 @@ export async function openDockerHost(options: DockerHostOptions): Promise<Docker
       signal.addEventListener('abort', stop, { once: true })
       if (signal.aborted) stop()
       try {
-        const end = await engine.ended
-        const isOver = end.end === 'reported' && (end.outcome.reason === undefined || !isInfra(end.outcome.reason))
-        if (isOver)
-          await removeVolume(docker, ref.buildId).catch((error: unknown) => log.warn({ err: error, ...ref }, 'volume kept'))
+        await engine.ended
       } finally {
         signal.removeEventListener('abort', stop)
         await rm(spoolOf(ref), { recursive: true, force: true })
@@ -84,9 +80,4 @@ async function recover(options: DockerHostOptions, { marks, spools, spoolOf }: P
 function engineOptions(options: DockerHostOptions, { ref, bootstrap }: AttemptMark, spoolDir: string): EngineOptions {
   const { serverUrl, environment, clock, log } = options
   return { serverUrl, bootstrap, dockerEnv: environment, spoolDir, clock, log: log.child({ ...ref }) }
-}
-
-/** The shared volume of a build that will have no further attempt. */
-function removeVolume(docker: Docker, buildId: string): Promise<void> {
-  return docker.removeVolume(`windlass-${buildId}`)
 }
