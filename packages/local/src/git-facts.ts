@@ -26,9 +26,12 @@ export async function readRepository(folder: string, branch: string | undefined)
       return undefined
     }
   }
-  const root = await git('rev-parse', '--show-toplevel')
+  const [root, here, remote] = await Promise.all([
+    git('rev-parse', '--show-toplevel'),
+    git('symbolic-ref', '--short', 'HEAD'),
+    git('config', '--get', 'remote.origin.url'),
+  ])
   if (root === undefined) return undefined
-  const [here, remote] = await Promise.all([git('symbolic-ref', '--short', 'HEAD'), git('config', '--get', 'remote.origin.url')])
   const log = ['log', '-1', '--format=%H%x00%an <%ae>%x00%B', '--end-of-options']
   // A branch that only the remote knows still has a commit here once it was fetched.
   const commit =

@@ -1,6 +1,6 @@
 /** `run --local`: a document and this machine's Docker, no server. */
 import { basename, dirname, resolve } from 'node:path'
-import { openDocker, runLocally, type LogFrame, type Sink } from '@windlass/engine'
+import { openDocker, runLocally, type Docker, type LogFrame, type Sink } from '@windlass/engine'
 import { fault, newId, sha256, type Clock, type Logger } from '@windlass/kit'
 import type { Diagnostic } from '@windlass/pipeline'
 import { emptySnapshot, fold, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
@@ -67,61 +67,86 @@ const STOP_GRACE_MS = 10_000
 
 /** Runs a build to its end. Throws `pipeline-invalid` with the diagnostics before anything is started, and `docker-unreachable`. */
 export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWatcher): Promise<LocalBuild> {
-  const { clock, cancel } = options
-  const createdAt = clock.now()
+  const { clock } = options
+  const connecting = openDocker({ env: options.environment })
+  connecting.catch(() => undefined)
+  try {
+    const prepared = await prepare(options)
+    const docker = await connecting
+    const run = await beginRun({ docker, stateDir: options.stateDir, buildId: prepared.buildId, clock })
+    try {
+      return await execute(options, { prepared, docker, spoolDir: run.spoolDir, watcher })
+    } finally {
+      await run.end()
+    }
+  } finally {
+    await connecting.then(
+      (docker) => docker.close(),
+      () => undefined,
+    )
+  }
+}
+
+interface Prepared {
+  readonly buildId: string
+  readonly createdAt: number
+  readonly local: LocalPlan
+  readonly warnings: readonly Diagnostic[]
+  readonly repository: Repository | undefined
+  readonly branch: string | undefined
+  readonly revision: string | undefined
+}
+
+async function prepare(options: LocalBuildOptions): Promise<Prepared> {
+  const createdAt = options.clock.now()
   const buildId = newId(createdAt)
   const folder = resolve(options.workTree ?? (options.documentPath === undefined ? '.' : dirname(options.documentPath)))
   const repository = await readRepository(folder, options.branch)
-  const git = {
-    branch: options.branch,
-    ...repository?.facts,
-    ...(options.revision !== undefined && { revision: options.revision }),
-  }
+  const branch = repository?.facts.branch ?? options.branch
+  const revision = options.revision ?? repository?.facts.revision
   const facts = {
     buildId,
     createdAt,
     initiator: options.environment['USER'] ?? 'local',
     trigger: 'build' as const,
     pipeline: pipelineName(options),
-    git,
+    git: { ...repository?.facts, branch, revision },
   }
-  const { local, problems } = compileLocally({
-    source: options.source,
-    facts,
-    variables: options.variables,
-    secrets: options.secrets,
-  })
-  if (local === undefined) throw fault('pipeline-invalid', { message: `${options.source.file} does not compile.`, problems })
+  const { source, variables, secrets } = options
+  const { local, problems } = compileLocally({ source, facts, variables, secrets })
+  if (local === undefined) throw fault('pipeline-invalid', { message: `${source.file} does not compile.`, problems })
   refuseUnknownSteps(local.plan, [...options.only, ...options.skip])
+  return { buildId, createdAt, local, warnings: problems, repository, branch, revision }
+}
+
+interface Execution {
+  readonly prepared: Prepared
+  readonly docker: Docker
+  readonly spoolDir: string
+  readonly watcher: LocalWatcher
+}
+
+async function execute(options: LocalBuildOptions, { prepared, docker, spoolDir, watcher }: Execution): Promise<LocalBuild> {
+  const { clock, log, cancel, workTree, skip } = options
+  const { local, branch, revision, createdAt } = prepared
   const volumeName = volumeNameOf(options)
-  const docker = await openDocker({ env: options.environment })
-  const run = await beginRun({ docker, stateDir: options.stateDir, buildId, clock })
-  try {
-    watcher.begin({ plan: local.plan, volumeName, repository, warnings: problems })
-    const snapshot = emptySnapshot(local.plan)
-    const record = openRecord(snapshot, watcher)
-    const startedAt = clock.now()
-    const input = toInput(options, { buildId, local, snapshot, volumeName, repository })
-    const source = options.workTree === undefined ? undefined : { path: resolve(options.workTree) }
-    const only = options.only.length === 0 ? undefined : options.only
-    const outcome = await runLocally({
-      input,
-      docker,
-      sink: record.sink,
-      spoolDir: run.spoolDir,
-      clock,
-      log: options.log,
-      cancel,
-      source,
-      only,
-      skip: options.skip,
-    })
-    const { branch, revision } = git
-    return { plan: local.plan, ...record.state(), outcome, branch, revision, createdAt, startedAt, finishedAt: clock.now() }
-  } finally {
-    await run.end()
-    docker.close()
-  }
+  watcher.begin({ plan: local.plan, volumeName, repository: prepared.repository, warnings: prepared.warnings })
+  const snapshot = emptySnapshot(local.plan)
+  const record = openRecord(snapshot, watcher)
+  const startedAt = clock.now()
+  const outcome = await runLocally({
+    input: toInput(options, { ...prepared, snapshot, volumeName }),
+    docker,
+    sink: record.sink,
+    spoolDir,
+    clock,
+    log,
+    cancel,
+    source: workTree === undefined ? undefined : { path: resolve(workTree) },
+    only: options.only.length === 0 ? undefined : options.only,
+    skip,
+  })
+  return { plan: local.plan, ...record.state(), outcome, branch, revision, createdAt, startedAt, finishedAt: clock.now() }
 }
 
 /** One volume per document, kept between runs. */

@@ -1,11 +1,10 @@
 /** `windlass up`: server, agent and engine in one process, on the Docker of this machine. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dockerExecutor, startAgent, type Agent } from '@windlass/agent'
+import type { Agent } from '@windlass/agent'
 import { openDocker } from '@windlass/engine'
 import { fault, isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
 import { AgentCreated, ApiKeyCreated, createClient, page, Runtime, type Client } from '@windlass/protocol'
-import { ADMIN_TOKEN_FILE, startServer } from '@windlass/server'
 import type { z } from 'zod'
 import { openDockerHost } from './docker-host.ts'
 
@@ -45,6 +44,11 @@ const STOP_GRACE_MS = 2_000
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { dataDir, clock, log, environment } = options
   await using stack = new AsyncDisposableStack()
+  // Loaded here, because local runs need neither, and a server takes a quarter of a second to load.
+  const [{ dockerExecutor, startAgent }, { ADMIN_TOKEN_FILE, startServer }] = await Promise.all([
+    import('@windlass/agent'),
+    import('@windlass/server'),
+  ])
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const docker = await openDocker({ env: environment })
   stack.defer(() => docker.close())
@@ -53,7 +57,8 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const server = await startServer({ dataDir: serverDir, host, port, databaseUrl, clock, log: log.child({ part: 'server' }) })
   stack.defer(() => server.close())
   const transport = nodeTransport()
-  const adminKey = options.adminKey ?? (await findAdminKey(createClient({ url: server.url, transport }), serverDir))
+  const adminKey =
+    options.adminKey ?? (await findAdminKey(createClient({ url: server.url, transport }), join(serverDir, ADMIN_TOKEN_FILE)))
   const admin = createClient({ url: server.url, token: adminKey, transport })
   const agentToken = await prepareAgent(admin, join(dataDir, 'agent.token'))
   const parts = await openDockerHost({
@@ -73,8 +78,8 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
 }
 
 /** The server leaves the key of its first admin in its folder; it is made when there is none yet. */
-async function findAdminKey(nobody: Client, serverDir: string): Promise<string> {
-  const kept = await readFile(join(serverDir, ADMIN_TOKEN_FILE), 'utf8').catch(() => undefined)
+async function findAdminKey(nobody: Client, file: string): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch(() => undefined)
   if (kept !== undefined) return kept.trim()
   try {
     return (await nobody.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })).token
