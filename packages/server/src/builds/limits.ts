@@ -3,9 +3,15 @@ import { RuntimeSpec } from '@windlass/protocol'
 const Limits = RuntimeSpec.shape.limits
 export type Limits = RuntimeSpec['limits']
 
-/** The limits an attempt was made with. */
+const MAX_KNOWN = 100
+const known = new Map<string, Limits>()
+
+/** The limits an attempt was made with. Many attempts share the same few, so that parsed ones are kept. */
 export function readLimits(attempt: { limits: string }): Limits {
-  return Limits.parse(JSON.parse(attempt.limits))
+  const limits = known.get(attempt.limits) ?? Limits.parse(JSON.parse(attempt.limits))
+  if (known.size >= MAX_KNOWN) known.clear()
+  known.set(attempt.limits, limits)
+  return limits
 }
 
 /** The specification of a runtime, with all its defaults. */

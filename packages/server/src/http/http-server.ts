@@ -51,9 +51,12 @@ function newServer({ tls }: HttpOptions): FastifyInstance {
   return fastify({ ...common, https }) as unknown as FastifyInstance
 }
 
+const processId = randomBytes(6).toString('base64url')
+let requests = 0
+
 function requestId(request: { headers: Record<string, string | string[] | undefined> }): string {
   const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomBytes(9).toString('base64url')
+  return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : `${processId}-${(requests += 1).toString(36)}`
 }
 
 function parseJson(text: string, done: (error: Error | null, body?: unknown) => void): void {
@@ -98,15 +101,13 @@ interface Exchange {
 }
 
 async function answer(app: App, route: Route, { request, reply, actor }: Exchange): Promise<Outcome> {
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
   const call: Call<unknown, unknown, unknown> = {
     params: request.params,
     query: request.query,
     body: request.body,
     actor,
     headers: request.headers,
-    signal: AbortSignal.any([gone.signal, app.closing]),
+    signal: route.spec.isHeld === true ? untilGone(app, reply) : app.closing,
     reply,
     settle: async () => undefined,
   }
@@ -122,6 +123,16 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
     repeatable.release()
   }
 }
+
+/** Aborted when the caller goes away or the server closes. */
+function untilGone(app: App, reply: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort(GONE))
+  return AbortSignal.any([gone.signal, app.closing])
+}
+
+/** One for all: making an error with its stack for every call costs more than the call. */
+const GONE = new DOMException('the caller went away', 'AbortError')
 
 function send(reply: FastifyReply, outcome: Answer): FastifyReply {
   reply.code(outcome.status)

@@ -40,6 +40,9 @@ export function openLocalBus(clock: Clock): LocalBus {
   }
 }
 
+/** One for all: an error with its stack for every wait would be the dearest part of it. */
+const OVER = new DOMException('the wait is over', 'AbortError')
+
 function watch(emitter: EventEmitter, topic: string, state: { clock: Clock; isEnded: () => boolean }): Watch {
   let fired = false
   let resolve: (() => void) | undefined
@@ -56,7 +59,7 @@ function watch(emitter: EventEmitter, topic: string, state: { clock: Clock; isEn
         resolve = woken.resolve
         signal?.addEventListener('abort', () => woken.resolve(), { once: true, signal: over.signal })
         await Promise.race([woken.promise, state.clock.sleep(ms, over.signal).catch(() => undefined)])
-        over.abort()
+        over.abort(OVER)
         resolve = undefined
       }
       fired = false

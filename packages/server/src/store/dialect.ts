@@ -91,7 +91,9 @@ async function postgres(options: DialectOptions, url: string): Promise<Dialect> 
     connectionTimeoutMillis: 10_000,
     application_name: 'windlass',
   })
-  pool.on('error', (error) => options.log.warn({ err: error }, 'idle database connection lost'))
+  pool.on('error', ({ message }) => options.log.warn({ message }, 'idle database connection lost'))
+  // Of a connection in use the pool says nothing: its query rejects, and an error without a listener would end the process.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
   const bus = await openPostgresBus({ url, clock: options.clock, log: options.log }).catch(async (error: unknown) => {
     await pool.end()
     if (isFault(error)) throw error

@@ -3,7 +3,7 @@
  * connection, and other writes share its commit.
  */
 import { fault, type Clock, type Logger } from '@windlass/kit'
-import { sql, type ControlledTransaction, type Kysely, type Transaction } from 'kysely'
+import { sql, type Kysely, type Transaction } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { Metrics } from '../metrics.ts'
 import type { Watch } from './bus.ts'
@@ -131,8 +131,8 @@ interface Job {
 const MAX_GROUP = 100
 
 /**
- * Writes that arrive in the same turn of the event loop share one commit, each behind a savepoint of its own: a durable commit costs a
- * sync of the disk, and the one connection could not use the time for anything else.
+ * Writes that arrive in the same turn of the event loop share one commit: a durable commit costs a sync of the disk, and the one
+ * connection could not use the time for anything else. When one of them fails, which is rare, they are run again one by one.
  */
 function groupWriter(dialect: Dialect, metrics: Metrics): Write {
   const queue: Job[] = []
@@ -165,48 +165,40 @@ function groupWriter(dialect: Dialect, metrics: Metrics): Write {
 }
 
 async function commitGroup(dialect: Dialect, metrics: Metrics, jobs: readonly Job[]): Promise<void> {
-  const done: Job[] = []
-  const aftermaths: Aftermath[] = []
-  try {
-    const trx = await dialect.query.startTransaction().execute()
-    try {
-      for (const job of jobs) {
-        const aftermath = await runJob(dialect, trx, job)
-        if (aftermath === undefined) continue
-        done.push(job)
-        aftermaths.push(aftermath)
-      }
-      await trx.commit().execute()
-    } catch (error) {
-      if (!trx.isCommitted && !trx.isRolledBack)
-        await trx
-          .rollback()
-          .execute()
-          .catch(() => undefined)
-      throw error
-    }
-  } catch (error) {
-    for (const job of jobs) job.fail(error)
-    return
-  }
-  const topics = new Set(aftermaths.flatMap((aftermath) => [...aftermath.topics]))
+  const done = (await runTogether(dialect, jobs)) ?? (await runApart(dialect, jobs))
+  const topics = new Set(done.flatMap(({ aftermath }) => [...aftermath.topics]))
   if (topics.size > 0) dialect.bus.wake(topics)
-  for (const count of aftermaths.flatMap(({ counts }) => counts)) count(metrics)
-  for (const job of done) job.succeed()
+  for (const count of done.flatMap(({ aftermath }) => aftermath.counts)) count(metrics)
+  for (const { job } of done) job.succeed()
 }
 
-/** Undefined when the job failed: it is undone and told so, the others go on. */
-async function runJob(dialect: Dialect, trx: ControlledTransaction<Schema>, job: Job): Promise<Aftermath | undefined> {
-  const savepoint = await trx.savepoint('job').execute()
-  const { tx, aftermath } = openTx(dialect, savepoint)
+interface Done {
+  readonly job: Job
+  readonly aftermath: Aftermath
+}
+
+/** All in one transaction, hoping that none fails; undefined, and nothing done, when one did. */
+async function runTogether(dialect: Dialect, jobs: readonly Job[]): Promise<Done[] | undefined> {
+  const done: Done[] = []
   try {
-    await job.run(tx)
-    await savepoint.releaseSavepoint('job').execute()
-    return aftermath
+    await dialect.query.transaction().execute(async (query) => {
+      for (const job of jobs) {
+        const { tx, aftermath } = openTx(dialect, query)
+        await job.run(tx)
+        done.push({ job, aftermath })
+      }
+    })
+    return done
   } catch (error) {
-    await savepoint.rollbackToSavepoint('job').execute()
-    await savepoint.releaseSavepoint('job').execute()
-    job.fail(error)
-    return undefined
+    if (jobs.length > 1) return undefined
+    for (const job of jobs) job.fail(error)
+    return []
   }
+}
+
+/** One of them fails: each in a transaction of its own, so that it alone is undone. */
+async function runApart(dialect: Dialect, jobs: readonly Job[]): Promise<Done[]> {
+  const done: Done[] = []
+  for (const job of jobs) done.push(...((await runTogether(dialect, [job])) ?? []))
+  return done
 }
