@@ -50,7 +50,7 @@ export async function openFakeStack(): Promise<FakeStack> {
     .token
   await client.call('POST', '/v1/runtimes', Runtime, { body: { name: 'fake', type: 'fake', agent: 'bench', isDefault: true } })
   await client.call('POST', '/v1/pipelines', Pipeline, { body: { name: 'bench/one', document: DOCUMENT } })
-  const cluster = openFakeCluster({ transport: nodeTransport({ maxSockets: 256 }), clock, log: silentLog })
+  const cluster = openFakeCluster({ transport: nodeTransport({ maxSockets: 4096 }), clock, log: silentLog })
   const agent = startAgent({
     client: bare.withToken(agentToken),
     executor: (context) => {
