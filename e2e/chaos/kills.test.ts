@@ -9,6 +9,7 @@ test('kill -9 of server, agent and engines at random moments breaks no promise o
   const result = await runChaos(killsOnSqlite(chaosConfig.seed, chaosConfig.scale))
   console.log(report('kills on SQLite', result))
   expect(result.violations).toEqual([])
+  expect(result.crashes).toEqual([])
   expect(missedFaults(result, { 'killed server': 5, 'killed agent': 5, 'killed engine': 5, success: 50 })).toEqual([])
 })
 
@@ -17,6 +18,7 @@ test('kill -9 of either replica, agent, engines and PostgreSQL at random moments
   const result = await runChaos(killsOnPostgres(chaosConfig.seed + 1, chaosConfig.scale, postgres))
   console.log(report('kills on PostgreSQL, two replicas', result))
   expect(result.violations).toEqual([])
+  expect(result.crashes).toEqual([])
   const least = { 'killed server': 5, 'killed agent': 3, 'killed engine': 5, 'killed database': 1, success: 50 }
   expect(missedFaults(result, least)).toEqual([])
 })

@@ -13,7 +13,7 @@ const total: Record<string, number> = {}
 function isClean(name: string, result: ChaosResult): boolean {
   console.log(report(name, result))
   for (const [what, count] of Object.entries(result.landed)) total[what] = (total[what] ?? 0) + count
-  return result.violations.length === 0
+  return result.violations.length === 0 && result.crashes.length === 0
 }
 
 async function runRound(seed: number): Promise<boolean> {

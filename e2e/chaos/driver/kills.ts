@@ -36,7 +36,15 @@ export async function runKills(options: KillOptions): Promise<Record<`killed ${V
   const { plan, random, signal } = options
   const reviving = new Map<Mortal, Promise<void>>()
   const failures: unknown[] = []
+  const raise = (child: Mortal, downMs: number): void => {
+    const revived = revive(child, downMs)
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => reviving.delete(child))
+    reviving.set(child, revived)
+  }
   while (plan !== undefined && !signal.aborted) {
+    // What ended by itself is started again, as a supervisor would; the run tells of it.
+    for (const child of [...options.servers, options.agent]) if (child.pid === undefined && !reviving.has(child)) raise(child, 0)
     await clock.sleep(random.between(...plan.everyMs), signal).catch(() => undefined)
     if (signal.aborted) break
     const victim = random.pick(plan.victims)
@@ -48,10 +56,7 @@ export async function runKills(options: KillOptions): Promise<Record<`killed ${V
     // The dead are left alone until they are up again: a start that is cut short hits nothing.
     if (child === undefined || reviving.has(child) || !(await child.kill())) continue
     landed[`killed ${victim}`] += 1
-    const revived = revive(child, random.between(...(plan.downMs ?? [0, 600])))
-      .catch((error: unknown) => void failures.push(error))
-      .finally(() => reviving.delete(child))
-    reviving.set(child, revived)
+    raise(child, random.between(...(plan.downMs ?? [0, 600])))
   }
   await Promise.all(reviving.values())
   if (failures.length > 0) throw failures[0]

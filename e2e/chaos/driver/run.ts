@@ -46,6 +46,8 @@ export interface ChaosPlan {
 export interface ChaosResult {
   readonly history: History
   readonly violations: readonly Violation[]
+  /** Processes that ended without being killed. */
+  readonly crashes: readonly string[]
   /** What really happened: kills that hit, requests cut, builds by final state. */
   readonly landed: Readonly<Record<string, number>>
   readonly seconds: number
@@ -136,15 +138,16 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     texts: await readTexts(plan, folder),
   }
   const violations = checkInvariants(history)
+  const crashes = [...servers.map(({ child }) => child), agent].flatMap((child) => child.crashes)
   const landed = {
     ...kills,
     ...countBuilds(history),
     ...countFaults(network.counts, http.counts),
     retriedRequests: requests.retries,
   }
-  if (violations.length === 0) await rm(folder, { recursive: true })
+  if (violations.length === 0 && crashes.length === 0) await rm(folder, { recursive: true })
   else await keep(history, folder)
-  return { history, violations, landed, seconds: Math.round((clock.now() - startedAt) / 100) / 10 }
+  return { history, violations, crashes, landed, seconds: Math.round((clock.now() - startedAt) / 100) / 10 }
 }
 
 const FULL_SCRIPT: FakeScript = { crashChance: {}, silentChance: 0, ...DEFAULT_SCRIPT, seed: 0 }

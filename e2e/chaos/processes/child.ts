@@ -12,6 +12,8 @@ export interface Child {
   readonly ready: readonly string[]
   /** Starts it; resolves when it is ready. Throws, and leaves nothing running, when it ends before or is not ready in time. */
   start(): Promise<void>
+  /** How it ended whenever nobody had killed it. */
+  readonly crashes: readonly string[]
   /** SIGKILL. True when it hit a process that was ready. Resolves when the process is gone. */
   kill(): Promise<boolean>
 }
@@ -31,10 +33,13 @@ export function describeChild(options: ChildOptions): Child {
   let process: ChildProcess | undefined
   let isReady = false
   let ready: string[] = []
+  let isExpected = false
+  const crashes: string[] = []
 
   async function end(): Promise<void> {
     const victim = process
     if (victim === undefined) return
+    isExpected = true
     const gone = victim.exitCode !== null || victim.signalCode !== null ? undefined : once(victim, 'exit')
     victim.kill('SIGKILL')
     await gone
@@ -42,6 +47,7 @@ export function describeChild(options: ChildOptions): Child {
 
   return {
     name: options.name,
+    crashes,
     get pid() {
       return process?.pid
     },
@@ -55,7 +61,9 @@ export function describeChild(options: ChildOptions): Child {
         stdio: ['ignore', 'pipe', log],
       })
       process = started
-      started.once('exit', () => {
+      isExpected = false
+      started.once('exit', (code, signal) => {
+        if (isReady && !isExpected) crashes.push(`${options.name} ended by itself (${signal ?? code})`)
         process = undefined
         isReady = false
       })
