@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
+import { image } from './support/images.ts'
 import { startCutter } from './support/cutter.ts'
 import { runPipeline, testDocker, type PipelineRun } from './support/run-pipeline.ts'
 
@@ -104,7 +105,7 @@ test('what earlier attempts of a build left running is removed before anything s
   const labels = ['--label', `windlass.io/build=${buildId}`, '--label', 'windlass.io/attempt=1']
   await run('docker', ['volume', 'create', `windlass-build-${buildId}`])
   await run('docker', ['volume', 'create', volumeName])
-  await run('docker', ['run', '--detach', '--network', 'none', ...labels, 'windlass.local/shell:1', 'sleep', '100'])
+  await run('docker', ['run', '--detach', '--network', 'none', ...labels, image('shell'), 'sleep', '100'])
   const text = `
 version: '1.0'
 steps:

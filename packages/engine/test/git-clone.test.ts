@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
 import { startGitServer, type GitServer } from './support/git-server.ts'
+import { startSshServer } from './support/ssh-server.ts'
 import { runPipeline, testDocker } from './support/run-pipeline.ts'
 
 let server: GitServer
@@ -213,4 +214,32 @@ test('a file URL is cloned from this machine in a local run', async () => {
   await repository.commit({ file: 'from disk' })
   const run = await runPipeline(cloneAndRun(`file://${repository.path}`, '', ['cat file']))
   expect(run.output('look')).toBe('from disk')
+})
+
+test('over ssh the host must be known and the key be right', async () => {
+  const repository = await server.create('over-ssh')
+  await repository.commit({ file: 'by ssh' })
+  await using ssh = await startSshServer()
+  const access = {
+    context: 'forge',
+    isDefault: true,
+    url: `ssh://git@172.17.0.1:${ssh.port}`,
+    sshPrivateKey: ssh.privateKey,
+    sshKnownHosts: ssh.knownHosts,
+  }
+  const text = cloneAndRun(ssh.url(repository.path), '', ['cat file'])
+  const run = await runPipeline(text, { input: { git: [access] } })
+  expect(run.output('look')).toBe('by ssh')
+  const stranger = await runPipeline(text, { input: { git: [{ ...access, sshKnownHosts: '' }] } })
+  expect(stranger.log('main_clone')).toContain('Host key verification failed')
+  expect(stranger.snapshot.steps['main_clone']).toMatchObject({ status: 'error', reason: 'clone-failed' })
+  const keyless = await runPipeline(text, { input: { git: [{ ...access, sshPrivateKey: undefined }] } })
+  expect(keyless.log('main_clone')).toContain('Permission denied')
+})
+
+test('P129: quotes and braces of a commit message break nothing', async () => {
+  const repository = await server.create('quoted')
+  await repository.commit({ file: 'x' }, { message: `it's "quoted": {yaml: [no]} # $(id) \`id\`\n\nbody` })
+  const run = await runPipeline(cloneAndRun(repository.url, '', [`printf '%s' "$CF_COMMIT_MESSAGE"`]))
+  expect(run.output('look')).toBe(`it\\'s \\"quoted\\": {yaml: [no]} # $(id) \`id\`\n\nbody`)
 })

@@ -33,8 +33,10 @@ export function toGitTarget(action: ResolvedGitClone, integrations: readonly Git
     throw new StepFailure('integration-missing', `There is no git integration that says where ${repo} lives.`, {
       hint: 'Write the whole URL in `repo`, or add a context of type git.',
     })
-  const url = `${base.url.replace(/\/+$/, '')}/${repo.replace(/^\/+/, '')}`
-  return SCP_FORM.test(url) && !url.includes('://') ? toSshTarget(url, base) : toUrlTarget(new URL(url), action, base)
+  const home = base.url.replace(/\/+$/, '')
+  const path = repo.replace(/^\/+/, '')
+  if (home.includes('://')) return toUrlTarget(new URL(`${home}/${path}`), action, base)
+  return toSshTarget(home.includes(':') ? `${home}/${path}` : `${home}:${path}`, base)
 }
 
 function findIntegration(name: string | undefined, integrations: readonly GitAccess[]): GitAccess | undefined {

@@ -8,7 +8,7 @@ export interface Cutter extends AsyncDisposable {
   cut(): void
 }
 
-export async function startCutter(path: string): Promise<Cutter> {
+export async function startCutter(path: string, onPort = 0): Promise<Cutter> {
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createServer((front) => {
@@ -24,7 +24,7 @@ export async function startCutter(path: string): Promise<Cutter> {
     }
     if (isCut) front.destroy()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(onPort, '127.0.0.1', resolve))
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return {
