@@ -105,7 +105,7 @@ class RetainedDisks implements DiskPool {
   async #choose(claim: DiskClaim, signal: AbortSignal): Promise<{ volume: Volume; reused: boolean }> {
     signal.throwIfAborted()
     for (const isFresh of [false, true]) {
-      const volumes = await this.#list(claim.request, isFresh, signal)
+      const volumes = await this.#list(claim, isFresh, signal)
       const mine = volumes.find(({ spec }) => spec.claimRef?.uid !== undefined && spec.claimRef.uid === claim.claim.metadata.uid)
       if (mine !== undefined) return { volume: mine, reused: true }
       for (const volume of claim.request.reset ? [] : chooseDisks(volumes, claim.request)) {
@@ -126,15 +126,20 @@ class RetainedDisks implements DiskPool {
     ])
   }
 
-  /** The disks of a class. A burst of builds shares one list; who takes a disk from it is settled by the write. */
-  async #list(request: DiskRequest, isFresh: boolean, signal: AbortSignal): Promise<Volume[]> {
+  /**
+   * The disks of a class. A burst of builds shares one list; who takes a disk from it is settled by the write. A disk stays in the
+   * namespace of its first claim: whose claim holds it could not be seen from another one, and its data would cross a boundary.
+   */
+  async #list({ request, claim }: DiskClaim, isFresh: boolean, signal: AbortSignal): Promise<Volume[]> {
     const now = this.#clock.monotonic()
     if (isFresh || now - this.#listedAt > LIST_MS) {
       const objects = await this.#kube.list({ kind: 'PersistentVolume', labels: `${LABEL.volumeApp}=dind` }, signal)
       this.#volumes = objects.map((object) => Volume.parse(object))
       this.#listedAt = now
     }
-    return this.#volumes.filter(({ spec }) => spec.storageClassName === request.storageClassName)
+    const isHere = ({ spec: { claimRef } }: Volume): boolean =>
+      (claimRef?.namespace ?? claim.metadata.namespace) === claim.metadata.namespace
+    return this.#volumes.filter((volume) => volume.spec.storageClassName === request.storageClassName && isHere(volume))
   }
 
   /**
