@@ -220,3 +220,9 @@ test('a loss of the daemon ends the attempt as a loss of infrastructure and leav
   for (const { id } of await docker.listContainers([`windlass.io/build=${result.buildId}`])) await docker.removeContainer(id)
   await docker.removeVolume(`windlass-build-${result.buildId}`)
 })
+
+test('an attempt that ends before anything ran leaves no container behind', async () => {
+  const result = await runPipeline("version: '1.0'\nsteps:\n  one: {image: '${{NOTHING}}', commands: [ls]}\n")
+  expect(result.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'invalid-step' })
+  expect(await (await testDocker()).listContainers([`windlass.io/build=${result.buildId}`])).toEqual([])
+})

@@ -15,12 +15,15 @@ export interface Namespaces {
    * (`docker kill $(docker ps -q)` in a step) is replaced, and `work` is done once more.
    */
   lend<T>(work: (network: string) => Promise<T>): Promise<T>
+  /** Resolves when none is being made any more: from then on all of them can be found and removed. */
+  settled(): Promise<void>
 }
 
 /** `image` must be on the daemon and have `/bin/sleep`. */
 export function openNamespaces(docker: Docker, input: AttemptInput, image: string): Namespaces {
   /** Values for `ContainerSpec.network`. */
   const idle: Promise<string>[] = []
+  const starting = new Set<Promise<unknown>>()
 
   async function start(): Promise<string> {
     const id = await docker.createContainer({
@@ -37,20 +40,30 @@ export function openNamespaces(docker: Docker, input: AttemptInput, image: strin
     return `container:${id}`
   }
 
-  function prepare(): void {
+  function begin(): Promise<string> {
     const namespace = start()
     // Whoever acquires it meets the failure; until then it must not count as unhandled.
-    namespace.catch(() => undefined)
-    idle.push(namespace)
+    const settled = namespace.catch(() => undefined)
+    starting.add(settled)
+    void settled.then(() => starting.delete(settled))
+    return namespace
   }
 
+  function prepare(): void {
+    idle.push(begin())
+  }
+
+  /** One that could not be started ahead of time is tried once more. */
   async function acquire(): Promise<string> {
-    if (idle.length === 0) prepare()
-    return (await idle.shift()) ?? start()
+    const ready = await idle.shift()?.catch(() => undefined)
+    return ready ?? begin()
   }
 
   return {
     prepare,
+    async settled() {
+      await Promise.all(starting)
+    },
     async lend(work) {
       for (let isLast = false; ; isLast = true) {
         const network = await acquire()

@@ -18,18 +18,23 @@ export async function openContext(options: AttemptOptions, end: AbortSignal): Pr
   ])
   const namespaces = openNamespaces(docker, input, image)
   namespaces.prepare()
-  return {
+  const fixed = {
     input,
     docker,
     clock,
     log,
-    workspace: await openWorkspace({ docker, input, image }),
     namespaces,
     images,
     toolsImage: image,
     source: options.source,
     hostFiles: options.hostFiles ?? false,
-    chores: new Set(),
+  }
+  try {
+    return { ...fixed, workspace: await openWorkspace({ docker, input, image }), chores: new Set() }
+  } catch (error) {
+    await namespaces.settled()
+    await removeLeftovers(docker, input.buildId).catch((cause: unknown) => log.warn({ err: cause }, 'clean-up failed'))
+    throw error
   }
 }
 

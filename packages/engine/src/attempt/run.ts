@@ -266,6 +266,6 @@ type Told = Extract<EngineEventBody, { type: StepFact['type'] }>
 /** Gives back what the attempt had on the daemon. After a loss of infrastructure the next attempt wants to find the build's state. */
 async function close(context: AttemptContext, outcome: AttemptOutcome | undefined): Promise<void> {
   const forget = outcome !== undefined && (outcome.reason === undefined || !isInfra(outcome.reason))
-  await Promise.all(context.chores)
+  await Promise.all([...context.chores, context.namespaces.settled()])
   await context.workspace.close({ forget }).catch((error: unknown) => context.log.warn({ err: error }, 'clean-up failed'))
 }
