@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startAgent, type OpenExecutor } from '@windlass/agent'
 import { openFakeCluster, type FakeCluster, type FakeObservation, type FakeScript } from '@windlass/agent/fake'
-import { nodeTransport, openLog, systemClock as clock } from '@windlass/kit'
+import { isFault, nodeTransport, openLog, systemClock as clock } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
 import { Build, createClient, FeedItem, type Client, type Transport } from '@windlass/protocol'
 import { startServer, type Timings } from '@windlass/server'
@@ -103,9 +103,9 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     async finished(buildId) {
       const until = clock.now() + WAIT_MS
       for (;;) {
-        const build = await client.call('GET', `/v1/builds/${buildId}`, Build)
-        if (isFinalBuild(build.status)) return build
-        if (clock.now() > until) throw new Error(`build ${buildId} is still ${build.status} (${build.reason})`)
+        const build = await client.call('GET', `/v1/builds/${buildId}`, Build).catch(unlessPassing)
+        if (build !== undefined && isFinalBuild(build.status)) return build
+        if (clock.now() > until) throw new Error(`build ${buildId} is still ${build?.status} (${build?.reason})`)
         await clock.sleep(20)
       }
     },
@@ -170,6 +170,11 @@ const LAB_SCRIPT: FakeScript = {
   crashChance: {},
   silentChance: 0,
   stopMs: 0,
+}
+
+/** A look that fails in passing, as when a test breaks the database, is made again. */
+function unlessPassing(error: unknown): undefined {
+  if (!isFault(error) || !(error.retryable || error.code === 'internal')) throw error
 }
 
 function same<T>(value: T): T {

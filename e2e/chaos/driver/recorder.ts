@@ -128,8 +128,8 @@ function apply(trace: OpenTrace, observation: FakeObservation, isKilled: boolean
 }
 
 function endOf(how: 'ended' | 'crashed' | 'killed', isKilled: boolean): EngineEnd {
-  if (how === 'crashed' || isKilled) return 'killed'
-  return how === 'killed' ? 'stopped' : 'finished'
+  // One that ended without having been heard gave up: the server answered with something that no repetition mends.
+  return how === 'killed' && !isKilled ? 'stopped' : 'killed'
 }
 
 /** The output of a step is a function of the seed; what an engine's own lines are is fixed. */

@@ -16,11 +16,21 @@ export function toFault(error: unknown): Fault {
   if (code === 'ENOSPC' || /database or disk is full/.test(message)) return fault('storage-full', {}, error)
   if (
     UNAVAILABLE.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|driver has already been destroyed/.test(message)
+    /Connection terminated|is not queryable|timeout exceeded when trying to connect|driver has already been destroyed/.test(
+      message,
+    )
   ) {
     return fault('unavailable', { message: 'The database does not answer.' }, error)
   }
+  if (isDiskError(error)) return fault('unavailable', { message: 'The database cannot use its disk.' }, error)
   return fault('internal', {}, error)
+}
+
+/** SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR with all their extended codes (https://www.sqlite.org/rescode.html). */
+function isDiskError(error: unknown): boolean {
+  return (
+    error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && [5, 6, 10].includes(error.errcode & 0xff)
+  )
 }
 
 /** The body of an error answer. Bugs show nothing of themselves but the request id. */
