@@ -226,3 +226,22 @@ test('an attempt that ends before anything ran leaves no container behind', asyn
   expect(result.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'invalid-step' })
   expect(await (await testDocker()).listContainers([`windlass.io/build=${result.buildId}`])).toEqual([])
 })
+
+test('what builds of days ago left on the daemon is removed, what is of today stays', async () => {
+  const labelled = (buildId: string): string[] => ['--label', `windlass.io/build=${buildId}`]
+  const old = newId(Date.now() - 4 * 86_400_000)
+  const young = newId(Date.now() - 86_400_000)
+  for (const buildId of [old, young]) {
+    await run('docker', ['create', ...labelled(buildId), image('shell'), 'true'])
+    await run('docker', ['volume', 'create', ...labelled(buildId), `windlass-build-${buildId}`])
+  }
+  await runPipeline("version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [ls]}\n")
+  const docker = await testDocker()
+  expect(await docker.listContainers([`windlass.io/build=${old}`])).toEqual([])
+  expect(await docker.findVolume(`windlass-build-${old}`)).toBeUndefined()
+  const left = await docker.listContainers([`windlass.io/build=${young}`])
+  expect(left).toHaveLength(1)
+  for (const { id } of left) await docker.removeContainer(id)
+  expect(await docker.findVolume(`windlass-build-${young}`)).toBeDefined()
+  await docker.removeVolume(`windlass-build-${young}`)
+})

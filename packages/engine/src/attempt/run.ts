@@ -21,11 +21,12 @@ import {
 import { stepStream, SYSTEM_STREAM, type AttemptOutcome, type Command, type EngineEventBody } from '@windlass/protocol'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
 import { runStep, type StepEnd } from '../steps/run-step.ts'
-import { StepFailure, StepStop, type AttemptContext } from './context.ts'
+import { addChore, StepFailure, StepStop, type AttemptContext } from './context.ts'
 import type { AttemptOptions } from './input.ts'
 import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
 import { secretsOf, type SecretSource } from './secrets.ts'
+import { sweepOld } from './sweep.ts'
 import { watchDaemon } from './watch-daemon.ts'
 
 export const ENGINE_VERSION = '0.1.0'
@@ -86,6 +87,7 @@ class Attempt {
         `Docker ${docker.version} at ${docker.host}; the shared volume is ${volumeKept ? 'kept from the attempt before' : 'ready'}.`,
       )
       prefetchImages(context, this.#buildContext(), this.#snapshot)
+      addChore(context, 'sweep', sweepOld(docker, context.clock))
       const outcome = await this.#loop(context)
       const told = await this.#finish(outcome)
       await close(context, told)

@@ -11,10 +11,18 @@ export interface Volume {
 
 const Inspected = z.looseObject({ Name: z.string(), Mountpoint: z.string() })
 
+const Listed = z.looseObject({
+  Volumes: z.array(z.looseObject({ Name: z.string(), Labels: z.record(z.string(), z.string()).nullish() })).nullish(),
+})
+
 export interface Volumes {
   /** Makes it unless it exists. */
   createVolume(name: string, labels: Readonly<Record<string, string>>): Promise<Volume>
   findVolume(name: string): Promise<Volume | undefined>
+  /** Volumes with this label that no container has. */
+  listUnusedVolumes(
+    label: string,
+  ): Promise<readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[]>
   /** One that is gone is no error. Throws `docker-refused` (409) while a container has it. */
   removeVolume(name: string): Promise<void>
 }
@@ -27,6 +35,11 @@ export function volumeCalls(http: DockerHttp): Volumes {
     async findVolume(name) {
       const found = await ignoring([404], http.json('GET', `/volumes/${encodeURIComponent(name)}`, Inspected))
       return found && toVolume(found)
+    },
+    async listUnusedVolumes(label) {
+      const query = { filters: JSON.stringify({ label: [label], dangling: ['true'] }) }
+      const { Volumes } = await http.json('GET', '/volumes', Listed, { query })
+      return (Volumes ?? []).map(({ Name, Labels }) => ({ name: Name, labels: Labels ?? {} }))
     },
     async removeVolume(name) {
       await ignoring([404], http.done('DELETE', `/volumes/${encodeURIComponent(name)}`))

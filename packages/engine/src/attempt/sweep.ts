@@ -1,0 +1,19 @@
+/** Removes what builds of long ago left on a daemon: engines that were killed cannot clean up after themselves. */
+import type { Clock } from '@windlass/kit'
+import type { Docker } from '../docker/docker.ts'
+import { LABEL_BUILD } from './context.ts'
+
+/** No build runs that long (24 h by default). */
+const OLD_MS = 3 * 86_400_000
+
+/** Removes containers and volumes of builds that began three days ago or earlier. What is in use stays. */
+export async function sweepOld(docker: Docker, clock: Clock): Promise<void> {
+  const isOld = (labels: Readonly<Record<string, string>>): boolean => clock.now() - beginOf(labels[LABEL_BUILD] ?? '') > OLD_MS
+  for (const { id, labels } of await docker.listContainers([LABEL_BUILD])) if (isOld(labels)) await docker.removeContainer(id)
+  for (const { name, labels } of await docker.listUnusedVolumes(LABEL_BUILD)) if (isOld(labels)) await docker.removeVolume(name)
+}
+
+/** Ids begin with their time in seconds. */
+function beginOf(buildId: string): number {
+  return /^[0-9a-f]{24}$/.test(buildId) ? Number.parseInt(buildId.slice(0, 8), 16) * 1000 : Infinity
+}
