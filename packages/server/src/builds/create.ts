@@ -1,5 +1,5 @@
 /** A BuildRequest becomes a build: one transaction writes it, its frozen plan and its first event. */
-import { fault, newId } from '@windlass/kit'
+import { newId } from '@windlass/kit'
 import { isFinalBuild, REASONS } from '@windlass/plan'
 import type { BuildInput } from '@windlass/protocol'
 import type { z } from 'zod'
@@ -13,6 +13,7 @@ import { sealSecrets } from './build-secrets.ts'
 import { ELECT_TOPIC, openEdit, record, type Cause } from './edit.ts'
 import { finishBuild } from './lose.ts'
 import { prepareBuild, type Prepared } from './prepare.ts'
+import { repeatBuild } from './repeat.ts'
 import { BuildRequest } from './request.ts'
 
 export interface Creation {
@@ -30,7 +31,8 @@ export interface Creation {
  */
 export async function createBuild(app: App, creation: Creation): Promise<BuildRow> {
   const id = newId(app.clock.now())
-  const prepared = await prepareBuild(app, { id, ...creation })
+  const prepare = creation.request.restartOf === undefined ? prepareBuild : repeatBuild
+  const prepared = await prepare(app, { id, ...creation })
   return app.store.write(async (tx) => {
     const build = newBuild(app, { id, prepared, creation, number: await takeBuildNumber(tx, app.accountId) })
     const edit = openEdit(tx, build, undefined, build.created_at)
@@ -111,10 +113,4 @@ function toPlanRow(app: App, build: BuildRow, prepared: Prepared, { request }: C
 
 function toProblem({ line, column, severity, code, message, hint }: Prepared['problems'][number]): Record<string, unknown> {
   return { line, column, severity, code, message, ...(hint !== '' && { hint }) }
-}
-
-/** Throws `not-found`. */
-export function requireFound<T>(found: T | undefined, what: string): T {
-  if (found === undefined) throw fault('not-found', { message: `There is no ${what}.` })
-  return found
 }

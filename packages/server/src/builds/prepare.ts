@@ -4,24 +4,22 @@
  */
 import { fault, sha256 } from '@windlass/kit'
 import { compile, type Compiled, type Diagnostic } from '@windlass/pipeline'
-import { builtinVariables, type Plan, type Variable, type VariableLayer } from '@windlass/plan'
+import { builtinVariables, type Plan } from '@windlass/plan'
 import type { BuildInput } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
 import { openContextData } from '../contexts/context-data.ts'
 import { openVariables, readContextNames } from '../pipelines/variables.ts'
+import { maskDocument } from '../pipelines/mask-document.ts'
 import { readSettings } from '../pipelines/settings.ts'
-import { findBuild, findBuildPlan } from '../store/builds.ts'
 import { findContext } from '../store/contexts.ts'
 import { findPipeline } from '../store/pipelines.ts'
 import { findProject } from '../store/projects.ts'
 import { findDefaultRuntime, findRuntime } from '../store/runtimes.ts'
 import type { PipelineRow, ProjectRow, RuntimeRow } from '../store/schema.ts'
-import { openSecrets } from './build-secrets.ts'
-import { requireFound } from './create.ts'
+import { requireFound } from './require-found.ts'
+import { Layers } from './layers.ts'
 import { readSpec } from './limits.ts'
-import { readRequest } from './request.ts'
-import { readPlan } from './snapshot.ts'
 
 type Input = z.output<typeof BuildInput>
 
@@ -43,7 +41,7 @@ export interface Prepared {
   readonly repeats: Partial<Input>
 }
 
-interface Request {
+export interface Request {
   readonly id: string
   readonly request: Input
   readonly initiator: string
@@ -51,7 +49,6 @@ interface Request {
 
 /** Reads and compiles; throws as `createBuild` says. */
 export async function prepareBuild(app: App, { id, request, initiator }: Request): Promise<Prepared> {
-  if (request.restartOf !== undefined) return repeatBuild(app, { id, request, initiator })
   const { query } = app.store
   const pipeline =
     request.pipeline === undefined
@@ -88,7 +85,7 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
   gathered.addSecrets({ level: 'build' }, request.secrets)
   const { plan, problems } = compileCached(document, file)
   return {
-    document,
+    document: maskDocument(document, written?.variables ?? []),
     pipeline,
     project,
     name,
@@ -103,43 +100,8 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
   }
 }
 
-/** The same document, variables and commit once more. What the request itself says wins. */
-async function repeatBuild(app: App, { id, request, initiator }: Request): Promise<Prepared> {
-  const { query } = app.store
-  const before = requireFound(await findBuild(query, app.accountId, request.restartOf ?? ''), `build ${request.restartOf}`)
-  const stored = requireFound(await findBuildPlan(query, before.id), `plan of build ${before.id}`)
-  const { restartOf: _again, ...asked } = readRequest(stored)
-  const branch = request.branch ?? before.branch ?? undefined
-  const revision = request.revision ?? (request.branch === undefined ? (before.revision ?? undefined) : undefined)
-  const pipeline = before.pipeline_id === null ? undefined : await findPipeline(query, app.accountId, before.pipeline_id)
-  const runtime = await chooseRuntime(app, request.runtime ?? before.runtime ?? undefined)
-  const { plan, problems } = compileCached(stored.document, asked.file ?? 'pipeline.yaml')
-  const gathered = new Layers()
-  const system = systemVariables(app, { id, initiator, name: before.pipeline ?? undefined, branch, revision })
-  for (const layer of readPlan(stored)?.variables ?? []) {
-    if (layer.level === 'system') gathered.add({ level: 'system' }, system)
-    else gathered.layers.push(layer)
-  }
-  gathered.add({ level: 'build' }, request.variables)
-  Object.assign(gathered.secrets, openSecrets(app.vault, before, stored.secrets))
-  gathered.addSecrets({ level: 'build' }, request.secrets)
-  return {
-    document: stored.document,
-    pipeline,
-    project: before.project_id === null ? undefined : await findProject(query, app.accountId, before.project_id),
-    name: before.pipeline ?? undefined,
-    runtime: runtime?.name,
-    branch,
-    revision,
-    plan: plan === undefined ? undefined : { ...plan, variables: gathered.layers },
-    problems,
-    missing: undefined,
-    secrets: gathered.secrets,
-    repeats: { ...asked, variables: { ...asked.variables, ...request.variables } },
-  }
-}
-
-async function chooseRuntime(app: App, name: string | undefined): Promise<RuntimeRow | undefined> {
+/** The runtime of this name, or the default one. Throws `runtime-unknown`. */
+export async function chooseRuntime(app: App, name: string | undefined): Promise<RuntimeRow | undefined> {
   const { query } = app.store
   if (name === undefined) return findDefaultRuntime(query, app.accountId)
   const runtime = await findRuntime(query, app.accountId, name)
@@ -155,7 +117,8 @@ interface SystemFacts {
   readonly revision: string | undefined
 }
 
-function systemVariables(app: App, { id, initiator, name, branch, revision }: SystemFacts): Record<string, string> {
+/** The built-in variables of a build. */
+export function systemVariables(app: App, { id, initiator, name, branch, revision }: SystemFacts): Record<string, string> {
   const serverUrl = app.advertisedUrl()
   return builtinVariables({
     buildId: id,
@@ -181,44 +144,11 @@ async function addContexts(app: App, layers: Layers, names: readonly string[]): 
   return undefined
 }
 
-type LayerPlace = Pick<VariableLayer, 'level' | 'source'>
-
-/** Layers of variables, and the values of the secret ones apart. */
-class Layers {
-  readonly layers: VariableLayer[] = []
-  readonly secrets: Record<string, string> = {}
-
-  add(place: LayerPlace, values: Readonly<Record<string, string>>): void {
-    this.addMixed(
-      place,
-      Object.entries(values).map(([key, value]) => ({ key, value, encrypted: false })),
-    )
-  }
-
-  addSecrets(place: LayerPlace, values: Readonly<Record<string, string>>): void {
-    this.addMixed(
-      place,
-      Object.entries(values).map(([key, value]) => ({ key, value, encrypted: true })),
-    )
-  }
-
-  addMixed(place: LayerPlace, list: readonly { key: string; value: string; encrypted: boolean }[]): void {
-    if (list.length === 0) return
-    const variables: Record<string, Variable> = {}
-    for (const { key, value, encrypted } of list) {
-      const name = [place.level, place.source, key].filter((part) => part !== undefined).join('/')
-      if (encrypted) this.secrets[name] = value
-      variables[key] = encrypted ? { secret: name } : { value }
-    }
-    this.layers.push({ ...place, variables })
-  }
-}
-
 const MAX_COMPILED = 200
 const compiled = new Map<string, Compiled>()
 
 /** Compiling is pure, and the same few documents are built again and again. */
-function compileCached(document: string, file: string): Compiled {
+export function compileCached(document: string, file: string): Compiled {
   const key = sha256(`${file}\n${document}`)
   const known = compiled.get(key)
   if (known !== undefined) return known

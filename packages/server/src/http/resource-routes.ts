@@ -12,7 +12,7 @@ import {
   showRuntime,
 } from '../agents/agents.ts'
 import type { App } from '../app.ts'
-import { requireFound } from '../builds/create.ts'
+import { requireFound } from '../builds/require-found.ts'
 import { toContext } from '../contexts/context-data.ts'
 import { listShownContexts, putContext, removeContext } from '../contexts/contexts.ts'
 import type { Authenticator } from '../identity/authenticate.ts'

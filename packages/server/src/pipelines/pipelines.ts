@@ -4,7 +4,7 @@ import type { Pipeline, PipelineInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/edit.ts'
 import { present } from '../builds/view.ts'
-import { MASK } from '../secrets/mask.ts'
+import { maskDocument } from './mask-document.ts'
 import { deletePipeline, findPipeline, listPipelines, lockPipeline, savePipeline } from '../store/pipelines.ts'
 import { findProject, listProjects, saveProject } from '../store/projects.ts'
 import type { PipelineRow } from '../store/schema.ts'
@@ -82,7 +82,7 @@ async function toRow(app: App, tx: Tx, { name, input, written, before }: Source)
     account_id: app.accountId,
     project_id: await projectOf(app, tx, name),
     name,
-    document: maskDocument(input.document, written),
+    document: maskDocument(input.document, written?.variables ?? []),
     variables: sealVariables(app.vault, { id, account_id: app.accountId }, variables, before),
     contexts: JSON.stringify(written === undefined || written.contexts.length === 0 ? input.contexts : written.contexts),
     runtime: written?.runtime ?? input.runtime ?? null,
@@ -106,40 +106,6 @@ async function projectOf(app: App, tx: Tx, name: string): Promise<string | null>
   const id = newId(now)
   await saveProject(tx, { id, account_id: app.accountId, name: project, variables: '{}', created_at: now, updated_at: now })
   return id
-}
-
-/** Encrypted values are written in the open in a `kind: pipeline` document; they must not be stored so. Throws when one cannot be found to be masked. */
-function maskDocument(document: string, written: Source['written']): string {
-  const secrets = new Set(
-    (written?.variables ?? [])
-      .filter(({ encrypted, value }) => encrypted && value !== '' && value !== MASK)
-      .map(({ value }) => value),
-  )
-  if (secrets.size === 0) return document
-  const masked = document.replaceAll(
-    /^(\s*(?:-\s*)?["']?value["']?\s*:\s*)(.*?)(\s*)$/gm,
-    (line, key: string, text: string, space: string) => (secrets.has(unquote(text)) ? `${key}'${MASK}'${space}` : line),
-  )
-  const rest =
-    readSettings(masked, 'pipeline.yaml')?.variables.filter(
-      ({ encrypted, value }) => encrypted && value !== '' && value !== MASK,
-    ) ?? []
-  if (rest.length === 0) return masked
-  const names = rest.map(({ key }) => key).join(', ')
-  throw fault('request-invalid', {
-    message: `Write the value of the encrypted variable ${names} on the line of its key, quoted or plain.`,
-  })
-}
-
-function unquote(text: string): string {
-  if (/^"(?:[^"\\]|\\.)*"$/.test(text)) {
-    try {
-      return String(JSON.parse(text))
-    } catch {
-      return text
-    }
-  }
-  return /^'.*'$/.test(text) ? text.slice(1, -1).replaceAll("''", "'") : text
 }
 
 /** As the API shows it. */

@@ -417,4 +417,32 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     await say(held.app, key, started, ended('error', { reason: 'dind-lost', message: 'connection refused' }))
     expect(await show(held.app, key.buildId)).toMatchObject({ status: 'pending', reason: 'retry-pending', retries: 1 })
   })
+
+  test('a restart has the document, variables, secrets and commits of the build before, and its own identity', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const document =
+      "version: '1.0'\nsteps:\n  main_clone:\n    type: git-clone\n    repo: o/r\n    revision: main\n  two:\n    image: alpine\n    commands: [echo]\n"
+    const first = await submit(scene, { document, branch: 'main', variables: { A: '1' }, secrets: { S: 's3cret' } })
+    const key = await runAttempt(scene, first)
+    const clone = { type: 'step.finished', step: 'main_clone', try: 1, status: 'success', exitCode: 0 } as const
+    await say(
+      app,
+      key,
+      started,
+      { ...clone, members: { revision: 'c0ffee' }, exports: [] },
+      ended('error', { reason: 'step-failed' }),
+    )
+    for (const task of await take(scene)) await report(scene, task, 'done')
+    const again = await submit(scene, { document: undefined, restartOf: first.id })
+    expect(again).toMatchObject({ restart_of: first.id, branch: 'main', number: 2 })
+    const claimed = await claimAttempt(app, await startAttempt(scene, again), { ...PROTOCOL, claimKey: 'key-of-the-restart' })
+    expect(claimed.plan.steps[0]?.action).toMatchObject({ kind: 'git-clone', revision: 'c0ffee' })
+    const variables = Object.assign({}, ...claimed.plan.variables.map((layer) => layer.variables))
+    expect(variables).toMatchObject({ A: { value: '1' }, CF_BUILD_ID: { value: again.id }, CF_BRANCH: { value: 'main' } })
+    expect(Object.values(claimed.secrets)).toEqual(['s3cret'])
+    expect(claimed.snapshot.steps['main_clone']?.status).toBe('pending')
+    await expect(submit(scene, { document: undefined, restartOf: 'f'.repeat(24) })).rejects.toMatchObject({ code: 'not-found' })
+  })
 })
