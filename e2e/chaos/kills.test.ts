@@ -10,7 +10,7 @@ test('kill -9 of server, agent and engines at random moments breaks no promise o
   console.log(report('kills on SQLite', result))
   expect(result.violations).toEqual([])
   expect(result.crashes).toEqual([])
-  expect(missedFaults(result, { 'killed server': 5, 'killed agent': 5, 'killed engine': 5, success: 50 })).toEqual([])
+  expect(missedFaults(result, { 'killed server': 4, 'killed agent': 4, 'killed engine': 5, success: 50 })).toEqual([])
 })
 
 test('kill -9 of either replica, agent, engines and PostgreSQL at random moments breaks no promise', async () => {
@@ -19,6 +19,6 @@ test('kill -9 of either replica, agent, engines and PostgreSQL at random moments
   console.log(report('kills on PostgreSQL, two replicas', result))
   expect(result.violations).toEqual([])
   expect(result.crashes).toEqual([])
-  const least = { 'killed server': 5, 'killed agent': 3, 'killed engine': 5, 'killed database': 1, success: 50 }
+  const least = { 'killed server': 4, 'killed agent': 2, 'killed engine': 4, 'killed database': 2, success: 50 }
   expect(missedFaults(result, least)).toEqual([])
 })

@@ -13,7 +13,7 @@ export type Mortal = Pick<Child, 'start' | 'kill'>
 export interface KillPlan {
   /** Between two kills, milliseconds. */
   readonly everyMs: readonly [number, number]
-  /** Drawn from with equal chance; name one twice to hit it more. */
+  /** One after the other in an order that is drawn anew each time; name one twice to hit it more. */
   readonly victims: readonly Victim[]
   /** How long the dead stay dead, milliseconds. */
   readonly downMs?: readonly [number, number]
@@ -36,6 +36,7 @@ export async function runKills(options: KillOptions): Promise<Record<`killed ${V
   const { plan, random, signal } = options
   const reviving = new Map<Mortal, Promise<void>>()
   const failures: unknown[] = []
+  const deck: Victim[] = []
   const raise = (child: Mortal, downMs: number): void => {
     const revived = revive(child, downMs)
       .catch((error: unknown) => void failures.push(error))
@@ -47,14 +48,15 @@ export async function runKills(options: KillOptions): Promise<Record<`killed ${V
     for (const child of [...options.servers, options.agent]) if (child.pid === undefined && !reviving.has(child)) raise(child, 0)
     await clock.sleep(random.between(...plan.everyMs), signal).catch(() => undefined)
     if (signal.aborted) break
-    const victim = random.pick(plan.victims)
+    if (deck.length === 0) deck.push(...plan.victims)
+    const [victim] = deck.splice(random.between(0, deck.length - 1), 1)
     if (victim === 'engine') {
       if (killEngine(options)) landed['killed engine'] += 1
       continue
     }
     const child = victim === 'server' ? random.pick(options.servers) : victim === 'agent' ? options.agent : plan.database
     // The dead are left alone until they are up again: a start that is cut short hits nothing.
-    if (child === undefined || reviving.has(child) || !(await child.kill())) continue
+    if (victim === undefined || child === undefined || reviving.has(child) || !(await child.kill())) continue
     landed[`killed ${victim}`] += 1
     raise(child, random.between(...(plan.downMs ?? [0, 600])))
   }

@@ -166,7 +166,8 @@ export function* checkRemains(history: History): Generator<Violation> {
     if (build === undefined || isFinalBuild(build.status)) yield { invariant: 8, buildId, message: `${object} is still there` }
   }
   for (const trace of history.engines) {
-    if (trace.end !== 'stopped' || trace.claimedAt === undefined) continue
+    // One that has said its outcome does no more work: the server may know, and only its answer be lost.
+    if (trace.end !== 'stopped' || trace.claimedAt === undefined || trace.outcome !== undefined) continue
     const build = builds.get(trace.buildId)
     const cancelled = history.operations.some((operation) => isAcceptedCancel(operation, trace.buildId))
     const lost = build?.attempts.some(({ number, reason }) => number === trace.attempt && reason !== undefined) === true

@@ -267,7 +267,19 @@ const remains: readonly Mutant[] = [
     invariant: 8,
     mutate: (h) => ({ ...h, leftovers: h.builds.slice(0, 1).map(({ id }) => ({ buildId: id, object: `pod/engine-${id}` })) }),
   },
-  { name: 'the sweeper stops a live build', invariant: 8, mutate: (h) => engine(h, (trace) => (trace.end = 'stopped'), isWhole) },
+  {
+    name: 'the sweeper stops a live build',
+    invariant: 8,
+    mutate: (h) =>
+      engine(
+        h,
+        (trace) => {
+          trace.end = 'stopped'
+          delete trace.outcome
+        },
+        isWhole,
+      ),
+  },
   {
     name: 'a secret is in a log',
     invariant: 10,
