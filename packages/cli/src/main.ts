@@ -2,10 +2,14 @@
 import { enableCompileCache } from 'node:module'
 
 enableCompileCache()
-const [{ runCommandLine }, { openPrinter }, { readSettings }] = await Promise.all([
+const [{ reportError, runCommandLine }, { openPrinter }, { readSettings }] = await Promise.all([
   import('./program.ts'),
   import('./printer.ts'),
   import('./config.ts'),
 ])
 const settings = readSettings()
-process.exit(await runCommandLine(process.argv.slice(2), { settings, out: openPrinter(settings) }))
+const context = { settings, out: openPrinter(settings) }
+process.on('uncaughtException', (error) => process.exit(reportError(error, context)))
+const exitCode = await runCommandLine(process.argv.slice(2), context)
+await Promise.all([context.out.stdout.drained(), context.out.stderr.drained()])
+process.exit(exitCode)

@@ -7,7 +7,11 @@ export interface Terminal {
   /** Width in characters; 80 where it is not known. */
   readonly columns: number
   readonly style: Style
+  /** True where every line must be written by itself. */
+  readonly takesLines?: boolean
   write(bytes: string | Uint8Array): void
+  /** Resolves when what was written is taken: wait for it where much is written, and before the process ends. */
+  drained(): Promise<void>
 }
 
 export interface Printer {
@@ -45,5 +49,11 @@ function openTerminal(stream: NodeJS.WriteStream, settings: Settings): Terminal 
     },
     style: styleFor(hasColour),
     write: (bytes) => void stream.write(bytes),
+    async drained() {
+      if (stream.writableLength === 0) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      stream.write('', () => resolve())
+      await promise
+    },
   }
 }

@@ -29,14 +29,15 @@ export async function runCommandLine(words: readonly string[], context: Context)
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage
-    for (const line of formatError(error, {
-      style: context.out.stderr.style,
-      debug: context.settings.debug,
-      sources: sourcesRead(),
-    }))
-      context.out.note(line)
-    return exitCodeOf(error)
+    return reportError(error, context)
   }
+}
+
+/** Prints an error that ends the process; answers the exit code. */
+export function reportError(error: unknown, { out, settings }: Context): number {
+  const how = { style: out.stderr.style, debug: settings.debug, sources: sourcesRead() }
+  for (const line of formatError(error, how)) out.note(line)
+  return exitCodeOf(error)
 }
 
 function buildProgram(context: Context, onEnd: (code: number) => void): Program {

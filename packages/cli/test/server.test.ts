@@ -173,6 +173,22 @@ test('P177: a detached build is followed, waited for, described and read again',
   expect(JSON.parse((await desk.run(['wait', id, '-o', 'json'])).stdout)).toMatchObject({ id, status: 'success' })
 })
 
+test('a log of 30 MB comes whole, live and afterwards, byte for byte', async () => {
+  const path = await document({ loud: ['seq 1 4000000'] })
+  const id = (await desk.run(['run', '-f', path, '-d'])).stdout.trim()
+  const numbers = (text: string): string =>
+    text
+      .split('\n')
+      .filter((line) => /^\d+$/.test(line))
+      .join('\n')
+  const followed = await desk.run(['logs', '-f', id, '--step', 'loud'])
+  const again = await desk.run(['logs', id, '--step', 'loud'])
+  const whole = Array.from({ length: 4_000_000 }, (_, index) => index + 1).join('\n')
+  expect(numbers(followed.stdout) === whole).toBe(true)
+  expect(numbers(again.stdout) === whole).toBe(true)
+  expect((await desk.run(['logs', id, '--tail', '3'])).stdout).toContain('4000000\n')
+})
+
 test('a stored pipeline runs with its variables, and again by restart', async () => {
   const text = `kind: project\nmetadata: { name: shop }\nspec: { variables: { LEVEL: project } }\n---\nkind: pipeline\nmetadata: { name: shop/app }\nspec:\n  variables: [{ key: WHO, value: Ann }]\n  steps:\n    say: { image: '${desk.images['SHELL_IMAGE']}', commands: ['echo $WHO on $CF_BRANCH at $LEVEL'] }\n`
   const path = await desk.file('shop.yml', text)

@@ -2,10 +2,11 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startPostgres } from '../../../e2e/support/postgres.ts'
 import { runProgram } from '../../../e2e/support/process.ts'
 import { openDesk, pipelineOf, startUp, type Desk } from './support.ts'
 
@@ -104,6 +105,21 @@ test('without Docker it says so', async () => {
   })
   expect(code).toBe(1)
   expect(stderr).toMatch(/^error: .*Docker.*\nhint: .+\n$/)
+})
+
+test('it keeps its records in PostgreSQL when asked, and the password stays off the command line', async () => {
+  await using postgres = await startPostgres()
+  const data = join(desk.folder, 'postgres')
+  const begin = await desk.run(['up', '--detach', '--port', '0', '--data', data], { env: { WINDLASS_POSTGRES: postgres.url } })
+  expect(begin.code).toBe(0)
+  try {
+    const path = await desk.file('hello.yml', pipelineOf(desk, { hello: ['echo hello'] }))
+    expect(await desk.run(['run', '-f', path])).toMatchObject({ code: 0 })
+    const { pid }: { pid: number } = JSON.parse(await readFile(join(data, 'up.json'), 'utf8'))
+    expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('postgres:')
+  } finally {
+    await desk.run(['up', '--stop', '--data', data])
+  }
 })
 
 test('its data folder and keys belong to the user alone', async () => {

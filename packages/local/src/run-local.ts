@@ -45,7 +45,8 @@ export interface LocalWatcher {
     readonly warnings: readonly Diagnostic[]
   }): void
   event(event: EngineEvent): void
-  output(frame: LogFrame): void
+  /** More comes when it has resolved. */
+  output(frame: LogFrame): Promise<void>
 }
 
 export interface LocalBuild {
@@ -227,7 +228,7 @@ function openRecord(
       const end = ends.get(frame.stream) ?? 0
       const next = frame.offset + frame.bytes.byteLength
       if (frame.offset > end || next <= end) return end
-      watcher.output({ ...frame, offset: end, bytes: frame.bytes.subarray(end - frame.offset) })
+      await watcher.output({ ...frame, offset: end, bytes: frame.bytes.subarray(end - frame.offset) })
       ends.set(frame.stream, next)
       return next
     },

@@ -45,7 +45,10 @@ export async function runOnThisMachine({ args, options, out, settings }: Invocat
       view.wait('starting')
     },
     event: (event) => order.push({ kind: 'event', attempt: 1, at: event.at, type: event.type, data: { ...event } }),
-    output: ({ stream, at, bytes }) => order.push({ kind: 'log', attempt: 1, at, stream, bytes }),
+    async output({ stream, at, bytes }) {
+      order.push({ kind: 'log', attempt: 1, at, stream, bytes })
+      await terminal.drained()
+    },
   }
   const result = await runLocalBuild(build, watcher)
   order.flush()

@@ -22,7 +22,8 @@ const BACKOFF = { baseMs: 200, maxMs: 3_000 }
 
 /** A page of what is stored, for readers that do not wait. */
 const FeedPage = z.object({ items: z.array(FeedItem), next: z.int() })
-const PAGE = 500
+/** An item holds up to half a mebibyte of log. */
+const PAGE = 50
 
 /** Items after a position, each once, to the end of what is there now. Throws the server's fault. */
 export async function* readFeed({

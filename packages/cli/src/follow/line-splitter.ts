@@ -7,15 +7,21 @@ const LONGEST_LINE_BYTES = 65_536
 export interface LineSplitter {
   /** The lines that these bytes complete, without their line ends. */
   push(bytes: Uint8Array): Buffer[]
+  /** The same as one piece with its line ends as they came, for output that is passed on as it is; undefined when no line is complete. */
+  pushWhole(bytes: Uint8Array): Buffer | undefined
   /** What stands after the last line end, once; undefined when nothing does. */
   flush(): Buffer | undefined
 }
 
 export function lineSplitter(): LineSplitter {
   let rest: Buffer = Buffer.alloc(0)
+  const join = (bytes: Uint8Array): Buffer => {
+    const fresh = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    return rest.length === 0 ? fresh : Buffer.concat([rest, fresh])
+  }
   return {
     push(bytes) {
-      const all = rest.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : Buffer.concat([rest, bytes])
+      const all = join(bytes)
       const lines: Buffer[] = []
       let start = 0
       for (let end = all.indexOf(NEWLINE); end >= 0; end = all.indexOf(NEWLINE, start)) {
@@ -26,6 +32,13 @@ export function lineSplitter(): LineSplitter {
         lines.push(all.subarray(start, start + LONGEST_LINE_BYTES))
       rest = Buffer.from(all.subarray(start))
       return lines
+    },
+    pushWhole(bytes) {
+      const all = join(bytes)
+      const newline = all.lastIndexOf(NEWLINE)
+      const end = newline < 0 && all.length > LONGEST_LINE_BYTES ? all.length : newline + 1
+      rest = Buffer.from(all.subarray(end))
+      return end === 0 ? undefined : all.subarray(0, end)
     },
     flush() {
       if (rest.length === 0) return undefined

@@ -11,6 +11,7 @@ function paper(): { terminal: Terminal; text: () => string } {
     isTTY: false,
     columns: 80,
     style: styleFor(false),
+    drained: () => Promise.resolve(),
     write: (bytes: string | Uint8Array) => void (written += Buffer.from(bytes).toString()),
   }
   return { terminal, text: () => written }

@@ -35,6 +35,7 @@ export interface LogViewOptions {
 
 /** How many of the last lines of each step are kept for the summary. */
 const KEPT_LINES = 10
+const KEPT_LINE_CHARS = 500
 const STEP_PREFIX = 'step/'
 /** Lines of the engine itself begin with it. */
 const SYSTEM_MARK = '[SYSTEM]'
@@ -175,7 +176,28 @@ export class LogView implements Disposable {
     const stream = this.#streams.get(name) ?? { lines: lineSplitter(), last: [], at }
     this.#streams.set(name, stream)
     stream.at = at
+    if (this.#passesWhole(name)) return this.#showWhole(stream, stream.lines.pushWhole(bytes))
     for (const line of stream.lines.push(bytes)) this.#showLine(name, stream, line)
+  }
+
+  /** In a pipe, lines that need nothing in front go out together: a loud step has millions of them. */
+  #passesWhole(name: string): boolean {
+    const { terminal, timestamps, step } = this.#options
+    if (terminal.isTTY || timestamps === true || terminal.takesLines === true) return false
+    return step === undefined ? name === STEP_PREFIX + String(this.#open) && this.#running.size <= 1 : name === STEP_PREFIX + step
+  }
+
+  #showWhole(stream: Stream, lines: Buffer | undefined): void {
+    if (lines === undefined) return
+    const end = lines
+      .subarray(-KEPT_LINES * KEPT_LINE_CHARS)
+      .toString()
+      .trimEnd()
+      .split('\n')
+    stream.last = [...stream.last, ...end].slice(-KEPT_LINES)
+    this.#isFirst = false
+    this.#afterSkipped = false
+    this.#status.write(lines)
   }
 
   #flush(name: string): void {
@@ -187,7 +209,7 @@ export class LogView implements Disposable {
   #showLine(name: string, stream: Stream, line: Buffer): void {
     const step = name.startsWith(STEP_PREFIX) ? name.slice(STEP_PREFIX.length) : undefined
     if (this.#options.step !== undefined && step !== this.#options.step) return
-    stream.last.push(line.subarray(0, 500).toString())
+    stream.last.push(line.subarray(0, KEPT_LINE_CHARS).toString())
     if (stream.last.length > KEPT_LINES) stream.last.shift()
     this.#write(this.#prefix(step, stream.at), line)
   }

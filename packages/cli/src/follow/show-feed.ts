@@ -1,5 +1,6 @@
 /** Shows the feed of a server's build on a terminal. */
 import { systemClock } from '@windlass/kit'
+import { isFinalBuild } from '@windlass/plan'
 import type { Build, Client, FeedItem } from '@windlass/protocol'
 import { getBuild } from '../api.ts'
 import type { Printer, Terminal } from '../printer.ts'
@@ -41,16 +42,21 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
   if (step === undefined && tail === undefined) view.note(heading(build, terminal))
   const order = reorder(systemClock, (item) => view.show(item))
   let after = 0
-  const take = (item: FeedItem): void => {
+  const take = async (item: FeedItem): Promise<void> => {
     order.push(item.kind === 'log' ? { ...item, bytes: Buffer.from(item.bytes, 'base64') } : item)
     after = item.position
+    await options.terminal.drained()
   }
+  const isOver = isFinalBuild(build.status)
   if (screen !== undefined || !options.follow) {
-    for await (const item of readFeed({ client: options.client, buildId: build.id, after })) take(item)
+    // The whole log of a build that has ended comes as one stream, whatever its size.
+    const stored = isOver ? followFeed(toFollow(options, after)) : readFeed({ client: options.client, buildId: build.id, after })
+    for await (const item of stored) await take(item)
     order.flush()
     screen?.release()
   }
-  if (options.follow) for await (const item of followFeed(toFollow(options, after))) take(item)
+  if (options.follow && !(isOver && screen !== undefined))
+    for await (const item of followFeed(toFollow(options, after))) await take(item)
   order.flush()
   return { lastLines: (name) => view.lastLines(name), shownLast: view.openStep }
 }

@@ -15,6 +15,10 @@ export function tailTerminal(target: Terminal, lines: number): TailTerminal {
       isTTY: target.isTTY,
       columns: target.columns,
       style: target.style,
+      get takesLines() {
+        return !isOpen
+      },
+      drained: () => target.drained(),
       write(bytes) {
         if (isOpen) return target.write(bytes)
         if (!endsLine(bytes)) return
