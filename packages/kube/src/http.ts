@@ -1,5 +1,5 @@
 /**
- * HTTP to the API server over kept sockets. Plain `node:https`: the official client costs 80 MB of memory (docs/adr/0004).
+ * HTTP to the API server over kept sockets. Plain `node:https`: the official client costs 80 MB of memory (docs/adr/0006).
  * A kept socket that the server had closed meanwhile is replaced once; calls are safe to repeat because names are given by us.
  */
 import http from 'node:http'
