@@ -18,12 +18,22 @@ export type OnOutput = (data: Buffer) => void
 
 /**
  * One container by API: create, attach, start, wait for its exit, remove (https://docs.docker.com/reference/api/engine/).
- * Default bridge network and log driver `none`, as nothing else is asked of it.
+ * Log driver `none`; a network namespace of its own behind a bridge, unless `network` names one that is there already.
  */
-export async function runContainer(image: string, command: readonly string[], onOutput?: OnOutput): Promise<ContainerTimes> {
+export async function runContainer(
+  image: string,
+  command: readonly string[],
+  { onOutput, network = 'bridge' }: { readonly onOutput?: OnOutput; readonly network?: string } = {},
+): Promise<ContainerTimes> {
   const startedAt = performance.now()
   const since = (): number => performance.now() - startedAt
-  const body = { Image: image, Cmd: command, Entrypoint: [], AttachStdout: true, HostConfig: { LogConfig: { Type: 'none' } } }
+  const body = {
+    Image: image,
+    Cmd: command,
+    Entrypoint: [],
+    AttachStdout: true,
+    HostConfig: { LogConfig: { Type: 'none' }, NetworkMode: network },
+  }
   const created: unknown = JSON.parse(await call('POST', '/containers/create', body))
   const id = typeof created === 'object' && created !== null && 'Id' in created ? String(created.Id) : ''
   const output = await attach(id)
@@ -42,6 +52,18 @@ export async function runContainer(image: string, command: readonly string[], on
   const firstByteMs = await first.promise
   await call('DELETE', `/containers/${id}`)
   return { firstByteMs, exitMs, removedMs: since() }
+}
+
+/** A container that only holds a network namespace, for others to join; its `network` is what to hand to `runContainer`. */
+export async function openNamespace(image: string): Promise<AsyncDisposable & { readonly network: string }> {
+  const body = { Image: image, Cmd: ['sleep', '600'], Entrypoint: [], HostConfig: { LogConfig: { Type: 'none' } } }
+  const created: unknown = JSON.parse(await call('POST', '/containers/create', body))
+  const id = typeof created === 'object' && created !== null && 'Id' in created ? String(created.Id) : ''
+  await call('POST', `/containers/${id}/start`)
+  return {
+    network: `container:${id}`,
+    [Symbol.asyncDispose]: async () => void (await call('DELETE', `/containers/${id}?force=true`)),
+  }
 }
 
 /** Throws `MissingPartError` when no daemon answers or it has not this image. */

@@ -1,10 +1,21 @@
 /** Every line of the bench, in the order of the goals. */
 import type { Line } from '../row.ts'
+import { cluster } from './cluster.ts'
 import { fakeBuilds } from './fake-builds.ts'
+import { idleMemory } from './idle-memory.ts'
 import { lineLatency } from './line-latency.ts'
 import { localBuild } from './local-build.ts'
 import { localSteps } from './local-steps.ts'
 import { logMillion } from './log-million.ts'
 import { taskHandover } from './task-handover.ts'
 
-export const LINES: readonly Line[] = [localBuild, localSteps, taskHandover, logMillion, lineLatency, fakeBuilds]
+export const LINES: readonly Line[] = [
+  localBuild,
+  localSteps,
+  taskHandover,
+  logMillion,
+  lineLatency,
+  fakeBuilds,
+  idleMemory,
+  cluster,
+]

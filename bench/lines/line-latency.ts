@@ -22,10 +22,11 @@ async function measure(): Promise<Row[]> {
     ours.push(...stamps(Buffer.from(seen.item.bytes, 'base64').toString()).map((at) => now - at))
   }
   const floors: number[] = []
-  await runContainer(node, ['sh', '-c', command], (data) => {
+  const onOutput = (data: Buffer): void => {
     const now = performance.timeOrigin + performance.now()
     floors.push(...stamps(data.toString('latin1')).map((at) => now - at))
-  })
+  }
+  await runContainer(node, ['sh', '-c', command], { onOutput })
   if (ours.length < LINES * 0.95) throw new Error(`only ${ours.length} of ${LINES} lines came whole`)
   return [
     {

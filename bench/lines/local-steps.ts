@@ -1,7 +1,7 @@
 /** What a step costs that does nothing. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { runContainer } from '../floors/docker.ts'
+import { openNamespace, runContainer } from '../floors/docker.ts'
 import { sample, spread, type Line, type Row } from '../row.ts'
 import { follow } from '../stack/follow.ts'
 import { benchImages, openLocalStack, toDocument } from '../stack/local.ts'
@@ -30,7 +30,9 @@ async function measure(): Promise<Row[]> {
     }
     if (n >= 0) perStep.push((Math.max(...times) - Math.min(...times)) / STEPS)
   }
-  const floor = await sample(10, 1, async () => (await runContainer(shell, ['true'])).removedMs)
+  await using namespace = await openNamespace(shell)
+  const floor = await sample(10, 1, async () => (await runContainer(shell, ['true'], namespace)).exitMs)
+  const bridged = await sample(5, 1, async () => (await runContainer(shell, ['true'])).removedMs)
   const docker = await sample(5, 1, async () => void (await promisify(execFile)('docker', ['run', '--rm', shell, 'true'])))
   return [
     {
@@ -39,9 +41,12 @@ async function measure(): Promise<Row[]> {
       unit: 'ms',
       value: spread(perStep),
       warmUp: WARM_UP,
-      floor: { what: 'container by API, bridge network, log driver none: create, start, wait, remove', value: floor },
+      floor: {
+        what: 'one container by API that joins a namespace made ahead, log driver none: create -> exit code known',
+        value: floor,
+      },
       goal: 140,
-      note: `docker run --rm of the same command: ${docker.median.toFixed(0)} ms (${docker.min.toFixed(0)}-${docker.max.toFixed(0)}, n ${docker.n})`,
+      note: `create to removed with a bridge network of its own: ${bridged.median.toFixed(0)} ms; docker run --rm of the same command: ${docker.median.toFixed(0)} ms (${docker.min.toFixed(0)}-${docker.max.toFixed(0)}, n ${docker.n})`,
     },
   ]
 }

@@ -76,7 +76,7 @@ async function runThrough(decide: (call: Call) => Verdict): Promise<Run> {
   const build = await runLocalBuild(options, {
     begin: ({ volumeName }) => (volume = volumeName),
     event: () => undefined,
-    output: ({ stream, bytes }) => {
+    output: async ({ stream, bytes }) => {
       logs[stream] = (logs[stream] ?? '') + Buffer.from(bytes).toString()
     },
   })

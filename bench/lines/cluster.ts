@@ -1,0 +1,106 @@
+/** Whole builds on Kubernetes, each with a daemon pod and an engine pod made for it. */
+import { Build } from '@windlass/protocol'
+import { podCallsHome } from '../floors/pod.ts'
+import { spread, type Line, type Row, type Spread } from '../row.ts'
+import { openClusterStack, type ClusterStack } from '../stack/cluster.ts'
+import { follow, isStepOutput } from '../stack/follow.ts'
+import { toDocument } from '../stack/local.ts'
+
+const COLD_RUNS = 8
+const EMPTY_RUNS = 3
+const BURST = 20
+const BURST_RUNS = 2
+const FLOOR_RUNS = 8
+
+export const cluster: Line = { name: 'cluster', measure }
+
+async function measure(): Promise<Row[]> {
+  await using stack = await openClusterStack()
+  const image = stack.installation.images['TOOLS_IMAGE'] ?? ''
+  const document = toDocument({ hello: { image, command: 'echo hello' } })
+  const emptyDisk = await measureBuilds(stack, { document, runs: EMPTY_RUNS, warmUp: 0, resetVolume: true })
+  const cold = await measureBuilds(stack, { document, runs: COLD_RUNS, warmUp: 1, resetVolume: false })
+  const bursts: number[] = []
+  // The first makes the disks that the others find.
+  for (let n = -1; n < BURST_RUNS; n += 1) {
+    const took = await measureBurst(stack, document)
+    if (n >= 0) bursts.push(took)
+  }
+  const home = await podCallsHome(
+    {
+      kubeconfig: stack.installation.cluster.kubeconfig,
+      namespace: stack.namespace,
+      image: stack.installation.images['DIND_IMAGE'] ?? '',
+    },
+    FLOOR_RUNS,
+  )
+  const floor = { what: 'one pod: create -> its process has called home', value: home }
+  const figure = 'build submitted -> a follower has the first output of its step, dind and engine pods made for it'
+  return [
+    { name: 'cluster-cold', figure: `${figure}, disk with images`, unit: 'ms', value: cold.first, warmUp: 1, floor, goal: 1_500 },
+    { name: 'cluster-cold-success', figure: 'the same -> success recorded', unit: 'ms', value: cold.end, warmUp: 1, floor },
+    {
+      name: 'cluster-empty-disk',
+      figure: `${figure}, empty disk: the tools image is unpacked first`,
+      unit: 'ms',
+      value: emptyDisk.first,
+      warmUp: 0,
+      floor,
+    },
+    {
+      name: 'cluster-20',
+      figure: `${BURST} builds at once, each with its own dind: first submit -> last success recorded`,
+      unit: 's',
+      value: spread(bursts),
+      warmUp: 1,
+      goal: 14,
+    },
+  ]
+}
+
+interface Builds {
+  readonly document: string
+  readonly runs: number
+  readonly warmUp: number
+  readonly resetVolume: boolean
+}
+
+async function measureBuilds(
+  stack: ClusterStack,
+  { document, runs, warmUp, resetVolume }: Builds,
+): Promise<{ first: Spread; end: Spread }> {
+  const firsts: number[] = []
+  const ends: number[] = []
+  for (let n = -warmUp; n < runs; n += 1) {
+    await stack.empty()
+    const { first, end } = await timeBuild(stack, { document, resetVolume })
+    if (n >= 0) firsts.push(first)
+    if (n >= 0) ends.push(end)
+  }
+  return { first: spread(firsts), end: spread(ends) }
+}
+
+async function timeBuild(
+  { client }: ClusterStack,
+  body: { document: string; resetVolume: boolean },
+): Promise<{ first: number; end: number }> {
+  const startedAt = performance.now()
+  const { id } = await client.call('POST', '/v1/builds', Build, { body })
+  let first = Number.NaN
+  let end = Number.NaN
+  for await (const seen of follow(client, id)) {
+    if (isStepOutput(seen) && Number.isNaN(first)) first = seen.at - startedAt
+    const { item } = seen
+    if (item.kind !== 'event' || item.type !== 'build.finished') continue
+    if (item.data['status'] !== 'success') throw new Error(`the build ended as ${JSON.stringify(item.data)}`)
+    end = seen.at - startedAt
+  }
+  return { first, end }
+}
+
+async function measureBurst(stack: ClusterStack, document: string): Promise<number> {
+  await stack.empty()
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: BURST }, () => timeBuild(stack, { document, resetVolume: false })))
+  return (performance.now() - startedAt) / 1_000
+}
