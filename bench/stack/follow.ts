@@ -15,7 +15,9 @@ export async function* follow(client: Client, buildId: string): AsyncGenerator<S
   }
 }
 
-/** True for output of a step, not for the engine's own lines. */
+/** True when a step's own output is in it, beside the lines that the engine adds. */
 export function isStepOutput({ item }: Seen): boolean {
-  return item.kind === 'log' && item.stream.startsWith('step/')
+  if (item.kind !== 'log' || !item.stream.startsWith('step/')) return false
+  const text = Buffer.from(item.bytes, 'base64').toString('latin1')
+  return text.replace(/^\[SYSTEM\] .*\n/gm, '').trim() !== ''
 }
