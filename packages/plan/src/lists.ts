@@ -64,6 +64,7 @@ export const REASONS = {
   'condition-false': { blame: 'control', text: 'The condition of the step is not met.' },
   'not-selected': { blame: 'control', text: 'The run was asked to leave this step out.' },
 
+  queued: { blame: 'waiting', text: 'The build waits for its turn.' },
   'pipeline-limit': { blame: 'waiting', text: 'The pipeline runs as many builds at once as it may.' },
   'branch-limit': { blame: 'waiting', text: 'The branch runs as many builds at once as it may.' },
   'account-limit': { blame: 'waiting', text: 'The account runs as many builds at once as it may.' },

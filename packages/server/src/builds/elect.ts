@@ -51,7 +51,7 @@ async function electPage(app: App, tx: Tx, after: Cursor | undefined): Promise<C
     accountId: app.accountId,
     runtimes,
     takesDefault: room.defaultRuntime !== undefined && runtimes.includes(room.defaultRuntime),
-    closedPipelines: [...room.pipelines.keys()].filter((id) => pipelineObstacle(room, id) !== undefined),
+    openPipelines: [...room.pipelines.keys()].filter((id) => pipelineObstacle(room, id) === undefined),
     after,
     limit: PAGE,
   })

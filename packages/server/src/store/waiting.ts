@@ -8,8 +8,8 @@ export interface WaitingFilter {
   /** Only builds of these runtimes, and those that take the default one when `takesDefault`. */
   readonly runtimes: readonly string[]
   readonly takesDefault: boolean
-  /** Not builds of these pipelines. */
-  readonly closedPipelines: readonly string[]
+  /** Of the pipelines that limit their builds only these, whose rows are locked. Builds of all others go freely. */
+  readonly openPipelines: readonly string[]
   /** Only builds behind this one in the queue. */
   readonly after: { readonly priority: number; readonly number: number } | undefined
   readonly limit: number
@@ -17,7 +17,7 @@ export interface WaitingFilter {
 
 /** By priority, then by age; locked, leaving out those that another server is electing. */
 export async function listWaiting(tx: Tx, filter: WaitingFilter): Promise<BuildRow[]> {
-  const { after, runtimes, closedPipelines } = filter
+  const { after, runtimes, openPipelines } = filter
   let select = tx.query
     .selectFrom('build')
     .selectAll()
@@ -28,11 +28,21 @@ export async function listWaiting(tx: Tx, filter: WaitingFilter): Promise<BuildR
       const named = where('runtime', 'in', runtimes)
       return filter.takesDefault ? where.or([named, where('runtime', 'is', null)]) : named
     })
-  if (closedPipelines.length > 0) {
-    select = select.where((where) =>
-      where.or([where('pipeline_id', 'is', null), where('pipeline_id', 'not in', closedPipelines)]),
+    .where((where) =>
+      where.or([
+        where('pipeline_id', 'is', null),
+        ...(openPipelines.length === 0 ? [] : [where('pipeline_id', 'in', openPipelines)]),
+        where.not(
+          where.exists(
+            where
+              .selectFrom('pipeline')
+              .select('pipeline.id')
+              .whereRef('pipeline.id', '=', 'build.pipeline_id')
+              .where((limit) => limit.or([limit('concurrency', 'is not', null), limit('branch_concurrency', 'is not', null)])),
+          ),
+        ),
+      ]),
     )
-  }
   if (after !== undefined) {
     select = select.where((where) =>
       where.or([
