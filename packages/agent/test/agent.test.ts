@@ -6,15 +6,7 @@ import { openHttpScene, type HttpScene } from '../../server/test/support/http-sc
 import { openFakeCluster, type FakeCluster, type FakeObservation, type FakeScript } from '../src/fake/index.ts'
 import { startAgent, type Agent, type AttemptRef, type OpenExecutor } from '../src/index.ts'
 
-const TIMINGS = { heartbeatMs: 300, suspectMs: 1_500, deadMs: 2_500, agentLeaseMs: 3_000, taskLeaseMs: 600, sweepMs: 50, taskBackoffMs: 20 }
-  heartbeatMs: 200,
-  suspectMs: 600,
-  deadMs: 900,
-  agentLeaseMs: 3_000,
-  taskLeaseMs: 600,
-  sweepMs: 50,
-  taskBackoffMs: 20,
-}
+const TIMINGS = { heartbeatMs: 300, suspectMs: 1_500, deadMs: 2_500, agentLeaseMs: 3_000, taskLeaseMs: 600, sweepMs: 50 }
 
 interface Story extends AsyncDisposable {
   readonly scene: HttpScene
