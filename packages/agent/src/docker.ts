@@ -65,7 +65,11 @@ function openDocker(parts: DockerParts, { report, log, clock }: ExecutorContext)
       const ref = { buildId: task.buildId, attempt: task.attempt }
       const running = runs.get(attemptKey(ref))
       if (running !== undefined) {
-        await Promise.race([running.ended, clock.sleep(task.graceMs, signal)])
+        const over = new AbortController()
+        const grace = clock.sleep(task.graceMs, AbortSignal.any([signal, over.signal])).catch(() => undefined)
+        await Promise.race([running.ended, grace])
+        over.abort()
+        signal.throwIfAborted()
         running.controller.abort(new DOMException('the attempt is stopped', 'AbortError'))
         await running.ended
       }

@@ -62,8 +62,11 @@ type KubeconfigUser = z.infer<typeof Kubeconfig>['users'][number]['user']
 /** Reads a kubeconfig file. Throws `config-invalid` when it cannot be used, e.g. when it needs an exec plugin. */
 export async function readKubeconfig(path: string, contextName?: string): Promise<ClusterAccess> {
   // Loaded here only: a process inside a cluster never needs it.
-  const { parse } = await import('yaml')
-  const parsed = Kubeconfig.safeParse(parse(readText(path)))
+  const { parseDocument } = await import('yaml')
+  const document = parseDocument(readText(path))
+  const [broken] = document.errors
+  if (broken !== undefined) throw fault('config-invalid', { message: `${path} is not YAML: ${broken.message}` })
+  const parsed = Kubeconfig.safeParse(document.toJS())
   if (!parsed.success) throw fault('config-invalid', { message: `${path} is not a kubeconfig: ${parsed.error.message}` })
   const wanted = contextName ?? parsed.data['current-context']
   const context = parsed.data.contexts.find(({ name }) => name === wanted)?.context

@@ -48,6 +48,8 @@ test.each<[string, KubeObject]>([
   ['host ports', pod({}, { container: { ports: [{ containerPort: 1, hostPort: 1 }] } })],
   ['secret other', pod({ volumes: [{ name: 'keys', secret: { secretName: 'other' } }] })],
   ['claim other', pod({ volumes: [{ name: 'disk', persistentVolumeClaim: { claimName: 'other' } }] })],
+  ['secret other', pod({}, { container: { env: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'other', key: 'k' } } }] } })],
+  ['secret other', pod({}, { container: { envFrom: [{ secretRef: { name: 'other' } }] } })],
   ['service account admin', pod({ serviceAccountName: 'admin' })],
   ['service account token', pod({ automountServiceAccountToken: true })],
 ])('an object is refused for its %s', (reason, object) => {

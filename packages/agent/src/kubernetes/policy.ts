@@ -25,9 +25,12 @@ const SecurityContext = z.looseObject({
   procMount: z.string().optional(),
   capabilities: z.looseObject({ add: z.array(z.string()).default([]) }).optional(),
 })
+const Reference = z.looseObject({ name: z.string().default('') })
 const Container = z.looseObject({
   name: z.string(),
   image: z.string(),
+  env: z.array(z.looseObject({ valueFrom: z.looseObject({ secretKeyRef: Reference.optional() }).optional() })).default([]),
+  envFrom: z.array(z.looseObject({ secretRef: Reference.optional() })).default([]),
   securityContext: SecurityContext.optional(),
   ports: z.array(z.looseObject({ hostPort: z.int().optional() })).default([]),
   volumeDevices: z.array(z.unknown()).default([]),
@@ -96,15 +99,28 @@ function checkPod(pod: KubeObject, check: PodCheck): void {
 function checkVolume(volume: z.infer<typeof Volume>, { task, refuse }: PodCheck): void {
   const types = Object.keys(volume).filter((key) => key !== 'name')
   for (const type of types) if (!VOLUME_TYPES.includes(type)) refuse(`volume ${volume.name}: ${type} is not allowed`)
-  const brings = (kind: string, name: string | undefined): boolean =>
-    name === undefined || task.objects.some((object) => object.kind === kind && object.metadata.name === name)
+  const brings = (kind: string, name: string | undefined): boolean => name === undefined || isBrought(task, kind, name)
   if (!brings('Secret', volume.secret?.secretName))
     refuse(`volume ${volume.name}: secret ${volume.secret?.secretName} is not of this build`)
   const claim = volume.persistentVolumeClaim?.claimName
   if (!brings('PersistentVolumeClaim', claim)) refuse(`volume ${volume.name}: claim ${claim} is not of this build`)
 }
 
-function checkContainer(container: z.infer<typeof Container>, mayBePrivileged: boolean, { policy, refuse }: PodCheck): void {
+function isBrought(task: StartTask, kind: string, name: string): boolean {
+  return task.objects.some((object) => object.kind === kind && object.metadata.name === name)
+}
+
+function checkContainer(
+  container: z.infer<typeof Container>,
+  mayBePrivileged: boolean,
+  { task, policy, refuse }: PodCheck,
+): void {
+  const secrets = [
+    ...container.env.map(({ valueFrom }) => valueFrom?.secretKeyRef),
+    ...container.envFrom.map(({ secretRef }) => secretRef),
+  ]
+  for (const { name } of secrets.filter((secret) => secret !== undefined))
+    if (!isBrought(task, 'Secret', name)) refuse(`container ${container.name}: secret ${name} is not of this build`)
   const context = container.securityContext
   const wantsPrivileges =
     context?.privileged === true || (context?.capabilities?.add.length ?? 0) > 0 || context?.procMount === 'Unmasked'

@@ -1,0 +1,141 @@
+/** The client against a real API server. Pods name a scheduler that does not exist, so that none is run. */
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { silentLog, systemClock } from '@windlass/kit'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startCluster, type Cluster } from '../../../e2e/support/cluster.ts'
+import { openKube, readKubeconfig, type Change, type Kube, type KubeObject } from '../src/index.ts'
+
+const namespace = 'kube-test'
+let cluster: Cluster
+let line: Line
+let kube: Kube
+
+/** The way to the API server, which can be cut as a load balancer does. */
+interface Line {
+  readonly port: number
+  /** Resets every connection; answers how many there were. */
+  cut(): number
+  close(): void
+}
+
+async function openLine(target: URL): Promise<Line> {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname)
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)))
+    near.pipe(far).pipe(near)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    cut() {
+      const count = sockets.size
+      for (const socket of sockets) socket.resetAndDestroy()
+      return count
+    },
+    close: () => server.close(),
+  }
+}
+
+beforeAll(async () => {
+  cluster = await startCluster()
+  const access = await readKubeconfig(cluster.kubeconfig)
+  line = await openLine(new URL(access.server))
+  kube = openKube({ access: { ...access, server: `https://127.0.0.1:${line.port}` }, log: silentLog })
+  await kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, [])
+  for (let i = 0; i < 100; i += 1) {
+    if ((await kube.find({ kind: 'ServiceAccount', namespace, name: 'default' })) !== undefined) return
+    await systemClock.sleep(50)
+  }
+})
+afterAll(async () => {
+  kube.close()
+  line.close()
+  await cluster.kubectl('delete', 'namespace', namespace, '--wait=false')
+})
+
+function pod(name: string, labels: Record<string, string>): KubeObject {
+  const spec = { schedulerName: 'none', containers: [{ name: 'c', image: 'none' }] }
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels }, spec }
+}
+
+test('creating twice is harmless when the labels say that it is the same', async () => {
+  const first = await kube.apply(pod('twice', { owner: 'a' }), ['owner'])
+  const second = await kube.apply(pod('twice', { owner: 'a' }), ['owner'])
+  expect(second.metadata.uid).toBe(first.metadata.uid)
+  await expect(kube.apply(pod('twice', { owner: 'b' }), ['owner'])).rejects.toMatchObject({ code: 'conflict' })
+})
+
+test('deleting what is not there is harmless, and a uid protects its successor', async () => {
+  await kube.apply(pod('gone', {}), [])
+  const ref = { kind: 'Pod', namespace, name: 'gone' } as const
+  await expect(kube.delete(ref, { uid: '00000000-0000-0000-0000-000000000000' })).rejects.toMatchObject({ code: 'conflict' })
+  expect(await kube.delete(ref, { graceSeconds: 0 })).toBe(true)
+  expect(await kube.delete(ref)).toBe(false)
+  expect(await kube.find(ref)).toBeUndefined()
+})
+
+test('a patch with an old resourceVersion is a conflict', async () => {
+  const { metadata } = await kube.apply(pod('patched', {}), [])
+  const ref = { kind: 'Pod', namespace, name: 'patched' } as const
+  const patch = (labels: object): Record<string, unknown> => ({ metadata: { resourceVersion: metadata.resourceVersion, labels } })
+  await kube.patch(ref, patch({ a: '1' }))
+  await expect(kube.patch(ref, patch({ a: '2' }))).rejects.toMatchObject({ code: 'conflict' })
+})
+
+test('a refusal carries the words of the API server and is not worth another try', async () => {
+  const bad = pod('Bad_Name', {})
+  await expect(kube.apply(bad, [])).rejects.toMatchObject({
+    code: 'cluster-refused',
+    retryable: false,
+    message: expect.stringContaining('Invalid value: "Bad_Name"'),
+  })
+})
+
+test('a cluster that does not answer is worth another try', async () => {
+  const dead = openKube({ access: { server: 'https://127.0.0.1:1', insecure: true, namespace }, log: silentLog })
+  await expect(dead.version()).rejects.toMatchObject({ code: 'cluster-unreachable', retryable: true })
+})
+
+test('a watch tells what is there, what changes and what goes, and goes on when its connection is cut', async () => {
+  const stop = new AbortController()
+  const changes: Change[] = []
+  await kube.apply(pod('early', { watched: 'yes' }), [])
+  const following = (async () => {
+    for await (const change of kube.watch({ kind: 'Pod', namespace, labels: 'watched' }, { signal: stop.signal }))
+      changes.push(change)
+  })()
+  const names = (type: 'set' | 'gone'): string[] =>
+    changes.flatMap((change) => (change.type === type ? [change.object.metadata.name] : []))
+  const until = async (is: () => boolean): Promise<void> => {
+    for (let i = 0; i < 500 && !is(); i += 1) await systemClock.sleep(20)
+    expect(is(), JSON.stringify(changes.map(({ type }) => type))).toBe(true)
+  }
+  await until(() => changes.some(({ type }) => type === 'synced'))
+  expect(names('set')).toEqual(['early'])
+  await kube.apply(pod('late', { watched: 'yes' }), [])
+  await until(() => names('set').includes('late'))
+
+  expect(line.cut()).toBeGreaterThan(0)
+  await kube.apply(pod('later', { watched: 'yes' }), [])
+  await kube.delete({ kind: 'Pod', namespace, name: 'early' }, { graceSeconds: 0 })
+  await until(() => names('set').includes('later') && names('gone').includes('early'))
+  stop.abort()
+  await following
+})
+
+test('kept connections that the server has closed meanwhile are replaced', async () => {
+  await kube.version()
+  expect(line.cut()).toBeGreaterThan(0)
+  await expect(kube.version()).resolves.toMatch(/^v1\./)
+})
+
+test('200 pods are created within 0.8 s', async () => {
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: 200 }, (_, i) => kube.apply(pod(`many-${i}`, {}), [])))
+  const ms = performance.now() - startedAt
+  process.stdout.write(`200 pods created in ${Math.round(ms)} ms\n`)
+  expect(ms).toBeLessThan(800)
+})
