@@ -50,11 +50,15 @@ export async function openPostgresBus(options: PostgresBusOptions): Promise<Bus>
     }
   }
 
-  function flush(): void {
-    timer = undefined
-    const payloads = toPayloads(self, pending)
+  /** One message after the other; what comes meanwhile is gathered for the next. */
+  async function flush(): Promise<void> {
+    while (pending.size > 0 && client !== undefined) {
+      const payloads = toPayloads(self, pending)
+      pending.clear()
+      for (const payload of payloads) await client?.query('select pg_notify($1, $2)', [CHANNEL, payload]).catch(() => undefined)
+    }
     pending.clear()
-    for (const payload of payloads) void client?.query('select pg_notify($1, $2)', [CHANNEL, payload]).catch(() => undefined)
+    timer = undefined
   }
 
   await connect()
@@ -63,7 +67,7 @@ export async function openPostgresBus(options: PostgresBusOptions): Promise<Bus>
       const list = [...topics]
       local.wake(list)
       for (const topic of list) pending.add(topic)
-      timer ??= setTimeout(flush, 1)
+      timer ??= setTimeout(() => void flush(), 1)
     },
     watch: (topic) => local.watch(topic),
     async close() {
