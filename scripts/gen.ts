@@ -65,7 +65,7 @@ function configurationPage(): string {
     const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
     const rows = Object.entries(properties).map(([key, field]) => {
       const { description = '', default: standard } = typeof field === 'boolean' ? {} : field
-      const fallback = standard === undefined ? (required.includes(key) ? 'required' : '') : `\`${String(standard)}\``
+      const fallback = standard === undefined ? (required.includes(key) ? 'required' : '') : `\`${JSON.stringify(standard)}\``
       return [`\`${prefix}${key}\``, description, fallback]
     })
     return `## ${title}\n\n${table(['variable', 'meaning', 'default'], rows)}\n`

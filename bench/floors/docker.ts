@@ -70,7 +70,7 @@ export async function openNamespace(image: string): Promise<AsyncDisposable & { 
 export async function requireImage(image: string): Promise<void> {
   await call('GET', `/images/${encodeURIComponent(image)}/json`).catch((error: unknown) => {
     throw new MissingPartError(
-      `no Docker daemon with the image ${image} (make images): ${error instanceof Error ? error.message : error}`,
+      `no Docker daemon with the image ${image} (make images): ${error instanceof Error ? error.message : String(error)}`,
     )
   })
 }

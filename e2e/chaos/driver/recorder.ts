@@ -123,6 +123,7 @@ function apply(trace: OpenTrace, observation: FakeObservation, isKilled: boolean
       trace.end ??= endOf(observation.how, isKilled)
       break
     case 'pod-started':
+    case 'finishing':
       break
   }
 }

@@ -233,7 +233,7 @@ class TreeBuilder {
       this.report.error('wrong-type', range, 'a key must be a text')
       return undefined
     }
-    const text = typeof target.value === 'string' ? target.value : (target.source ?? String(target.value))
+    const text = typeof target.value === 'string' ? target.value : (target.source ?? JSON.stringify(target.value))
     if (!FORBIDDEN_KEYS.has(text)) return text
     this.report.error('forbidden-key', range, `"${text}" is not allowed as a key`)
     return undefined

@@ -63,9 +63,10 @@ function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { re
   const remove = { kube, clock, log, namespaces, follow: pods.follow.bind(pods) }
 
   async function notePlace(pod: KubeObject, node: string): Promise<void> {
+    if (disks === undefined) return
     const { namespace } = pod.metadata
     const claims = claimsOf(pod).map((name) => ({ kind: 'PersistentVolumeClaim', name, namespace }) as const)
-    await tick(log, 'note the node of a disk', async () => Promise.all(claims.map((claim) => disks?.assignNode(claim, node))))
+    await tick(log, 'note the node of a disk', async () => Promise.all(claims.map((claim) => disks.assignNode(claim, node))))
   }
 
   return {

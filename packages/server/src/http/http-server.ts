@@ -84,7 +84,7 @@ function addRoute(app: App, server: FastifyInstance, authenticator: Authenticato
     ...(route.spec.maxBodyBytes !== undefined && { bodyLimit: route.spec.maxBodyBytes }),
     async onRequest(request) {
       limit?.take(request.ip)
-      const actor = await authenticator.authenticate(request.headers.authorization, app.clock.now())
+      const actor = await authenticator.authenticate(request.headers.authorization, app.clock.now(), route.spec.allow)
       if (!isAllowed(actor, route.spec.allow)) throw fault(actor.kind === 'nobody' ? 'unauthenticated' : 'forbidden')
       actors.set(request, actor)
     },
@@ -157,11 +157,12 @@ function sendProblem(
   { error, request, reply }: { error: unknown; request: FastifyRequest; reply: FastifyReply },
 ): FastifyReply {
   const problem = toFault(error)
+  const seconds = problem.details['retryAfter']
   if (problem.code === 'internal')
     app.log.error({ err: problem.cause ?? problem, requestId: request.id, url: request.url.split('?')[0] }, 'bug')
   else if (problem.status >= 500) app.log.warn({ err: problem, requestId: request.id }, 'call failed')
   if (problem.retryable && (problem.status === 503 || problem.status === 429))
-    reply.header('retry-after', String(problem.details['retryAfter'] ?? 1))
+    reply.header('retry-after', typeof seconds === 'number' ? String(seconds) : '1')
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   return reply
     .code(problem.status)
