@@ -129,14 +129,15 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
   if (attempt !== undefined && attemptBefore !== undefined) {
     const attemptChanges = difference(attemptBefore, attempt)
     if (Object.keys(attemptChanges).length > 0) await updateAttempt(tx, attempt, attemptChanges)
-    if (attempt.status !== attemptBefore.status) {
+    const isOver = attempt.status === 'lost' || attempt.status === 'ended'
+    if (isOver && attempt.status !== attemptBefore.status) {
       tx.wake(ELECT_TOPIC)
       tx.wake(commandTopic(build.id))
     }
   }
   await insertEvents(tx, edit.events)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
-  if (build.status !== before.status || build.held !== before.held) tx.wake(ELECT_TOPIC)
+  if (build.status === 'pending' && (before.status !== 'pending' || build.held !== before.held)) tx.wake(ELECT_TOPIC)
 }
 
 function difference<T extends object>(before: T, after: T): Partial<T> {

@@ -4,7 +4,7 @@ import { findAgentById } from '../store/agents.ts'
 import { findApiKey } from '../store/api-keys.ts'
 import { findAttemptByToken } from '../store/attempts.ts'
 import type { Query } from '../store/store.ts'
-import type { Actor } from './actor.ts'
+import type { Actor, Permission } from './actor.ts'
 
 interface Known {
   readonly actor: Actor
@@ -17,8 +17,8 @@ const REMEMBER_MS = 3000
 const MAX_REMEMBERED = 10_000
 
 export interface Authenticator {
-  /** `nobody` without a header. Throws `unauthenticated` for anything but a valid token. */
-  authenticate(header: string | undefined, now: number): Promise<Actor>
+  /** `nobody` without a header. Throws `unauthenticated` for anything but a valid token. `expected` is looked for first. */
+  authenticate(header: string | undefined, now: number, expected?: Permission): Promise<Actor>
   /** Forgets a revoked credential at once. */
   forget(id: string): void
 }
@@ -26,10 +26,10 @@ export interface Authenticator {
 export function openAuthenticator(query: Query): Authenticator {
   const remembered = new Map<string, Known>()
 
-  async function lookUp(id: string, now: number): Promise<Known | undefined> {
+  async function lookUp(id: string, now: number, expected: Permission): Promise<Known | undefined> {
     const known = remembered.get(id)
     if (known !== undefined && now - known.readAt < REMEMBER_MS && now >= known.readAt) return known
-    const found = await findCredential(query, id)
+    const found = await findCredential(query, id, expected)
     if (found === undefined) {
       remembered.delete(id)
       return undefined
@@ -41,10 +41,10 @@ export function openAuthenticator(query: Query): Authenticator {
   }
 
   return {
-    async authenticate(header, now) {
+    async authenticate(header, now, expected = 'public') {
       if (header === undefined) return { kind: 'nobody' }
       const token = parseToken(/^Bearer +(\S+)$/i.exec(header)?.[1] ?? '')
-      const known = token === undefined ? undefined : await lookUp(token.id, now)
+      const known = token === undefined ? undefined : await lookUp(token.id, now, expected)
       if (token === undefined || known === undefined || !tokenMatches(token.secret, known.hash)) throw fault('unauthenticated')
       return known.actor
     },
@@ -52,20 +52,44 @@ export function openAuthenticator(query: Query): Authenticator {
   }
 }
 
-async function findCredential(query: Query, id: string): Promise<{ actor: Actor; hash: string } | undefined> {
-  const attempt = await findAttemptByToken(query, 'token_id', id)
-  if (attempt !== undefined) {
-    const { account_id: accountId, build_id: buildId, number, token_hash: hash } = attempt
-    return hash === null ? undefined : { actor: { kind: 'attempt', id, accountId, buildId, attempt: number }, hash }
+interface Credential {
+  readonly actor: Actor
+  readonly hash: string
+}
+
+type Finder = (query: Query, id: string) => Promise<Credential | undefined>
+
+const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody'>, Finder>> = {
+  async attempt(query, id) {
+    const row = await findAttemptByToken(query, 'token_id', id)
+    if (row === undefined || row.token_hash === null) return undefined
+    const { account_id: accountId, build_id: buildId, number, token_hash: hash } = row
+    return { actor: { kind: 'attempt', id, accountId, buildId, attempt: number }, hash }
+  },
+  async agent(query, id) {
+    const row = await findAgentById(query, id)
+    return row && { actor: { kind: 'agent', id, accountId: row.account_id, name: row.name }, hash: row.hash }
+  },
+  async key(query, id) {
+    const row = await findApiKey(query, id)
+    return row && { actor: { kind: 'key', id, accountId: row.account_id, name: row.name, role: row.role }, hash: row.hash }
+  },
+  async bootstrap(query, id) {
+    const row = await findAttemptByToken(query, 'bootstrap_id', id)
+    if (row === undefined) return undefined
+    const { account_id: accountId, build_id: buildId, number, bootstrap_hash: hash } = row
+    return { actor: { kind: 'bootstrap', id, accountId, buildId, attempt: number }, hash }
+  },
+}
+
+/** Of whichever kind: the caller learns that it is the wrong one. */
+async function findCredential(query: Query, id: string, expected: Permission): Promise<Credential | undefined> {
+  const first = expected === 'attempt' || expected === 'agent' || expected === 'bootstrap' ? expected : 'key'
+  const found = await FINDERS[first](query, id)
+  if (found !== undefined) return found
+  for (const [kind, find] of Object.entries(FINDERS)) {
+    const other = kind === first ? undefined : await find(query, id)
+    if (other !== undefined) return other
   }
-  const agent = await findAgentById(query, id)
-  if (agent !== undefined)
-    return { actor: { kind: 'agent', id, accountId: agent.account_id, name: agent.name }, hash: agent.hash }
-  const key = await findApiKey(query, id)
-  if (key !== undefined)
-    return { actor: { kind: 'key', id, accountId: key.account_id, name: key.name, role: key.role }, hash: key.hash }
-  const bootstrap = await findAttemptByToken(query, 'bootstrap_id', id)
-  if (bootstrap === undefined) return undefined
-  const { account_id: accountId, build_id: buildId, number, bootstrap_hash: hash } = bootstrap
-  return { actor: { kind: 'bootstrap', id, accountId, buildId, attempt: number }, hash }
+  return undefined
 }

@@ -25,10 +25,12 @@ export async function claim(app: App, agentId: string, request: ClaimRequest, si
   using watch = app.store.watch(taskTopic(agentId))
   for (;;) {
     await requireEpoch(app, agentId, request.epoch)
-    const tasks = request.room === 0 ? [] : await claimNow(app, agentId, request.room)
+    const dueMs = await nextDue(app, agentId)
+    const tasks = request.room > 0 && dueMs <= 0 ? await claimNow(app, agentId, request.room) : []
     const rest = until - app.clock.monotonic()
     if (tasks.length > 0 || rest <= 0 || signal.aborted) return tasks
-    await watch.next(Math.min(rest, await nextLook(app, agentId)), signal)
+    const ownPace = Math.min(app.store.pollMs, app.timings.agentLeaseMs / 4)
+    await watch.next(Math.min(rest, ownPace, Math.max(5, dueMs)), signal)
   }
 }
 
@@ -44,11 +46,10 @@ export async function requireEpoch(app: App, agentId: string, epoch: number): Pr
   return agent
 }
 
-/** Time until a delayed task or a lapsed lease may be due; a wake-up comes for all others. Milliseconds. */
-async function nextLook(app: App, agentId: string): Promise<number> {
+/** Time until a waiting or delayed task, or a lapsed lease, is due; not positive when one is. Milliseconds. */
+async function nextDue(app: App, agentId: string): Promise<number> {
   const dueAt = await nextTaskAt(app.store.query, agentId)
-  const ownPace = Math.min(app.store.pollMs, app.timings.agentLeaseMs / 4)
-  return dueAt === undefined ? ownPace : Math.min(ownPace, Math.max(5, dueAt - app.clock.now()))
+  return dueAt === undefined ? Infinity : dueAt - app.clock.now()
 }
 
 async function claimNow(app: App, agentId: string, room: number): Promise<Task[]> {
