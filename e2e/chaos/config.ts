@@ -13,9 +13,9 @@ export const chaosConfig = Object.freeze({
   /** Every random choice of a run comes from it. A run prints it; set WINDLASS_SEED to run the same again. */
   seed: wholeNumber('WINDLASS_SEED') ?? randomInt(1, 2 ** 31),
   /** Rounds of `long.ts`, each with the next seed. */
-  rounds: wholeNumber('WINDLASS_CHAOS_ROUNDS') ?? 10,
-  /** Builds of one run, and about how long they are spread over: `make chaos` runs four times as many. */
-  scale: wholeNumber('WINDLASS_CHAOS_SCALE') ?? (isLong ? 4 : 1),
+  rounds: wholeNumber('WINDLASS_CHAOS_ROUNDS') ?? 3,
+  /** Builds of one run, and about how long they are spread over: `make chaos` runs twice as many. */
+  scale: wholeNumber('WINDLASS_CHAOS_SCALE') ?? (isLong ? 2 : 1),
   /** Loops over the n-th call try every n instead of a sample. */
   thorough: isLong,
   dockerSocket: dockerHost.startsWith('unix://') ? dockerHost.slice('unix://'.length) : '/var/run/docker.sock',

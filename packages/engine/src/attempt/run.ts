@@ -19,6 +19,7 @@ import {
   type StepFact,
 } from '@windlass/plan'
 import { stepStream, SYSTEM_STREAM, type AttemptOutcome, type Command, type EngineEventBody } from '@windlass/protocol'
+import { refusalStatus } from '../docker/containers.ts'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
 import { runStep, type StepEnd } from '../steps/run-step.ts'
 import { addChore, StepFailure, StepStop, type AttemptContext } from './context.ts'
@@ -201,7 +202,7 @@ class Attempt {
   /** The daemon is lost, or we have a bug: nothing that the steps do counts any more. A step that was running stays so, and is run again. */
   #break(error: unknown, step?: string): void {
     const { log } = this.#options
-    const lost = isFault(error, 'docker-unreachable')
+    const lost = isFault(error, 'docker-unreachable') || (refusalStatus(error) ?? 0) >= 500
     const reason: Reason = lost ? 'dind-lost' : error instanceof StepFailure ? error.reason : 'internal'
     const message = error instanceof Error ? error.message : String(error)
     if (reason === 'internal') log.error({ err: error, step }, 'attempt broke')
