@@ -23,9 +23,9 @@ export const AgentConfig = z.object({
     .string()
     .default('/var/lib/codefresh/dind-volumes')
     .describe('Folder on the nodes below which disks are made; empty leaves volumes to the storage class.'),
-  QPS: z.coerce.number().positive().default(200).describe('Calls to the Kubernetes API per second, and at once after a pause.'),
-  BURST: z.coerce.number().int().positive().default(400),
-  MAX_TASKS: z.coerce.number().int().positive().default(200).describe('Most tasks in hand at once.'),
+  QPS: z.coerce.number().positive().default(200).describe('Calls to the Kubernetes API per second.'),
+  BURST: z.coerce.number().int().positive().default(400).describe('Calls that may be made at once after a pause.'),
+  MAX_TASKS: z.coerce.number().int().positive().default(200).describe('Most tasks taken at once.'),
   SWEEP_MS: z.coerce
     .number()
     .int()

@@ -63,6 +63,8 @@ Start here:
 
 function prepare(program: Program, { out }: Context): void {
   program.exitOverride()
+  // An option behind a sub-command is the sub-command's: `create agent --runtime` is not the `--runtime` of `create`.
+  program.enablePositionalOptions()
   program.showSuggestionAfterError(true)
   program.helpOption('-h, --help', 'Show help')
   program.helpCommand(false)

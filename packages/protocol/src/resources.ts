@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { BUILD_STATUSES, STEP_STATUSES } from '@windlass/plan'
 import { Id, Name, Time } from './base.ts'
 import { ReasonName } from './events.ts'
-import { RuntimeInput } from './runtime.ts'
+import { RuntimeInput, RuntimeSpec } from './runtime.ts'
 
 const Variables = z.record(z.string().min(1).max(200), z.string().max(1_048_576))
 const VariableName = z.string().min(1).max(200)
@@ -70,7 +70,9 @@ export type ContextInput = z.infer<typeof ContextInput>
 export const Context = ContextInput.extend({ id: Id, createdAt: Time, updatedAt: Time })
 export type Context = z.infer<typeof Context>
 
-export const Runtime = RuntimeInput.extend({
+export const Runtime = z.object({
+  ...RuntimeInput.shape,
+  spec: RuntimeSpec,
   id: Id,
   createdAt: Time,
   updatedAt: Time,

@@ -21,53 +21,47 @@ const PodSettings = {
   schedulerName: z.string().optional(),
 }
 
-const Cluster = z.object({
-  namespace: z.string().default('windlass'),
-  serviceAccount: z.string().default('windlass-engine'),
-  nodeSelector: StringMap.default({}),
-})
+/** `z.object` for what we read back, `z.strictObject` for what people write: a key that has no effect is told, not dropped. */
+type ObjectOf = <S extends z.ZodRawShape>(shape: S) => z.ZodObject<S>
 
-export const RuntimeSpec = z.object({
-  runtimeScheduler: z
-    .object({
+function specOf(object: ObjectOf) {
+  const Cluster = object({
+    namespace: z.string().default('windlass'),
+    serviceAccount: z.string().default('windlass-engine'),
+    nodeSelector: StringMap.default({}),
+  })
+  return object({
+    runtimeScheduler: object({
       type: z.literal('KubernetesPod').default('KubernetesPod'),
       image: z.string().default('windlass/windlass:0.1.0'),
       cluster: Cluster.prefault({}),
       resources: Resources.default({ requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1000m', memory: '2048Mi' } }),
       terminationGracePeriodSeconds: z.int().min(0).default(180),
       ...PodSettings,
-    })
-    .prefault({}),
-  dockerDaemonScheduler: z
-    .object({
+    }).prefault({}),
+    dockerDaemonScheduler: object({
       type: z.literal('DindKubernetesPod').default('DindKubernetesPod'),
       dindImage: z.string().default('windlass/dind:0.1.0'),
       userAccess: z.boolean().default(true),
       defaultDindResources: Resources.default({ requests: { cpu: '400m', memory: '800Mi' } }),
       terminationGracePeriodSeconds: z.int().min(0).default(30),
-      pvcs: z
-        .object({
-          dind: z
-            .object({
-              name: z.literal('dind').default('dind'),
-              storageClassName: z.string().default('dind-local-volumes-runner-windlass'),
-              volumeSize: Quantity.default('16Gi'),
-              reuseVolumeSelector: z.string().default('codefresh-app,io.codefresh.accountName'),
-              reuseVolumeSortOrder: z.string().default('pipeline_id'),
-              annotations: StringMap.default({}),
-            })
-            .prefault({}),
-        })
-        .prefault({}),
+      pvcs: object({
+        dind: object({
+          name: z.literal('dind').default('dind'),
+          storageClassName: z.string().default('dind-local-volumes-runner-windlass'),
+          volumeSize: Quantity.default('16Gi'),
+          reuseVolumeSelector: z.string().default('codefresh-app,io.codefresh.accountName'),
+          reuseVolumeSortOrder: z.string().default('pipeline_id'),
+          annotations: StringMap.default({}),
+        }).prefault({}),
+      }).prefault({}),
       ...PodSettings,
-    })
-    .prefault({}),
-  /** Variables of every build of this runtime (level `runtime`). */
-  variables: StringMap.default({}),
-  /** Most builds at once; unlimited when absent. */
-  capacity: z.int().min(0).optional(),
-  limits: z
-    .object({
+    }).prefault({}),
+    /** Variables of every build of this runtime (level `runtime`). */
+    variables: StringMap.default({}),
+    /** Most builds at once; unlimited when absent. */
+    capacity: z.int().min(0).optional(),
+    limits: object({
       stepLogBytes: z.int().positive().default(1_073_741_824),
       buildLogBytes: z.int().positive().default(1_073_741_824),
       stopGraceMs: z.int().min(0).default(10_000),
@@ -79,17 +73,21 @@ export const RuntimeSpec = z.object({
       pullMs: z.int().positive().default(120_000),
       /** Further attempts after a loss of infrastructure (MAXIMUM_RETRY_ATTEMPTS_ALLOWED). */
       retries: z.int().min(0).default(2),
-    })
-    .prefault({}),
-})
+    }).prefault({}),
+  })
+}
+
+export const RuntimeSpec = specOf((shape) => z.object(shape))
+// A strict object differs from a plain one in what it refuses, not in what it yields.
+const WrittenSpec = specOf(z.strictObject as unknown as ObjectOf)
 export type RuntimeSpec = z.infer<typeof RuntimeSpec>
 
-export const RuntimeInput = z.object({
+export const RuntimeInput = z.strictObject({
   name: Name,
   type: z.enum(['kubernetes', 'docker', 'fake']).default('kubernetes'),
   /** Name of the agent that serves it. */
   agent: Name.optional(),
   isDefault: z.boolean().default(false),
-  spec: RuntimeSpec.prefault({}),
+  spec: WrittenSpec.prefault({}),
 })
 export type RuntimeInput = z.infer<typeof RuntimeInput>

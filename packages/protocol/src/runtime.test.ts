@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { RuntimeInput, RuntimeSpec } from './runtime.ts'
+
+test('a runtime environment needs no more than a name', () => {
+  const runtime = RuntimeInput.parse({ name: 'prod' })
+  expect(runtime.spec).toEqual(RuntimeSpec.parse({}))
+  expect(runtime.spec.dockerDaemonScheduler.pvcs.dind.volumeSize).toBe('16Gi')
+})
+
+test('a key that does not exist is named with its place, not dropped', () => {
+  const { error } = RuntimeInput.safeParse({ name: 'prod', spec: { spec: {}, runtimeScheduler: { cluster: { nameSpace: 'x' } } } })
+  const told = error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  expect(told).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^spec: .*"spec"/),
+      expect.stringMatching(/^spec\.runtimeScheduler\.cluster: .*"nameSpace"/),
+    ]),
+  )
+})
+
+test('what a newer server adds to a runtime is read past', () => {
+  expect(RuntimeSpec.parse({ addedLater: true, limits: { addedLater: 1 } }).limits.retries).toBe(2)
+})
