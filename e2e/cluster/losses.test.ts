@@ -147,6 +147,12 @@ test('R245: a build that is terminated leaves neither pods nor claims', async ()
   await nothingIsLeft()
 })
 
+test('builds that have no room at once wait for one another instead of blocking one another', async () => {
+  const ids = await Promise.all(Array.from({ length: 8 }, (_, i) => start(`crowd-${i}`, ['echo one of many'])))
+  for (const id of ids) expect(await until(id, 'ends', isFinal, 180_000)).toMatchObject({ status: 'success', attempt: 1 })
+  await nothingIsLeft()
+})
+
 test('a build that no node has room for says so in the words of the scheduler', async () => {
   await addRuntime('no-room', { runtimeScheduler: { cluster: { ...cluster, nodeSelector: { shelf: 'none' } } } })
   const id = await start('no-room', ['echo never'], 'no-room')

@@ -18,7 +18,7 @@ export interface AgentOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly version?: string
-  /** Most tasks in hand at once; how many builds run is the server's decision. */
+  /** Most tasks taken by one claim; how many builds run is the server's decision. */
   readonly maxTasks?: number
   /** How long the server may hold a claim, milliseconds. */
   readonly waitMs?: number
@@ -174,14 +174,10 @@ class RunningAgent implements Agent {
 
   async #claimLoop(): Promise<void> {
     const signal = AbortSignal.any([this.#claiming.signal, this.#running.signal])
-    const maxTasks = this.#options.maxTasks ?? 200
+    // Always the same: a start may wait for room in the cluster, and the stop that makes room must not wait behind it.
+    const room = this.#options.maxTasks ?? 200
     const waitMs = this.#options.waitMs ?? 30_000
     for (let failures = 0; !signal.aborted;) {
-      const room = maxTasks - this.#tasks.ids().length
-      if (room <= 0) {
-        await this.#clock.sleep(20, signal).catch(() => undefined)
-        continue
-      }
       try {
         const call = { body: { epoch: this.#epoch, room, waitMs }, signal, timeoutMs: waitMs + 15_000 }
         const { tasks } = await this.#options.client.call('POST', '/v1/agent/claim', ClaimAnswer, call)

@@ -29,7 +29,8 @@ export interface ExecutorContext {
  * Contract:
  * - The agent never calls `start` and `stop` of one attempt at the same time; other attempts run side by side.
  * - Everything is idempotent by (build, attempt): a task is repeated after a lost answer, a lapsed lease or a restart of the agent.
- * - `start` resolves when everything of the attempt was created, not when it runs. What becomes of it later is told by facts.
+ * - `start` resolves when everything of the attempt was created and has its place, not when it runs. It may wait for room until it is
+ *   aborted. What becomes of it later is told by facts.
  * - A fault thrown by `start` that is not retryable means: refused for good. Its details may carry `reason` (a protocol reason).
  * - `stop` resolves when nothing of the attempt is left, and also when there never was anything.
  * - When a signal is aborted the call ends soon, may leave things half done, and is repeated or followed by `stop`.

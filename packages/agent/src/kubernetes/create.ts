@@ -1,13 +1,13 @@
 /**
- * Making the objects of an attempt, as much at once as their order allows: the Secret first, because it owns the others and pods that
- * miss it wait for a second; then the engine pod, and beside it disk, claim and, once that is bound, the dind pod. A dind pod that the
- * scheduler sees before its claim is bound would wait for a second too.
+ * Making the objects of an attempt: the Secret first, because it owns the others and pods that miss it wait for a second; then claim and
+ * disk, because a pod that the scheduler sees before its claim is bound waits for a second too; then the pods (`place.ts`).
  */
 import { fault, isFault, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, KubeObject as ClusterObject } from '@windlass/kube'
 import { LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
 import { claimsOf } from './claims.ts'
 import type { DiskPool } from './disk.ts'
+import type { Placer } from './place.ts'
 
 export interface CreateOptions {
   readonly kube: Kube
@@ -15,37 +15,33 @@ export interface CreateOptions {
   readonly log: Logger
   /** Undefined where the storage class makes its own volumes. */
   readonly disks: DiskPool | undefined
+  readonly placer: Placer
 }
 
 /** An existing object with the same values for these is the one we meant. */
 const SAME = [LABEL.build, LABEL.attempt]
-/** Creates everything of a task that is not there yet. Throws the cluster's words. */
+/** Creates everything of a task that is not there yet; resolves when its pods have nodes. Throws the cluster's words. */
 export async function createAttempt(options: CreateOptions, task: StartTask, signal: AbortSignal): Promise<void> {
   const ofKind = (kind: string): KubeObject[] => task.objects.filter((object) => object.kind === kind)
   const secrets: ClusterObject[] = []
   for (const secret of ofKind('Secret')) secrets.push(await apply(options, secret, signal))
   const owned = (object: KubeObject): KubeObject => withOwner(object, secrets[0])
-  const pods = ofKind('Pod')
+  const pods = ofKind('Pod').map(owned)
   const isOnDisk = (pod: KubeObject): boolean => claimsOf(pod).length > 0
-  await Promise.all([
-    ...pods.filter((pod) => !isOnDisk(pod)).map((pod) => apply(options, owned(pod), signal)),
-    createOnDisk(
-      options,
-      { task, claims: ofKind('PersistentVolumeClaim').map(owned), pods: pods.filter(isOnDisk).map(owned) },
-      signal,
-    ),
-  ])
+  const first = pods.filter(isOnDisk)
+  for (const claim of ofKind('PersistentVolumeClaim').map(owned))
+    await bindDisk(options, { task, pods: first, claim: await apply(options, claim, signal) }, signal)
+  const create = (pod: KubeObject): Promise<unknown> => apply(options, pod, signal)
+  const ref = { buildId: task.buildId, attempt: task.attempt }
+  await options.placer.place(ref, { first, second: pods.filter((pod) => !isOnDisk(pod)), create }, signal)
 }
 
 interface DiskPart {
   readonly task: StartTask
-  readonly claims: readonly KubeObject[]
+  /** The pods that mount the disk. */
   readonly pods: readonly KubeObject[]
-}
-
-async function createOnDisk(options: CreateOptions, part: DiskPart, signal: AbortSignal): Promise<void> {
-  for (const claim of part.claims) await bindDisk(options, part, { claim: await apply(options, claim, signal), signal })
-  await Promise.all(part.pods.map((pod) => apply(options, pod, signal)))
+  /** As the cluster has it. */
+  readonly claim: ClusterObject
 }
 
 async function apply(options: CreateOptions, object: KubeObject, signal: AbortSignal): Promise<ClusterObject> {
@@ -68,8 +64,8 @@ function withOwner(object: KubeObject, owner: ClusterObject | undefined): KubeOb
 
 async function bindDisk(
   { disks, log, clock }: CreateOptions,
-  { task, pods }: DiskPart,
-  { claim, signal }: { claim: ClusterObject; signal: AbortSignal },
+  { task, pods, claim }: DiskPart,
+  signal: AbortSignal,
 ): Promise<void> {
   if (disks === undefined || task.disk === undefined) return
   const startedAt = clock.monotonic()

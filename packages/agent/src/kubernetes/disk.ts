@@ -69,6 +69,9 @@ const NOTE = {
   created: 'codefresh.io/backendVolumeTimestamp',
 } as const
 
+/** The scheduler hears of a new volume a moment later; a pod that it looks at before that waits for seconds. */
+const SCHEDULER_LAG_MS = 50
+
 /** How long a list of disks is good for further choices. */
 const LIST_MS = 500
 
@@ -99,6 +102,7 @@ class RetainedDisks implements DiskPool {
     this.#last = turn.catch(() => undefined)
     const { volume, reused } = await turn
     await this.#complete(claim, volume, signal)
+    if (!reused) await this.#clock.sleep(SCHEDULER_LAG_MS, signal)
     return { volume: volume.metadata.name, reused }
   }
 

@@ -9,6 +9,7 @@ import { attemptKey, type AttemptLeft, type ExecutorContext, type Executor, type
 import { claimsOf } from './claims.ts'
 import { createAttempt } from './create.ts'
 import { openDiskPool } from './disk.ts'
+import { openPlacer } from './place.ts'
 import { openPodWatch } from './pods.ts'
 import { checkPolicy, type AgentPolicy } from './policy.ts'
 import { attemptOf } from './read-pod.ts'
@@ -60,6 +61,7 @@ function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { re
   }
   const watched = { kube, clock, log, namespaces, report: reportLive }
   const pods = openPodWatch({ ...watched, onPlaced: (pod, node) => void notePlace(pod, node) })
+  const placer = openPlacer({ kube, clock, log, watch: pods })
   const remove = { kube, clock, log, namespaces, follow: pods.follow.bind(pods) }
 
   async function notePlace(pod: KubeObject, node: string): Promise<void> {
@@ -74,7 +76,7 @@ function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { re
     async start(task, signal) {
       checkPolicy(task, policy)
       try {
-        await createAttempt({ kube, clock, log, disks }, task, signal)
+        await createAttempt({ kube, clock, log, disks, placer }, task, signal)
       } catch (error) {
         // What was made before the refusal goes again; the server's stop task finds what is left should this fail.
         if (isFault(error) && !error.retryable)

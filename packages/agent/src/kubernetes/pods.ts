@@ -21,6 +21,8 @@ export interface PodWatchOptions {
 export interface PodWatch {
   /** Notes changes of the pods of an attempt from now on. */
   follow(ref: AttemptRef): PodChanges
+  /** Reports nothing more of the pod with this uid. */
+  ignore(uid: string): void
   /** When the API server was last heard, by the monotonic clock. */
   heardAt(): number
   close(): Promise<void>
@@ -52,12 +54,17 @@ class RunningWatch implements PodWatch {
   /** Pods that wait for their containers, by uid. */
   readonly #slow = new Map<string, SlowPod>()
   readonly #placed = new Set<string>()
+  readonly #ignored = new Set<string>()
   readonly #followers = new Map<string, Set<{ changed: PromiseWithResolvers<void> }>>()
   #heardAt = 0
 
   constructor(options: PodWatchOptions) {
     this.#options = options
     this.#loops = Promise.all([...options.namespaces.map((namespace) => this.#follow(namespace)), this.#askLoop()])
+  }
+
+  ignore(uid: string): void {
+    this.#ignored.add(uid)
   }
 
   heardAt(): number {
@@ -115,7 +122,8 @@ class RunningWatch implements PodWatch {
       this.#noteSlow(uid, object, fact)
       this.#notePlace(uid, object)
     }
-    if (fact !== undefined) this.#tell(object, fact)
+    if (fact !== undefined && !this.#ignored.has(uid)) this.#tell(object, fact)
+    if (change.type === 'gone') this.#ignored.delete(uid)
     for (const { changed } of this.#followers.get(attemptKey(ref)) ?? []) changed.resolve()
   }
 
