@@ -118,7 +118,7 @@ test('any call to Docker may fail: the build ends well or with an infra reason, 
       const word =
         typeof run === 'string' ? 'refused at once' : `${run.build.outcome.status} ${run.build.outcome.reason ?? ''}`.trim()
       counts[word] = (counts[word] ?? 0) + 1
-      console.error(Math.round(performance.now() - startedAt), where.slice(0, 100), word, said)
+      console.error(Math.round(performance.now() - startedAt), where.slice(0, 160), word, said)
       if (said !== undefined && n > 2) wrong.push(`${where}: ${said}`)
     }
   }

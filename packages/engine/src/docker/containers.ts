@@ -3,7 +3,7 @@ import type { Duplex, Readable } from 'node:stream'
 import { isFault } from '@windlass/kit'
 import { z } from 'zod'
 import { Demultiplexer, type OutputPart } from './demux.ts'
-import { unreachable, type DockerHttp } from './http.ts'
+import { HEAD_MS, unreachable, type DockerHttp } from './http.ts'
 
 export type ContainerMount =
   /** `subpath` needs API 1.45. */
@@ -119,7 +119,11 @@ export function containerCalls(http: DockerHttp): Containers {
       }
     },
     async watchExit(id, signal) {
-      const response = await http.stream('POST', `/containers/${id}/wait`, { query: { condition: 'next-exit' }, signal })
+      const response = await http.stream('POST', `/containers/${id}/wait`, {
+        query: { condition: 'next-exit' },
+        signal,
+        timeoutMs: HEAD_MS,
+      })
       return { exited: readExit(http, response) }
     },
     async inspectContainer(id) {

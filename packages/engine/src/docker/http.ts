@@ -33,6 +33,8 @@ export interface DockerHttp {
 
 /** Calls that the daemon answers at once get this long. */
 export const SHORT_CALL_MS = 60_000
+/** The head of an answer whose body may take hours comes at once; a connection that is half open never brings it. */
+export const HEAD_MS = 15_000
 
 export function openHttp(endpoint: Endpoint): DockerHttp {
   const secure = endpoint.kind === 'tcp' && endpoint.tls !== undefined
@@ -99,6 +101,7 @@ export function openHttp(endpoint: Endpoint): DockerHttp {
     async hijack(path, request = {}) {
       const { promise, resolve, reject } = Promise.withResolvers<Duplex>()
       const call = open('POST', path, { ...request, headers: { connection: 'Upgrade', upgrade: 'tcp', ...request.headers } })
+      const timer = setTimeout(() => call.destroy(new Error(`no answer in ${HEAD_MS} ms`)), HEAD_MS)
       call.once('upgrade', (_response, socket, head) => {
         if (head.length > 0) socket.unshift(head)
         resolve(socket)
@@ -107,7 +110,7 @@ export function openHttp(endpoint: Endpoint): DockerHttp {
       call.once('error', (error) =>
         reject(request.signal?.aborted === true ? request.signal.reason : unreachable(endpoint, error)),
       )
-      return promise
+      return promise.finally(() => clearTimeout(timer))
     },
     close: () => agent.destroy(),
   }

@@ -44,10 +44,11 @@ export async function runContainer(run: ContainerRun, created: (id: string) => v
   created(id)
   await run.onCreated?.(id)
   using ended = new Ending()
-  const [attachment, { exited }] = await Promise.all([
+  const opened = Promise.all([
     docker.attachContainer(id, { stdin: run.input !== undefined, signal: ended.signal }),
     docker.watchExit(id, ended.signal),
   ])
+  const [attachment, { exited }] = await unlessAborted(opened, signal)
   exited.catch(() => undefined)
   const pumped = pump(attachment, run)
   pumped.catch(() => undefined)
@@ -58,6 +59,20 @@ export async function runContainer(run: ContainerRun, created: (id: string) => v
     return await untilGone(run, { id, exited, pumped })
   } finally {
     attachment.close()
+  }
+}
+
+/** What the work gives, or the reason of the signal as soon as it is aborted. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  work.catch(() => undefined)
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
   }
 }
 
