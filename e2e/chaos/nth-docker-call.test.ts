@@ -112,13 +112,11 @@ test('any call to Docker may fail: the build ends well or with an infra reason, 
     for (const verdict of kinds) {
       if (!chaosConfig.thorough && !random.chance(14 / (kinds.length * whole.calls.length))) continue
       const where = `call ${n} (${verdict.kind} ${whole.calls[n - 1]?.method} ${whole.calls[n - 1]?.path})`
-      const startedAt = performance.now()
       const run = await runThrough((call) => (call.n === n ? verdict : { kind: 'pass' })).catch((error: unknown) => String(error))
       const said = typeof run === 'string' ? run : judge(run)
       const word =
         typeof run === 'string' ? 'refused at once' : `${run.build.outcome.status} ${run.build.outcome.reason ?? ''}`.trim()
       counts[word] = (counts[word] ?? 0) + 1
-      console.error(Math.round(performance.now() - startedAt), where.slice(0, 160), word, said)
       if (said !== undefined && n > 2) wrong.push(`${where}: ${said}`)
     }
   }

@@ -78,7 +78,8 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
     try {
       return await execute(options, { prepared, docker, spoolDir: run.spoolDir, watcher })
     } finally {
-      await run.end()
+      // What could not be removed keeps its mark: the next run removes it.
+      await run.end().catch((error: unknown) => options.log.warn({ err: error }, 'clean-up failed'))
     }
   } finally {
     await connecting.then(
