@@ -1,6 +1,6 @@
 import type { DiskRequest } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { chooseDisks, isSchedulable, storageBytes, Volume } from './disk.ts'
+import { chooseDisks, isSchedulable, storageBytes, Volume } from './choose-disk.ts'
 
 interface Disk {
   readonly labels?: Record<string, string>
