@@ -8,7 +8,10 @@ test('a runtime environment needs no more than a name', () => {
 })
 
 test('a key that does not exist is named with its place, not dropped', () => {
-  const { error } = RuntimeInput.safeParse({ name: 'prod', spec: { spec: {}, runtimeScheduler: { cluster: { nameSpace: 'x' } } } })
+  const { error } = RuntimeInput.safeParse({
+    name: 'prod',
+    spec: { spec: {}, runtimeScheduler: { cluster: { nameSpace: 'x' } } },
+  })
   const told = error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
   expect(told).toEqual(
     expect.arrayContaining([
