@@ -1,9 +1,11 @@
 /**
- * `node bench/main.ts [--json FILE] [NAME...]`: measures every line (or those whose name begins so), prints a table, writes JSON.
+ * `node bench/main.ts [--json FILE] [NAME...]`: measures every line (or those whose name begins so), prints a table, writes JSON
+ * (`.windlass/bench.json` when nothing else is said).
  * A line whose real part is missing is named and counted; it never passes for measured. Exit code 1 when a line broke.
  */
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, release, totalmem } from 'node:os'
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { LINES } from './lines/index.ts'
 import { MissingPartError, type Row } from './row.ts'
@@ -26,7 +28,7 @@ interface Report {
 }
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'string', default: 'bench-result.json' } },
+  options: { json: { type: 'string', default: '.windlass/bench.json' } },
   allowPositionals: true,
 })
 const chosen = LINES.filter(({ name }) => positionals.length === 0 || positionals.some((wanted) => name.startsWith(wanted)))
@@ -66,6 +68,7 @@ const report: Report = {
   missing,
   broken,
 }
+await mkdir(dirname(values.json), { recursive: true })
 await writeFile(values.json, `${JSON.stringify(report, undefined, 2)}\n`)
 const { machine } = report
 console.log(
