@@ -20,9 +20,9 @@ async function measure(): Promise<Row[]> {
   const seconds: number[] = []
   const cpus: number[] = []
   for (let n = 0; n < RUNS; n += 1) {
-    const cpuBefore = await cpuSeconds(stack.pid)
-    seconds.push(await timeBuild(stack, document, wanted))
-    cpus.push((await cpuSeconds(stack.pid)) - cpuBefore)
+    const run = await runOnce(stack, document, wanted)
+    seconds.push(run.seconds)
+    cpus.push(run.cpu)
   }
   const peak = await peakRssMiB(stack.pid)
   let bytes = 0
@@ -43,7 +43,7 @@ async function measure(): Promise<Row[]> {
     },
     {
       name: 'log-million-cpu',
-      figure: 'processor time of server, agent and engine for it, reading the log once included',
+      figure: 'processor time of server, agent and engine for it, from submit to success',
       unit: 's',
       value: spread(cpus),
       warmUp: 0,
@@ -59,17 +59,20 @@ async function measure(): Promise<Row[]> {
   ]
 }
 
-async function timeBuild(stack: LocalStack, document: string, wanted: string): Promise<number> {
+/** Reading the log back to compare it comes after the measurement. */
+async function runOnce(stack: LocalStack, document: string, wanted: string): Promise<{ seconds: number; cpu: number }> {
+  const cpuBefore = await cpuSeconds(stack.pid)
   const startedAt = performance.now()
   const { id } = await stack.submit(document)
   const status = await waitFinal(stack, id)
   const seconds = (performance.now() - startedAt) / 1_000
+  const cpu = (await cpuSeconds(stack.pid)) - cpuBefore
   if (status !== 'success') throw new Error(`the build ended as ${status}`)
   const parts: Uint8Array[] = []
   const query = { stream: 'step/lines', attempt: 1 }
   for await (const part of await stack.client.bytes(`/v1/builds/${id}/log`, { query })) parts.push(part)
   if (hashOf(withoutOwnLines(Buffer.concat(parts))) !== wanted) throw new Error('the stored log is not what the step wrote')
-  return seconds
+  return { seconds, cpu }
 }
 
 function hashOf(bytes: Uint8Array): string {
