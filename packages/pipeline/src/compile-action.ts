@@ -70,6 +70,11 @@ function build(entries: Entries): BuildAction {
     ...read.when('disablePush', read.flag(entries, 'disable_push')),
     buildkit: progress === undefined ? (read.flag(entries, 'buildkit') ?? false) : true,
     ...read.when('progress', progress),
+    squash: read.flag(entries, 'squash') ?? false,
+    cacheTo: read.texts(entries, 'cache_to') ?? [],
+    secrets: [],
+    ssh: [],
+    buildx: false,
   }
 }
 

@@ -46,8 +46,25 @@ function apply(state: StepState, fact: StepFact): StepState {
       if (state.waitingSince !== undefined && fact.at <= state.waitingSince) return state
       return settle({ ...state, waitingSince: fact.at, reason: fact.reason })
     }
+    case 'step.decided':
+      return decided(state, fact)
     case 'step.finished':
       return finished(state, fact)
+  }
+}
+
+function decided(state: StepState, fact: StepFact & { type: 'step.decided' }): StepState {
+  const { decision, by } = fact
+  const status = ({ approved: 'success', denied: 'error', terminated: 'terminated' } as const)[decision]
+  const reason = ({ approved: undefined, denied: 'denied', terminated: 'approval-timeout' } as const)[decision]
+  const { reason: _waited, ...rest } = state
+  return {
+    ...rest,
+    status,
+    ...(reason !== undefined && { reason }),
+    ...(decision === 'denied' && { message: `Denied by ${by.name}.` }),
+    finishedAt: fact.at,
+    members: { ...state.members, result: decision, 'authEntity.name': by.name, 'authEntity.type': by.type },
   }
 }
 
@@ -71,7 +88,7 @@ function finished(state: StepState, fact: StepFact & { type: 'step.finished' }):
     ...(state.waitingSince !== undefined && { waitingSince: state.waitingSince }),
     finishedAt: fact.at,
     members: fact.members,
-    output: Object.fromEntries(fact.exports.map(({ name, value }) => [name, value])),
+    output: { ...Object.fromEntries(fact.exports.map(({ name, value }) => [name, value])), ...fact.outputs },
   }
 }
 

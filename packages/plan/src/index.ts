@@ -15,7 +15,16 @@ export * from './lists.ts'
 export * from './outcome.ts'
 export * from './paths.ts'
 export * from './plan.ts'
-export type { ResolvedAction, ResolvedBuild, ResolvedFreestyle, ResolvedGitClone, ResolvedPush } from './resolve-action.ts'
+export type {
+  ResolvedAction,
+  ResolvedBuild,
+  ResolvedFreestyle,
+  ResolvedGitClone,
+  ResolvedPush,
+  ResolvedPushTag,
+} from './resolve-action.ts'
+export { fillJson, fillServices } from './resolve-compose.ts'
+export type { ResolvedCompose, ResolvedComposition, ResolvedDeploy, ResolvedLaunch, ResolvedServices } from './resolve-compose.ts'
 export * from './resolve-step.ts'
 export * from './results.ts'
 export * from './scope.ts'

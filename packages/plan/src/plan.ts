@@ -16,7 +16,14 @@ export interface Plan {
   readonly stages: readonly string[]
   readonly failFast: FlagTemplate
   readonly strictFailFast: FlagTemplate
-  /** Every step of the document, parents before their children, in document order. Names are unique. */
+  /** Which root steps decide what the build ends as; all when absent (pipeline language 3.5). */
+  readonly successCriteria?: SuccessCriteria
+  /** Containers that live as long as the attempt. */
+  readonly services?: ServiceSet
+  /**
+   * Every step, parents before their children, in document order. Names are unique. Steps that the language makes out of others (hooks,
+   * children of a matrix, parts of typed steps) are steps like any other.
+   */
   readonly steps: readonly PlanStep[]
   /** Lowest precedence first. Values of secrets are not in the plan. */
   readonly variables: readonly VariableLayer[]
@@ -37,6 +44,16 @@ export interface PlanStep {
   readonly timeout?: Template
   readonly retry: Retry
   readonly action: Action
+  /** Of groups: which children decide; all when absent. */
+  readonly successCriteria?: SuccessCriteria
+  /** Marks the one step at the top of a hook; its children have `parent` only. */
+  readonly hook?: Hook
+  /** Containers beside the step: its own, or the names of root services. */
+  readonly services?: ServiceSet | readonly string[]
+  /** Where a debug run stops; no effect in other runs. */
+  readonly breakpoints?: readonly Breakpoint[]
+  /** The deployment environment that a success of this step updates. */
+  readonly environmentRecord?: EnvironmentRecord
   /** 1-based place in the document, for messages. */
   readonly position: Position
 }
@@ -67,7 +84,90 @@ export interface StepCondition {
   readonly on: readonly string[]
 }
 
-export type Action = FreestyleAction | GitCloneAction | BuildAction | PushAction
+export type Action =
+  | FreestyleAction
+  | GitCloneAction
+  | BuildAction
+  | PushAction
+  | PushTagAction
+  | CompositionAction
+  | LaunchCompositionAction
+  | DeployAction
+  | ApprovalAction
+  | AnnotateAction
+  | GroupAction
+
+/** JSON whose texts may hold references. */
+export type JsonTemplate = null | boolean | number | Template | readonly JsonTemplate[] | { readonly [key: string]: JsonTemplate }
+
+/** Labelled expressions, and which steps count: `only` these, all but `ignore`. */
+export interface SuccessCriteria {
+  readonly only?: readonly string[]
+  readonly ignore?: readonly string[]
+  readonly condition?: When['condition']
+}
+
+export const HOOK_MOMENTS = ['on_elected', 'on_success', 'on_fail', 'on_finish'] as const
+export type HookMoment = (typeof HOOK_MOMENTS)[number]
+
+/**
+ * A hook is named `<step>.<moment>` (of the build: `.<moment>`; names users write have no dot). Its order follows from `graph.ts`, not from
+ * `after`: on_elected, the step, on_success or on_fail, on_finish.
+ */
+export interface Hook {
+  readonly moment: HookMoment
+  /** The step it belongs to; the whole build when absent. */
+  readonly of?: string
+}
+
+export const BREAKPOINTS = ['before', 'override', 'after'] as const
+export type Breakpoint = (typeof BREAKPOINTS)[number]
+
+/** The steps of a `type: parallel`, a matrix, a scale, a hook of several steps or a typed step. In a serial one, each child has its predecessor in `after`. */
+export interface GroupAction {
+  readonly kind: 'group'
+  readonly mode: 'serial' | 'parallel'
+  readonly typed?: TypedStep
+}
+
+/** A typed step. Inside it `${{ARG}}` is an argument, and short names mean its own parts: a part `main` of `greet` is the step `greet.main`. */
+export interface TypedStep {
+  readonly type: string
+  readonly version: string
+  readonly arguments: Readonly<Record<string, JsonTemplate>>
+  /** The outputs that leave the step; all when absent. A required one that is missing fails it. */
+  readonly returns?: { readonly names: readonly string[]; readonly required: readonly string[] }
+}
+
+/** A compose document, or the path of one (relative to the working directory). A stored composition is made inline by the compiler. */
+export type ComposeSource = { readonly inline: JsonTemplate } | { readonly path: Template }
+
+export interface ServiceSet {
+  readonly name?: string
+  readonly compose: ComposeSource
+  /** `KEY=VALUE`, for `${KEY}` in the compose document. */
+  readonly variables: readonly Template[]
+  /** All services and the step in one network namespace, so that `localhost` reaches them. */
+  readonly sharedHostNetwork: FlagTemplate
+  readonly readiness?: Readiness
+  readonly setup?: { readonly image: Template; readonly commands: readonly Template[] }
+}
+
+export interface Readiness {
+  readonly image: Template
+  readonly commands: readonly Template[]
+  readonly periodMs: number
+  readonly timeoutMs: number
+  readonly failureThreshold: number
+}
+
+export interface EnvironmentRecord {
+  readonly name: Template
+  readonly type: 'kubernetes' | 'helm-release'
+  readonly change?: Template
+  readonly endpoints: readonly { readonly name: Template; readonly url: Template }[]
+  readonly filters: readonly { readonly [key: string]: JsonTemplate }[]
+}
 
 /** A container of a user's image. With `commands` a shell runs them, with `set -e`; else the image's own entry point runs. */
 export interface FreestyleAction {
@@ -120,6 +220,33 @@ export interface BuildAction {
   readonly disablePush?: FlagTemplate
   readonly buildkit: FlagTemplate
   readonly progress?: Template
+  readonly squash: FlagTemplate
+  readonly cacheTo: readonly Template[]
+  /** BuildKit secrets: `id` and the file below the working directory (or absolute on the shared volume). */
+  readonly secrets: readonly { readonly id: Template; readonly src: Template }[]
+  /** `default`, or `name=path` entries. */
+  readonly ssh: readonly Template[]
+  /** A flag, or the settings of a builder of its own. */
+  readonly buildx: FlagTemplate | Buildx
+  /** Comma separated; needs `buildx`. */
+  readonly platform?: Template
+  readonly cosign?: { readonly sign: FlagTemplate; readonly options: Readonly<Record<string, Template>> }
+  readonly aws?: Aws
+}
+
+export interface Buildx {
+  readonly qemu: { readonly image: Template; readonly platforms: Template }
+  readonly builder: { readonly driver: Template; readonly driverOpts?: Template }
+}
+
+/** Cross-account and cross-region access to ECR. */
+export interface Aws {
+  readonly region?: Template
+  readonly roleArn?: Template
+  readonly sessionName?: Template
+  readonly durationSeconds?: number
+  readonly accessKeyId?: Template
+  readonly secretAccessKey?: Template
 }
 
 export interface PushAction {
@@ -130,6 +257,84 @@ export interface PushAction {
   readonly tags: readonly Template[]
   readonly registryContext?: Template
   readonly credentials?: { readonly username: Template; readonly password: Template }
+  readonly aws?: Aws
+}
+
+/** Gives an image that is in the registry already further tags. */
+export interface PushTagAction {
+  readonly kind: 'push-tag'
+  readonly imageName: Template
+  readonly tags: readonly Template[]
+  readonly registry?: Template
+}
+
+/** Runs a composition until its candidates have exited. */
+export interface CompositionAction {
+  readonly kind: 'composition'
+  readonly compose: ComposeSource
+  /** Service -> compose service; merged over a service of the same name. */
+  readonly candidates: Readonly<Record<string, JsonTemplate>>
+  readonly variables: readonly Template[]
+  readonly workingDirectory?: Template
+  readonly registryContexts: readonly Template[]
+  /** Mounts the shared volume in every service. */
+  readonly addVolume: FlagTemplate
+}
+
+/** Starts a composition that outlives the build. */
+export interface LaunchCompositionAction {
+  readonly kind: 'launch-composition'
+  readonly compose: ComposeSource
+  readonly variables: readonly Template[]
+  readonly workingDirectory?: Template
+  readonly registryContexts: readonly Template[]
+  readonly environmentName?: Template
+  readonly entryPoint?: Template
+}
+
+export interface DeployAction {
+  readonly kind: 'deploy'
+  readonly cluster: Template
+  readonly namespace: Template
+  /** What is deployed: a Service whose deployment gets a new image, or a manifest. */
+  readonly target:
+    | { readonly service: Template; readonly candidate?: { readonly image: Template; readonly registry: Template } }
+    | { readonly filePath: Template }
+  /** Seconds, as text. */
+  readonly rolloutTimeout: Template
+}
+
+/** Waits for a person. The attempt ends meanwhile, so that no pods are held. */
+export interface ApprovalAction {
+  readonly kind: 'pending-approval'
+  readonly timeoutMs: number
+  readonly finalState: 'approved' | 'denied' | 'terminated'
+}
+
+/** Writes annotations and image metadata; needs no container unless a value is a file. */
+export interface AnnotateAction {
+  readonly kind: 'annotate'
+  readonly set: readonly AnnotationChange[]
+  readonly unset: readonly { readonly entity: AnnotatedEntity; readonly id?: Template; readonly names: readonly string[] }[]
+  /** Image reference -> metadata. Without a reference: the image of the build step that this belongs to. */
+  readonly metadata: readonly { readonly image?: Template; readonly entries: readonly AnnotationEntry[] }[]
+}
+
+export const ANNOTATED_ENTITIES = ['build', 'pipeline', 'project', 'image'] as const
+export type AnnotatedEntity = (typeof ANNOTATED_ENTITIES)[number]
+
+export interface AnnotationChange {
+  readonly entity: AnnotatedEntity
+  /** Name or id; the running build, its pipeline or project, or the image of the step when absent. */
+  readonly id?: Template
+  readonly entries: readonly AnnotationEntry[]
+  /** The annotation that lists of builds show. */
+  readonly display?: string
+}
+
+export interface AnnotationEntry {
+  readonly name: string
+  readonly value: { readonly is: Template | number | boolean } | { readonly evaluate: Template }
 }
 
 /** Where a variable comes from, lowest precedence first (pipeline language 4.3). Exports and step environments rank above all. */

@@ -2,7 +2,21 @@
 import { toDockerTag, VOLUME_PATH } from './builtin-variables.ts'
 import { repositoryName, resolveDirectory, resolveMount } from './paths.ts'
 import type { Mount } from './paths.ts'
-import type { Action, BuildAction, FreestyleAction, GitCloneAction, PushAction, Template } from './plan.ts'
+import type {
+  Action,
+  AnnotateAction,
+  ApprovalAction,
+  Aws,
+  BuildAction,
+  FreestyleAction,
+  GitCloneAction,
+  GroupAction,
+  PushAction,
+  PushTagAction,
+  Template,
+} from './plan.ts'
+import { fillAnnotations, fillComposition, fillDeploy, fillEntries, fillLaunch } from './resolve-compose.ts'
+import type { ResolvedComposition, ResolvedDeploy, ResolvedLaunch } from './resolve-compose.ts'
 import { quote } from './step-fields.ts'
 import type { StepFields } from './step-fields.ts'
 import { exactReference } from './substitute.ts'
@@ -21,16 +35,45 @@ export type ResolvedGitClone = Filled<GitCloneAction> & {
   /** The folder that the repository goes to. */
   readonly directory: string
 }
-export type ResolvedBuild = Filled<BuildAction> & { readonly directory: string }
+export type ResolvedBuild = Omit<Filled<BuildAction>, 'buildx' | 'cosign'> & {
+  readonly directory: string
+  readonly buildx: boolean | Exclude<BuildAction['buildx'], boolean | string>
+  readonly cosign?: { readonly sign: boolean; readonly options: Readonly<Record<string, string>> }
+}
 export type ResolvedPush = Filled<PushAction> & {
   /** The step that made the candidate, when `candidate` names one. */
   readonly candidateStep?: string
 }
-export type ResolvedAction = ResolvedFreestyle | ResolvedGitClone | ResolvedBuild | ResolvedPush
+export type ResolvedPushTag = Filled<PushTagAction>
+export type ResolvedAction =
+  | ResolvedFreestyle
+  | ResolvedGitClone
+  | ResolvedBuild
+  | ResolvedPush
+  | ResolvedPushTag
+  | ResolvedComposition
+  | ResolvedLaunch
+  | ResolvedDeploy
+  | AnnotateAction
+  | ApprovalAction
+  | GroupAction
 
 /** Fills in an action; what is wrong with it is noted in `fields`. */
-export function fillAction(action: Action, fields: StepFields): ResolvedAction {
+export function fillAction(action: Action, fields: StepFields, step: string): ResolvedAction {
   switch (action.kind) {
+    case 'push-tag':
+      return fillPushTag(action, fields)
+    case 'composition':
+      return fillComposition(action, fields)
+    case 'launch-composition':
+      return fillLaunch(action, fields, step)
+    case 'deploy':
+      return fillDeploy(action, fields)
+    case 'annotate':
+      return fillAnnotate(action, fields)
+    case 'pending-approval':
+    case 'group':
+      return action
     case 'freestyle':
       return fillFreestyle(action, fields)
     case 'git-clone':
@@ -124,6 +167,74 @@ function fillBuild(action: BuildAction, fields: StepFields): ResolvedBuild {
     ...(action.disablePush !== undefined && { disablePush: fields.flag('disable_push', action.disablePush) }),
     buildkit: fields.flag('buildkit', action.buildkit),
     ...fields.optional('progress', 'progress', action.progress),
+    squash: fields.flag('squash', action.squash),
+    cacheTo: fields.list('cache_to', action.cacheTo),
+    secrets: action.secrets.map(({ id, src }, index) => ({
+      id: fields.needed(`secrets[${index}].id`, id),
+      src: fields.needed(`secrets[${index}].src`, src),
+    })),
+    ssh: fields.list('ssh', action.ssh),
+    buildx: fillBuildx(action.buildx, fields),
+    ...fields.optional('platform', 'platform', action.platform),
+    ...(action.cosign !== undefined && {
+      cosign: {
+        sign: fields.flag('cosign.sign', action.cosign.sign),
+        options: Object.fromEntries(
+          Object.entries(action.cosign.options).map(([key, value]) => [key, fields.text(`cosign.options.${key}`, value)]),
+        ),
+      },
+    }),
+    ...fillAws(action.aws, fields),
+  }
+}
+
+function fillBuildx(buildx: BuildAction['buildx'], fields: StepFields): ResolvedBuild['buildx'] {
+  if (typeof buildx !== 'object') return fields.flag('buildx', buildx)
+  const { qemu, builder } = buildx
+  return {
+    qemu: {
+      image: fields.needed('buildx.qemu.image', qemu.image),
+      platforms: fields.needed('buildx.qemu.platforms', qemu.platforms),
+    },
+    builder: {
+      driver: fields.needed('buildx.builder.driver', builder.driver),
+      ...fields.optional('driverOpts', 'buildx.builder.driver_opts', builder.driverOpts),
+    },
+  }
+}
+
+function fillAws(aws: Aws | undefined, fields: StepFields): { readonly aws?: Aws } {
+  if (aws === undefined) return {}
+  return {
+    aws: {
+      ...fields.optional('region', 'region', aws.region),
+      ...fields.optional('roleArn', 'role_arn', aws.roleArn),
+      ...fields.optional('sessionName', 'aws_session_name', aws.sessionName),
+      ...(aws.durationSeconds !== undefined && { durationSeconds: aws.durationSeconds }),
+      ...fields.optional('accessKeyId', 'accessKeyId', aws.accessKeyId),
+      ...fields.optional('secretAccessKey', 'secretAccessKey', aws.secretAccessKey),
+    },
+  }
+}
+
+function fillPushTag(action: PushTagAction, fields: StepFields): ResolvedPushTag {
+  return {
+    kind: 'push-tag',
+    imageName: fields.needed('image_name', action.imageName, 'image'),
+    tags: action.tags.map((tag, index) => fields.needed(`tags[${index}]`, tag)),
+    ...fields.optional('registry', 'registry', action.registry),
+  }
+}
+
+function fillAnnotate(action: AnnotateAction, fields: StepFields): AnnotateAction {
+  return {
+    kind: 'annotate',
+    set: fillAnnotations(action.set, fields),
+    unset: action.unset.map((unset) => ({ ...unset, ...fields.optional('id', 'annotations.unset.entity_id', unset.id) })),
+    metadata: action.metadata.map(({ image, entries }) => ({
+      ...(image !== undefined && { image: fields.needed('metadata.set', image, 'image') }),
+      entries: fillEntries(entries, fields),
+    })),
   }
 }
 
@@ -158,6 +269,7 @@ function fillPush(action: PushAction, fields: StepFields): ResolvedPush {
     tags: action.tags.map((tag, index) => fillTag(tag, index, action, fields)),
     ...fields.optional('registryContext', 'registry_context', action.registryContext),
     ...fillCredentials(action.credentials, fields),
+    ...fillAws(action.aws, fields),
   }
 }
 

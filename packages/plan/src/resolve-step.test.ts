@@ -26,6 +26,11 @@ const image: BuildAction = {
   cacheFrom: [],
   registryContexts: [],
   buildkit: false,
+  squash: false,
+  cacheTo: [],
+  secrets: [],
+  ssh: [],
+  buildx: false,
 }
 
 /** Resolves a step after a step named `before` that ended with these members. */

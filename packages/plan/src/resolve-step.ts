@@ -34,7 +34,7 @@ export function resolveStep(step: PlanStep, scope: BuildScope, tryNumber = 1): S
   const notes: Notes = { problems: [], unresolved: new Set() }
   const own = step.action.kind === 'freestyle' ? ownEnvironment(step.action, outer, notes) : {}
   const fields = new StepFields(outer.with(own), notes)
-  const action = fillAction(step.action, fields)
+  const action = fillAction(step.action, fields, step.name)
   const timeoutMs = fillTimeout(step, fields)
   const resolved: ResolvedStep = {
     name: step.name,

@@ -39,9 +39,31 @@ export interface Snapshot {
   readonly exports: readonly ExportedVariable[]
 }
 
-/** A fact about a step, as the events `step.started`, `step.waiting` and `step.finished` carry it. */
+/** Who decided about an approval. */
+export interface Decider {
+  readonly name: string
+  /** `user`, `api`, or `timeout`. */
+  readonly type: string
+}
+
+/** A fact about a step, as the events `step.started`, `step.waiting`, `step.decided` and `step.finished` carry it. */
 export type StepFact =
-  | { readonly type: 'step.started'; readonly step: string; readonly try: number; readonly at: number }
+  /** `resets`: steps inside a group that runs again, which go back to pending. */
+  | {
+      readonly type: 'step.started'
+      readonly step: string
+      readonly try: number
+      readonly at: number
+      readonly resets?: readonly string[] | undefined
+    }
+  /** Ends the wait of an approval: success with the member `result: approved`, error `denied`, or terminated `approval-timeout`. */
+  | {
+      readonly type: 'step.decided'
+      readonly step: string
+      readonly decision: 'approved' | 'denied' | 'terminated'
+      readonly by: Decider
+      readonly at: number
+    }
   | { readonly type: 'step.waiting'; readonly step: string; readonly reason: Reason; readonly at: number }
   | {
       readonly type: 'step.finished'
@@ -54,4 +76,6 @@ export type StepFact =
       readonly exitCode?: number | undefined
       readonly members: Readonly<Record<string, string>>
       readonly exports: readonly ExportedVariable[]
+      /** Outputs of this step alone, beside its exports: `${{steps.NAME.output.X}}`, not `$X` of later steps. */
+      readonly outputs?: Readonly<Record<string, string>> | undefined
     }

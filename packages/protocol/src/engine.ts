@@ -10,7 +10,7 @@
  */
 import { z } from 'zod'
 import type { Plan, Snapshot } from '@windlass/plan'
-import { EngineEvent, MAX_EVENTS } from './events.ts'
+import { DEBUG_PHASES, EngineEvent, MAX_EVENTS } from './events.ts'
 import { Hello, Id, Time } from './base.ts'
 
 export const EngineClaim = Hello.extend({ claimKey: z.string().min(16).max(100) })
@@ -51,6 +51,29 @@ export const EngineLimits = z.object({
 })
 export type EngineLimits = z.infer<typeof EngineLimits>
 
+export const DebugSettings = z.object({
+  steps: z.record(z.string(), z.array(z.enum(DEBUG_PHASES))),
+  /** Hold every step that fails. */
+  onFailure: z.boolean(),
+  /** Longest a breakpoint holds a step that nobody attends to. */
+  timeoutMs: z.int().positive(),
+})
+export type DebugSettings = z.infer<typeof DebugSettings>
+
+/** A Kubernetes cluster that steps may reach: name of the integration -> kubeconfig (YAML). */
+export const ClusterAccess = z.object({ context: z.string(), kubeconfig: z.string() })
+export type ClusterAccess = z.infer<typeof ClusterAccess>
+
+export const KnownImage = z.object({
+  step: z.string(),
+  contentHash: z.string(),
+  imageId: z.string(),
+  name: z.string(),
+  tags: z.array(z.string()),
+  digest: z.string().optional(),
+})
+export type KnownImage = z.infer<typeof KnownImage>
+
 /** Plan and Snapshot are made by our own code on both sides and are checked by their version only. */
 export const EngineClaimed = z.object({
   buildId: Id,
@@ -74,6 +97,21 @@ export const EngineClaimed = z.object({
   volumeName: z.string(),
   /** False when the volume is of this build alone and goes when the build ends; it stays when absent. */
   keepVolume: z.boolean().optional(),
+  /** Run these steps alone; leave these out. */
+  only: z.array(z.string()).optional(),
+  skip: z.array(z.string()).optional(),
+  noCfCache: z.boolean().optional(),
+  /** Set in debug runs. `steps` adds to the breakpoints of the plan. */
+  debug: DebugSettings.optional(),
+  clusters: z.array(ClusterAccess).optional(),
+  /** Files put on the shared volume before the first step: path below it -> text (`event.json`). Not kept for the next build. */
+  files: z.record(z.string(), z.string()).optional(),
+  /** Images that may register QEMU; any when absent. */
+  trustedQemuImages: z.array(z.string()).optional(),
+  /** What a build step does that says nothing: push to the default registry, or not at all. */
+  autoPush: z.boolean().optional(),
+  /** Images of earlier builds of the pipeline by content hash, newest first. */
+  knownImages: z.array(KnownImage).optional(),
 })
 export type EngineClaimed = z.infer<typeof EngineClaimed>
 
@@ -84,8 +122,38 @@ export type EventBatch = z.infer<typeof EventBatch>
 export const EventAck = z.object({ ackSeq: z.int().nonnegative() })
 export const FrameAck = z.object({ offset: z.int().nonnegative() })
 
+export const TERMINATE_REASONS = [
+  'cancelled',
+  'superseded',
+  'inactive',
+  'too-long',
+  'parent-terminated',
+  'debug-timeout',
+] as const
+
 export const Command = z.discriminatedUnion('type', [
-  z.object({ id: z.int().positive(), type: z.literal('terminate'), reason: z.enum(['cancelled', 'superseded']), at: Time }),
+  z.object({ id: z.int().positive(), type: z.literal('terminate'), reason: z.enum(TERMINATE_REASONS), at: Time }),
+  /** An approval was decided. */
+  z.object({
+    id: z.int().positive(),
+    type: z.literal('decide'),
+    step: z.string(),
+    decision: z.enum(['approved', 'denied', 'terminated']),
+    by: z.object({ name: z.string(), type: z.string() }),
+    at: Time,
+  }),
+  /** Sets breakpoints of a running build, or takes them away. */
+  z.object({ id: z.int().positive(), type: z.literal('debug'), settings: DebugSettings.optional(), at: Time }),
+  /** What the person at the debugger wants of a held step. */
+  z.object({
+    id: z.int().positive(),
+    type: z.literal('debug-continue'),
+    step: z.string(),
+    action: z.enum(['continue', 'retry', 'fail']),
+    at: Time,
+  }),
+  /** A terminal was asked for: the engine dials `/v1/engine/terminals/{terminal}`. */
+  z.object({ id: z.int().positive(), type: z.literal('terminal'), terminal: Id, step: z.string(), at: Time }),
 ])
 export type Command = z.infer<typeof Command>
 export const CommandList = z.object({ commands: z.array(Command) })

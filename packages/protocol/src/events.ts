@@ -3,7 +3,7 @@
  * Engine events flow engine -> server; agent facts flow agent -> server (agent.ts); server events are written by the server itself.
  */
 import { z } from 'zod'
-import { FINAL_BUILD_STATUSES, FINAL_STEP_STATUSES, REASON_NAMES } from '@windlass/plan'
+import { ANNOTATED_ENTITIES, FINAL_BUILD_STATUSES, FINAL_STEP_STATUSES, REASON_NAMES } from '@windlass/plan'
 import { Time } from './base.ts'
 
 export const ReasonName = z.enum(REASON_NAMES)
@@ -16,15 +16,31 @@ export const ExportedVariable = z.object({
   secret: z.boolean(),
 })
 
-/** How an attempt ended, in the words of the engine. The server decides the build's state from it with the functions of `plan`. */
+/**
+ * How an attempt ended, in the words of the engine. The server decides the build's state from it with the functions of `plan`.
+ * `pending-approval`: nothing runs and a step waits for a person; another attempt goes on once it is decided.
+ */
 export const AttemptOutcome = z.object({
-  status: z.enum(FINAL_BUILD_STATUSES),
+  status: z.enum([...FINAL_BUILD_STATUSES, 'pending-approval']),
   reason: ReasonName.optional(),
   message: Message.optional(),
   /** The step to blame. */
   step: StepName.optional(),
 })
 export type AttemptOutcome = z.infer<typeof AttemptOutcome>
+
+/** Where a debugger can hold a step. */
+export const DEBUG_PHASES = ['before', 'override', 'after', 'failure'] as const
+
+/** Peaks so far, sampled once a second. Times in milliseconds, sizes in bytes. */
+export const Usage = z.object({
+  memoryPeakBytes: z.int().nonnegative().optional(),
+  memoryLimitBytes: z.int().nonnegative().optional(),
+  cpuMs: z.int().nonnegative().optional(),
+  readBytes: z.int().nonnegative().optional(),
+  writtenBytes: z.int().nonnegative().optional(),
+})
+export type Usage = z.infer<typeof Usage>
 
 const common = { seq: z.int().positive(), at: Time }
 
@@ -37,8 +53,29 @@ export const EngineEvent = z.discriminatedUnion('type', [
     /** False when the shared volume of this build was not found on the disk: all steps run again. */
     volumeKept: z.boolean(),
   }),
-  z.object({ ...common, type: z.literal('step.started'), step: StepName, try: z.int().positive() }),
-  z.object({ ...common, type: z.literal('step.waiting'), step: StepName, reason: ReasonName }),
+  z.object({
+    ...common,
+    type: z.literal('step.started'),
+    step: StepName,
+    try: z.int().positive(),
+    resets: z.array(StepName).max(5000).optional(),
+  }),
+  z.object({
+    ...common,
+    type: z.literal('step.waiting'),
+    step: StepName,
+    reason: ReasonName,
+    /** With `debugger`: where it stopped. */
+    phase: z.enum(DEBUG_PHASES).optional(),
+  }),
+  /** Passed on by an engine that was told of the decision; a server writes it itself when no attempt is live. */
+  z.object({
+    ...common,
+    type: z.literal('step.decided'),
+    step: StepName,
+    decision: z.enum(['approved', 'denied', 'terminated']),
+    by: z.object({ name: z.string().max(200), type: z.string().max(50) }),
+  }),
   z.object({
     ...common,
     type: z.literal('step.finished'),
@@ -51,6 +88,38 @@ export const EngineEvent = z.discriminatedUnion('type', [
     exitCode: z.int().optional(),
     members: z.record(z.string().max(200), z.string().max(65_536)),
     exports: z.array(ExportedVariable).max(1000),
+    outputs: z.record(z.string().max(200), z.string().max(1_048_576)).optional(),
+    /** Peaks over the containers of the step. */
+    usage: Usage.optional(),
+  }),
+  /** What a running step uses, told now and then. */
+  z.object({ ...common, type: z.literal('step.usage'), step: StepName, usage: Usage }),
+  /** Annotations or image metadata to write. Without `id`: this build, its pipeline or its project. */
+  z.object({
+    ...common,
+    type: z.literal('annotated'),
+    step: StepName,
+    entity: z.enum(ANNOTATED_ENTITIES),
+    id: z.string().max(500).optional(),
+    kind: z.enum(['annotation', 'metadata']),
+    set: z.record(z.string().max(200), z.union([z.string().max(65_536), z.number(), z.boolean()])),
+    unset: z.array(z.string().max(200)).max(1000),
+    display: z.string().max(200).optional(),
+  }),
+  /** An image that a step built or pushed. */
+  z.object({
+    ...common,
+    type: z.literal('image'),
+    step: StepName,
+    imageId: z.string().max(200),
+    name: z.string().max(500),
+    tags: z.array(z.string().max(200)).max(200),
+    digest: z.string().max(200).optional(),
+    sizeBytes: z.int().nonnegative().optional(),
+    pushed: z.boolean(),
+    /** Hash of context, Dockerfile and arguments: a later build with the same one may be skipped. */
+    contentHash: z.string().max(100).optional(),
+    cache: z.object({ hits: z.int().nonnegative(), misses: z.int().nonnegative() }).optional(),
   }),
   z.object({
     ...common,

@@ -213,7 +213,9 @@ class Attempt {
   }
 
   async #obey(commands: AsyncIterable<Command>): Promise<void> {
-    for await (const { reason } of commands) {
+    for await (const command of commands) {
+      if (command.type !== 'terminate') continue
+      const { reason } = command
       // The first wish to stop lets clean-up steps run; the second stops those too.
       this.#forced = this.#cancelled !== undefined
       this.#cancelled ??= reason

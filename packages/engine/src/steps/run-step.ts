@@ -82,6 +82,14 @@ function runAction(run: Omit<StepRun, 'action'>): Promise<StepOutcome> {
       return runBuild({ ...run, action })
     case 'push':
       return runPush({ ...run, action })
+    case 'push-tag':
+    case 'composition':
+    case 'launch-composition':
+    case 'deploy':
+    case 'annotate':
+    case 'pending-approval':
+    case 'group':
+      throw new StepFailure('invalid-step', `Steps of kind ${action.kind} do not run yet.`)
   }
 }
 

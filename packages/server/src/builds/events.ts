@@ -78,7 +78,7 @@ async function finishAttempt(edit: BuildEdit, { outcome }: Finished): Promise<vo
     return loseAttempt(edit, { reason: outcome.reason, message: outcome.message, retry: true })
   }
   if (!moveAttempt(edit, 'end')) return
-  attempt.result = outcome.status
+  attempt.result = outcome.status === 'pending-approval' ? 'success' : outcome.status
   attempt.reason = outcome.reason ?? null
   attempt.message = outcome.message ?? null
   build.losses = 0
@@ -89,6 +89,8 @@ async function finishAttempt(edit: BuildEdit, { outcome }: Finished): Promise<vo
       reason: build.cancel_reason ?? 'cancelled',
       message: build.message ?? undefined,
     })
-  const trigger = ({ success: 'end-success', error: 'end-error', terminated: 'end-terminated' } as const)[outcome.status]
+  const trigger = (
+    { success: 'end-success', error: 'end-error', terminated: 'end-terminated', 'pending-approval': 'end-error' } as const
+  )[outcome.status]
   finishBuild(edit, trigger, { reason: outcome.reason, message: outcome.message })
 }
