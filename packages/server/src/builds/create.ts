@@ -65,6 +65,7 @@ function invalidity({ plan, problems, missing }: Prepared): Cause | undefined {
 
 function newBuild(app: App, of: { id: string; prepared: Prepared; creation: Creation; number: number }): BuildRow {
   const { prepared, creation } = of
+  const now = app.clock.now()
   return {
     id: of.id,
     account_id: app.accountId,
@@ -83,15 +84,21 @@ function newBuild(app: App, of: { id: string; prepared: Prepared; creation: Crea
     priority: prepared.pipeline?.priority ?? 0,
     initiator: creation.initiator,
     trigger: creation.trigger,
+    trigger_name: null,
     restart_of: creation.request.restartOf ?? null,
     attempt: 0,
     retries: 0,
     losses: 0,
     held: 0,
+    approval_counts: 0,
+    keeps_volume: 0,
     feed_position: 0,
     volume: null,
     cancel_reason: null,
-    created_at: app.clock.now(),
+    paused_ms: 0,
+    paused_at: null,
+    created_at: now,
+    queued_at: now,
     elected_at: null,
     started_at: null,
     terminating_at: null,

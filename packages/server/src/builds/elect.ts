@@ -126,6 +126,7 @@ function newAttempt(app: App, { build, now }: BuildEdit, place: Place): AttemptR
     ack_seq: 0,
     seen_at: null,
     output_at: null,
+    active_at: null,
     waiting_reason: null,
     waiting_message: null,
     waiting_since: null,

@@ -1,10 +1,10 @@
 /** What keeps an engine and the server in touch between events: heartbeats and commands. */
 import { fault } from '@windlass/kit'
-import type { Command } from '@windlass/protocol'
+import { Command } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { findAttempt } from '../store/attempts.ts'
 import { commandTopic, listCommands } from '../store/commands.ts'
-import type { AttemptRow } from '../store/schema.ts'
+import type { AttemptRow, CommandRow } from '../store/schema.ts'
 import { editBuild, saveBuild } from './edit.ts'
 import type { AttemptKey } from './engine-claim.ts'
 import { hear } from './hear.ts'
@@ -34,7 +34,7 @@ export async function awaitCommands(app: App, key: AttemptKey, { after, waitMs, 
     await requireLive(app, key)
     const rows = await listCommands(app.store.query, { ...key, after })
     const rest = until - app.clock.monotonic()
-    if (rows.length > 0 || rest <= 0 || signal.aborted) return rows.map(({ id, type, reason, at }) => ({ id, type, reason, at }))
+    if (rows.length > 0 || rest <= 0 || signal.aborted) return rows.map(toCommand)
     await watch.next(Math.min(rest, app.store.pollMs), signal)
   }
 }
@@ -53,6 +53,11 @@ export async function awaitDockerHost(
     if (host !== null || rest <= 0 || signal.aborted) return host ?? undefined
     await watch.next(Math.min(rest, app.store.pollMs), signal)
   }
+}
+
+function toCommand({ id, type, at, data }: CommandRow): Command {
+  const fields: unknown = JSON.parse(data)
+  return Command.parse({ ...(typeof fields === 'object' ? fields : {}), id, type, at })
 }
 
 async function requireLive(app: App, key: AttemptKey): Promise<AttemptRow> {

@@ -47,7 +47,7 @@ export async function sweep(app: App, judgesLeases: boolean): Promise<void> {
   }
   for (const id of await listOverdueBuilds(app.store.query, {
     accountId: app.accountId,
-    createdBefore: view.now - MAX_WAIT_MS,
+    queuedBefore: view.now - MAX_WAIT_MS,
   })) {
     await editDue(app, id, (edit) =>
       endEarly(edit, 'expire', { reason: 'timeout', message: 'The build waited longer than a build may.' }),

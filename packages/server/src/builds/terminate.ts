@@ -2,6 +2,7 @@
 import { fault } from '@windlass/kit'
 import { isFinalBuild, REASONS, type Reason } from '@windlass/plan'
 import type { App } from '../app.ts'
+import { TERMINATE_REASONS } from '@windlass/protocol'
 import { insertCommand } from '../store/commands.ts'
 import type { BuildRow } from '../store/schema.ts'
 import { editBuild, moveBuild, record, saveBuild, type BuildEdit, type Cause } from './edit.ts'
@@ -33,11 +34,9 @@ export async function endEarly(edit: BuildEdit, trigger: 'cancel' | 'expire', ca
   })
   if (attempt === undefined || attempt.status === 'created')
     return loseAttempt(edit, { reason: cause.reason, message: cause.message, retry: false })
-  await insertCommand(edit.tx, {
-    build_id: build.id,
-    attempt: attempt.number,
-    type: 'terminate',
-    reason: 'cancelled',
-    at: edit.now,
-  })
+  await insertCommand(
+    edit.tx,
+    { build_id: build.id, attempt: attempt.number, at: edit.now },
+    { type: 'terminate', reason: TERMINATE_REASONS.find((reason) => reason === cause.reason) ?? 'cancelled' },
+  )
 }

@@ -88,6 +88,8 @@ async function toRow(app: App, tx: Tx, { name, input, written, before }: Source)
     runtime: written?.runtime ?? input.runtime ?? null,
     concurrency: written?.concurrency ?? input.concurrency ?? null,
     branch_concurrency: written?.branchConcurrency ?? input.branchConcurrency ?? null,
+    trigger_concurrency: null,
+    settings: '{}',
     priority: written?.priority === undefined || written.priority === 0 ? input.priority : written.priority,
     revision: (before?.revision ?? 0) + 1,
     created_at: before?.created_at ?? now,

@@ -6,7 +6,7 @@ export async function ensureAccount(tx: Tx, account: { id: string; name: string;
   if (known !== undefined) return known.id
   await tx.query
     .insertInto('account')
-    .values({ id: account.id, name: account.name, last_build_number: 0, created_at: account.now })
+    .values({ id: account.id, name: account.name, last_build_number: 0, settings: '{}', created_at: account.now })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute()
   return account.id

@@ -1,3 +1,4 @@
+import type { Command } from '@windlass/protocol'
 import type { CommandRow } from './schema.ts'
 import type { Query, Tx } from './store.ts'
 
@@ -6,18 +7,26 @@ export function commandTopic(buildId: string): string {
   return `commands:${buildId}`
 }
 
+type Body<C> = C extends { id: number } ? Omit<C, 'id' | 'at'> : never
+/** A command before it is numbered. */
+export type NewCommand = Body<Command>
+
 /** Numbers the command and stores it; the build's row must be locked. */
-export async function insertCommand(tx: Tx, command: Omit<CommandRow, 'id'>): Promise<void> {
+export async function insertCommand(
+  tx: Tx,
+  to: Pick<CommandRow, 'build_id' | 'attempt' | 'at'>,
+  { type, ...fields }: NewCommand,
+): Promise<void> {
   const last = await tx.query
     .selectFrom('command')
     .select((expression) => expression.fn.max('id').as('id'))
-    .where('build_id', '=', command.build_id)
+    .where('build_id', '=', to.build_id)
     .executeTakeFirst()
   await tx.query
     .insertInto('command')
-    .values({ ...command, id: (last?.id ?? 0) + 1 })
+    .values({ ...to, id: (last?.id ?? 0) + 1, type, data: JSON.stringify(fields) })
     .execute()
-  tx.wake(commandTopic(command.build_id))
+  tx.wake(commandTopic(to.build_id))
 }
 
 /** Commands for an attempt after the given number. */

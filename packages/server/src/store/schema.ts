@@ -2,7 +2,8 @@
  * The tables, as Kysely sees them. Portable: text, integer and bigint only; times are epoch milliseconds; booleans are 0 or 1; JSON is text
  * that nobody queries inside. Columns are explained here and nowhere else.
  */
-import type { AttemptStatus, BuildStatus, Reason } from '@windlass/plan'
+import type { AnnotatedEntity, ApprovalAction, AttemptStatus, BuildStatus, Reason } from '@windlass/plan'
+import type { Command } from '@windlass/protocol'
 
 export type Flag = 0 | 1
 
@@ -18,6 +19,8 @@ export interface Schema {
   build: BuildRow
   build_plan: BuildPlanRow
   attempt: AttemptRow
+  approval: ApprovalRow
+  annotation: AnnotationRow
   event: EventRow
   stream: StreamRow
   chunk: ChunkRow
@@ -35,6 +38,8 @@ export interface AccountRow {
   id: string
   name: string
   last_build_number: number
+  /** JSON: AccountSettings. */
+  settings: string
   created_at: number
 }
 
@@ -103,6 +108,9 @@ export interface PipelineRow {
   /** Most builds at once; null is unlimited. */
   concurrency: number | null
   branch_concurrency: number | null
+  trigger_concurrency: number | null
+  /** JSON: PipelineSettings, what of the document is acted on elsewhere than in the election. */
+  settings: string
   priority: number
   revision: number
   created_at: number
@@ -140,6 +148,8 @@ export interface BuildRow {
   priority: number
   initiator: string
   trigger: string
+  /** The trigger of the pipeline that it was started by, or that it pretends to be started by. */
+  trigger_name: string | null
   restart_of: string | null
   /** Number of the latest attempt, 0 before the first. */
   attempt: number
@@ -149,13 +159,22 @@ export interface BuildRow {
   losses: number
   /** 1 while the objects of a lost attempt may still exist: no new attempt is made. */
   held: Flag
+  /** 1 when it counts against the limits of its pipeline while it waits for an approval. */
+  approval_counts: Flag
+  /** 1 when its volume is kept for it while it waits for an approval. */
+  keeps_volume: Flag
   /** Last position given out in the feed. */
   feed_position: number
   /** Name of the docker volume that its steps share; chosen at its first election and kept by its later attempts. */
   volume: string | null
   /** What ends a build that is terminating. */
   cancel_reason: Reason | null
+  /** How long it has waited for approvals so far, milliseconds, and since when it does now. */
+  paused_ms: number
+  paused_at: number | null
   created_at: number
+  /** Since when it waits for its next attempt, or waited for its latest. */
+  queued_at: number
   elected_at: number | null
   started_at: number | null
   terminating_at: number | null
@@ -184,7 +203,7 @@ export interface AttemptRow {
   agent_id: string
   runtime: string
   status: AttemptStatus
-  result: 'success' | 'error' | 'terminated' | 'lost' | null
+  result: 'success' | 'error' | 'terminated' | 'pending-approval' | 'lost' | null
   reason: Reason | null
   message: string | null
   /** JSON: RuntimeSpec.limits, as they were when the attempt was made. */
@@ -200,6 +219,8 @@ export interface AttemptRow {
   seen_at: number | null
   /** Last output stored; tells a silent engine from a busy one when it is asked to stop. */
   output_at: number | null
+  /** Last sign that something happens inside: a step that begins or ends, or a container that uses the processor or the disk. */
+  active_at: number | null
   /** What its pods wait for, since when, in the words of the cluster. */
   waiting_reason: Reason | null
   waiting_message: string | null
@@ -211,6 +232,42 @@ export interface AttemptRow {
   created_at: number
   started_at: number | null
   ended_at: number | null
+}
+
+/** An approval that a step of a build asked for. */
+export interface ApprovalRow {
+  build_id: string
+  step: string
+  account_id: string
+  /** The attempt that asked last. */
+  attempt: number
+  /** Since when it waits, over all attempts, and when its time is over. */
+  waiting_since: number
+  expires_at: number
+  final_state: ApprovalAction['finalState']
+  /** Null while nobody has decided; written once. */
+  decision: 'approved' | 'denied' | 'terminated' | null
+  comment: string | null
+  decided_by: string | null
+  decider_type: string | null
+  decided_at: number | null
+  /** 1 when an engine knows the decision. */
+  seen: Flag
+}
+
+/** One annotation, or one entry of an image's metadata. */
+export interface AnnotationRow {
+  account_id: string
+  entity: AnnotatedEntity
+  /** Id of the build, pipeline or project; an image's id or name. */
+  entity_id: string
+  kind: 'annotation' | 'metadata'
+  name: string
+  /** JSON: text, number or boolean. */
+  value: string
+  /** 1 for the one that lists show. */
+  display: Flag
+  updated_at: number
 }
 
 export interface EventRow {
@@ -274,8 +331,9 @@ export interface CommandRow {
   build_id: string
   id: number
   attempt: number
-  type: 'terminate'
-  reason: 'cancelled' | 'superseded'
+  type: Command['type']
+  /** JSON: the other fields of the command. */
+  data: string
   at: number
 }
 

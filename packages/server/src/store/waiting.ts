@@ -101,14 +101,14 @@ export async function hasWaiting(query: Query, accountId: string): Promise<boole
   return row !== undefined
 }
 
-/** Builds that have waited since before a time. */
-export async function listOverdueBuilds(query: Query, filter: { accountId: string; createdBefore: number }): Promise<string[]> {
+/** Builds that have waited for an attempt since before a time. */
+export async function listOverdueBuilds(query: Query, filter: { accountId: string; queuedBefore: number }): Promise<string[]> {
   const rows = await query
     .selectFrom('build')
     .select('id')
     .where('status', 'in', ['pending', 'delayed'])
     .where('account_id', '=', filter.accountId)
-    .where('created_at', '<', filter.createdBefore)
+    .where('queued_at', '<', filter.queuedBefore)
     .limit(100)
     .execute()
   return rows.map(({ id }) => id)

@@ -34,6 +34,7 @@ export const initial: Migration = {
     await resources(db)
     await builds(db)
     await facts(db)
+    await words(db)
     await work(db)
   },
 }
@@ -45,7 +46,7 @@ async function identity(db: Kysely<unknown>): Promise<void> {
     'value',
   ).execute()
   const account = db.schema.createTable('account').addColumn('id', 'text', (column) => column.primaryKey()) as Table
-  await columns(columns(account, 'text', 'name'), 'bigint', 'last_build_number created_at').execute()
+  await columns(columns(account, 'text', 'name settings'), 'bigint', 'last_build_number created_at').execute()
   await columns(columns(owned(db, 'api_key'), 'text', 'name role hash'), 'bigint', 'created_at').execute()
   await index(db, 'api_key', 'account_id name', true)
   const agent = columns(owned(db, 'agent'), 'text', 'name hash runtimes executor? version? instance?')
@@ -59,8 +60,8 @@ async function resources(db: Kysely<unknown>): Promise<void> {
   await index(db, 'runtime', 'account_id name', true)
   await columns(columns(owned(db, 'project'), 'text', 'name variables'), 'bigint', 'created_at updated_at').execute()
   await index(db, 'project', 'account_id name', true)
-  const pipeline = columns(owned(db, 'pipeline'), 'text', 'project_id? name document variables contexts runtime?')
-  const limited = columns(pipeline, 'integer', 'concurrency? branch_concurrency? priority revision')
+  const pipeline = columns(owned(db, 'pipeline'), 'text', 'project_id? name document variables contexts runtime? settings')
+  const limited = columns(pipeline, 'integer', 'concurrency? branch_concurrency? trigger_concurrency? priority revision')
   await columns(limited, 'bigint', 'created_at updated_at').execute()
   await index(db, 'pipeline', 'account_id name', true)
   await index(db, 'pipeline', 'project_id')
@@ -75,12 +76,12 @@ async function builds(db: Kysely<unknown>): Promise<void> {
     'text',
     'project_id? project? pipeline_id? pipeline? status reason? message? hint? branch? revision?',
   )
-  const texts = columns(named, 'text', 'runtime? initiator trigger restart_of? cancel_reason? volume?')
-  const counts = columns(texts, 'integer', 'priority attempt retries losses held')
+  const texts = columns(named, 'text', 'runtime? initiator trigger trigger_name? restart_of? cancel_reason? volume?')
+  const counts = columns(texts, 'integer', 'priority attempt retries losses held approval_counts keeps_volume')
   await columns(
     counts,
     'bigint',
-    'number feed_position created_at elected_at? started_at? terminating_at? finished_at?',
+    'number feed_position paused_ms created_at queued_at paused_at? elected_at? started_at? terminating_at? finished_at?',
   ).execute()
   await index(db, 'build', 'account_id number', true)
   await index(db, 'build', 'status created_at')
@@ -104,7 +105,7 @@ async function facts(db: Kysely<unknown>): Promise<void> {
   await columns(
     columns(tokens, 'integer', 'number gone'),
     'bigint',
-    'ack_seq seen_at? output_at? waiting_since? created_at started_at? ended_at?',
+    'ack_seq seen_at? output_at? active_at? waiting_since? created_at started_at? ended_at?',
   )
     .addPrimaryKeyConstraint('attempt_pk', ['build_id', 'number'])
     .execute()
@@ -128,6 +129,24 @@ async function facts(db: Kysely<unknown>): Promise<void> {
   await index(db, 'chunk', 'object')
 }
 
+/** What people and steps say about a build: decisions and annotations. */
+async function words(db: Kysely<unknown>): Promise<void> {
+  const approval = columns(
+    db.schema.createTable('approval') as Table,
+    'text',
+    'build_id account_id step final_state decision? comment? decided_by? decider_type?',
+  )
+  await columns(columns(approval, 'integer', 'attempt seen'), 'bigint', 'waiting_since expires_at decided_at?')
+    .addPrimaryKeyConstraint('approval_pk', ['build_id', 'step'])
+    .execute()
+  await index(db, 'approval', 'expires_at')
+  const annotation = columns(db.schema.createTable('annotation') as Table, 'text', 'account_id entity entity_id kind name value')
+  await columns(columns(annotation, 'integer', 'display'), 'bigint', 'updated_at')
+    .addPrimaryKeyConstraint('annotation_pk', ['account_id', 'entity', 'entity_id', 'kind', 'name'])
+    .execute()
+  await index(db, 'annotation', 'entity name')
+}
+
 async function work(db: Kysely<unknown>): Promise<void> {
   const task = columns(owned(db, 'task'), 'text', 'agent_id build_id kind status runtime payload')
   await columns(
@@ -138,7 +157,7 @@ async function work(db: Kysely<unknown>): Promise<void> {
   await index(db, 'task', 'agent_id status available_at')
   await index(db, 'task', 'build_id attempt')
   await index(db, 'task', 'done_at')
-  const command = columns(db.schema.createTable('command') as Table, 'text', 'build_id type reason')
+  const command = columns(db.schema.createTable('command') as Table, 'text', 'build_id type data')
   await columns(columns(command, 'integer', 'id attempt'), 'bigint', 'at')
     .addPrimaryKeyConstraint('command_pk', ['build_id', 'id'])
     .execute()
