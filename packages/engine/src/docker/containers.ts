@@ -3,7 +3,7 @@ import type { Duplex, Readable } from 'node:stream'
 import { isFault } from '@windlass/kit'
 import { z } from 'zod'
 import { Demultiplexer, type OutputPart } from './demux.ts'
-import { HEAD_MS, unreachable, type DockerHttp } from './http.ts'
+import { HEAD_MS, SHORT_CALL_MS, unreachable, type DockerHttp } from './http.ts'
 
 export type ContainerMount =
   /** `subpath` needs API 1.45. */
@@ -48,6 +48,14 @@ export interface ContainerState {
   readonly memoryLimit: number
 }
 
+export interface ListedContainer {
+  readonly id: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly isRunning: boolean
+  /** Ports that the daemon's machine passes on. */
+  readonly published: readonly { readonly port: number; readonly hostPort: number }[]
+}
+
 export interface Attachment {
   /** Pieces of output as they arrive; ends with the container. Throws `docker-unreachable` when it broke off. Unread output holds the container up. */
   readonly output: AsyncIterable<readonly OutputPart[]>
@@ -68,7 +76,15 @@ const Inspected = z.looseObject({
   State: z.looseObject({ Running: z.boolean(), ExitCode: z.int(), OOMKilled: z.boolean(), Error: z.string() }),
   HostConfig: z.looseObject({ Memory: z.number() }),
 })
-const Listed = z.array(z.looseObject({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }))
+const Port = z.looseObject({ PrivatePort: z.int(), PublicPort: z.int().optional(), IP: z.string().optional() })
+const Listed = z.array(
+  z.looseObject({
+    Id: z.string(),
+    Labels: z.record(z.string(), z.string()).nullish(),
+    State: z.string().optional(),
+    Ports: z.array(Port).nullish(),
+  }),
+)
 const Stat = z.looseObject({ size: z.number(), linkTarget: z.string() })
 
 export interface Containers {
@@ -84,11 +100,11 @@ export interface Containers {
   watchExit(id: string, signal?: AbortSignal): Promise<{ readonly exited: Promise<number> }>
   inspectContainer(id: string): Promise<ContainerState>
   /** Containers with all these labels, running or not. */
-  listContainers(
-    labels: readonly string[],
-  ): Promise<readonly { readonly id: string; readonly labels: Readonly<Record<string, string>> }[]>
+  listContainers(labels: readonly string[]): Promise<readonly ListedContainer[]>
   /** Sends a signal; a container that does not run (any more) is no error. */
   killContainer(id: string, name: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** Sends the stop signal of its image, and KILL after `graceMs` (whole seconds); one that does not run is no error. */
+  stopContainer(id: string, graceMs: number): Promise<void>
   /** Kills and removes, with its anonymous volumes; one that is gone is no error. */
   removeContainer(id: string): Promise<void>
   /** Unpacks a tar archive into a folder of the container, which need not run. */
@@ -140,8 +156,16 @@ export function containerCalls(http: DockerHttp): Containers {
       const found = await http.json('GET', '/containers/json', Listed, {
         query: { all: true, filters: JSON.stringify({ label: labels }) },
       })
-      return found.map(({ Id, Labels }) => ({ id: Id, labels: Labels ?? {} }))
+      return found.map(toListed)
     },
+    stopContainer: (id, graceMs) =>
+      ignoring(
+        [404, 409],
+        http.done('POST', `/containers/${id}/stop`, {
+          query: { t: Math.ceil(graceMs / 1000) },
+          timeoutMs: graceMs + SHORT_CALL_MS,
+        }),
+      ),
     killContainer: (id, name) => ignoring([404, 409], http.done('POST', `/containers/${id}/kill`, { query: { signal: name } })),
     removeContainer: (id) => ignoring([404, 409], http.done('DELETE', `/containers/${id}`, { query: { force: true, v: true } })),
     putArchive: (id, path, archive, signal) =>
@@ -153,6 +177,21 @@ export function containerCalls(http: DockerHttp): Containers {
       const header = response?.headers['x-docker-container-path-stat']
       return typeof header === 'string' ? Stat.parse(JSON.parse(Buffer.from(header, 'base64').toString('utf8'))) : undefined
     },
+  }
+}
+
+function toListed({ Id, Labels, State, Ports }: z.output<typeof Listed>[number]): ListedContainer {
+  const published = (Ports ?? []).flatMap(({ PrivatePort, PublicPort }) =>
+    PublicPort === undefined ? [] : [{ port: PrivatePort, hostPort: PublicPort }],
+  )
+  return {
+    id: Id,
+    labels: Labels ?? {},
+    isRunning: State === 'running' || State === 'restarting',
+    // A port is listed once for each family of addresses.
+    published: published.filter(
+      (one, index) => published.findIndex(({ port, hostPort }) => port === one.port && hostPort === one.hostPort) === index,
+    ),
   }
 }
 
