@@ -28,6 +28,8 @@ export function check(node: TreeNode, shape: Shape, spot: Spot, report: Report):
 function checkShape(node: TreeNode, shape: Shape, spot: Spot, report: Report): void {
   switch (shape.kind) {
     case 'any':
+    case 'step':
+    case 'own':
       return
     case 'text':
       return checkText(node, shape, spot, report)
@@ -39,6 +41,8 @@ function checkShape(node: TreeNode, shape: Shape, spot: Spot, report: Report): v
       return checkNumber(node, shape, spot, report)
     case 'word':
       return checkWord(node, shape.words, spot, report)
+    case 'plain':
+      return node.kind === 'scalar' ? undefined : wrongType(node, 'a string, a number or a boolean', { spot, report })
     case 'list':
       return checkList(node, shape, spot, report)
     case 'map':
@@ -104,6 +108,11 @@ function checkNumber(node: TreeNode, shape: Shape & { kind: 'number' }, spot: Sp
   if (shape.whole === true && !Number.isInteger(number)) return wrongType(node, 'a whole number', { spot, report })
   if (shape.above !== undefined && number <= shape.above) {
     report.error('invalid-value', node.range, `"${spot.key}" must be a positive number${currentValue(node)}`, { path: spot.path })
+  }
+  if (shape.most !== undefined && number > shape.most) {
+    report.error('invalid-value', node.range, `"${spot.key}" must be at most ${shape.most}${currentValue(node)}`, {
+      path: spot.path,
+    })
   }
   if (shape.least !== undefined && number < shape.least) {
     report.error('invalid-value', node.range, `"${spot.key}" must be at least ${shape.least}${currentValue(node)}`, {
@@ -209,11 +218,21 @@ function reportLater(entry: Entry, weight: 'error' | 'warning', path: string, re
 }
 
 function checkEither(node: TreeNode, shapes: readonly Shape[], spot: Spot, report: Report): void {
-  const fitting = shapes.find(
-    (shape) => kindOf(shape) === node.kind && !(node.kind === 'scalar' && typeof node.value !== 'string'),
-  )
+  const fitting = shapes.find((shape) => fits(node, shape))
   if (fitting !== undefined) return checkShape(node, fitting, spot, report)
-  wrongType(node, shapes.map((shape) => NAMES[kindOf(shape)]).join(' or '), { spot, report })
+  wrongType(node, [...new Set(shapes.map(nameOf))].join(' or '), { spot, report })
+}
+
+/** True when the node is of the kind that the shape wants; texts and words want texts. */
+function fits(node: TreeNode, shape: Shape): boolean {
+  if (kindOf(shape) !== node.kind) return false
+  const wantsText = shape.kind === 'text' || shape.kind === 'word'
+  return node.kind !== 'scalar' || !wantsText || typeof node.value === 'string'
+}
+
+function nameOf(shape: Shape): string {
+  if (shape.kind === 'flag' || shape.kind === 'strict-flag') return 'a boolean'
+  return shape.kind === 'number' ? 'a number' : NAMES[kindOf(shape)]
 }
 
 const NAMES = { scalar: 'a string', list: 'an array', map: 'an object' } as const satisfies Record<TreeNode['kind'], string>

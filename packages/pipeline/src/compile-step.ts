@@ -9,7 +9,6 @@ import { COMMON, LATER_TYPES, STEP_TYPES } from './language.ts'
 import type { Report } from './report.ts'
 import type { Fields } from './shape.ts'
 import { stepEntries } from './step-entries.ts'
-import { STEP_RULES } from './step-rules.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
 import { textOf } from './tree.ts'
 
@@ -56,7 +55,7 @@ export function compileStep(entry: Entry, place: StepPlace): PlanStep | undefine
   })
   if (known?.open === true) warnOfUnknown(entries, fields, { report, path, type })
   checkReferences(entries, { report, path, names: place.names })
-  if (known !== undefined) STEP_RULES[type]?.(entries, { report, path, buildVersion: place.buildVersion })
+  known?.rule?.(entries, { report, path, range: entry.keyRange, buildVersion: place.buildVersion })
   return toStep(entry, entries, { ...place, type, path })
 }
 

@@ -25,7 +25,7 @@ test('the JSON Schema is made of the same tables and leaves out what is not run 
   expect(schema.$defs.build.properties['image-name']).toMatchObject({ deprecated: true })
   expect(schema.$defs.build.additionalProperties).toBe(false)
   expect(schema.$defs.freestyle.additionalProperties).toBeUndefined()
-  expect(schema.$defs.build.properties.platform).toBeUndefined()
+  expect(schema.$defs.build.properties.buildx.anyOf).toHaveLength(2)
   expect(Object.keys(schema.$defs.push.properties)).toEqual(
     expect.arrayContaining(Object.keys(COMMON).filter((name) => COMMON[name]?.later !== 'error')),
   )

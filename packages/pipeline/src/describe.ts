@@ -81,6 +81,8 @@ function fieldsIn(shape: Shape): Fields {
       return fieldsIn(shape.of)
     case 'either':
       return shape.of.map(fieldsIn).find((fields) => Object.keys(fields).length > 0) ?? {}
+    case 'own':
+      return fieldsIn(shape.as)
     default:
       return {}
   }
@@ -95,6 +97,8 @@ function shapeText(shape: Shape): string {
       return 'boolean or variable'
     case 'number':
       return shape.whole === true ? 'whole number' : 'number'
+    case 'plain':
+      return 'text, number or boolean'
     case 'word':
       return shape.words.map((one) => `\`${one}\``).join(' or ')
     case 'list':
@@ -105,6 +109,10 @@ function shapeText(shape: Shape): string {
       return 'object'
     case 'either':
       return shape.of.map(shapeText).join(', or ')
+    case 'step':
+      return 'step'
+    case 'own':
+      return shapeText(shape.as)
     case 'any':
       return 'any'
   }

@@ -2,6 +2,7 @@
 
 /** Every code with what it means; the reference page is made from this table. A code is never reused for something else. */
 export const DIAGNOSTIC_CODES = {
+  'aws-access': 'A field for access to AWS has a wrong form, or stands without the one that it needs.',
   conflict: 'Two fields exclude each other, or one is written twice under different names.',
   'duplicate-key': 'A key stands twice in one mapping.',
   'duplicate-step': 'A step name is used more than once.',

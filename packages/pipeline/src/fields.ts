@@ -1,5 +1,5 @@
 /** Reading the checked fields of a record. Fields of the wrong type read as absent: the document does not compile then anyway. */
-import type { FlagTemplate } from '@windlass/plan'
+import type { FlagTemplate, JsonTemplate } from '@windlass/plan'
 import { toFlag } from '@windlass/plan'
 import { numberOf } from './check.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
@@ -44,6 +44,32 @@ export function flag(entries: Entries, key: string): FlagTemplate | undefined {
 export function map(entries: Entries, key: string): MapNode | undefined {
   const value = node(entries, key)
   return value?.kind === 'map' ? value : undefined
+}
+
+/** `tag` and `tags` together, each once. */
+export function tags(entries: Entries): string[] {
+  const single = text(entries, 'tag')
+  return [...new Set([...(single === undefined ? [] : [single]), ...(texts(entries, 'tags') ?? [])])]
+}
+
+/** The text of a text, number or boolean as it is written; empty for null; undefined for anything else. */
+export function plain(value: TreeNode | undefined): string | undefined {
+  if (value?.kind !== 'scalar') return undefined
+  return typeof value.value === 'string' ? value.value : value.value === null ? '' : value.written
+}
+
+/** `NAME=VALUE` entries of a list, or of a mapping. */
+export function environment(entries: Entries, key: string): string[] {
+  const written = map(entries, key)
+  if (written === undefined) return texts(entries, key) ?? []
+  return [...written.entries.values()].map(({ key: name, value }) => `${name}=${plain(value) ?? ''}`)
+}
+
+/** A node as JSON, for the parts of a plan that are free in form. */
+export function json(value: TreeNode): JsonTemplate {
+  if (value.kind === 'scalar') return value.value
+  if (value.kind === 'list') return value.items.map(json)
+  return Object.fromEntries([...value.entries.values()].map((entry) => [entry.key, json(entry.value)]))
 }
 
 export function credentials(entries: Entries): { username: string; password: string } | undefined {

@@ -88,10 +88,13 @@ function shapeSchema(shape: Shape): JsonSchema {
             type: shape.whole === true ? 'integer' : 'number',
             ...(shape.above !== undefined && { exclusiveMinimum: shape.above }),
             ...(shape.least !== undefined && { minimum: shape.least }),
+            ...(shape.most !== undefined && { maximum: shape.most }),
           },
           { type: 'string', pattern: '^[0-9.]+$' },
         ],
       }
+    case 'plain':
+      return { type: ['string', 'number', 'boolean', 'null'] }
     case 'word':
       return { enum: shape.words }
     case 'list':
@@ -107,6 +110,10 @@ function shapeSchema(shape: Shape): JsonSchema {
       return recordSchema(shape.fields, { open: shape.open === true })
     case 'either':
       return { anyOf: shape.of.map(shapeSchema) }
+    case 'step':
+      return { $ref: '#/$defs/step' }
+    case 'own':
+      return shapeSchema(shape.as)
     case 'any':
       return {}
   }

@@ -100,7 +100,8 @@ describe('P174: the rules of the language', () => {
     expect(freestyle('shell: bash', 'cmd: b')).toEqual(['"shell" conflict with forbidden peer "cmd"'])
     expect(freestyle('shell: zsh')).toEqual(['"shell" must be one of [sh, bash]. Current value: zsh'])
     expect(freestyle('commands: echo')).toEqual(['"commands" must be an array. Current value: echo'])
-    expect(freestyle('environment: { A: 1 }')).toEqual(['"environment" must be an array'])
+    expect(freestyle('environment: A=1')).toEqual(['"environment" must be an array or an object. Current value: A=1'])
+    expect(freestyle('environment: { A: [] }')).toEqual(['"A" must be a string, a number or a boolean'])
     expect(freestyle('environment: [A]')).toEqual(['"0" must have the form NAME=VALUE. Current value: A'])
     expect(freestyle("environment: ['${{LINE}}', A=]")).toEqual([])
     expect(freestyle('volumes: [a]')).toEqual(['"0" must have the form source:/target. Current value: a'])
@@ -114,7 +115,7 @@ describe('P174: the rules of the language', () => {
       '6:5 warning unknown-key "comands" is no field of freestyle steps and has no effect. Did you mean "commands"?',
     ])
     expect(freestyle('registry_contexts: [a]')).toEqual([
-      '"registry_contexts" is not allowed on freestyle steps. Did you mean "registry_context"?',
+      `'registry_contexts' not allowed. Did you mean "registry_context"?`,
     ])
   })
 

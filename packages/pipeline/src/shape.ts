@@ -10,13 +10,19 @@ export type Shape =
   | { readonly kind: 'flag' }
   /** A boolean or exactly one variable, nothing else. */
   | { readonly kind: 'strict-flag' }
-  | { readonly kind: 'number'; readonly above?: number; readonly least?: number; readonly whole?: boolean }
+  | { readonly kind: 'number'; readonly above?: number; readonly least?: number; readonly most?: number; readonly whole?: boolean }
+  /** A text, number or boolean that becomes a text; null becomes an empty one. */
+  | { readonly kind: 'plain' }
   | { readonly kind: 'word'; readonly words: readonly string[] }
   | { readonly kind: 'list'; readonly of: Shape; readonly least?: number; readonly hint?: string }
   | { readonly kind: 'map'; readonly of: Shape; readonly least?: number; readonly keys?: KeyRule }
   | { readonly kind: 'record'; readonly fields: Fields; readonly open?: boolean }
   /** The first shape that fits the kind of the YAML node decides which errors are told. */
   | { readonly kind: 'either'; readonly of: readonly Shape[] }
+  /** A step: its type decides its fields. */
+  | { readonly kind: 'step' }
+  /** Looked at by code of its own; `as` is what readers and editors are told. */
+  | { readonly kind: 'own'; readonly as: Shape }
   | { readonly kind: 'any' }
 
 export interface KeyRule {

@@ -1,7 +1,7 @@
 /** The fields of a step under their own names: `arguments` written out, older spellings renamed. */
 import { COMMON } from './language.ts'
-import type { StepType } from './language.ts'
 import type { Report } from './report.ts'
+import type { StepType } from './step-type.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
 
 interface Spot {
@@ -16,7 +16,8 @@ export function stepEntries(step: MapNode, type: StepType | undefined, { report,
   const inner = step.entries.get('arguments')?.value
   if (type !== undefined && inner !== undefined) {
     entries.delete('arguments')
-    if (inner.kind === 'map') flatten(inner, entries, { report, path: `${path}.arguments` })
+    const isOwn = (key: string): boolean => Object.hasOwn(type.fields, key)
+    if (inner.kind === 'map') flatten(inner, entries, { report, path: `${path}.arguments`, isOwn })
     else if (!isNull(inner))
       report.error('wrong-type', inner.range, '"arguments" must be an object', { path: `${path}.arguments` })
   }
@@ -26,10 +27,15 @@ export function stepEntries(step: MapNode, type: StepType | undefined, { report,
   return entries
 }
 
-function flatten(inner: MapNode, entries: Map<string, Entry>, { report, path }: Spot): void {
+/** Fields of every step may stand in `arguments` only where the type has one of that name itself (`isOwn`), such as the `timeout` of an approval. */
+function flatten(
+  inner: MapNode,
+  entries: Map<string, Entry>,
+  { report, path, isOwn }: Spot & { readonly isOwn: (key: string) => boolean },
+): void {
   for (const entry of inner.entries.values()) {
     const where = { path: `${path}.${entry.key}` }
-    if (Object.hasOwn(COMMON, entry.key)) {
+    if (Object.hasOwn(COMMON, entry.key) && !isOwn(entry.key)) {
       report.error('not-allowed', entry.keyRange, `"${entry.key}" is not allowed inside "arguments"`, {
         ...where,
         hint: 'Move it to the step itself.',

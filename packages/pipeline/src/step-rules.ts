@@ -1,55 +1,17 @@
-/** Rules of step types that the tables of the language cannot say. */
+/** Rules that several step types share and that the tables of the language cannot say. */
 import { findReferences } from '@windlass/plan'
 import { currentValue, isVariable } from './check.ts'
+import type { DiagnosticCode } from './diagnostic.ts'
 import * as read from './fields.ts'
 import type { Entries } from './fields.ts'
-import type { Report } from './report.ts'
+import type { RulePlace } from './step-type.ts'
 import { textOf } from './tree.ts'
+import type { TreeNode } from './tree.ts'
 
-interface Spot {
-  readonly report: Report
-  /** Of the step, such as `steps.test`. */
-  readonly path: string
-}
+export type Spot = Pick<RulePlace, 'report' | 'path'>
 
-export type Rule = (entries: Entries, place: Spot & { readonly buildVersion: 'v1' | 'v2' }) => void
-
-/** What the tables cannot say: fields that exclude each other, and forms of texts. */
-export const STEP_RULES: Readonly<Record<string, Rule>> = {
-  freestyle(entries, place) {
-    excludes(entries, ['commands', 'cmd'], place)
-    excludes(entries, ['shell', 'cmd'], place)
-    eachText(entries, 'environment', place, (text) => (/^[^=]+=/.test(text) ? undefined : 'must have the form NAME=VALUE'))
-    eachText(entries, 'volumes', place, (text) => (text.includes(':') ? undefined : 'must have the form source:/target'))
-    const plural = entries.get('registry_contexts')
-    if (plural === undefined) return
-    place.report.error(
-      'not-allowed',
-      plural.keyRange,
-      '"registry_contexts" is not allowed on freestyle steps. Did you mean "registry_context"?',
-      {
-        path: `${place.path}.registry_contexts`,
-        suggestion: { from: 'registry_contexts', to: 'registry_context' },
-      },
-    )
-  },
-  build(entries, place) {
-    warnOfUppercase(entries, place)
-    eachText(entries, 'build_arguments', place, (text) => (text.includes('=') ? undefined : 'must have the form NAME=VALUE'))
-    if (place.buildVersion === 'v2') return
-    for (const key of ['registry', 'tags', 'disable_push']) {
-      const entry = entries.get(key)
-      if (entry === undefined) continue
-      place.report.error('not-allowed', entry.keyRange, `"${key}" is not allowed with "build_version: v1"`, {
-        path: `${place.path}.${key}`,
-        hint: 'Use "build_version: v2".',
-      })
-    }
-  },
-  push: warnOfUppercase,
-}
-
-function excludes(entries: Entries, [field, peer]: readonly [string, string], { report, path }: Spot): void {
+/** Reports `field` when `peer` is written too. */
+export function excludes(entries: Entries, [field, peer]: readonly [string, string], { report, path }: Spot): void {
   const entry = entries.get(field)
   if (entry === undefined || !entries.has(peer)) return
   report.error('conflict', entry.keyRange, `"${field}" conflict with forbidden peer "${peer}"`, {
@@ -58,7 +20,12 @@ function excludes(entries: Entries, [field, peer]: readonly [string, string], { 
   })
 }
 
-function eachText(entries: Entries, key: string, { report, path }: Spot, problemOf: (text: string) => string | undefined): void {
+/** Reports each text of a list for which `problemOf` has a word. Texts that are one variable pass. */
+export function eachText(
+  entries: Entries,
+  key: string,
+  { report, path, problemOf }: Spot & { readonly problemOf: (text: string) => string | undefined },
+): void {
   const list = read.node(entries, key)
   for (const [index, item] of (list?.kind === 'list' ? list.items : []).entries()) {
     const text = textOf(item)
@@ -71,16 +38,51 @@ function eachText(entries: Entries, key: string, { report, path }: Spot, problem
   }
 }
 
-function warnOfUppercase(entries: Entries, { report, path }: Spot): void {
+/** `NAME=VALUE`, the value possibly empty. */
+export function nameAndValue(text: string): string | undefined {
+  return /^[^=]+=/.test(text) ? undefined : 'must have the form NAME=VALUE'
+}
+
+/** Reports a field that another type has under a name that differs by an `s` alone. */
+export function refuses(entries: Entries, [wrong, right]: readonly [string, string], { report, path }: Spot): void {
+  const entry = entries.get(wrong)
+  if (entry === undefined) return
+  report.error('not-allowed', entry.keyRange, `'${wrong}' not allowed. Did you mean "${right}"?`, {
+    path: `${path}.${wrong}`,
+    suggestion: { from: wrong, to: right },
+  })
+}
+
+/** Image names are lower case; variables in them do not count. */
+export function warnOfUppercase(entries: Entries, { report, path }: Spot): void {
   const name = read.text(entries, 'image_name')
   const written = read.node(entries, 'image_name')
   if (name === undefined || written === undefined) return
   let plain = name
-  for (const { start, end } of findReferences(name).toReversed()) plain = plain.slice(0, start) + plain.slice(end)
+  let lower = name.toLowerCase()
+  for (const { start, end } of findReferences(name).toReversed()) {
+    plain = plain.slice(0, start) + plain.slice(end)
+    lower = lower.slice(0, start) + name.slice(start, end) + lower.slice(end)
+  }
   if (plain === plain.toLowerCase()) return
   report.warning('uppercase-image', written.range, `"image_name" must be lower case. Current value: ${name}`, {
     path: `${path}.image_name`,
     hint: 'It is used in lower case.',
-    suggestion: { from: name, to: name.toLowerCase() },
+    suggestion: { from: name, to: lower },
   })
+}
+
+/** True for a field that is written, not null and not false; a variable may be either and counts as true. */
+export function isOn(entries: Entries, key: string): boolean {
+  const value = read.node(entries, key)
+  return value !== undefined && read.flag(entries, key) !== false
+}
+
+/** Reports a value that has the right type but not the right form. */
+export function reportValue(
+  node: TreeNode,
+  { report, path, code = 'invalid-value' }: Spot & { readonly code?: DiagnosticCode },
+  message: string,
+): void {
+  report.error(code, node.range, `${message}${currentValue(node)}`, { path })
 }

@@ -183,6 +183,8 @@ export interface FreestyleAction {
   /** `source:target[:ro]`, the source below the shared volume. */
   readonly volumes: readonly Template[]
   readonly registryContext?: Template
+  /** Role for a pull from an ECR registry of another account. */
+  readonly roleArn?: Template
 }
 
 export interface GitCloneAction {
@@ -266,6 +268,7 @@ export interface PushTagAction {
   readonly imageName: Template
   readonly tags: readonly Template[]
   readonly registry?: Template
+  readonly aws?: Aws
 }
 
 /** Runs a composition until its candidates have exited. */

@@ -102,6 +102,7 @@ function fillFreestyle(action: FreestyleAction, fields: StepFields): ResolvedFre
     volumes: fields.list('volumes', action.volumes),
     mounts: fillMounts(action, fields),
     ...fields.optional('registryContext', 'registry_context', action.registryContext),
+    ...fields.optional('roleArn', 'role_arn', action.roleArn),
   }
 }
 
@@ -223,6 +224,7 @@ function fillPushTag(action: PushTagAction, fields: StepFields): ResolvedPushTag
     imageName: fields.needed('image_name', action.imageName, 'image'),
     tags: action.tags.map((tag, index) => fields.needed(`tags[${index}]`, tag)),
     ...fields.optional('registry', 'registry', action.registry),
+    ...fillAws(action.aws, fields),
   }
 }
 
