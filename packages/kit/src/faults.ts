@@ -59,7 +59,37 @@ export const faults = {
   'document-invalid': { status: 422, text: 'The document is not valid.', hint: 'See `problems` for file, line and column.' },
   'pipeline-invalid': { status: 422, text: 'The pipeline does not compile.', hint: 'See `problems` for file, line and column.' },
   'file-not-found': { status: 404, text: 'The file cannot be read.', hint: 'Check the path.' },
+  'approval-ambiguous': {
+    status: 409,
+    text: 'Several steps wait for approval.',
+    hint: 'Name the step: `windlass approve BUILD STEP`.',
+  },
+  'approval-decided': {
+    status: 409,
+    text: 'The approval was decided already.',
+    hint: 'See who decided with `windlass describe build ID`.',
+  },
+  'approval-missing': {
+    status: 409,
+    text: 'No step of the build waits for approval.',
+    hint: 'See what the build does with `windlass describe build ID`.',
+  },
   'build-final': { status: 409, text: 'The build has ended.', hint: 'Use `windlass restart` to run it again.' },
+  'not-held': {
+    status: 409,
+    text: 'The debugger does not hold the step.',
+    hint: 'See what is held with `windlass debug BUILD --list`.',
+  },
+  'restart-forbidden': {
+    status: 409,
+    text: 'Restarts from a failed step are switched off.',
+    hint: 'Restart from the beginning, or set `permitRestartFromFailedSteps`.',
+  },
+  'restart-impossible': {
+    status: 409,
+    text: 'There is no such step to restart the build from.',
+    hint: 'Restart it from the beginning: `windlass restart BUILD`.',
+  },
   'runtime-unknown': {
     status: 422,
     text: 'There is no such runtime environment.',

@@ -68,6 +68,8 @@ export const DiskRequest = z.object({
   /** Labels of the claim that the selector compares. */
   labels: z.record(z.string(), z.string()),
   reset: z.boolean(),
+  /** A disk that was used last by one of these builds is the best; the first of them is the build itself. */
+  builds: z.array(Id).max(10).optional(),
 })
 export type DiskRequest = z.infer<typeof DiskRequest>
 
@@ -96,6 +98,8 @@ export const Task = z.discriminatedUnion('kind', [
     leaseMs: z.int().positive(),
     /** Give the engine time to end by itself; 0 kills at once. */
     graceMs: z.int().nonnegative(),
+    /** The build goes on later: its disk is kept for it alone until this time. Absent: a disk kept for it is anybody's again. */
+    keepDiskUntil: Time.optional(),
   }),
 ])
 export type Task = z.infer<typeof Task>

@@ -146,6 +146,23 @@ export const Attempt = z.object({
 })
 export type Attempt = z.infer<typeof Attempt>
 
+/** What a step asked of people, and what was decided. */
+export const Approval = z.object({
+  step: z.string(),
+  waitingSince: Time,
+  /** Then the step's `finalState` is taken as the decision. */
+  expiresAt: Time,
+  decision: z.enum(['approved', 'denied', 'terminated']).optional(),
+  by: z.object({ name: z.string(), type: z.string() }).optional(),
+  comment: z.string().optional(),
+  decidedAt: Time.optional(),
+})
+export type Approval = z.infer<typeof Approval>
+
+/** Body of `POST /v1/builds/{id}/approve` and `/deny`. `step` may be left out while one step alone waits. */
+export const ApprovalInput = z.object({ step: z.string().max(150).optional(), comment: z.string().max(2000).optional() })
+export type ApprovalInput = z.infer<typeof ApprovalInput>
+
 /** The list form has no steps and no attempts; `GET /v1/builds/{id}` has both. */
 export const Build = z.object({
   id: Id,
@@ -183,6 +200,7 @@ export const Build = z.object({
     .optional(),
   steps: z.array(BuildStep).optional(),
   attempts: z.array(Attempt).optional(),
+  approvals: z.array(Approval).optional(),
 })
 export type Build = z.infer<typeof Build>
 

@@ -87,8 +87,14 @@ export function moveBuild(edit: BuildEdit, trigger: BuildTrigger, cause: Cause =
   const { build, now } = edit
   const next = transition(build.status, trigger)
   if (next === undefined) return false
+  if (build.status === 'pending-approval' && build.paused_at !== null) {
+    build.paused_ms += now - build.paused_at
+    build.paused_at = null
+  }
   build.status = next
   setCause(edit, cause)
+  if (next === 'pending') build.queued_at = now
+  if (next === 'pending-approval') build.paused_at = now
   if (next === 'elected') build.elected_at = now
   if (next === 'running') build.started_at ??= now
   if (next === 'terminating') build.terminating_at = now

@@ -4,6 +4,7 @@ import { resume } from '@windlass/plan'
 import { PROTOCOL_VERSION, type EngineClaim, type EngineClaimed } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { readIntegrations } from '../contexts/integrations.ts'
+import { markApprovalsSeen } from '../store/approvals.ts'
 import { findBuildPlan } from '../store/builds.ts'
 import type { AttemptRow, BuildRow } from '../store/schema.ts'
 import { findStartTask } from '../store/tasks.ts'
@@ -34,6 +35,7 @@ export async function claimAttempt(app: App, key: AttemptKey, claim: EngineClaim
     if (row.claim_key === claim.claimKey) return { build: edit.build, attempt: row }
     if (row.claim_key !== null) throw fault('claim-used')
     if (!moveAttempt(edit, 'claim') || !moveBuild(edit, 'begin')) throw fault('attempt-stale')
+    await markApprovalsSeen(tx, key.buildId)
     row.claim_key = claim.claimKey
     row.token_hash = sha256(secret)
     row.started_at = edit.now

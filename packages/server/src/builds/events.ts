@@ -3,7 +3,9 @@ import { fault } from '@windlass/kit'
 import { isInfra } from '@windlass/plan'
 import type { EngineEvent } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { deleteApprovals, listApprovals } from '../store/approvals.ts'
 import { listStreams } from '../store/streams.ts'
+import { hearDecision, noteApproval, pauseBuild } from './approve.ts'
 import { sealExports } from './build-secrets.ts'
 import { editBuild, moveAttempt, record, saveBuild, type BuildEdit } from './edit.ts'
 import type { AttemptKey } from './engine-claim.ts'
@@ -66,7 +68,11 @@ async function missingBytes({ tx, build, attempt }: BuildEdit, event: Finished):
 
 async function applyEvent(app: App, edit: BuildEdit, event: EngineEvent): Promise<void> {
   const { type, seq, at, ...data } = event
+  if (event.type === 'step.decided') return hearDecision(edit, event)
   record(edit, { type, seq, at, source: 'engine', data: sealExports(app.vault, edit.build, data) })
+  if (event.type.startsWith('step.') && edit.attempt !== undefined) edit.attempt.active_at = edit.now
+  if (event.type === 'step.waiting' && event.reason === 'approval') await noteApproval(edit, event)
+  if (event.type === 'step.started' && event.resets !== undefined) await deleteApprovals(edit.tx, edit.build.id, event.resets)
   if (event.type === 'attempt.finished') await finishAttempt(edit, event)
 }
 
@@ -78,19 +84,27 @@ async function finishAttempt(edit: BuildEdit, { outcome }: Finished): Promise<vo
     return loseAttempt(edit, { reason: outcome.reason, message: outcome.message, retry: true })
   }
   if (!moveAttempt(edit, 'end')) return
-  attempt.result = outcome.status === 'pending-approval' ? 'success' : outcome.status
+  attempt.result = outcome.status
   attempt.reason = outcome.reason ?? null
   attempt.message = outcome.message ?? null
   build.losses = 0
   const isCancelled = build.status === 'terminating'
-  await stopAttempt(edit, LEAVE_MS)
+  const isPaused = outcome.status === 'pending-approval' && !isCancelled
+  await stopAttempt(edit, LEAVE_MS, isPaused && build.keeps_volume === 1 ? await lastDeadline(edit) : undefined)
   if (isCancelled)
     return finishBuild(edit, 'end-terminated', {
       reason: build.cancel_reason ?? 'cancelled',
       message: build.message ?? undefined,
     })
-  const trigger = (
-    { success: 'end-success', error: 'end-error', terminated: 'end-terminated', 'pending-approval': 'end-error' } as const
-  )[outcome.status]
+  if (outcome.status === 'pending-approval') return pauseBuild(edit)
+  const trigger = ({ success: 'end-success', error: 'end-error', terminated: 'end-terminated' } as const)[outcome.status]
   finishBuild(edit, trigger, { reason: outcome.reason, message: outcome.message })
 }
+
+/** Beyond the last deadline nobody needs the disk of a build that waits. The slack is for the way back into the queue. */
+async function lastDeadline({ tx, build, now }: BuildEdit): Promise<number> {
+  const open = (await listApprovals(tx.query, build.id)).filter(({ decision }) => decision === null)
+  return Math.max(now, ...open.map(({ expires_at: at }) => at)) + RESUME_SLACK_MS
+}
+
+const RESUME_SLACK_MS = 3_600_000

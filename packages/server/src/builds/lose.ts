@@ -1,6 +1,8 @@
 /** Ends of attempts: by the engine's own word, or by loss. What follows from each for the build is decided here. */
 import { isInfra, REASONS, type Reason } from '@windlass/plan'
 import { newId } from '@windlass/kit'
+import type { AttemptRow } from '../store/schema.ts'
+import type { StopPayload } from '../tasks/payload.ts'
 import { insertTask, lockOpenTasks, updateTask } from '../store/tasks.ts'
 import { moveAttempt, moveBuild, record, type BuildEdit, type Cause } from './edit.ts'
 import { readLimits } from './limits.ts'
@@ -39,8 +41,7 @@ export async function loseAttempt(edit: BuildEdit, loss: Loss): Promise<void> {
   await stopAttempt(edit, 0)
   if (verdict.retry && moveBuild(edit, 'requeue', { reason: 'retry-pending', message: REASONS['retry-pending'].text })) {
     build.retries += 1
-    build.held = attempt.gone === 1 ? 0 : 1
-    if (build.held === 0) moveAttempt(edit, 'confirm')
+    holdUntilGone(edit)
     return
   }
   if (attempt.gone === 1) moveAttempt(edit, 'confirm')
@@ -61,6 +62,13 @@ function judge(edit: BuildEdit, loss: Loss): { retry: boolean; cause: Cause } {
   }
   const retries = attempt === undefined ? 0 : readLimits(attempt).retries
   return { retry: loss.retry && isInfra(loss.reason) && build.retries < retries, cause }
+}
+
+/** A build that runs again waits until nothing of its latest attempt is left. */
+export function holdUntilGone(edit: BuildEdit): void {
+  const { attempt, build } = edit
+  build.held = attempt === undefined || attempt.gone === 1 ? 0 : 1
+  if (build.held === 0) moveAttempt(edit, 'confirm')
 }
 
 /** The build reaches its final state; the event is the last of its feed. */
@@ -84,19 +92,29 @@ export function finishBuild(
 
 /**
  * Sees to it that nothing of the latest attempt stays: a start task that nobody was given is withdrawn (then nothing was ever made),
- * else its agent gets a stop task. Safe to call again.
+ * else its agent gets a stop task. `keepDiskUntil`: its disk is reserved for the build until then. Safe to call again.
  */
-export async function stopAttempt(edit: BuildEdit, graceMs: number): Promise<void> {
-  const { attempt, tx, now } = edit
+export async function stopAttempt(edit: BuildEdit, graceMs: number, keepDiskUntil?: number): Promise<void> {
+  const { attempt, tx } = edit
   if (attempt === undefined || attempt.gone === 1) return
   const open = await lockOpenTasks(tx, attempt.build_id, attempt.number)
   const start = open.find(({ kind }) => kind === 'start-attempt')
-  if (start !== undefined) await updateTask(tx, start.id, { status: 'withdrawn', done_at: now })
+  if (start !== undefined) await updateTask(tx, start.id, { status: 'withdrawn', done_at: edit.now })
   if (start !== undefined && start.revision === 0) {
     attempt.gone = 1
     return
   }
   if (open.some(({ kind }) => kind === 'stop-attempt')) return
+  await insertStop(edit, attempt, { graceMs, keepDiskUntil })
+}
+
+/** The volume that was kept for a build that waited is anybody's again: its agent hears so from one more stop task. */
+export async function releaseVolume(edit: BuildEdit): Promise<void> {
+  const { attempt, build } = edit
+  if (build.keeps_volume === 1 && attempt?.status === 'ended') await insertStop(edit, attempt, { graceMs: 0 })
+}
+
+async function insertStop({ tx, now }: BuildEdit, attempt: AttemptRow, payload: StopPayload): Promise<void> {
   await insertTask(tx, {
     id: newId(now),
     account_id: attempt.account_id,
@@ -110,7 +128,7 @@ export async function stopAttempt(edit: BuildEdit, graceMs: number): Promise<voi
     available_at: now,
     leased_until: null,
     runtime: attempt.runtime,
-    payload: JSON.stringify({ graceMs }),
+    payload: JSON.stringify(payload),
     created_at: now,
     claimed_at: null,
     done_at: null,
@@ -122,7 +140,8 @@ export function confirmGone(edit: BuildEdit): void {
   const { attempt, build } = edit
   if (attempt === undefined || attempt.gone === 1) return
   attempt.gone = 1
-  if (moveAttempt(edit, 'confirm') && build.held === 1) {
+  moveAttempt(edit, 'confirm')
+  if (build.held === 1) {
     build.held = 0
     record(edit, { type: 'attempt.gone' })
   }

@@ -41,8 +41,10 @@ export async function readSnapshot(
   return snapshot
 }
 
+const FACTS = ['step.started', 'step.waiting', 'step.decided', 'step.finished'] as const
+
 function isStepFact(event: { type: string }): event is StepFact {
-  return event.type === 'step.started' || event.type === 'step.waiting' || event.type === 'step.finished'
+  return FACTS.some((type) => type === event.type)
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

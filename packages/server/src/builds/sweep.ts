@@ -8,6 +8,7 @@ import type { App } from '../app.ts'
 import type { Timings } from '../server.ts'
 import { listLiveAttempts, type LiveAttempt } from '../store/attempts.ts'
 import { listOverdueBuilds } from '../store/waiting.ts'
+import { expireApprovals } from './approve.ts'
 import { editBuild, moveAttempt, record, saveBuild, type BuildEdit } from './edit.ts'
 import { readLimits } from './limits.ts'
 import { loseAttempt } from './lose.ts'
@@ -45,12 +46,13 @@ export async function sweep(app: App, judgesLeases: boolean): Promise<void> {
       carryOut(edit, edit.attempt?.number === attempt.number ? judgeAttempt(toLive(edit), view) : undefined),
     )
   }
+  await expireApprovals(app)
   for (const id of await listOverdueBuilds(app.store.query, {
     accountId: app.accountId,
     queuedBefore: view.now - MAX_WAIT_MS,
   })) {
     await editDue(app, id, (edit) =>
-      endEarly(edit, 'expire', { reason: 'timeout', message: 'The build waited longer than a build may.' }),
+      endEarly(edit, 'expire', { reason: 'queue-expired', message: REASONS['queue-expired'].text }),
     )
   }
 }
@@ -69,7 +71,13 @@ async function editDue(app: App, buildId: string, work: (edit: BuildEdit) => Pro
 
 function toLive({ attempt, build }: BuildEdit): LiveAttempt | undefined {
   if (attempt === undefined) return undefined
-  return { ...attempt, build_status: build.status, build_started_at: build.started_at, terminating_at: build.terminating_at }
+  return {
+    ...attempt,
+    build_status: build.status,
+    build_started_at: build.started_at,
+    build_paused_ms: build.paused_ms,
+    terminating_at: build.terminating_at,
+  }
 }
 
 interface View {
@@ -89,7 +97,7 @@ function judgeAttempt(attempt: LiveAttempt | undefined, view: View): Verdict | u
     const pullingSince = attempt.waiting_reason === 'pod-image-error' ? attempt.waiting_since : null
     return pullingSince !== null && now - pullingSince > limits.pullMs ? 'pull-timeout' : undefined
   }
-  const isOld = attempt.build_started_at !== null && now - attempt.build_started_at > limits.buildMs
+  const isOld = attempt.build_started_at !== null && now - attempt.build_started_at - attempt.build_paused_ms > limits.buildMs
   if (isOld && (attempt.build_status === 'running' || attempt.build_status === 'pending')) return 'age'
   return attempt.status === 'lost' ? undefined : (judgeSilence(attempt, view) ?? judgeStop(attempt, view))
 }
@@ -132,7 +140,7 @@ async function carryOut(edit: BuildEdit, verdict: Verdict | undefined): Promise<
       return loseAttempt(edit, { reason: 'engine-lost', message: `The engine was not heard of for ${seconds} s.`, retry: true })
     }
     case 'age':
-      return endEarly(edit, 'expire', { reason: 'timeout', message: 'The build ran longer than a build may.' })
+      return endEarly(edit, 'expire', { reason: 'too-long', message: REASONS['too-long'].text })
     case 'stuck':
       return loseAttempt(edit, { reason: 'cancelled', message: 'The engine did not stop in time.', retry: false })
   }

@@ -6,7 +6,7 @@ import { TERMINATE_REASONS } from '@windlass/protocol'
 import { insertCommand } from '../store/commands.ts'
 import type { BuildRow } from '../store/schema.ts'
 import { editBuild, moveBuild, record, saveBuild, type BuildEdit, type Cause } from './edit.ts'
-import { finishBuild, loseAttempt } from './lose.ts'
+import { finishBuild, loseAttempt, releaseVolume } from './lose.ts'
 
 /** Terminates a build on somebody's word. Asking again while it is terminating is harmless. Throws `not-found`, `build-final`. */
 export async function terminateBuild(app: App, id: string, by: string): Promise<BuildRow> {
@@ -25,6 +25,7 @@ export async function terminateBuild(app: App, id: string, by: string): Promise<
 export async function endEarly(edit: BuildEdit, trigger: 'cancel' | 'expire', cause: Cause & { reason: Reason }): Promise<void> {
   const { build, attempt } = edit
   if (build.status === 'terminating') return
+  if (build.status === 'pending-approval') await releaseVolume(edit)
   if (build.status !== 'elected' && build.status !== 'running') return finishBuild(edit, trigger, cause)
   if (!moveBuild(edit, trigger, cause)) return
   build.cancel_reason = cause.reason

@@ -1,11 +1,12 @@
 /** Builds as the API shows them. */
 import { isFinalBuild, type Plan, type Snapshot, type StepState } from '@windlass/plan'
-import { Build, type BuildStep } from '@windlass/protocol'
+import { Build, type Approval, type BuildStep } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
+import { listApprovals } from '../store/approvals.ts'
 import { listAttempts } from '../store/attempts.ts'
 import { findBuildPlan } from '../store/builds.ts'
-import type { AttemptRow, BuildRow, TaskRow } from '../store/schema.ts'
+import type { ApprovalRow, AttemptRow, BuildRow, TaskRow } from '../store/schema.ts'
 import { findStartTask } from '../store/tasks.ts'
 import { readPlan, readSnapshot } from './snapshot.ts'
 
@@ -64,6 +65,22 @@ export async function describeBuild(app: App, row: BuildRow): Promise<Build> {
     ...(typeof stored?.problems === 'string' && { problems: Problems.parse(JSON.parse(stored.problems)) }),
     steps: plan === undefined ? [] : toSteps(row, plan, await readSnapshot(app, query, { build: row, plan, open: false })),
     attempts: attempts.map((attempt) => toAttempt(attempt, start)),
+    approvals: (await listApprovals(query, row.id)).map(toApproval),
+  }
+}
+
+function toApproval(row: ApprovalRow): Approval {
+  const { decided_by: name, decider_type: type } = row
+  return {
+    step: row.step,
+    waitingSince: row.waiting_since,
+    expiresAt: row.expires_at,
+    ...present({
+      decision: row.decision,
+      by: name === null || type === null ? null : { name, type },
+      comment: row.comment,
+      decidedAt: row.decided_at,
+    }),
   }
 }
 

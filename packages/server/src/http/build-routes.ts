@@ -1,8 +1,9 @@
 import { fault } from '@windlass/kit'
 import { BUILD_STATUSES, isFinalBuild } from '@windlass/plan'
-import { Build, BuildInput, FeedItem, Id, LogQuery, page, PageQuery } from '@windlass/protocol'
+import { ApprovalInput, Build, BuildInput, FeedItem, Id, LogQuery, page, PageQuery } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
+import { decideApproval } from '../builds/approve.ts'
 import { createBuild } from '../builds/create.ts'
 import { requireFound } from '../builds/require-found.ts'
 import { requireSpace } from '../builds/disk-space.ts'
@@ -67,7 +68,24 @@ function changes(app: App): Route[] {
       replies: { 200: Build },
       handle: async ({ params, actor }) => ok(toBuild(await terminateBuild(app, params.id, nameOf(actor)))),
     }),
+    decisionRoute(app, 'approve'),
+    decisionRoute(app, 'deny'),
   ]
+}
+
+function decisionRoute(app: App, verb: 'approve' | 'deny'): Route {
+  return route('POST', `/v1/builds/{id}/${verb}`, {
+    summary: verb === 'approve' ? 'Approve what a step of a build waits for' : 'Deny what a step of a build waits for',
+    allow: 'user',
+    params: ById,
+    body: ApprovalInput,
+    replies: { 200: Build },
+    async handle({ params, body, actor }) {
+      const by = { name: nameOf(actor), type: 'user' }
+      const decision = verb === 'approve' ? 'approved' : 'denied'
+      return ok(await describeBuild(app, await decideApproval(app, params.id, { ...body, decision, by })))
+    },
+  })
 }
 
 async function start(

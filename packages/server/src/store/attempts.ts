@@ -44,6 +44,7 @@ export async function findAttemptByToken(
 export interface LiveAttempt extends AttemptRow {
   readonly build_status: BuildRow['status']
   readonly build_started_at: number | null
+  readonly build_paused_ms: number
   readonly terminating_at: number | null
 }
 
@@ -53,7 +54,12 @@ export async function listLiveAttempts(query: Query): Promise<LiveAttempt[]> {
     .selectFrom('attempt')
     .innerJoin('build', 'build.id', 'attempt.build_id')
     .selectAll('attempt')
-    .select(['build.status as build_status', 'build.started_at as build_started_at', 'build.terminating_at as terminating_at'])
+    .select([
+      'build.status as build_status',
+      'build.started_at as build_started_at',
+      'build.paused_ms as build_paused_ms',
+      'build.terminating_at as terminating_at',
+    ])
     .where('attempt.status', 'in', LIVE_ATTEMPT_STATUSES)
     .execute()
 }

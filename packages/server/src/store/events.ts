@@ -21,7 +21,7 @@ export async function listEvents(query: Query, buildId: string, range: { after: 
     .execute()
 }
 
-/** The engine's facts that a snapshot is folded from, in order. */
+/** The facts of engines, and the server's own about decisions, that a snapshot is folded from, in order. */
 export async function listStepEvents(
   query: Query,
   buildId: string,
@@ -30,8 +30,8 @@ export async function listStepEvents(
     .selectFrom('event')
     .select(['attempt', 'type', 'at', 'data'])
     .where('build_id', '=', buildId)
-    .where('source', '=', 'engine')
-    .where('type', 'in', ['attempt.started', 'step.started', 'step.waiting', 'step.finished'])
+    .where('source', '!=', 'agent')
+    .where('type', 'in', ['attempt.started', 'step.started', 'step.waiting', 'step.decided', 'step.finished'])
     .orderBy('position')
     .execute()
 }

@@ -11,7 +11,7 @@ import { findAttempt } from '../store/attempts.ts'
 import { findBuild, findBuildPlan } from '../store/builds.ts'
 import type { AgentRow, AttemptRow, TaskRow } from '../store/schema.ts'
 import { claimTasks, nextTaskAt, taskTopic } from '../store/tasks.ts'
-import { readGrace, readStartPayload } from './payload.ts'
+import { readStopPayload, readStartPayload } from './payload.ts'
 
 /** How often an agent's sign of life is written down. Milliseconds. */
 const NOTE_EVERY_MS = 5000
@@ -70,7 +70,7 @@ async function toTask(app: App, row: TaskRow): Promise<Task | undefined> {
     runtime: row.runtime,
     leaseMs: app.timings.taskLeaseMs,
   }
-  if (row.kind === 'stop-attempt') return { ...common, kind: 'stop-attempt', graceMs: readGrace(row) }
+  if (row.kind === 'stop-attempt') return { ...common, kind: 'stop-attempt', ...readStopPayload(row) }
   const attempt = await findAttempt(app.store.query, row.build_id, row.attempt)
   if (attempt === undefined) return undefined
   const bootstrap = `${attempt.bootstrap_id}.${bootstrapSecret(app, row.build_id, row.attempt)}`

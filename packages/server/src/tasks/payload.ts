@@ -5,13 +5,14 @@ import type { TaskRow } from '../store/schema.ts'
 /** What a start task keeps of its runtime: as it was when the build was elected. */
 export const StartPayload = z.object({ type: RuntimeInput.shape.type, spec: RuntimeSpec })
 export type StartPayload = z.output<typeof StartPayload>
-const StopPayload = z.object({ graceMs: z.int().nonnegative() })
+/** Of a stop task: how long the engine may take to end by itself, and until when its disk is reserved for the build. */
+const StopPayload = z.object({ graceMs: z.int().nonnegative(), keepDiskUntil: z.int().optional() })
+export type StopPayload = z.output<typeof StopPayload>
 
 export function readStartPayload(task: Pick<TaskRow, 'payload'>): StartPayload {
   return StartPayload.parse(JSON.parse(task.payload))
 }
 
-/** Grace of a stop task, milliseconds. */
-export function readGrace(task: Pick<TaskRow, 'payload'>): number {
-  return StopPayload.parse(JSON.parse(task.payload)).graceMs
+export function readStopPayload(task: Pick<TaskRow, 'payload'>): StopPayload {
+  return StopPayload.parse(JSON.parse(task.payload))
 }

@@ -405,9 +405,9 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     clock.advance(60_001)
     await heartbeat(app, key)
     await sweep(app, true)
-    expect(await show(app, key.buildId)).toMatchObject({ status: 'terminating', reason: 'timeout' })
+    expect(await show(app, key.buildId)).toMatchObject({ status: 'terminating', reason: 'too-long' })
     await say(app, key, started, ended('terminated', { reason: 'cancelled' }))
-    expect(await show(app, key.buildId)).toMatchObject({ status: 'terminated', reason: 'timeout' })
+    expect(await show(app, key.buildId)).toMatchObject({ status: 'terminated', reason: 'too-long' })
   })
 
   test('an infra outcome told by the engine itself is made good like a loss', async () => {
