@@ -15,7 +15,7 @@ export default defineConfig({
       },
       { test: { name: 'parts', include: ['e2e/support/**/*.test.ts'], ...slow } },
       { test: { name: 'store', include: ['packages/server/test/store/**/*.test.ts'], ...slow } },
-      { test: { name: 'docker', include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts'], ...slow } },
+      { test: { name: 'docker', include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts', 'e2e/conformance/local.test.ts'], ...slow } },
       {
         test: {
           name: 'http',
@@ -27,7 +27,7 @@ export default defineConfig({
       {
         test: {
           name: 'cluster',
-          include: ['e2e/cluster/**/*.test.ts', 'packages/kube/test/**/*.test.ts'],
+          include: ['e2e/cluster/**/*.test.ts', 'e2e/conformance/cluster.test.ts', 'packages/kube/test/**/*.test.ts'],
           ...slow,
           testTimeout: 600_000,
         },

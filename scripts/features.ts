@@ -5,6 +5,7 @@
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
+import { readCases } from '../e2e/conformance/case.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -53,6 +54,8 @@ function testsById(): Map<string, string[]> {
     for (const { id, title } of idsInTitles(readFileSync(join(root, path), 'utf8')))
       tests.set(id, [...(tests.get(id) ?? []), `${path}: ${title}`])
   }
+  for (const { name, rows, title } of readCases())
+    for (const id of rows) tests.set(id, [...(tests.get(id) ?? []), `e2e/conformance/cases/${name}: ${title}`])
   return tests
 }
 

@@ -3,8 +3,9 @@ import { basename, dirname, resolve } from 'node:path'
 import { openDocker, runLocally, type Docker, type LogFrame, type Sink } from '@windlass/engine'
 import { fault, newId, sha256, type Clock, type Logger } from '@windlass/kit'
 import type { Diagnostic } from '@windlass/pipeline'
-import { emptySnapshot, fold, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
+import { emptySnapshot, fold, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
 import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
+import { decideApproval, type ApprovalRules } from './approvals.ts'
 import { readRepository, type Repository } from './git-facts.ts'
 import { compileLocally, type LocalPlan } from './local-plan.ts'
 import { beginRun } from './local-runs.ts'
@@ -22,6 +23,11 @@ export interface LocalBuildOptions {
   readonly secrets: Readonly<Record<string, string>>
   readonly only: readonly string[]
   readonly skip: readonly string[]
+  /** Approvals answered ahead, by step. */
+  readonly approve?: readonly string[] | undefined
+  readonly deny?: readonly string[] | undefined
+  /** Asks about an approval; see `ApprovalRules`. */
+  readonly ask?: ApprovalRules['ask']
   readonly noCache: boolean
   readonly resetVolume: boolean
   /** Most bytes of log that one step may write. */
@@ -133,21 +139,34 @@ async function execute(options: LocalBuildOptions, { prepared, docker, spoolDir,
   const { local, branch, revision, createdAt } = prepared
   const volumeName = volumeNameOf(options)
   watcher.begin({ plan: local.plan, volumeName, repository: prepared.repository, warnings: prepared.warnings })
-  const snapshot = emptySnapshot(local.plan)
-  const record = openRecord(snapshot, watcher)
+  const record = openRecord(local.plan, watcher)
   const startedAt = clock.now()
-  const outcome = await runLocally({
-    input: toInput(options, { ...prepared, snapshot, volumeName }),
-    docker,
-    sink: record.sink,
-    spoolDir,
-    clock,
-    log,
-    cancel,
-    source: workTree === undefined ? undefined : { path: resolve(workTree) },
-    only: options.only.length === 0 ? undefined : options.only,
-    skip,
-  })
+  const rules: ApprovalRules = {
+    approve: options.approve ?? [],
+    deny: options.deny ?? [],
+    ask: options.ask,
+    initiator: options.environment['USER'] ?? 'local',
+  }
+  const runAttempt = (attempt: number): Promise<AttemptOutcome> =>
+    runLocally({
+      input: { ...toInput(options, { ...prepared, snapshot: record.state().snapshot, volumeName }), attempt },
+      docker,
+      sink: record.sinkOf(attempt),
+      spoolDir,
+      clock,
+      log,
+      cancel,
+      source: workTree === undefined ? undefined : { path: resolve(workTree) },
+      only: options.only.length === 0 ? undefined : options.only,
+      skip,
+    })
+  let outcome = await runAttempt(1)
+  for (let attempt = 2; outcome.status === 'pending-approval'; attempt += 1) {
+    const decided = await decideApproval(rules, { plan: local.plan, snapshot: record.state().snapshot, clock, cancel })
+    if (decided !== undefined) record.decide(decided)
+    // A build that is terminated while it waits has its last hooks to run, as any other.
+    outcome = await runAttempt(attempt)
+  }
   return { plan: local.plan, ...record.state(), outcome, branch, revision, createdAt, startedAt, finishedAt: clock.now() }
 }
 
@@ -205,38 +224,61 @@ function toInput(
   }
 }
 
-/** A sink that keeps what is needed for the final record and tells the watcher each thing once. */
-function openRecord(
-  initial: Snapshot,
-  watcher: LocalWatcher,
-): { sink: Sink; state: () => Pick<LocalBuild, 'snapshot' | 'hints'> } {
-  let snapshot = initial
-  let lastSeq = 0
-  const hints: Record<string, string> = {}
-  const ends = new Map<string, number>()
-  const sink: Sink = {
-    async events(events) {
-      for (const event of events) {
-        if (event.seq <= lastSeq) continue
-        lastSeq = event.seq
-        if (isStepFact(event)) snapshot = fold(snapshot, event)
-        if (event.type === 'step.finished' && event.hint !== undefined) hints[event.step] = event.hint
-        watcher.event(event)
-      }
-      return lastSeq
-    },
-    async frame(frame) {
-      const end = ends.get(frame.stream) ?? 0
-      const next = frame.offset + frame.bytes.byteLength
-      if (frame.offset > end || next <= end) return end
-      await watcher.output({ ...frame, offset: end, bytes: frame.bytes.subarray(end - frame.offset) })
-      ends.set(frame.stream, next)
-      return next
-    },
-  }
-  return { sink, state: () => ({ snapshot, hints }) }
+interface BuildRecording {
+  /** The sink of one attempt. */
+  sinkOf(attempt: number): Sink
+  /** Takes in the answer to an approval. */
+  decide(fact: Extract<StepFact, { type: 'step.decided' }>): void
+  state(): Pick<LocalBuild, 'snapshot' | 'hints'>
 }
 
+/** Keeps what is needed for the final record, and tells the watcher each thing once. */
+function openRecord(plan: Plan, watcher: LocalWatcher): BuildRecording {
+  let snapshot = emptySnapshot(plan)
+  const hints: Record<string, string> = {}
+  function sinkOf(attempt: number): Sink {
+    let lastSeq = 0
+    const ends = new Map<string, number>()
+    return {
+      async events(events) {
+        for (const event of events) {
+          if (event.seq <= lastSeq) continue
+          lastSeq = event.seq
+          if (event.type === 'attempt.started' && attempt > 1)
+            snapshot = resume(plan, snapshot, { cause: 'approval', volumeKept: event.volumeKept })
+          if (isStepFact(event)) snapshot = fold(snapshot, event)
+          if (event.type === 'step.finished' && event.hint !== undefined) hints[event.step] = event.hint
+          watcher.event(event)
+        }
+        return lastSeq
+      },
+      async frame(frame) {
+        const end = ends.get(frame.stream) ?? 0
+        const next = frame.offset + frame.bytes.byteLength
+        if (frame.offset > end || next <= end) return end
+        await watcher.output({ ...frame, offset: end, bytes: frame.bytes.subarray(end - frame.offset) })
+        ends.set(frame.stream, next)
+        return next
+      },
+    }
+  }
+  return {
+    sinkOf,
+    decide(fact) {
+      snapshot = fold(snapshot, fact)
+      watcher.event({ ...fact, seq: 1 })
+    },
+    state: () => ({ snapshot, hints }),
+  }
+}
+
+const STEP_FACTS: readonly string[] = [
+  'step.started',
+  'step.waiting',
+  'step.decided',
+  'step.finished',
+] satisfies StepFact['type'][]
+
 function isStepFact(event: EngineEvent): event is EngineEvent & StepFact {
-  return event.type === 'step.started' || event.type === 'step.waiting' || event.type === 'step.finished'
+  return STEP_FACTS.includes(event.type)
 }

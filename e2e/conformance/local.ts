@@ -1,0 +1,89 @@
+/** Runs a case on this machine's Docker, as `windlass run --local` does. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isFault, silentLog, systemClock } from '@windlass/kit'
+import { runLocalBuild, volumeNameOf } from '../../packages/local/src/index.ts'
+import { runProgram } from '../support/process.ts'
+import type { Case } from './case.ts'
+import { Observation, type Observed } from './observed.ts'
+
+export interface Place {
+  /** Variables that every case is given: IMAGE and what the parts of the machine are called. */
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** Runs all builds of the case and tells what was seen of the last. The volume is the case's own and is removed. */
+export async function runCaseLocally(of: Case, { variables }: Place): Promise<Observed> {
+  const folder = await mkdtemp(join(tmpdir(), `windlass-case-${of.name}-`))
+  const documentPath = join(folder, 'pipeline.yml')
+  await writeFile(documentPath, of.text)
+  try {
+    for (let build = 1; build < of.inputs.builds; build += 1) await runOnce(of, { folder, documentPath, variables })
+    return await runOnce(of, { folder, documentPath, variables })
+  } finally {
+    await runProgram('docker', ['volume', 'rm', '--force', volumeNameOf({ documentPath })])
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+interface Run extends Place {
+  readonly folder: string
+  readonly documentPath: string
+}
+
+async function runOnce({ text, inputs }: Case, { folder, documentPath, variables }: Run): Promise<Observed> {
+  const seen = new Observation()
+  const cancel = new AbortController()
+  try {
+    const { outcome } = await runLocalBuild(
+      {
+        source: { text, file: 'pipeline.yml' },
+        documentPath,
+        branch: inputs.branch,
+        variables: { ...variables, ...inputs.variables },
+        secrets: inputs.secrets,
+        only: inputs.only,
+        skip: inputs.skip,
+        approve: inputs.approve,
+        deny: inputs.deny,
+        noCache: inputs.noCache,
+        resetVolume: inputs.resetVolume,
+        environment: process.env,
+        stateDir: join(folder, 'state'),
+        clock: systemClock,
+        log: silentLog,
+        cancel: cancel.signal,
+      },
+      {
+        begin: () => undefined,
+        event: (event) => seen.event(event),
+        output: async ({ stream, bytes }) => {
+          seen.output(stream, bytes)
+          if (inputs.cancel !== undefined && seen.logOf(inputs.cancel.step).includes(inputs.cancel.text)) cancel.abort()
+        },
+      },
+    )
+    return seen.result(outcome)
+  } catch (error) {
+    if (!isFault(error, 'pipeline-invalid')) throw error
+    return seen.result({ status: 'invalid', problems: toProblems(error.details.problems) })
+  }
+}
+
+/** `code line:column` of each problem, warnings left out. */
+export function toProblems(
+  problems:
+    | readonly {
+        code?: string | undefined
+        line?: number | undefined
+        column?: number | undefined
+        severity?: string | undefined
+      }[]
+    | undefined,
+): string[] {
+  return (problems ?? [])
+    .filter(({ severity }) => severity !== 'warning')
+    .map(({ code, line, column }) => `${code} ${line}:${column}`)
+    .toSorted()
+}
