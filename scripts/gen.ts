@@ -99,7 +99,10 @@ function languagePage(): string {
     fields('Document', language.root),
     fields('Every step', language.common),
     ...types,
-    `Types that this version refuses: ${language.laterTypes.map((name) => `\`${name}\``).join(' · ')}\n`,
+    `## Types that are not run\n\n${table(
+      ['type', 'use instead'],
+      Object.entries(language.refusedTypes).map(([name, instead]) => [`\`${name}\``, instead]),
+    )}\n`,
     fields('Pipeline document (`kind: pipeline`)', language.pipeline),
     fields('Its `metadata`', language.metadata),
     fields('Its `spec`', language.spec),

@@ -5,6 +5,10 @@ import { STEP_TYPES } from './language.ts'
 import type { ActionPlace } from './step-type.ts'
 
 /** The action of a step whose fields were checked; undefined for types that are not one action, or not run. */
-export function toAction(type: string, entries: Entries, place: ActionPlace = { compositions: {} }): Action | undefined {
+export function toAction(
+  type: string,
+  entries: Entries,
+  place: ActionPlace = { compositions: {}, isStep: () => false },
+): Action | undefined {
   return Object.hasOwn(STEP_TYPES, type) ? STEP_TYPES[type]?.toAction?.(entries, place) : undefined
 }

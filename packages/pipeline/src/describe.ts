@@ -1,7 +1,7 @@
 /** The language as plain data for the reference page: made from the same tables that validation reads. */
 import { BUILTIN_VARIABLES, EXPRESSION_FUNCTIONS, STEP_RESULTS } from '@windlass/plan'
 import { DIAGNOSTIC_CODES } from './diagnostic.ts'
-import { COMMON, LATER_TYPES, ROOT, STEP_TYPES } from './language.ts'
+import { COMMON, REFUSED_TYPES, ROOT, STEP_TYPES } from './language.ts'
 import { METADATA, PIPELINE, SPEC } from './pipeline-language.ts'
 import type { Fields, Shape } from './shape.ts'
 
@@ -28,7 +28,8 @@ export interface LanguageDescription {
     readonly open: boolean
     readonly fields: readonly FieldDescription[]
   }[]
-  readonly laterTypes: readonly string[]
+  /** Types that are never run, with what to use in their place. */
+  readonly refusedTypes: Readonly<Record<string, string>>
   readonly pipeline: readonly FieldDescription[]
   readonly metadata: readonly FieldDescription[]
   readonly spec: readonly FieldDescription[]
@@ -49,7 +50,7 @@ export function describeLanguage(): LanguageDescription {
       open,
       fields: describeFields(fields),
     })),
-    laterTypes: LATER_TYPES,
+    refusedTypes: REFUSED_TYPES,
     pipeline: describeFields(PIPELINE),
     metadata: describeFields(METADATA),
     spec: describeFields(SPEC),

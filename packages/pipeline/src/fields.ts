@@ -72,6 +72,11 @@ export function json(value: TreeNode): JsonTemplate {
   return Object.fromEntries([...value.entries.values()].map((entry) => [entry.key, json(entry.value)]))
 }
 
+/** The entries of a mapping as JSON by their names. */
+export function jsonMap(entries: Entries, key: string): Record<string, JsonTemplate> {
+  return Object.fromEntries([...(map(entries, key)?.entries.values() ?? [])].map((entry) => [entry.key, json(entry.value)]))
+}
+
 export function credentials(entries: Entries): { username: string; password: string } | undefined {
   const written = map(entries, 'credentials')
   const username = textOf(child(written, 'username'))

@@ -16,12 +16,17 @@ import {
   SUCCESS_CRITERIA,
 } from './control-fields.ts'
 import { build } from './actions/build.ts'
+import { compositionType, launchComposition } from './actions/composition.ts'
+import { deploy } from './actions/deploy.ts'
+import { integrationTest, simpleTravis, travis } from './actions/facades.ts'
 import { freestyle } from './actions/freestyle.ts'
 import { gitClone } from './actions/git-clone.ts'
 import { push, pushTag } from './actions/push.ts'
 import { any, either, flag, optionalText, record, strictFlag, text, texts, word } from './shape.ts'
 import type { Fields, Shape } from './shape.ts'
 import type { StepType } from './step-type.ts'
+
+export type { StepType } from './step-type.ts'
 
 const stepConditions: Shape = {
   kind: 'list',
@@ -111,22 +116,22 @@ export const STEP_TYPES: Readonly<Record<string, StepType>> = {
   build,
   push,
   'push-tag': pushTag,
+  composition: compositionType,
+  'launch-composition': launchComposition,
+  deploy,
+  travis,
+  simple_travis: simpleTravis,
+  'integration-test': integrationTest,
   parallel: { about: 'Runs several steps at the same time.', fields: PARALLEL, open: false },
   'pending-approval': { about: 'Waits for somebody to approve.', fields: APPROVAL, open: false },
 }
 
-/** Types that the language has and this version does not run. */
-export const LATER_TYPES = [
-  'composition',
-  'deploy',
-  'freestyle-ssh',
-  'github-action',
-  'integration-test',
-  'launch-composition',
-  'services',
-  'simple_travis',
-  'travis',
-] as const
+/** Types that the language has and that are never run, with what to use in their place. */
+export const REFUSED_TYPES: Readonly<Record<string, string>> = {
+  'freestyle-ssh': 'Use a freestyle step whose image has ssh, with the key in a secret variable.',
+  'github-action': 'Use a freestyle step with an image that has the tools of the action, or a typed step.',
+  services: 'Write "services" at the root of the document, or on the steps that need them.',
+}
 
 /** Root keys of a document that holds the steps themselves. */
 export const ROOT: Fields = {

@@ -17,6 +17,8 @@ export interface RulePlace {
 export interface ActionPlace {
   /** Stored compositions by name. */
   readonly compositions: Readonly<Record<string, JsonTemplate>>
+  /** True when the document has a step of this name. */
+  isStep(name: string): boolean
 }
 
 export interface StepType {

@@ -1,0 +1,107 @@
+/** Steps of type composition and launch-composition: several containers as one step (pipeline language 2.7 and 2.8). */
+import type { ComposeSource, CompositionAction, JsonTemplate, LaunchCompositionAction } from '@windlass/plan'
+import * as read from '../fields.ts'
+import type { Entries } from '../fields.ts'
+import { any, either, flag, text } from '../shape.ts'
+import type { Field, Fields } from '../shape.ts'
+import { eachText, nameAndValue, refuses } from '../step-rules.ts'
+import type { ActionPlace, RulePlace, StepType } from '../step-type.ts'
+import { textOf } from '../tree.ts'
+import { registryContexts, variablesField, workingDirectory } from './common-fields.ts'
+
+const composition: Field = {
+  shape: either({ kind: 'map', of: any }, text),
+  required: true,
+  about: 'A compose document, the path of one below the working directory, or the name of a stored composition.',
+}
+
+const SHARED: Fields = {
+  working_directory: { ...workingDirectory, about: `Where a compose file is looked for. ${workingDirectory.about}` },
+  composition_variables: variablesField,
+  registry_contexts: registryContexts,
+}
+
+/** Fields of other systems, accepted and without effect. */
+const TOLERATED: Fields = {
+  assets: { shape: any, about: 'Accepted, and has no effect.' },
+  create_file: { shape: any, about: 'Accepted, and has no effect.' },
+}
+
+export const compositionType: StepType = {
+  about: 'Runs the services of a compose document until its candidates have exited.',
+  open: true,
+  fields: {
+    composition,
+    composition_candidates: {
+      shape: { kind: 'map', of: { kind: 'map', of: any }, least: 1 },
+      required: true,
+      aliases: ['composition-candidates'],
+      about: 'The services whose exit codes decide; merged over services of the same name.',
+    },
+    ...SHARED,
+    add_flow_volume_to_composition: { shape: flag, about: 'True mounts the shared volume in every service; false by default.' },
+    environment_name: { shape: any, about: 'Accepted, and has no effect.' },
+    entry_point: { shape: any, about: 'Accepted, and has no effect.' },
+    ...TOLERATED,
+  },
+  rule(entries, place) {
+    checkShared(entries, place)
+    for (const { key, value } of read.map(entries, 'composition_candidates')?.entries.values() ?? []) {
+      const wrong = value.kind === 'map' ? value.entries.get('working_directory') : undefined
+      if (wrong === undefined) continue
+      place.report.error('not-allowed', wrong.keyRange, '"working_directory" is not allowed. Did you mean "working_dir"?', {
+        path: `${place.path}.composition_candidates.${key}.working_directory`,
+        hint: 'A candidate has the fields of a compose service.',
+        suggestion: { from: 'working_directory', to: 'working_dir' },
+      })
+    }
+  },
+  toAction: (entries, place): CompositionAction => ({
+    kind: 'composition',
+    compose: toCompose(entries, place),
+    candidates: read.jsonMap(entries, 'composition_candidates'),
+    variables: read.texts(entries, 'composition_variables') ?? [],
+    ...read.when('workingDirectory', read.text(entries, 'working_directory')),
+    registryContexts: read.texts(entries, 'registry_contexts') ?? [],
+    addVolume: read.flag(entries, 'add_flow_volume_to_composition') ?? false,
+  }),
+}
+
+export const launchComposition: StepType = {
+  about: 'Starts the services of a compose document as an environment that outlives the build.',
+  open: true,
+  fields: {
+    composition,
+    ...SHARED,
+    environment_name: {
+      shape: text,
+      about: 'Name of the environment; one of the same name is ended first. The file or step by default.',
+    },
+    entry_point: { shape: text, about: 'The main service, whose address is shown.' },
+    ...TOLERATED,
+  },
+  rule: checkShared,
+  toAction: (entries, place): LaunchCompositionAction => ({
+    kind: 'launch-composition',
+    compose: toCompose(entries, place),
+    variables: read.texts(entries, 'composition_variables') ?? [],
+    ...read.when('workingDirectory', read.text(entries, 'working_directory')),
+    registryContexts: read.texts(entries, 'registry_contexts') ?? [],
+    ...read.when('environmentName', read.text(entries, 'environment_name')),
+    ...read.when('entryPoint', read.text(entries, 'entry_point')),
+  }),
+}
+
+function checkShared(entries: Entries, place: RulePlace): void {
+  refuses(entries, ['registry_context', 'registry_contexts'], place)
+  eachText(entries, 'composition_variables', { ...place, problemOf: nameAndValue })
+}
+
+/** A document in the step, a stored one by its name, or else the path of one. */
+export function toCompose(entries: Entries, { compositions }: ActionPlace): ComposeSource {
+  const written = read.node(entries, 'composition')
+  const name = textOf(written)
+  if (name === undefined) return { inline: written === undefined ? {} : read.json(written) }
+  const stored: JsonTemplate | undefined = Object.hasOwn(compositions, name) ? compositions[name] : undefined
+  return stored === undefined ? { path: name } : { inline: stored }
+}
