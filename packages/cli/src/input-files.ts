@@ -37,3 +37,8 @@ function readText(path: string): string {
 export function sourcesRead(): ReadonlyMap<string, string> {
   return texts
 }
+
+/** Reads files anew from now on: a command that watches them sees what has changed. */
+export function forgetInputs(): void {
+  texts.clear()
+}

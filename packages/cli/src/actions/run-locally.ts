@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { openLog, systemClock } from '@windlass/kit'
-import { fault } from '@windlass/kit/faults'
+import { fault, isFault } from '@windlass/kit/faults'
 import { runLocalBuild, type LocalBuild, type LocalBuildOptions, type LocalWatcher } from '@windlass/local'
 import { stateOf } from '@windlass/plan'
 import type { Invocation, Values } from '../command.ts'
@@ -10,19 +10,55 @@ import { LogView } from '../follow/log-view.ts'
 import type { BuildRecord } from '../follow/record.ts'
 import { reorder } from '../follow/reorder.ts'
 import { summarize } from '../follow/summary.ts'
-import { formatProblem } from '../format/problems.ts'
-import { readInput, sourcesRead } from '../input-files.ts'
+import { formatError, formatProblem } from '../format/problems.ts'
+import { forgetInputs, readInput, sourcesRead } from '../input-files.ts'
 import type { Settings } from '../config.ts'
 import { parseSecrets, parseVariables, readVariableFile } from '../variables.ts'
-import { catchInterrupts } from './interrupt.ts'
+import { askApproval } from './ask-approval.ts'
+import { catchInterrupts, type Interrupts } from './interrupt.ts'
+import { watchFiles } from './watch-files.ts'
 
 type RunOptions = Values<typeof runOptions>
 
-/** `run --local -f FILE`. Ctrl-C terminates the build; a second one does not wait for its steps. */
-export async function runOnThisMachine({ args, options, out, settings }: Invocation<RunOptions>): Promise<number> {
-  const terminal = options.output === 'json' ? out.stderr : out.stdout
+/**
+ * `run --local -f FILE`. Ctrl-C terminates the build; a second one does not wait for its steps. With `--watch` each change of the document or
+ * of the work tree ends the build that runs and begins another, until Ctrl-C.
+ */
+export async function runOnThisMachine(invocation: Invocation<RunOptions>): Promise<number> {
+  const { options } = invocation
   using interrupts = catchInterrupts(systemClock)
-  const build = await toLocalBuild(args[0], { options, settings, cancel: interrupts.first })
+  if (!options.watch) return runOnce(invocation, interrupts, interrupts.first)
+  if (options.file === undefined || options.file === '-')
+    throw fault('usage', { message: '--watch needs a file.', hint: 'Write windlass run --local --watch -f FILE.' })
+  using files = watchFiles([options.file, ...options.varFile], options.source === undefined ? [] : [options.source], systemClock)
+  const { stderr } = invocation.out
+  for (;;) {
+    const changed = files.next()
+    const either = AbortSignal.any([interrupts.first, changed])
+    const code = await runOnce(invocation, interrupts, either).catch((error: unknown) => {
+      if (!isFault(error, 'pipeline-invalid', 'file-not-found')) throw error
+      for (const line of formatError(error, { style: stderr.style, debug: false, sources: sourcesRead() }))
+        stderr.write(`${line}\n`)
+      return EXIT.failed
+    })
+    if (interrupts.first.aborted) return code
+    if (!changed.aborted) stderr.write(`${stderr.style.dim('Waiting for a change; Ctrl-C ends.')}\n`)
+    await new Promise((resolve) => {
+      either.addEventListener('abort', resolve, { once: true })
+      if (either.aborted) resolve(undefined)
+    })
+    if (interrupts.first.aborted) return code
+    forgetInputs()
+  }
+}
+
+async function runOnce(
+  { args, options, out, settings }: Invocation<RunOptions>,
+  interrupts: Interrupts,
+  cancel: AbortSignal,
+): Promise<number> {
+  const terminal = options.output === 'json' ? out.stderr : out.stdout
+  const build = await toLocalBuild(args[0], { options, settings, cancel })
   const titles = new Map<string, string>()
   using view = new LogView({
     terminal,
@@ -31,12 +67,15 @@ export async function runOnThisMachine({ args, options, out, settings }: Invocat
     titleOf: (step) => titles.get(step) ?? step,
   })
   const order = reorder(systemClock, (item) => view.show(item))
-  interrupts.first.addEventListener('abort', () => {
+  const onStop = (): void => {
+    if (!interrupts.first.aborted) return view.note(terminal.style.yellow('A file has changed: stopping the build.'))
     view.note(terminal.style.yellow('Stopping the build; press Ctrl-C again to leave at once.'))
     void interrupts.second(600_000).then((again) => {
       if (again) process.exit(EXIT.interrupted)
     })
-  })
+  }
+  cancel.addEventListener('abort', onStop, { once: true })
+  let attempt = 1
   const watcher: LocalWatcher = {
     begin({ plan, warnings, volumeName }) {
       for (const { name, title } of plan.steps) titles.set(name, title)
@@ -44,20 +83,31 @@ export async function runOnThisMachine({ args, options, out, settings }: Invocat
       view.note(terminal.style.bold(`Local build of ${build.source.file}`) + terminal.style.dim(`  volume ${volumeName}`))
       view.wait('starting')
     },
-    event: (event) => order.push({ kind: 'event', attempt: 1, at: event.at, type: event.type, data: { ...event } }),
+    event(event) {
+      if (event.type === 'attempt.finished' && event.outcome.status === 'pending-approval') attempt += 1
+      order.push({ kind: 'event', attempt, at: event.at, type: event.type, data: { ...event } })
+    },
     async output({ stream, at, bytes }) {
-      order.push({ kind: 'log', attempt: 1, at, stream, bytes })
+      order.push({ kind: 'log', attempt, at, stream, bytes })
       await terminal.drained()
     },
   }
-  const result = await runLocalBuild(build, watcher)
-  order.flush()
-  view[Symbol.dispose]()
-  const record = toRecord(result, build)
-  const shown = { lastLines: (step: string) => view.lastLines(step), shownLast: view.openStep }
-  terminal.write(`${summarize(record, { terminal, ...shown }).join('\n')}\n`)
-  if (options.output === 'json') out.line(JSON.stringify(record, null, 2))
-  return interrupts.first.aborted ? EXIT.interrupted : exitCodeOfBuild(record.status)
+  const ask: LocalBuildOptions['ask'] = async (step, signal) => {
+    order.flush()
+    return askApproval(step, { terminal, signal })
+  }
+  try {
+    const result = await runLocalBuild({ ...build, ask }, watcher)
+    order.flush()
+    view[Symbol.dispose]()
+    const record = toRecord(result, build)
+    const shown = { lastLines: (step: string) => view.lastLines(step), shownLast: view.openStep }
+    terminal.write(`${summarize(record, { terminal, ...shown }).join('\n')}\n`)
+    if (options.output === 'json') out.line(JSON.stringify(record, null, 2))
+    return interrupts.first.aborted ? EXIT.interrupted : exitCodeOfBuild(record.status)
+  } finally {
+    cancel.removeEventListener('abort', onStop)
+  }
 }
 
 interface Context {
@@ -70,6 +120,7 @@ async function toLocalBuild(pipeline: string | undefined, { options, settings, c
   refuseServerOptions(pipeline, options)
   const source = readInput(options.file ?? '')
   const fromFiles = await Promise.all(options.varFile.map((path) => readVariableFile(path)))
+  const secretFiles = await Promise.all(options.secretFile.map((path) => readVariableFile(path)))
   return {
     source: { text: source.text, file: source.name },
     documentPath: options.file === '-' ? undefined : resolve(options.file ?? ''),
@@ -77,9 +128,11 @@ async function toLocalBuild(pipeline: string | undefined, { options, settings, c
     branch: options.branch,
     revision: options.sha,
     variables: Object.assign({}, ...fromFiles, parseVariables(options.variable, '-v')),
-    secrets: parseSecrets(options.secret, settings.environment),
+    secrets: Object.assign({}, ...secretFiles, parseSecrets(options.secret, settings.environment)),
     only: options.only,
     skip: options.skip,
+    approve: options.approve,
+    deny: options.deny,
     noCache: options.noCache,
     resetVolume: options.resetVolume,
     stepLogBytes: options.logLimit,
