@@ -12,7 +12,8 @@ import type {
   ServiceSet,
   Template,
 } from './plan.ts'
-import type { StepFields } from './step-fields.ts'
+import type { Scope } from './substitute.ts'
+import { StepFields } from './step-fields.ts'
 
 /** A compose document as JSON, or the absolute path of one on the shared volume. */
 export type ResolvedCompose = { readonly inline: JsonTemplate } | { readonly path: string }
@@ -29,8 +30,23 @@ function isList(value: JsonTemplate): value is readonly JsonTemplate[] {
   return Array.isArray(value)
 }
 
+/** Like `fillJson`, for a compose document: a `$` in a value is no variable of compose, and neither is a reference that nobody defined. */
+function fillDocument(field: string, value: JsonTemplate, fields: StepFields): JsonTemplate {
+  const { scope, notes } = fields
+  const escaped = (inner: Scope): Scope => ({ lookup: (name) => inner.lookup(name)?.replaceAll(/\$(?!\{\{)/g, '$$$$') })
+  const filled = fillJson(field, value, new StepFields({ ...scope, as: (purpose) => escaped(scope.as(purpose)) }, notes))
+  return mapTexts(filled, (text) => text.replaceAll('${{', '$$${{'))
+}
+
+function mapTexts(value: JsonTemplate, change: (text: string) => string): JsonTemplate {
+  if (typeof value === 'string') return change(value)
+  if (value === null || typeof value !== 'object') return value
+  if (isList(value)) return value.map((item) => mapTexts(item, change))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
+}
+
 function fillCompose(field: string, source: ComposeSource, directory: string, fields: StepFields): ResolvedCompose {
-  if ('inline' in source) return { inline: fillJson(field, source.inline, fields) }
+  if ('inline' in source) return { inline: fillDocument(field, source.inline, fields) }
   const path = fields.needed(field, source.path)
   return { path: path.startsWith('/') ? path : `${directory}/${path.replace(/^\.\//, '')}` }
 }
@@ -60,7 +76,10 @@ export function fillComposition(action: CompositionAction, fields: StepFields): 
     kind: 'composition',
     compose: fillCompose('composition', action.compose, directory, fields),
     candidates: Object.fromEntries(
-      Object.entries(action.candidates).map(([name, value]) => [name, fillJson(`composition_candidates.${name}`, value, fields)]),
+      Object.entries(action.candidates).map(([name, value]) => [
+        name,
+        fillDocument(`composition_candidates.${name}`, value, fields),
+      ]),
     ),
     variables: fields.list('composition_variables', action.variables),
     directory,

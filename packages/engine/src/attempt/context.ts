@@ -40,7 +40,20 @@ export interface StepRun<A extends ResolvedAction = ResolvedAction> {
   readonly membersOf: (step: string) => Readonly<Record<string, string>>
   /** Aborted with a `StepStop`: stop what runs, and end. */
   readonly signal: AbortSignal
+  /** How the containers of the step find its services; absent without services. */
+  readonly reach?: Reach | undefined
 }
+
+/** Where a step's containers have to be, so that they find their services. */
+export interface Reach {
+  /** Networks on which services are known by name. */
+  readonly networks: readonly string[]
+  /** A namespace that services and step share: `container:<id>`. */
+  readonly namespace?: string | undefined
+}
+
+/** What is done on behalf of a step: its own work, or that of its services. */
+export type StepPart = Pick<StepRun, 'context' | 'output' | 'signal'> & { readonly step: Pick<ResolvedStep, 'name'> }
 
 export interface StepOutcome {
   readonly status: 'success' | 'error' | 'terminated'

@@ -10,7 +10,7 @@ const OLD_MS = 3 * 86_400_000
 export async function sweepOld(docker: Docker, clock: Clock): Promise<void> {
   const isOld = (labels: Readonly<Record<string, string>>): boolean => clock.now() - beginOf(labels[LABEL_BUILD] ?? '') > OLD_MS
   for (const { id, labels } of await docker.listContainers([LABEL_BUILD])) if (isOld(labels)) await docker.removeContainer(id)
-  for (const { name, labels } of await docker.listUnusedVolumes(LABEL_BUILD)) if (isOld(labels)) await docker.removeVolume(name)
+  for (const { name, labels } of await docker.listUnusedVolumes([LABEL_BUILD])) if (isOld(labels)) await docker.removeVolume(name)
 }
 
 /** Ids begin with their time in seconds. */

@@ -19,9 +19,9 @@ export interface Volumes {
   /** Makes it unless it exists. */
   createVolume(name: string, labels: Readonly<Record<string, string>>): Promise<Volume>
   findVolume(name: string): Promise<Volume | undefined>
-  /** Volumes with this label that no container has. */
+  /** Volumes with all these labels that no container has. */
   listUnusedVolumes(
-    label: string,
+    labels: readonly string[],
   ): Promise<readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[]>
   /** One that is gone is no error. Throws `docker-refused` (409) while a container has it. */
   removeVolume(name: string): Promise<void>
@@ -36,8 +36,8 @@ export function volumeCalls(http: DockerHttp): Volumes {
       const found = await ignoring([404], http.json('GET', `/volumes/${encodeURIComponent(name)}`, Inspected))
       return found && toVolume(found)
     },
-    async listUnusedVolumes(label) {
-      const query = { filters: JSON.stringify({ label: [label], dangling: ['true'] }) }
+    async listUnusedVolumes(labels) {
+      const query = { filters: JSON.stringify({ label: labels, dangling: ['true'] }) }
       const { Volumes } = await http.json('GET', '/volumes', Listed, { query })
       return (Volumes ?? []).map(({ Name, Labels }) => ({ name: Name, labels: Labels ?? {} }))
     },

@@ -1,7 +1,7 @@
 /** Runs a script of ours in the tools image: secrets by standard input into memory, results on standard output, the log on standard error. */
 import { pack } from 'tar-stream'
 import { buffer } from 'node:stream/consumers'
-import { addChore, attemptLabels, type StepRun } from '../attempt/context.ts'
+import { addChore, attemptLabels, type StepPart } from '../attempt/context.ts'
 import type { ContainerMount, ContainerSpec } from '../docker/containers.ts'
 import { runContainer, type ContainerEnd } from './run-container.ts'
 
@@ -27,14 +27,14 @@ const MAX_RESULT_BYTES = 1_048_576
 const TAIL_BYTES = 8_192
 
 /** Resolves with whatever exit code the script has; see `runContainer` for how it rejects. */
-export async function runTool(run: StepRun, tool: ToolRun): Promise<ToolEnd> {
+export async function runTool(run: StepPart, tool: ToolRun): Promise<ToolEnd> {
   const secrets = await toArchive(tool.secrets)
   return run.context.namespaces.lend((network) => runIn(network, run, { ...tool, archive: secrets }))
 }
 
 async function runIn(
   network: string,
-  { context, step, output, signal }: StepRun,
+  { context, step, output, signal }: StepPart,
   tool: ToolRun & { archive: Buffer },
 ): Promise<ToolEnd> {
   const { docker, clock, input } = context
@@ -67,7 +67,7 @@ async function runIn(
   }
 }
 
-function toSpec(network: string, tool: ToolRun, { context, step }: Pick<StepRun, 'context' | 'step'>): ContainerSpec {
+function toSpec(network: string, tool: ToolRun, { context, step }: Pick<StepPart, 'context' | 'step'>): ContainerSpec {
   return {
     image: context.toolsImage,
     entrypoint: ['/bin/bash', '-c', tool.script, 'windlass', ...(tool.arguments ?? [])],

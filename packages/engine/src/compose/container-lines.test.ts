@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { ContainerLines } from './container-lines.ts'
+
+const text = (parts: readonly { readonly bytes: Buffer }[]): string =>
+  Buffer.concat(parts.map(({ bytes }) => bytes)).toString('utf8')
+const out = (value: string) => [{ source: 1 as const, bytes: Buffer.from(value) }]
+
+test('each line gets the name of its container, however its bytes arrive', () => {
+  const lines = new ContainerLines('db_1  | ')
+  expect(text(lines.push(out('one\ntw')))).toBe('db_1  | one\n')
+  expect(text(lines.push(out('o\n\nthree')))).toBe('db_1  | two\ndb_1  | \n')
+  expect(text(lines.end())).toBe('db_1  | three\n')
+  expect(lines.end()).toEqual([])
+  expect(lines.last).toEqual(['one', 'two', 'three'])
+})
+
+test('a line without an end does not fill the memory, and only the last lines are kept', () => {
+  const lines = new ContainerLines('x | ')
+  expect(text(lines.push(out('a'.repeat(200_000)))).length).toBe(3 * (65_536 + 5))
+  for (let n = 0; n < 30; n += 1) lines.push(out(`line ${n}\n`))
+  expect(lines.last).toHaveLength(10)
+  expect(lines.last.at(-1)).toBe('line 29')
+})

@@ -1,0 +1,52 @@
+/** The output of one container of several: whole lines with its name in front, and the last of them for messages. */
+import type { OutputPart } from '../docker/demux.ts'
+
+const NEWLINE = 10
+/** A longer line goes out in pieces. */
+const LONGEST_LINE = 65_536
+const KEPT_LINES = 10
+const KEPT_CHARS = 300
+
+export class ContainerLines {
+  readonly #prefix: Buffer
+  readonly #last: string[] = []
+  #rest = Buffer.alloc(0)
+
+  /** `prefix` stands before each line, such as `db_1  | `. */
+  constructor(prefix: string) {
+    this.#prefix = Buffer.from(prefix)
+  }
+
+  /** What can be written now. */
+  push(parts: readonly OutputPart[]): OutputPart[] {
+    const lines: Buffer[] = []
+    let text = Buffer.concat([this.#rest, ...parts.map(({ bytes }) => bytes)])
+    for (let end = text.indexOf(NEWLINE); end >= 0 || text.length > LONGEST_LINE; end = text.indexOf(NEWLINE)) {
+      const length = end >= 0 && end <= LONGEST_LINE ? end : LONGEST_LINE
+      lines.push(...this.#toLine(text.subarray(0, length)))
+      text = text.subarray(end === length ? length + 1 : length)
+    }
+    this.#rest = Buffer.from(text)
+    return lines.length === 0 ? [] : [{ source: 1, bytes: Buffer.concat(lines) }]
+  }
+
+  /** The line that has no end; the container is gone. */
+  end(): OutputPart[] {
+    if (this.#rest.length === 0) return []
+    const bytes = Buffer.concat(this.#toLine(this.#rest))
+    this.#rest = Buffer.alloc(0)
+    return [{ source: 1, bytes }]
+  }
+
+  /** The last lines, not masked. */
+  get last(): readonly string[] {
+    return this.#last
+  }
+
+  #toLine(line: Buffer): Buffer[] {
+    const text = line.toString('utf8', 0, KEPT_CHARS).trim()
+    if (text !== '') this.#last.push(text)
+    if (this.#last.length > KEPT_LINES) this.#last.shift()
+    return [this.#prefix, line, Buffer.from('\n')]
+  }
+}

@@ -1,0 +1,35 @@
+/** Removes what a composition has on the daemon. */
+import type { Docker } from '../docker/docker.ts'
+import { refusalStatus } from '../docker/containers.ts'
+
+/** With the name of the project on everything that compose makes. */
+export const LABEL_PROJECT = 'com.docker.compose.project'
+
+/** Stops and removes the containers with all these labels, then the networks and named volumes of compositions that have them. */
+export async function removeProjects(docker: Docker, labels: readonly string[], graceMs: number): Promise<void> {
+  const containers = await docker.listContainers(labels)
+  await Promise.all(
+    containers.map(async ({ id, isRunning }) => {
+      if (isRunning && graceMs > 0) await docker.stopContainer(id, graceMs)
+      await docker.removeContainer(id)
+    }),
+  )
+  await removeNetworks(docker, labels)
+  await removeVolumes(docker, [...labels, LABEL_PROJECT])
+}
+
+/** Removes the networks with all these labels; one that a container is still on stays. */
+export async function removeNetworks(docker: Docker, labels: readonly string[]): Promise<void> {
+  for (const { id } of await docker.listNetworks(labels)) await unlessInUse(docker.removeNetwork(id))
+}
+
+async function removeVolumes(docker: Docker, labels: readonly string[]): Promise<void> {
+  for (const { name } of await docker.listUnusedVolumes(labels)) await unlessInUse(docker.removeVolume(name))
+}
+
+async function unlessInUse(removal: Promise<void>): Promise<void> {
+  await removal.catch((error: unknown) => {
+    const status = refusalStatus(error)
+    if (status !== 403 && status !== 409) throw error
+  })
+}

@@ -1,0 +1,120 @@
+/** composition steps (pipeline language 2.7): containers side by side, until the candidates have ended. */
+import type { ResolvedComposition } from '@windlass/plan'
+import { addChore, StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { describeFailures, followContainers, quoteLines, type Followed, type Following } from '../compose/follow.ts'
+import { createProject, projectName, type Project } from '../compose/project.ts'
+import { LABEL_PROJECT, removeProjects } from '../compose/remove-project.ts'
+import type { OutputPart } from '../docker/demux.ts'
+
+/** Services get so long to stop when the candidates are done; a process that ignores its stop signal waits for it in vain. */
+const STOP_MS = 2_000
+
+/** Runs the composition; everything of it is removed, whatever happens. */
+export async function runComposition(run: StepRun<ResolvedComposition>): Promise<StepOutcome> {
+  const { context, action, step, output } = run
+  const name = projectName(context.input.buildId, `${step.name}#${step.environment['CF_CURRENT_ATTEMPT'] ?? '1'}`)
+  let following: Following | undefined
+  let publishes = true
+  try {
+    const project = await createProject(run, {
+      name,
+      compose: action.compose,
+      candidates: action.candidates,
+      variables: action.variables,
+      directory: action.directory,
+      registryContexts: action.registryContexts,
+      addVolume: action.addVolume,
+      network: { kind: 'own' },
+      moreNetworks: run.reach?.networks ?? [],
+      publish: true,
+      keepLogs: false,
+      reason: 'composition-failed',
+    })
+    publishes = project.publishes
+    const write = (parts: readonly OutputPart[]): Promise<void> => output.write(parts)
+    following = await followContainers(project.containers, { part: run, write })
+    return await untilDecided(run, { project, following })
+  } finally {
+    await following?.stop()
+    const removed = removeProjects(context.docker, [`${LABEL_PROJECT}=${name}`], STOP_MS)
+    // The next step need not wait, unless it might want the same ports.
+    if (publishes) await removed
+    else addChore(context, 'remove composition', removed)
+  }
+}
+
+interface Parts {
+  readonly project: Project
+  readonly following: Following
+}
+
+async function untilDecided(run: StepRun<ResolvedComposition>, { project, following }: Parts): Promise<StepOutcome> {
+  const { action, signal } = run
+  const names = Object.keys(action.candidates)
+  const candidates = following.all.filter(({ container }) => names.includes(container.service))
+  if (candidates.length === 0) throw new StepFailure('composition-failed', 'The composition has no candidate that is started.')
+  const over = new AbortController()
+  const { promise: stopped, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  stopped.catch(() => undefined)
+  try {
+    const ended = Promise.all(candidates.map(({ ended: code }) => code))
+    const broken = project.start(AbortSignal.any([signal, over.signal])).then(
+      () => stopped,
+      (error: unknown) => {
+        throw explain(error, following.all)
+      },
+    )
+    await Promise.race([ended, broken, stopped])
+    await tellOthers(
+      run,
+      following.all.filter((one) => !candidates.includes(one)),
+    )
+    return outcomeOf(action, candidates, following.all)
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    over.abort(new DOMException('the composition is over', 'AbortError'))
+  }
+}
+
+/** The exit code of what is not a candidate decides nothing, but may be why a candidate failed. */
+async function tellOthers({ output }: StepRun, others: readonly Followed[]): Promise<void> {
+  for (const { title, exitCode } of others)
+    if (exitCode !== undefined && exitCode !== 0)
+      await output.say(`${title} is not a candidate; that it ended with exit code ${exitCode} decides nothing.`)
+}
+
+function outcomeOf(action: ResolvedComposition, candidates: readonly Followed[], all: readonly Followed[]): StepOutcome {
+  const members = { workingDirectory: action.directory }
+  const failed = candidates.filter(({ exitCode }) => exitCode !== 0)
+  const [first] = failed
+  if (first === undefined) return { status: 'success', exitCode: 0, members, exports: [] }
+  const others = describeFailures(all.filter((one) => !candidates.includes(one)))
+  const sentences = failed.map(
+    ({ container, exitCode, lastLines }) =>
+      `Candidate "${container.service}" ended with exit code ${exitCode ?? 'unknown'}${quoteLines(lastLines)}`,
+  )
+  return {
+    status: 'error',
+    reason: 'composition-failed',
+    message: [...sentences, ...(others === '' ? [] : [others])].join(' '),
+    exitCode: first.exitCode,
+    members,
+    exports: [],
+  }
+}
+
+/** Compose names a container that did not become healthy; its last words are what helps. */
+function explain(error: unknown, all: readonly Followed[]): unknown {
+  if (!(error instanceof StepFailure)) return error
+  const named = all.filter(
+    ({ container, exitCode }) => exitCode === undefined && error.message.includes(`-${container.service}-`),
+  )
+  const words = [
+    describeFailures(all),
+    ...named.map(({ container, lastLines }) => `Service "${container.service}" runs still${quoteLines(lastLines)}`),
+  ].filter((text) => text !== '')
+  return words.length === 0 ? error : new StepFailure(error.reason, `${error.message} ${words.join(' ')}`, { cause: error })
+}
