@@ -1,6 +1,7 @@
 /** The fields of build steps as a table. */
-import { either, flag, later, optionalText, record, text, texts, word } from '../shape.ts'
+import { either, flag, optionalText, record, text, texts, word } from '../shape.ts'
 import type { Fields } from '../shape.ts'
+import { ANNOTATIONS, METADATA_OF_BUILD } from '../control-fields.ts'
 import { AWS } from './aws.ts'
 import { workingDirectory } from './common-fields.ts'
 
@@ -76,8 +77,8 @@ const AFTERWARDS: Fields = {
     }),
     about: 'Signs the image.',
   },
-  metadata: later('Metadata of the image.', 'warning'),
-  annotations: later('Annotations of the build.', 'warning'),
+  metadata: { shape: record(METADATA_OF_BUILD), about: 'Metadata of the image.' },
+  annotations: { shape: record(ANNOTATIONS), about: 'Annotations of the build, its pipeline, its project or the image.' },
 }
 
 export const BUILD: Fields = {
