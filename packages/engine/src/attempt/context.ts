@@ -63,6 +63,8 @@ export interface StepOutcome {
   readonly exitCode?: number | undefined
   readonly members: Readonly<Record<string, string>>
   readonly exports: readonly ExportedVariable[]
+  /** Of a part of a typed step: what its parts have written to `/meta` so far. */
+  readonly outputs?: Readonly<Record<string, string>> | undefined
 }
 
 /** Why a step is made to stop; the reason of its abort signal. */
