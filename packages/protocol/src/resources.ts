@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { BUILD_STATUSES, STEP_STATUSES } from '@windlass/plan'
 import { Id, Name, Time } from './base.ts'
 import { ReasonName } from './events.ts'
+import { Machine, PipelineSettings } from './settings.ts'
 import { RuntimeInput, RuntimeSpec } from './runtime.ts'
 
 const Variables = z.record(z.string().min(1).max(200), z.string().max(1_048_576))
@@ -43,7 +44,10 @@ export const PipelineInput = z.object({
   /** Most builds at once: of the pipeline, and of each of its branches. 0 freezes the pipeline. */
   concurrency: z.int().min(0).optional(),
   branchConcurrency: z.int().min(0).optional(),
+  /** Most builds at once of each of its triggers. */
+  triggerConcurrency: z.int().min(0).optional(),
   priority: z.int().min(-100).max(100).default(0),
+  settings: PipelineSettings.prefault({}),
 })
 export type PipelineInput = z.infer<typeof PipelineInput>
 export const Pipeline = PipelineInput.extend({
@@ -97,6 +101,25 @@ export type Agent = z.infer<typeof Agent>
 /** The token is answered once. */
 export const AgentCreated = Agent.extend({ token: z.string() })
 
+export const AnnotationName = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be letters, digits and _')
+export const AnnotationValue = z.union([z.string().max(65_536), z.number(), z.boolean()])
+export type AnnotationValue = z.infer<typeof AnnotationValue>
+
+/** The annotations of one thing. `display` names the one that lists show. */
+export const Annotations = z.object({
+  values: z.record(z.string(), AnnotationValue),
+  display: z.string().optional(),
+})
+export type Annotations = z.infer<typeof Annotations>
+/** Body of `PUT /v1/annotations/{entity}/{id}`: sets these, leaves the others. */
+export const AnnotationsInput = z.object({
+  values: z.record(AnnotationName, AnnotationValue).default({}),
+  display: AnnotationName.optional(),
+})
+
 /** How to start a build: of a stored pipeline, or of a document given with it. */
 export const BuildInput = z.object({
   pipeline: Name.optional(),
@@ -112,14 +135,29 @@ export const BuildInput = z.object({
   runtime: Name.optional(),
   noCache: z.boolean().default(false),
   resetVolume: z.boolean().default(false),
+  noCfCache: z.boolean().default(false),
+  /** Commit statuses and notifications although a person started it; kept for those who send them. */
+  enableNotifications: z.boolean().default(false),
+  /** Run these steps alone; leave these out. */
+  only: z.array(z.string().max(150)).max(1000).optional(),
+  skip: z.array(z.string().max(150)).max(1000).optional(),
+  /** Annotations of the build from its first moment; `cf_predecessor` names the build that started it. */
+  annotations: z.record(AnnotationName, AnnotationValue).optional(),
+  /** The trigger of the pipeline that it pretends to be started by. */
+  trigger: Name.optional(),
+  machine: Machine.optional(),
   /** A build to repeat: its document, variables and commit. */
   restartOf: Id.optional(),
+  /** With `restartOf`: keep what earlier steps gave, and begin at the failed ones (`failed`) or at this step and what follows it. */
+  restartFrom: z.string().max(150).optional(),
 })
 export type BuildInput = z.input<typeof BuildInput>
 
 export const BuildStep = z.object({
   name: z.string(),
   title: z.string(),
+  /** The group that holds it, or the step whose hook it is. */
+  parent: z.string().optional(),
   type: z.string(),
   stage: z.string().optional(),
   status: z.enum(STEP_STATUSES),
@@ -128,6 +166,8 @@ export const BuildStep = z.object({
   hint: z.string().optional(),
   exitCode: z.int().optional(),
   try: z.int(),
+  /** True when the result was taken over from the build that this one repeats. */
+  carried: z.boolean().optional(),
   startedAt: Time.optional(),
   finishedAt: Time.optional(),
 })
@@ -180,7 +220,13 @@ export const Build = z.object({
   runtime: z.string().optional(),
   initiator: z.string(),
   trigger: z.string(),
+  /** Name of the trigger of the pipeline that started it, or that it pretends to be started by. */
+  triggerName: z.string().optional(),
   restartOf: Id.optional(),
+  /** The annotation that lists show. */
+  display: z.object({ name: z.string(), value: AnnotationValue }).optional(),
+  /** All of them; not in lists. */
+  annotations: z.record(z.string(), AnnotationValue).optional(),
   attempt: z.int(),
   retries: z.int(),
   createdAt: Time,

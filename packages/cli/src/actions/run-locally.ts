@@ -60,11 +60,13 @@ async function runOnce(
   const terminal = options.output === 'json' ? out.stderr : out.stdout
   const build = await toLocalBuild(args[0], { options, settings, cancel })
   const titles = new Map<string, string>()
+  const groups = new Set<string>()
   using view = new LogView({
     terminal,
     clock: systemClock,
     timestamps: options.timestamps,
     titleOf: (step) => titles.get(step) ?? step,
+    isGroup: (step) => groups.has(step),
   })
   const order = reorder(systemClock, (item) => view.show(item))
   const onStop = (): void => {
@@ -78,7 +80,10 @@ async function runOnce(
   let attempt = 1
   const watcher: LocalWatcher = {
     begin({ plan, warnings, volumeName }) {
-      for (const { name, title } of plan.steps) titles.set(name, title)
+      for (const { name, title, action } of plan.steps) {
+        titles.set(name, title)
+        if (action.kind === 'group') groups.add(name)
+      }
       for (const problem of warnings) for (const line of formatProblem(problem, sourcesRead(), terminal.style)) view.note(line)
       view.note(terminal.style.bold(`Local build of ${build.source.file}`) + terminal.style.dim(`  volume ${volumeName}`))
       view.wait('starting')
@@ -175,11 +180,12 @@ function toRecord(build: LocalBuild, { source }: LocalBuildOptions): BuildRecord
     createdAt: build.createdAt,
     startedAt: build.startedAt,
     finishedAt: build.finishedAt,
-    steps: plan.steps.map(({ name, title, action }) => {
+    steps: plan.steps.map(({ name, title, action, parent, hook }) => {
       const state = stateOf(snapshot, name)
       return {
         name,
         title,
+        parent: parent ?? hook?.of ?? null,
         type: action.kind,
         status: state.status,
         reason: state.reason ?? null,

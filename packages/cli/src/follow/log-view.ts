@@ -31,6 +31,8 @@ export interface LogViewOptions {
   readonly step?: string | undefined
   /** Title of a step; its name when it has none. */
   readonly titleOf?: (step: string) => string
+  /** True for a step that only holds others: it has no lines of its own. */
+  readonly isGroup?: (step: string) => boolean
 }
 
 /** How many of the last lines of each step are kept for the summary. */
@@ -53,6 +55,8 @@ export class LogView implements Disposable {
   readonly #streams = new Map<string, Stream>()
   /** Running steps and when they began, epoch milliseconds. */
   readonly #running = new Map<string, number>()
+  /** The same of groups. */
+  readonly #groups = new Map<string, number>()
   /** The step whose header was printed last. */
   #open: string | undefined
   #attempt = 0
@@ -130,6 +134,7 @@ export class LogView implements Disposable {
   }
 
   #stepStarted(step: string, at: number): void {
+    if (this.#options.isGroup?.(step) === true) return this.#groupStarted(step, at)
     const isRepeat = this.#running.has(step)
     this.#running.set(step, at)
     this.#say()
@@ -139,9 +144,15 @@ export class LogView implements Disposable {
     this.#heading(this.#style.bold(`${markOf('running')} ${step}`) + (title === step ? '' : this.#style.dim(`  ${title}`)))
   }
 
+  /** Its children speak for it; its own line comes when it ends. */
+  #groupStarted(step: string, at: number): void {
+    this.#groups.set(step, at)
+    if (this.#options.step === undefined) this.#heading(this.#style.dim(`${markOf('running')} ${step}`))
+  }
+
   #stepFinished(step: string, item: ViewItem & { kind: 'event' }): void {
     this.#flush(STEP_PREFIX + step)
-    const since = this.#running.get(step)
+    const since = this.#running.get(step) ?? this.#groups.get(step)
     this.#running.delete(step)
     this.#say()
     if (this.#options.step !== undefined) return

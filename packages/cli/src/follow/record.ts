@@ -6,6 +6,8 @@ import type { Build, BuildStep } from '@windlass/protocol'
 export interface StepRecord {
   readonly name: string
   readonly title: string
+  /** The group that holds it, or the step whose hook it is. */
+  readonly parent: string | null
   readonly type: string
   readonly status: string
   readonly reason: string | null
@@ -66,6 +68,7 @@ function toStepRecord(step: BuildStep): StepRecord {
   return {
     name: step.name,
     title: step.title,
+    parent: step.parent ?? null,
     type: step.type,
     status: step.status,
     reason: step.reason ?? null,

@@ -38,7 +38,9 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
   const steps = build.steps ?? (await getBuild(options.client, build.id, options.signal)).steps ?? []
   const titles = new Map(steps.map(({ name, title }) => [name, title]))
   const titleOf = (name: string): string => titles.get(name) ?? name
-  using view = new LogView({ terminal, clock: systemClock, timestamps: options.timestamps ?? false, step, titleOf })
+  const groups = new Set(steps.filter(({ type }) => type === 'group').map(({ name }) => name))
+  const isGroup = (name: string): boolean => groups.has(name)
+  using view = new LogView({ terminal, clock: systemClock, timestamps: options.timestamps ?? false, step, titleOf, isGroup })
   if (step === undefined && tail === undefined) view.note(heading(build, terminal))
   const order = reorder(systemClock, (item) => view.show(item))
   let after = 0

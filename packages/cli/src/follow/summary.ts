@@ -5,6 +5,7 @@ import { countProblems, formatProblem } from '../format/problems.ts'
 import { markOf, paintStatus, type Style } from '../format/style.ts'
 import type { Terminal } from '../printer.ts'
 import type { BuildRecord, StepRecord } from './record.ts'
+import { toTree } from './step-tree.ts'
 import { textOfReason } from './wording.ts'
 
 export interface SummaryOptions {
@@ -26,7 +27,7 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   if (build.steps.length > 0) lines.push('', ...stepTable(build.steps, options.terminal))
   for (const problem of build.problems ?? [])
     lines.push(...formatProblem({ ...problem, file: problem.file ?? options.file }, options.sources ?? new Map(), style))
-  const failed = build.steps.find(({ status }) => status === 'error')
+  const failed = failedStep(build)
   if (failed !== undefined) lines.push(...lastLinesOf(failed, options))
   lines.push('', lastLine(build, style))
   const hint = failed?.hint ?? build.hint ?? ''
@@ -34,10 +35,16 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   return lines
 }
 
+/** The step to look at: not the group around it, and not a hook whose failure counts for nothing. */
+function failedStep({ steps }: BuildRecord): StepRecord | undefined {
+  const failed = steps.filter(({ status }) => status === 'error')
+  return failed.find(({ type, name }) => type !== 'group' && !/\.on_(success|fail|finish)(\.|$)/.test(name)) ?? failed[0]
+}
+
 function stepTable(steps: readonly StepRecord[], { style, columns }: Terminal): string[] {
   const head = ['STEP', 'STATUS', 'TIME', 'REASON'].map((cell) => style.dim(cell))
-  const rows = steps.map((step) => [
-    step.name,
+  const rows = toTree(steps).map(({ step, depth, label }) => [
+    '  '.repeat(depth) + label,
     paintStatus(style, step.status, `${markOf(step.status)} ${step.status}`),
     timeOf(step),
     step.status === 'success' ? '' : (step.reason ?? ''),
@@ -77,7 +84,7 @@ function lastLine(build: BuildRecord, style: Style): string {
 
 function whyEnded(build: BuildRecord): string | undefined {
   if (build.problems !== undefined && build.problems.length > 0) return `the document has ${countProblems(build.problems)}`
-  const failed = build.status === 'error' ? build.steps.find(({ status }) => status === 'error') : undefined
+  const failed = build.status === 'error' ? failedStep(build) : undefined
   if (failed !== undefined) return `step ${failed.name}: ${whyOf(failed)}`
   return build.message ?? textOfReason(build.reason ?? undefined)
 }

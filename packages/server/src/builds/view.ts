@@ -113,7 +113,7 @@ function toSteps(build: BuildRow, plan: Plan, snapshot: Snapshot): BuildStep[] {
       name: step.name,
       title: step.title,
       type: step.action.kind,
-      ...present({ stage: step.stage }),
+      ...present({ stage: step.stage, parent: step.parent ?? step.hook?.of }),
       ...settled(build, state),
       try: state?.try ?? 0,
       ...present({ exitCode: state?.exitCode, startedAt: state?.startedAt, finishedAt: state?.finishedAt }),

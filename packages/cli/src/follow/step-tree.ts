@@ -1,0 +1,46 @@
+/** Steps as a tree: children below their group, hooks around the step they belong to. */
+import type { StepRecord } from './record.ts'
+
+export interface Branch<T> {
+  readonly step: T
+  readonly depth: number
+  /** The part of the name that its parent does not say already. */
+  readonly label: string
+}
+
+type Node = Pick<StepRecord, 'name' | 'parent'>
+
+/** Parents before their children, siblings in the order given; what runs before the build stands first. */
+export function toTree<T extends Node>(steps: readonly T[]): Branch<T>[] {
+  const names = new Set(steps.map(({ name }) => name))
+  const isRoot = ({ parent }: T): boolean => parent === null || !names.has(parent)
+  const children = Map.groupBy(
+    steps.filter((step) => !isRoot(step)),
+    ({ parent }) => parent,
+  )
+  const branches: Branch<T>[] = []
+  function add(step: T, depth: number): void {
+    branches.push({ step, depth, label: labelOf(step) })
+    for (const child of (children.get(step.name) ?? []).toSorted(byMoment)) add(child, depth + 1)
+  }
+  for (const step of steps.filter(isRoot).toSorted(byMoment)) add(step, 0)
+  return branches
+}
+
+/** `on_finish` of `test.on_finish`; `.on_finish` of the build is `on_finish`. */
+function labelOf({ name, parent }: Node): string {
+  if (name.startsWith('.')) return parent === null ? name.slice(1) : name.slice(name.lastIndexOf('.') + 1)
+  return parent !== null && name.startsWith(`${parent}.`) ? name.slice(parent.length + 1) : name
+}
+
+const MOMENTS = ['on_elected', '', 'on_success', 'on_fail', 'on_finish']
+
+/** Only hooks have an order of their own. */
+function byMoment(a: Node, b: Node): number {
+  return momentOf(a) - momentOf(b)
+}
+
+function momentOf({ name }: Node): number {
+  const found = MOMENTS.indexOf(name.slice(name.lastIndexOf('.') + 1))
+  return found <= 0 ? (found === 0 && name.includes('.') ? 0 : 1) : name.includes('.') ? found : 1
+}
