@@ -11,24 +11,29 @@ import {
   type StepCondition,
   type When,
 } from '@windlass/plan'
-import type { StepNames } from './compile-step.ts'
 import * as read from './fields.ts'
 import type { Entries } from './fields.ts'
 import type { Report } from './report.ts'
 import type { Range } from './source.ts'
+import { standingOf } from './static-checks.ts'
+import type { Standing } from './static-checks.ts'
+import type { Draft, Drafting } from './step-draft.ts'
 import { child, offsetInScalar, textOf } from './tree.ts'
 import type { MapNode, ScalarNode, TreeNode } from './tree.ts'
 
-export interface WhenPlace {
+export interface ExpressionPlace {
   readonly report: Report
   /** Of the step, such as `steps.test`. */
   readonly path: string
-  readonly step: string
-  readonly names: StepNames
+  readonly drafting: Drafting
+  /** The step that has the expression; undefined at the root. */
+  readonly draft: Draft | undefined
+  /** True for what is judged once the steps have ended, where order does not matter. */
+  readonly atEnd: boolean
 }
 
 /** The checked `when` of a step as the plan has it; undefined when there is none. */
-export function toWhen(entries: Entries, place: WhenPlace): When | undefined {
+export function toWhen(entries: Entries, place: ExpressionPlace): When | undefined {
   const written = read.map(entries, 'when')
   if (written === undefined) return undefined
   const inner = { ...place, path: `${place.path}.when` }
@@ -42,7 +47,7 @@ export function toWhen(entries: Entries, place: WhenPlace): When | undefined {
   }
 }
 
-function toBranch(branch: MapNode, place: WhenPlace): NonNullable<When['branch']> {
+function toBranch(branch: MapNode, place: ExpressionPlace): NonNullable<When['branch']> {
   for (const key of ['only', 'ignore']) {
     const list = child(branch, key)
     for (const item of list?.kind === 'list' ? list.items : [])
@@ -65,7 +70,8 @@ function checkBranchPattern(item: TreeNode, path: string, report: Report): void 
   }
 }
 
-function toCondition(condition: MapNode, place: WhenPlace): NonNullable<When['condition']> {
+/** Labelled expressions, each checked. */
+export function toCondition(condition: MapNode, place: ExpressionPlace): NonNullable<When['condition']> {
   const labelled = (key: 'all' | 'any'): Record<string, string> | undefined => {
     const map = read.map(condition.entries, key)
     if (map === undefined) return undefined
@@ -80,7 +86,8 @@ function toCondition(condition: MapNode, place: WhenPlace): NonNullable<When['co
   return { ...read.when('all', labelled('all')), ...read.when('any', labelled('any')) }
 }
 
-function checkExpression(node: ScalarNode, text: string, place: WhenPlace): void {
+/** Reports an expression that cannot be read, and names in it that mean nothing. */
+export function checkExpression(node: ScalarNode, text: string, place: ExpressionPlace): void {
   const rangeAt = (at: number): Range => {
     const start = offsetInScalar(node, place.report.source.text, at)
     return { start, end: start + 1 }
@@ -93,15 +100,15 @@ function checkExpression(node: ScalarNode, text: string, place: WhenPlace): void
   }
 }
 
-function checkNode(node: ExpressionNode, range: Range, place: WhenPlace): void {
+function checkNode(node: ExpressionNode, range: Range, place: ExpressionPlace): void {
   if (node.kind === 'path') checkPath(node.path, range, place)
   if (node.kind === 'chain') checkComparison(node, range, place)
 }
 
-function checkPath(path: readonly string[], range: Range, place: WhenPlace): void {
+function checkPath(path: readonly string[], range: Range, place: ExpressionPlace): void {
   const [first = '', second = ''] = path
   if (first === 'workflow' && second === 'result') return
-  checkStepName(first === 'steps' || first === 'parentSteps' ? second : first, range, place)
+  checkStepName(first === 'steps' || first === 'parentSteps' ? second : first, range, { ...place, on: undefined })
 }
 
 const RESULTS = [
@@ -118,7 +125,7 @@ const RESULTS = [
 ]
 
 /** A result compared with a word that it never is: always false, which is a mistake. */
-function checkComparison(chain: ExpressionNode & { kind: 'chain' }, range: Range, place: WhenPlace): void {
+function checkComparison(chain: ExpressionNode & { kind: 'chain' }, range: Range, place: ExpressionPlace): void {
   const operands = [chain.first, ...chain.rest.map(({ right }) => right)]
   if (!chain.rest.some(({ operator }) => /^[=!]==?$/.test(operator)) || !operands.some(isResult)) return
   for (const operand of operands) {
@@ -138,7 +145,7 @@ function isResult(node: ExpressionNode): boolean {
   return (node.kind === 'path' && node.path.at(-1) === 'result') || (node.kind === 'reference' && node.name.endsWith('.result'))
 }
 
-function toSteps(steps: TreeNode, place: WhenPlace): NonNullable<When['steps']> {
+function toSteps(steps: TreeNode, place: ExpressionPlace): NonNullable<When['steps']> {
   if (steps.kind === 'list') return { match: 'all', of: toStepConditions(steps, place) }
   const all = child(steps, 'all')
   const anyOf = child(steps, 'any')
@@ -155,32 +162,61 @@ function toSteps(steps: TreeNode, place: WhenPlace): NonNullable<When['steps']> 
     : { match: 'any', of: toStepConditions(anyOf, place) }
 }
 
-function toStepConditions(list: TreeNode | undefined, place: WhenPlace): StepCondition[] {
+function toStepConditions(list: TreeNode | undefined, place: ExpressionPlace): StepCondition[] {
   if (list?.kind !== 'list') return []
   return list.items.flatMap((item) => {
     const nameNode = child(item, 'name')
     const name = textOf(nameNode)
     if (item.kind !== 'map' || nameNode === undefined || name === undefined) return []
-    checkStepName(name, nameNode.range, { ...place, path: `${place.path}.steps` })
-    return [{ name, on: read.texts(item.entries, 'on') ?? ['success'] }]
+    const on = read.texts(item.entries, 'on') ?? ['success']
+    const asked = checkStepName(name, nameNode.range, { ...place, path: `${place.path}.steps`, on })
+    return [{ name: asked?.name ?? name, on }]
   })
 }
 
-/** Reports a step that does not exist, is the step itself, or in serial mode has not run yet. */
-function checkStepName(name: string, range: Range, { report, path, step, names }: WhenPlace): void {
-  const place = names.order.get(name)
-  if (place === undefined) {
-    const close = nearMiss(name, [...names.order.keys()])
+/** What may hold of a step that is not done yet. */
+const EARLY: Readonly<
+  Partial<Record<Standing, { readonly on: readonly string[]; readonly why: string; readonly hint: string }>>
+> = {
+  later: { on: ['pending'], why: 'runs later, so it is still pending here', hint: 'Move it up.' },
+  inside: {
+    on: ['pending'],
+    why: 'is inside this one, so it is still pending here',
+    hint: 'Put the condition on a step that comes later.',
+  },
+  beside: {
+    on: ['pending', 'running'],
+    why: 'starts at the same time, so it has not ended here',
+    hint: 'Put the steps one after the other, or use "mode: parallel" at the root, where steps wait for each other.',
+  },
+  around: {
+    on: ['running'],
+    why: 'holds this one, so it is still running here',
+    hint: 'Put the condition on a step that comes later.',
+  },
+}
+
+/** The step of this name. Reports one that does not exist, the step itself, and one that cannot be done yet. `on`: the states asked for. */
+function checkStepName(
+  name: string,
+  range: Range,
+  place: ExpressionPlace & { readonly on: readonly string[] | undefined },
+): Draft | undefined {
+  const { report, path, draft, drafting, atEnd, on } = place
+  const asked = drafting.names.find(name, draft)
+  if (asked === undefined) {
+    const close = drafting.names.suggest(name, draft)
     report.error('unknown-step', range, `there is no step "${name}"${close === undefined ? '' : `. Did you mean "${close}"?`}`, {
       path,
       ...(close !== undefined && { suggestion: { from: name, to: close } }),
     })
-  } else if (name === step) {
-    report.error('unknown-step', range, `the step "${name}" asks about itself`, { path })
-  } else if (place > (names.order.get(step) ?? 0)) {
-    report.warning('later-step', range, `the step "${name}" runs later, so it is still pending here`, {
-      path,
-      hint: 'Move it up.',
-    })
+    return undefined
   }
+  if (atEnd || draft === undefined) return asked
+  const standing = standingOf(asked, draft, drafting)
+  const early = EARLY[standing]
+  if (standing === 'itself') report.error('unknown-step', range, `the step "${name}" asks about itself`, { path })
+  else if (early !== undefined && on?.some((word) => early.on.includes(word)) !== true)
+    report.warning('later-step', range, `the step "${name}" ${early.why}`, { path, hint: early.hint })
+  return asked
 }

@@ -1,10 +1,14 @@
 /** A pipeline document to a Plan, or to all that is wrong with it. */
-import type { Plan, PlanStep, VariableLayer } from '@windlass/plan'
+import { buildScope } from '@windlass/plan'
+import type { JsonTemplate, Plan, Scope, VariableLayer } from '@windlass/plan'
 import { checkFields, numberOf } from './check.ts'
-import { compileStep } from './compile-step.ts'
-import type { StepPlace } from './compile-step.ts'
+import { draftBuildHooks } from './compile-hooks.ts'
+import { toCriteria } from './compile-criteria.ts'
+import { toServiceSet } from './compile-services.ts'
+import { compileDraft } from './compile-step.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { hasErrors, sortProblems } from './diagnostic.ts'
+import { draftSteps } from './draft-steps.ts'
 import * as read from './fields.ts'
 import type { Entries } from './fields.ts'
 import { ROOT } from './language.ts'
@@ -13,12 +17,18 @@ import type { Source } from './parse.ts'
 import { pipelineSpec } from './pipeline-document.ts'
 import { Report } from './report.ts'
 import type { Range } from './source.ts'
+import { reportCircles } from './static-checks.ts'
+import type { Draft, Drafting } from './step-draft.ts'
+import { StepNames } from './step-names.ts'
 import { checkFolded, checkIndentation } from './text-checks.ts'
 import type { Entry, TreeNode } from './tree.ts'
+import { child } from './tree.ts'
 
 export interface CompileOptions {
   /** Goes to the plan as it is, lowest precedence first. */
   readonly variables?: readonly VariableLayer[]
+  /** Stored compositions by name. */
+  readonly compositions?: Readonly<Record<string, JsonTemplate>>
 }
 
 export interface Compiled {
@@ -36,12 +46,12 @@ export function compile(source: Source, options: CompileOptions = {}): Compiled 
   checkIndentation(report, hasErrors(parsed.problems))
   if (hasErrors(parsed.problems)) return { problems: sortProblems(report.problems) }
   checkFolded(report)
-  const plan = compileRoot(parsed.root, report, options.variables ?? [])
+  const plan = compileRoot(parsed.root, report, options)
   const problems = sortProblems(report.problems)
   return { problems, ...(plan !== undefined && !hasErrors(problems) && { plan }) }
 }
 
-function compileRoot(root: TreeNode | undefined, report: Report, variables: readonly VariableLayer[]): Plan | undefined {
+function compileRoot(root: TreeNode | undefined, report: Report, options: CompileOptions): Plan | undefined {
   if (root?.kind !== 'map') {
     report.error(
       'wrong-type',
@@ -53,20 +63,20 @@ function compileRoot(root: TreeNode | undefined, report: Report, variables: read
     )
     return undefined
   }
-  if (!root.entries.has('kind')) return compileDocument(root.entries, { start: root.range.start, path: '', report, variables })
+  if (!root.entries.has('kind')) return compileDocument(root.entries, { start: root.range.start, path: '', report, options })
   const spec = pipelineSpec(root, report)
-  return spec === undefined ? undefined : compileDocument(spec.entries, { start: spec.start, path: 'spec', report, variables })
+  return spec === undefined ? undefined : compileDocument(spec.entries, { start: spec.start, path: 'spec', report, options })
 }
 
 interface DocumentPlace {
   readonly start: number
   readonly path: '' | 'spec'
   readonly report: Report
-  readonly variables: readonly VariableLayer[]
+  readonly options: CompileOptions
 }
 
 function compileDocument(written: Entries, place: DocumentPlace): Plan | undefined {
-  const { report, variables } = place
+  const { report, options } = place
   const entries = new Map([...written].filter(([key]) => place.path === '' || Object.hasOwn(ROOT, key)))
   const range = { start: place.start, end: place.start }
   if (place.path === 'spec' && !entries.has('version')) entries.set('version', versionEntry(range))
@@ -80,21 +90,65 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
   }
   checkFields(entries, ROOT, { spot: { key: 'document', path: place.path }, report, open: false, range })
   checkVersion(entries, report)
-  if (read.text(entries, 'mode') === 'parallel') {
-    report.error('not-yet-supported', entries.get('mode')?.value.range ?? range, '"mode: parallel" is not yet supported', {
-      path: 'mode',
-      hint: 'Remove it to run the steps one after the other.',
-    })
-  }
+  const drafting = toDrafting(entries, { ...place, debug: child(written.get('debug')?.value, 'steps') })
+  const roots = draftRoots(entries, drafting, report)
+  const hooks = draftHooksOf(entries, drafting, report)
+  const steps = [...roots, ...hooks].flatMap((draft) => compileDraft(draft, drafting))
+  if (drafting.mode === 'parallel') reportCircles(steps, drafting)
+  const services = read.map(entries, 'services')?.entries
+  const criteria = toCriteria(entries, roots, { report, path: '', drafting, draft: undefined, atEnd: true })
   return {
     planVersion: 1,
-    mode: 'serial',
-    stages: read.texts(entries, 'stages') ?? [],
+    mode: drafting.mode,
+    stages: [...drafting.stages],
     failFast: read.flag(entries, 'fail_fast') ?? true,
     strictFailFast: read.flag(entries, 'strict_fail_fast') ?? false,
-    steps: compileSteps(entries, report),
-    variables,
+    ...read.when('successCriteria', criteria),
+    ...read.when('services', services === undefined ? undefined : toServiceSet(services, drafting)),
+    steps,
+    variables: options.variables ?? [],
   }
+}
+
+function toDrafting(entries: Entries, { options, debug }: DocumentPlace & { readonly debug: TreeNode | undefined }): Drafting {
+  const names = new StepNames()
+  const serviceName = read.text(read.map(entries, 'services')?.entries ?? new Map<string, Entry>(), 'name')
+  return {
+    names,
+    isStep: (name) => names.find(name, undefined) !== undefined,
+    compositions: options.compositions ?? {},
+    stages: new Set(read.texts(entries, 'stages')),
+    mode: read.text(entries, 'mode') === 'parallel' ? 'parallel' : 'serial',
+    buildVersion: read.text(entries, 'build_version') === 'v1' ? 'v1' : 'v2',
+    variables: options.variables === undefined ? undefined : scopeOf(options.variables),
+    serviceNames: serviceName === undefined ? [] : [serviceName],
+    breakpoints: new Map(debug?.kind === 'map' ? [...debug.entries.values()].map(({ key, value }) => [key, value]) : []),
+  }
+}
+
+/** What variables say before any step has run. */
+function scopeOf(variables: readonly VariableLayer[]): Scope {
+  const plan: Plan = { planVersion: 1, mode: 'serial', stages: [], failFast: true, strictFailFast: false, steps: [], variables }
+  return buildScope({ plan, snapshot: { steps: {}, exports: [] } })
+}
+
+function draftRoots(entries: Entries, drafting: Drafting, report: Report): Draft[] {
+  const written = entries.get('steps')?.value
+  if (written === undefined) return []
+  if (written.kind !== 'map') {
+    report.error('wrong-type', written.range, '"steps" must be an object', {
+      path: 'steps',
+      hint: 'Write the name of each step as a key below "steps".',
+    })
+    return []
+  }
+  const failFast = read.flag(entries, 'fail_fast') ?? true
+  return draftSteps(written, { drafting, report, path: 'steps', prefix: '', mode: drafting.mode, failFast })
+}
+
+function draftHooksOf(entries: Entries, drafting: Drafting, report: Report): Draft[] {
+  const hooks = entries.get('hooks')?.value
+  return draftBuildHooks(hooks, { drafting, report, path: 'hooks', prefix: '', mode: 'serial', failFast: true })
 }
 
 function versionEntry(range: Range): Entry {
@@ -107,29 +161,5 @@ function checkVersion(entries: Entries, report: Report): void {
   const shown = written.kind === 'scalar' ? written.written || String(written.value) : 'an object'
   report.error('unknown-version', written.range, `Current version: ${shown} is invalid. please change version to 1.0`, {
     path: 'version',
-  })
-}
-
-function compileSteps(entries: Entries, report: Report): PlanStep[] {
-  const written = entries.get('steps')?.value
-  if (written === undefined) return []
-  if (written.kind !== 'map') {
-    report.error('wrong-type', written.range, '"steps" must be an object', {
-      path: 'steps',
-      hint: 'Write the name of each step as a key below "steps".',
-    })
-    return []
-  }
-  const list = [...written.entries.values()]
-  const place: Omit<StepPlace, 'after'> = {
-    report,
-    names: { order: new Map(list.map(({ key }, index) => [key, index])) },
-    stages: read.texts(entries, 'stages') ?? [],
-    failFast: read.flag(entries, 'fail_fast') ?? true,
-    buildVersion: read.text(entries, 'build_version') === 'v1' ? 'v1' : 'v2',
-  }
-  return list.flatMap((entry, index) => {
-    const before = list[index - 1]
-    return compileStep(entry, { ...place, after: before === undefined ? [] : [before.key] }) ?? []
   })
 }

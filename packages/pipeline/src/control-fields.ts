@@ -56,12 +56,9 @@ export const APPROVAL: Fields = {
 /** An entry: a name, or a name with its value. */
 const entryValue: Shape = {
   kind: 'own',
-  as: either(
-    record({ evaluate: { shape: text, required: true, about: 'An expression that gives the value.' } }),
-    text,
-    flag,
-    { kind: 'number' },
-  ),
+  as: either(record({ evaluate: { shape: text, required: true, about: 'An expression that gives the value.' } }), text, flag, {
+    kind: 'number',
+  }),
 }
 const entries: Shape = {
   kind: 'list',
@@ -164,7 +161,10 @@ const READINESS: Fields = {
   periodSeconds: { shape: { kind: 'number', least: 1 }, about: 'Pause between two tries; 10 by default.' },
   timeoutSeconds: { shape: { kind: 'number', least: 1 }, about: 'Time limit of one try; 10 by default.' },
   successThreshold: { shape: { kind: 'number', least: 1, most: 1 }, about: 'Always 1.' },
-  failureThreshold: { shape: { kind: 'number', least: 1, whole: true }, about: 'Tries before the services count as failed; 3 by default.' },
+  failureThreshold: {
+    shape: { kind: 'number', least: 1, whole: true },
+    about: 'Tries before the services count as failed; 3 by default.',
+  },
 }
 
 export const SERVICES: Fields = {

@@ -72,9 +72,15 @@ export function json(value: TreeNode): JsonTemplate {
   return Object.fromEntries([...value.entries.values()].map((entry) => [entry.key, json(entry.value)]))
 }
 
+/** A mapping as a JSON object. */
+export function jsonObject(value: MapNode): Record<string, JsonTemplate> {
+  return Object.fromEntries([...value.entries.values()].map((entry) => [entry.key, json(entry.value)]))
+}
+
 /** The entries of a mapping as JSON by their names. */
 export function jsonMap(entries: Entries, key: string): Record<string, JsonTemplate> {
-  return Object.fromEntries([...(map(entries, key)?.entries.values() ?? [])].map((entry) => [entry.key, json(entry.value)]))
+  const written = map(entries, key)
+  return written === undefined ? {} : jsonObject(written)
 }
 
 export function credentials(entries: Entries): { username: string; password: string } | undefined {

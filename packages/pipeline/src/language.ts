@@ -2,7 +2,6 @@
 import { STEP_RESULTS } from '@windlass/plan'
 import {
   AFTER_STEP,
-  APPROVAL,
   CONDITION,
   DEBUG,
   DOCKER_MACHINE,
@@ -21,6 +20,7 @@ import { deploy } from './actions/deploy.ts'
 import { integrationTest, simpleTravis, travis } from './actions/facades.ts'
 import { freestyle } from './actions/freestyle.ts'
 import { gitClone } from './actions/git-clone.ts'
+import { pendingApproval } from './actions/pending-approval.ts'
 import { push, pushTag } from './actions/push.ts'
 import { any, either, flag, optionalText, record, strictFlag, text, texts, word } from './shape.ts'
 import type { Fields, Shape } from './shape.ts'
@@ -123,7 +123,7 @@ export const STEP_TYPES: Readonly<Record<string, StepType>> = {
   simple_travis: simpleTravis,
   'integration-test': integrationTest,
   parallel: { about: 'Runs several steps at the same time.', fields: PARALLEL, open: false },
-  'pending-approval': { about: 'Waits for somebody to approve.', fields: APPROVAL, open: false },
+  'pending-approval': pendingApproval,
 }
 
 /** Types that the language has and that are never run, with what to use in their place. */

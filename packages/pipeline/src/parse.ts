@@ -1,5 +1,5 @@
 /**
- * YAML text to a tree with positions, within bounds: 1 MiB, 100 levels, 100 aliases, 500,000 nodes once aliases are followed, no tags of
+ * YAML text to a tree with positions, within bounds: 1 MiB, 100 levels, 100 aliases, 500,000 nodes and 8 MiB of text once aliases are followed, no tags of
  * one's own, one document. The cost is linear in the text. The `yaml` package reads the syntax; everything it could make expensive is
  * bounded here before it is asked.
  */
@@ -10,12 +10,15 @@ import { hasErrors, sortProblems } from './diagnostic.ts'
 import { Report } from './report.ts'
 import type { Range } from './source.ts'
 import { SourceText } from './source.ts'
+import { sizeOf } from './tree.ts'
 import type { Entry, MapNode, ScalarStyle, TreeNode } from './tree.ts'
 
 export const MAX_SOURCE_BYTES = 1_048_576
 export const MAX_DEPTH = 100
 export const MAX_ALIASES = 100
 const MAX_NODES = 500_000
+/** Of all texts once aliases are followed. */
+const MAX_CHARS = 8 * MAX_SOURCE_BYTES
 
 /** A text and the name that diagnostics give it. */
 export interface Source {
@@ -148,8 +151,6 @@ class TreeBuilder {
   private readonly report: Report
   private readonly anchors = new Map<string, Node>()
   private readonly built = new Map<Node, TreeNode>()
-  /** Number of nodes and depth of a tree once its aliases are followed. */
-  private readonly sizes = new Map<TreeNode, { nodes: number; depth: number }>()
   private readonly open = new Set<Node>()
 
   constructor(document: Document.Parsed, report: Report) {
@@ -160,8 +161,8 @@ class TreeBuilder {
   /** The tree of the whole document, or undefined when it is too large once aliases are followed. */
   build(root: ParsedNode): TreeNode | undefined {
     const tree = this.node(root)
-    const { nodes, depth } = this.sizeOf(tree)
-    if (nodes <= MAX_NODES && depth <= 2 * MAX_DEPTH) return tree
+    const { nodes, depth, chars } = sizeOf(tree)
+    if (nodes <= MAX_NODES && depth <= 2 * MAX_DEPTH && chars <= MAX_CHARS) return tree
     this.report.error('too-large', tree.range, 'the document is too large once its aliases are followed')
     return undefined
   }
@@ -213,11 +214,7 @@ class TreeBuilder {
       else entries.set(key, { key, keyRange, value })
     }
     for (const source of merged.flatMap((one) => (one.kind === 'list' ? one.items : [one]))) this.merge(source, entries)
-    const tree: MapNode = { kind: 'map', range: rangeOf(node), entries }
-    return this.measured(
-      tree,
-      [...entries.values()].map(({ value }) => value),
-    )
+    return measured({ kind: 'map', range: rangeOf(node), entries })
   }
 
   /** A key that stands in the map itself wins over a merged one, the earlier of two merged ones wins. */
@@ -241,8 +238,7 @@ class TreeBuilder {
 
   private list(node: YAMLSeq): TreeNode {
     const items = node.items.map((item) => this.node(toNode(item)))
-    const tree: TreeNode = { kind: 'list', range: rangeOf(node), items }
-    return this.measured(tree, items)
+    return measured({ kind: 'list', range: rangeOf(node), items })
   }
 
   private scalar(node: Node): TreeNode {
@@ -265,21 +261,12 @@ class TreeBuilder {
     if (this.document.warnings.some(({ code }) => code === 'TAG_RESOLVE_FAILED')) return
     this.report.error('yaml-tag', rangeOf(node), `the tag ${tag} is not allowed`)
   }
+}
 
-  private measured<T extends TreeNode>(tree: T, inside: readonly TreeNode[]): T {
-    let nodes = 1
-    let depth = 0
-    for (const size of inside.map((one) => this.sizeOf(one))) {
-      nodes += size.nodes
-      depth = Math.max(depth, size.depth)
-    }
-    this.sizes.set(tree, { nodes, depth: depth + 1 })
-    return tree
-  }
-
-  private sizeOf(tree: TreeNode): { nodes: number; depth: number } {
-    return this.sizes.get(tree) ?? { nodes: 1, depth: 1 }
-  }
+/** Measured while it is built, from the inside out, so that no deep tree has to be walked later. */
+function measured<T extends TreeNode>(tree: T): T {
+  sizeOf(tree)
+  return tree
 }
 
 function isMergeKey(key: Scalar): boolean {

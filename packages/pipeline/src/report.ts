@@ -14,6 +14,8 @@ const MAX_PROBLEMS = 500
 export class Report {
   readonly source: SourceText
   readonly problems: Diagnostic[] = []
+  /** One place may be looked at several times, because of aliases and because one step can stand for many. */
+  private readonly told = new Set<string>()
 
   constructor(source: SourceText) {
     this.source = source
@@ -27,6 +29,11 @@ export class Report {
     this.add('warning', { code, range, message, details })
   }
 
+  /** True when further problems are not kept: what only makes them more helpful can be left out. */
+  get isFull(): boolean {
+    return this.problems.length >= MAX_PROBLEMS
+  }
+
   /** Forgets the problems of a code: another problem explains them better. */
   drop(code: DiagnosticCode): void {
     this.problems.splice(0, this.problems.length, ...this.problems.filter((problem) => problem.code !== code))
@@ -36,7 +43,10 @@ export class Report {
     severity: Diagnostic['severity'],
     { code, range, message, details }: { code: DiagnosticCode; range: Range; message: string; details: Details },
   ): void {
-    if (this.problems.length >= MAX_PROBLEMS) return
+    if (this.isFull) return
+    const key = `${code} ${range.start} ${message}`
+    if (this.told.has(key)) return
+    this.told.add(key)
     const start = this.source.placeOf(range.start)
     const end = this.source.placeOf(Math.max(range.start, range.end))
     const { hint = '', path = '', suggestion } = details

@@ -114,9 +114,7 @@ describe('P174: the rules of the language', () => {
       '5:5 warning unknown-key "create_file" is no field of freestyle steps and has no effect',
       '6:5 warning unknown-key "comands" is no field of freestyle steps and has no effect. Did you mean "commands"?',
     ])
-    expect(freestyle('registry_contexts: [a]')).toEqual([
-      `'registry_contexts' not allowed. Did you mean "registry_context"?`,
-    ])
+    expect(freestyle('registry_contexts: [a]')).toEqual([`'registry_contexts' not allowed. Did you mean "registry_context"?`])
   })
 
   test('git-clone, build and push: required and unknown fields', () => {

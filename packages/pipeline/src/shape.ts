@@ -10,7 +10,13 @@ export type Shape =
   | { readonly kind: 'flag' }
   /** A boolean or exactly one variable, nothing else. */
   | { readonly kind: 'strict-flag' }
-  | { readonly kind: 'number'; readonly above?: number; readonly least?: number; readonly most?: number; readonly whole?: boolean }
+  | {
+      readonly kind: 'number'
+      readonly above?: number
+      readonly least?: number
+      readonly most?: number
+      readonly whole?: boolean
+    }
   /** A text, number or boolean that becomes a text; null becomes an empty one. */
   | { readonly kind: 'plain' }
   | { readonly kind: 'word'; readonly words: readonly string[] }

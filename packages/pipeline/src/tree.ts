@@ -87,3 +87,31 @@ function skipWords(raw: string, node: ScalarNode, at: number): number {
   }
   return last
 }
+
+export interface TreeSize {
+  readonly nodes: number
+  readonly depth: number
+  /** Of texts. */
+  readonly chars: number
+}
+
+const SIZES = new WeakMap<TreeNode, TreeSize>()
+
+/** How large a tree is once its aliases are followed. Cheap: trees remember it, and shared ones are measured once. */
+export function sizeOf(node: TreeNode): TreeSize {
+  if (node.kind === 'scalar') return { nodes: 1, depth: 1, chars: typeof node.value === 'string' ? node.value.length : 0 }
+  const known = SIZES.get(node)
+  if (known !== undefined) return known
+  let nodes = 1
+  let depth = 0
+  let chars = 0
+  for (const inside of node.kind === 'list' ? node.items : [...node.entries.values()].map(({ value }) => value)) {
+    const size = sizeOf(inside)
+    nodes += size.nodes
+    chars += size.chars
+    depth = Math.max(depth, size.depth)
+  }
+  const size = { nodes, depth: depth + 1, chars }
+  SIZES.set(node, size)
+  return size
+}

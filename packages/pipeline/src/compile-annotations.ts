@@ -1,0 +1,116 @@
+/** Annotations and image metadata as an action of the plan (pipeline language 4.7 and 4.8). */
+import type { AnnotateAction, AnnotatedEntity, AnnotationChange, AnnotationEntry } from '@windlass/plan'
+import { ANNOTATED_ENTITIES } from '@windlass/plan'
+import { check } from './check.ts'
+import type { ExpressionPlace } from './compile-when.ts'
+import { checkExpression } from './compile-when.ts'
+import { LABEL } from './control-fields.ts'
+import * as read from './fields.ts'
+import type { Entries } from './fields.ts'
+import { text as textShape } from './shape.ts'
+import type { Entry, MapNode, TreeNode } from './tree.ts'
+import { child, textOf } from './tree.ts'
+
+/**
+ * The action for `metadata` and `annotations`, whose outer fields were checked by their tables; their entries are checked here.
+ * `ofBuild`: `metadata.set` is a list of entries for the image of the step itself, not of images with entries.
+ */
+export function compileAnnotations(entries: Entries, place: ExpressionPlace, ofBuild: boolean): AnnotateAction {
+  const annotations = read.map(entries, 'annotations')
+  const metadata = child(read.map(entries, 'metadata'), 'set')
+  const path = `${place.path}.metadata.set`
+  return {
+    kind: 'annotate',
+    set: maps(child(annotations, 'set')).map((one, index) =>
+      toChange(one, { ...place, path: `${place.path}.annotations.set[${index}]` }, ofBuild),
+    ),
+    unset: maps(child(annotations, 'unset')).map((one) => ({
+      entity: entityOf(one),
+      ...read.when('id', read.text(one.entries, 'entity_id')),
+      names: read.texts(one.entries, 'annotations') ?? [],
+    })),
+    metadata: ofBuild
+      ? metadata === undefined
+        ? []
+        : [{ entries: toEntries(metadata, { ...place, path }) }]
+      : maps(metadata).flatMap((one, index) =>
+          [...one.entries.values()].map((image) => ({
+            image: image.key,
+            entries: toEntries(image.value, { ...place, path: `${path}[${index}]` }),
+          })),
+        ),
+  }
+}
+
+function maps(list: TreeNode | undefined): MapNode[] {
+  return list?.kind === 'list' ? list.items.filter((item) => item.kind === 'map') : []
+}
+
+function entityOf(change: MapNode): AnnotatedEntity {
+  const written = read.text(change.entries, 'entity_type')
+  return ANNOTATED_ENTITIES.find((entity) => entity === written) ?? 'build'
+}
+
+function toChange(change: MapNode, place: ExpressionPlace, ofBuild: boolean): AnnotationChange {
+  const written = child(change, 'annotations')
+  const entity = entityOf(change)
+  const id = read.text(change.entries, 'entity_id')
+  if (entity === 'image' && id === undefined && !ofBuild) {
+    place.report.error('required', change.range, '"entity_id" is required with "entity_type: image"', {
+      path: `${place.path}.entity_id`,
+      hint: 'Name the image, such as ${{build.imageId}}.',
+    })
+  }
+  return {
+    entity,
+    ...read.when('id', id),
+    entries: written === undefined ? [] : toEntries(written, { ...place, path: `${place.path}.annotations` }),
+    ...read.when('display', read.text(change.entries, 'display')),
+  }
+}
+
+function toEntries(list: TreeNode, place: ExpressionPlace): AnnotationEntry[] {
+  if (list.kind !== 'list') return []
+  return list.items.flatMap((item, index) => {
+    const path = `${place.path}[${index}]`
+    if (item.kind === 'map')
+      return [...item.entries.values()].flatMap((entry) => toEntry(entry, { ...place, path: `${path}.${entry.key}` }))
+    const name = textOf(item)
+    if (name === undefined) {
+      place.report.error('wrong-type', item.range, `"${index}" must be a name, or a name with a value`, { path })
+      return []
+    }
+    checkLabel(name, item.range, { ...place, path })
+    return [{ name, value: { is: '' } }]
+  })
+}
+
+function checkLabel(name: string, range: Entry['keyRange'], { report, path }: ExpressionPlace): void {
+  if (LABEL.pattern.test(name)) return
+  report.error('invalid-value', range, `"${name.slice(0, 60)}" may have only ${LABEL.about}`, { path })
+}
+
+function toEntry({ key: name, keyRange, value }: Entry, place: ExpressionPlace): AnnotationEntry[] {
+  const { report, path } = place
+  checkLabel(name, keyRange, place)
+  if (value.kind === 'scalar') return [{ name, value: { is: value.value ?? '' } }]
+  const evaluate = child(value, 'evaluate')
+  if (value.kind === 'list' || evaluate === undefined || value.entries.size > 1) {
+    report.error(
+      'wrong-type',
+      value.range,
+      `"${name}" must be a string, a number, a boolean, or an object with "evaluate" alone`,
+      { path },
+    )
+    return []
+  }
+  const text = textOf(evaluate)
+  if (
+    !check(evaluate, textShape, { key: 'evaluate', path: `${path}.evaluate` }, report) ||
+    text === undefined ||
+    evaluate.kind !== 'scalar'
+  )
+    return []
+  checkExpression(evaluate, text, { ...place, path: `${path}.evaluate` })
+  return [{ name, value: { evaluate: text } }]
+}

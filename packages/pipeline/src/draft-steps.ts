@@ -1,0 +1,240 @@
+/** The steps of a mapping as drafts, with all that is made of them. */
+import { draftHooks } from './compile-hooks.ts'
+import { expand, isExpanded } from './expand-matrix.ts'
+import type { Entries } from './fields.ts'
+import * as read from './fields.ts'
+import { STEP_TYPES } from './language.ts'
+import { meantType, readType } from './read-type.ts'
+import type { Draft, DraftBody, DraftPlace } from './step-draft.ts'
+import { stepEntries } from './step-entries.ts'
+import type { StepType } from './step-type.ts'
+import type { Entry, MapNode, TreeNode } from './tree.ts'
+
+const MAX_NAME = 150
+const FORBIDDEN_IN_NAME = /[.#$[\]]/
+/** More steps than any build can run in a day. */
+const MAX_STEPS = 10_000
+/** In place of a type that cannot be read. */
+const UNKNOWN = ''
+
+/** Drafts of the steps of a mapping, in order. What is wrong with names and types is reported. */
+export function draftSteps(written: TreeNode | undefined, place: DraftPlace): Draft[] {
+  if (written?.kind !== 'map') return []
+  const drafts: Draft[] = []
+  for (const entry of written.entries.values()) {
+    const before = drafts.at(-1)
+    const after = place.mode === 'serial' && before !== undefined ? [before.name] : []
+    const draft = draftEntry(entry, { ...place, after, hook: undefined })
+    if (draft !== undefined) drafts.push(draft)
+  }
+  return drafts
+}
+
+/** `hook` for the step at the top of one. */
+type EntryPlace = DraftPlace & { readonly after: readonly string[]; readonly hook?: Draft['hook'] | undefined }
+
+function draftEntry(entry: Entry, place: EntryPlace): Draft | undefined {
+  const path = `${place.path}.${entry.key}`
+  checkName(entry, path, place)
+  const { value } = entry
+  if (value.kind !== 'map') {
+    place.report.error('wrong-type', entry.keyRange, `"${entry.key}" must be an object`, {
+      path,
+      hint: 'Indent the fields of the step below its name.',
+    })
+    return undefined
+  }
+  if (isMisplacedCondition(entry.key, value)) {
+    place.report.error('not-allowed', entry.keyRange, `"${entry.key}" stands among the steps, where it has no effect`, {
+      path,
+      hint: entry.key === 'when' ? 'Put it below the name of a step.' : 'Put it below "when" of a step.',
+    })
+    return undefined
+  }
+  return draftStep(value, { key: entry.key, name: `${place.prefix}${entry.key}`, range: entry.keyRange, path }, place)
+}
+
+/** A condition that slipped out of its step looks like a step named `when`. */
+function isMisplacedCondition(key: string, { entries }: MapNode): boolean {
+  const parts =
+    key === 'when'
+      ? ['branch', 'condition', 'steps']
+      : key === 'condition'
+        ? ['all', 'any']
+        : key === 'branch'
+          ? ['only', 'ignore']
+          : []
+  return parts.length > 0 && entries.size > 0 && [...entries.keys()].every((one) => parts.includes(one))
+}
+
+export interface DraftName {
+  readonly key: string
+  readonly name: string
+  readonly range: Entry['keyRange']
+  readonly path: string
+}
+
+/** The draft of one step with what is made of it: a group for `scale` and `matrix`, its steps for a parallel one, its hooks. */
+export function draftStep(step: MapNode, named: DraftName, place: EntryPlace): Draft | undefined {
+  const { report } = place
+  const { path } = named
+  const type = readType(step, { report, path, variables: place.drafting.variables }) ?? UNKNOWN
+  const known = knownType(type)
+  const entries = stepEntries(step, known, { report, path })
+  if (isExpanded(entries) && type === 'parallel') return forbidExpanded(entries, path, report)
+  if (!isExpanded(entries)) return draftTyped({ type, known, entries }, named, place)
+  const { group, variations } = expand(entries, { ...named, report })
+  const made: DraftBody = { kind: 'group', mode: 'parallel', made: 'matrix' }
+  const parent = addDraft({ type: 'parallel', known: undefined, entries: group }, named, { ...place, body: made })
+  if (parent === undefined) return undefined
+  const inside: EntryPlace = { ...place, parent, mode: 'parallel', after: [], hook: undefined }
+  for (const one of variations) {
+    const own = read.text(one.entries, 'type') ?? type
+    const name = one.numbered ? `${named.name}_${one.key}` : `${place.prefix}${one.key}`
+    const key = one.numbered ? `${named.key}_${one.key}` : one.key
+    if (!one.numbered) checkName({ key, keyRange: one.range }, one.path, place)
+    const child = draftTyped(
+      { type: own, known: knownType(own), entries: one.entries },
+      { key, name, range: one.range, path: one.path },
+      inside,
+    )
+    if (child !== undefined) parent.children.push(child)
+  }
+  return parent
+}
+
+/** Each child would need the same names inside. */
+function forbidExpanded(entries: Entries, path: string, report: DraftPlace['report']): undefined {
+  const entry = entries.get('scale') ?? entries.get('matrix')
+  if (entry === undefined) return
+  report.error('not-allowed', entry.keyRange, `"${entry.key}" is not allowed on parallel steps`, {
+    path: `${path}.${entry.key}`,
+    hint: 'Put it on the steps inside.',
+  })
+}
+
+function knownType(type: string): StepType | undefined {
+  return Object.hasOwn(STEP_TYPES, type) ? STEP_TYPES[type] : undefined
+}
+
+interface Typed {
+  readonly type: string
+  readonly known: StepType | undefined
+  readonly entries: Entries
+}
+
+function draftTyped(typed: Typed, named: DraftName, place: EntryPlace): Draft | undefined {
+  if (typed.type === 'pending-approval') checkApproval(typed.entries, named, place)
+  if (typed.known === undefined && typed.type !== UNKNOWN) reportType(typed, named, place)
+  const body = bodyOf(typed)
+  const draft = addDraft(typed, named, { ...place, body })
+  if (draft === undefined) return undefined
+  if (typed.type === 'parallel') draftChildren(draft, place)
+  draftHooks(draft, place)
+  return draft
+}
+
+function bodyOf({ type, known }: Typed): DraftBody {
+  if (known === undefined) return { kind: 'unknown' }
+  return type === 'parallel' ? { kind: 'group', mode: 'parallel', made: 'parallel' } : { kind: 'step' }
+}
+
+function reportType({ type, entries }: Typed, { path, range }: DraftName, { report }: DraftPlace): void {
+  const close = meantType(type.slice(0, MAX_NAME))
+  const question = close === undefined ? '' : `. Did you mean "${close}"?`
+  report.error(
+    'not-yet-supported',
+    entries.get('type')?.value.range ?? range,
+    `typed steps such as "${type}" are not yet supported${question}`,
+    {
+      path: `${path}.type`,
+      ...(close !== undefined && { suggestion: { from: type, to: close } }),
+    },
+  )
+}
+
+/** An approval ends the attempt, so nothing may run beside it. */
+function checkApproval(entries: Entries, { path, range }: DraftName, { parent, hookOf, report }: DraftPlace): void {
+  const where = entries.get('type')?.value.range ?? range
+  if (hookOf !== undefined) {
+    report.error('not-allowed', where, '"type" can\'t be pending-approval inside a hook', { path: `${path}.type` })
+  } else if (parent?.body.kind === 'group' && parent.body.mode === 'parallel') {
+    report.error('not-allowed', where, '"type" can\'t be pending-approval inside a parallel step', {
+      path: `${path}.type`,
+      hint: 'Put the approval before or after the parallel step.',
+    })
+  }
+}
+
+function draftChildren(draft: Draft, place: EntryPlace): void {
+  const entry = draft.entries.get('steps')
+  if (entry === undefined) return
+  const path = `${draft.path}.steps`
+  const { value } = entry
+  if (value.kind !== 'map') {
+    draft.report.error('wrong-type', value.range, '"steps" must be an object', {
+      path,
+      hint: 'Write the name of each step as a key below "steps".',
+    })
+    return
+  }
+  if (value.entries.size === 0)
+    draft.report.error('empty-value', value.range, '"steps" must contain at least 1 entries', { path })
+  draft.children.push(...draftSteps(value, { ...place, path, parent: draft, mode: 'parallel' }))
+}
+
+/** Registers a draft under its name; undefined when the name is taken or there are too many steps. */
+export function addDraft(
+  { type, known, entries }: Typed,
+  { key, name, range, path }: DraftName,
+  place: EntryPlace & { readonly body: DraftBody },
+): Draft | undefined {
+  const { drafting, report, parent, hookOf, locals, position, hook } = place
+  const draft: Draft = {
+    name,
+    key,
+    range,
+    path,
+    report,
+    type,
+    known,
+    entries,
+    ...(position !== undefined && { position }),
+    ...(parent !== undefined && { parent }),
+    ...(hook !== undefined && { hook }),
+    ...(hookOf !== undefined && hookOf !== 'build' && { hookOf }),
+    ...(locals !== undefined && { locals }),
+    after: place.after,
+    body: place.body,
+    failFast: place.failFast,
+    children: [],
+    hooks: [],
+    order: drafting.names.size,
+  }
+  if (drafting.names.size >= MAX_STEPS) {
+    report.error('too-large', range, `the pipeline has more than ${MAX_STEPS} steps`, { path })
+    return undefined
+  }
+  if (!drafting.names.add(draft)) {
+    report.error('duplicate-step', range, `step name exist more than once. Current value: ${key}`, {
+      path,
+      hint: 'Names are unique in the whole document, inside parallel steps too.',
+    })
+    return undefined
+  }
+  locals?.set(key, draft)
+  return draft
+}
+
+function checkName({ key, keyRange }: Pick<Entry, 'key' | 'keyRange'>, path: string, { report }: DraftPlace): void {
+  if (FORBIDDEN_IN_NAME.test(key)) {
+    report.error(
+      'step-name',
+      keyRange,
+      `step name cannot contain ".", "#", "$", "[", or "]". Current value: ${key.slice(0, 60)}`,
+      { path },
+    )
+  }
+  if (key.length > MAX_NAME) report.error('step-name', keyRange, `step name length is limited to ${MAX_NAME}`, { path })
+  if (key.trim() === '') report.error('step-name', keyRange, 'step name is not allowed to be empty', { path })
+}
