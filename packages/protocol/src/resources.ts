@@ -120,6 +120,25 @@ export const AnnotationsInput = z.object({
   display: AnnotationName.optional(),
 })
 
+/** A step type is written once per version as its manifest; `name` and `version` stand in it. */
+export const StepTypeInput = z.object({ manifest: z.string().max(1_048_576) })
+export type StepTypeInput = z.infer<typeof StepTypeInput>
+export const StepType = z.object({
+  /** `name` or `account/name`. */
+  name: z.string(),
+  version: z.string(),
+  description: z.string(),
+  /** Comes with the server; one of the account with the same name and version takes its place. */
+  builtIn: z.boolean(),
+  /** How many versions there are. */
+  versions: z.int(),
+  createdAt: Time,
+  updatedAt: Time,
+  /** Left out of lists. */
+  manifest: z.string().optional(),
+})
+export type StepType = z.infer<typeof StepType>
+
 /** How to start a build: of a stored pipeline, or of a document given with it. */
 export const BuildInput = z.object({
   pipeline: Name.optional(),

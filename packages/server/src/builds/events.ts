@@ -2,6 +2,7 @@
 import { fault } from '@windlass/kit'
 import { isInfra } from '@windlass/plan'
 import type { EngineEvent } from '@windlass/protocol'
+import { applyAnnotated } from '../annotations/annotations.ts'
 import type { App } from '../app.ts'
 import { deleteApprovals, listApprovals } from '../store/approvals.ts'
 import { listStreams } from '../store/streams.ts'
@@ -72,6 +73,7 @@ async function applyEvent(app: App, edit: BuildEdit, event: EngineEvent): Promis
   record(edit, { type, seq, at, source: 'engine', data: sealExports(app.vault, edit.build, data) })
   if (event.type.startsWith('step.') && edit.attempt !== undefined) edit.attempt.active_at = edit.now
   if (event.type === 'step.waiting' && event.reason === 'approval') await noteApproval(edit, event)
+  if (event.type === 'annotated') await applyAnnotated(edit, event)
   if (event.type === 'step.started' && event.resets !== undefined) await deleteApprovals(edit.tx, edit.build.id, event.resets)
   if (event.type === 'attempt.finished') await finishAttempt(edit, event)
 }

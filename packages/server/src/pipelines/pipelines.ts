@@ -9,7 +9,7 @@ import { deletePipeline, findPipeline, listPipelines, lockPipeline, savePipeline
 import { findProject, listProjects, saveProject } from '../store/projects.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { readSettings } from './settings.ts'
+import { readPipelineSettings, readSettings, requireSettings } from './settings.ts'
 import { maskVariables, readContextNames, sealVariables } from './variables.ts'
 
 /** What must hold for a write: the revision that the writer saw, or that there is none yet. */
@@ -36,6 +36,7 @@ export async function putPipeline(app: App, put: Put): Promise<{ pipeline: Pipel
   const { input } = put
   return app.store.write(async (tx) => {
     const written = readSettings(input.document, 'pipeline.yaml')
+    if (written !== undefined) requireSettings(written)
     const name = written?.name ?? input.name
     const before = await lockPipeline(tx, app.accountId, put.name ?? name)
     if (before === undefined && put.name !== undefined && put.name !== name) {
@@ -88,8 +89,8 @@ async function toRow(app: App, tx: Tx, { name, input, written, before }: Source)
     runtime: written?.runtime ?? input.runtime ?? null,
     concurrency: written?.concurrency ?? input.concurrency ?? null,
     branch_concurrency: written?.branchConcurrency ?? input.branchConcurrency ?? null,
-    trigger_concurrency: null,
-    settings: '{}',
+    trigger_concurrency: written?.triggerConcurrency ?? input.triggerConcurrency ?? null,
+    settings: JSON.stringify(written?.settings ?? input.settings),
     priority: written?.priority === undefined || written.priority === 0 ? input.priority : written.priority,
     revision: (before?.revision ?? 0) + 1,
     created_at: before?.created_at ?? now,
@@ -125,10 +126,17 @@ function toPipeline(row: PipelineRow, project: string | undefined): Pipeline {
     variables: maskVariables(row),
     contexts: readContextNames(row),
     priority: row.priority,
+    settings: readPipelineSettings(row),
     revision: row.revision,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    ...present({ project, runtime: row.runtime, concurrency: row.concurrency, branchConcurrency: row.branch_concurrency }),
+    ...present({
+      project,
+      runtime: row.runtime,
+      concurrency: row.concurrency,
+      branchConcurrency: row.branch_concurrency,
+      triggerConcurrency: row.trigger_concurrency,
+    }),
   }
 }
 

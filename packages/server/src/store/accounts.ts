@@ -1,4 +1,4 @@
-import type { Tx } from './store.ts'
+import type { Query, Tx } from './store.ts'
 
 /** The first account's id, made with the given one when there is none. One server serves one account for now. */
 export async function ensureAccount(tx: Tx, account: { id: string; name: string; now: number }): Promise<string> {
@@ -26,4 +26,13 @@ export async function takeBuildNumber(tx: Tx, accountId: string): Promise<number
 /** Holds the account's row until the end of the transaction. */
 export async function lockAccount(tx: Tx, accountId: string): Promise<void> {
   await tx.query.selectFrom('account').select('id').where('id', '=', accountId).$call(tx.forUpdate).execute()
+}
+
+/** JSON: AccountSettings as they were set. */
+export async function findAccountSettings(query: Query, accountId: string): Promise<string | undefined> {
+  return (await query.selectFrom('account').select('settings').where('id', '=', accountId).executeTakeFirst())?.settings
+}
+
+export async function saveAccountSettings(tx: Tx, accountId: string, settings: string): Promise<void> {
+  await tx.query.updateTable('account').set({ settings }).where('id', '=', accountId).execute()
 }

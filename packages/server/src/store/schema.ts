@@ -16,6 +16,7 @@ export interface Schema {
   project: ProjectRow
   pipeline: PipelineRow
   context: ContextRow
+  step_type: StepTypeRow
   build: BuildRow
   build_plan: BuildPlanRow
   attempt: AttemptRow
@@ -125,6 +126,19 @@ export interface ContextRow {
   is_default: Flag
   /** JSON: field -> value; the values of secret fields are sealed. */
   data: string
+  created_at: number
+  updated_at: number
+}
+
+/** One version of a step type. */
+export interface StepTypeRow {
+  id: string
+  account_id: string
+  name: string
+  version: string
+  description: string
+  /** YAML as written. */
+  manifest: string
   created_at: number
   updated_at: number
 }
