@@ -5,6 +5,7 @@ import type { Clock, Logger } from '@windlass/kit'
 import { EngineEvent, type AttemptOutcome, type Command } from '@windlass/protocol'
 import type { AttemptInput, LocalSource } from './attempt/input.ts'
 import { runAttempt } from './attempt/run.ts'
+import type { DebugLink } from './debug/debugger.ts'
 import type { Docker } from './docker/docker.ts'
 import { startDrain } from './report/drain.ts'
 import type { Sink } from './report/sink.ts'
@@ -20,6 +21,7 @@ export interface LocalRunOptions {
   readonly log: Logger
   /** Aborted by the person who started the run: the running step is stopped and the outcome is `terminated`. */
   readonly cancel: AbortSignal
+  readonly debug?: DebugLink | undefined
   readonly source?: LocalSource | undefined
   /** Run these steps alone; leave these out. */
   readonly only?: readonly string[] | undefined
@@ -31,7 +33,7 @@ const SPOOL_BYTES = 1024 ** 3
 
 /** Runs a plan. Resolves when the sink has everything; rejects with what the sink threw. */
 export async function runLocally(options: LocalRunOptions): Promise<AttemptOutcome> {
-  const { clock, log, input, docker, source, only, skip, toolsImage } = options
+  const { clock, log, input, docker, debug, source, only, skip, toolsImage } = options
   const end = new AbortController()
   const journal = await openJournal<EngineEvent>({
     dir: join(options.spoolDir, 'journal'),
@@ -52,6 +54,7 @@ export async function runLocally(options: LocalRunOptions): Promise<AttemptOutco
       log,
       signal: broken.signal,
       commands,
+      debug,
       source,
       only,
       skip,

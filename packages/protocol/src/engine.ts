@@ -51,12 +51,32 @@ export const EngineLimits = z.object({
 })
 export type EngineLimits = z.infer<typeof EngineLimits>
 
+/** What can be asked of a held step. */
+export const DEBUG_ACTIONS = ['continue', 'retry', 'fail', 'extend'] as const
+export type DebugAction = (typeof DEBUG_ACTIONS)[number]
+
+/** How a terminal looks, and what runs in it: a shell, or one command and then nothing. */
+export const TerminalShape = z.object({
+  columns: z.int().min(1).max(1000),
+  rows: z.int().min(1).max(1000),
+  command: z.string().min(1).max(65_536).optional(),
+  /** `TERM` of the person's own terminal. */
+  kind: z
+    .string()
+    .regex(/^[\w.+-]{1,60}$/)
+    .optional(),
+})
+export type TerminalShape = z.infer<typeof TerminalShape>
+
 export const DebugSettings = z.object({
-  steps: z.record(z.string(), z.array(z.enum(DEBUG_PHASES))),
+  /** Step -> where it is held, beside the breakpoints of the plan. */
+  steps: z.record(z.string().max(150), z.array(z.enum(DEBUG_PHASES)).max(4)),
   /** Hold every step that fails. */
   onFailure: z.boolean(),
-  /** Longest a breakpoint holds a step that nobody attends to. */
-  timeoutMs: z.int().positive(),
+  /** Longest a breakpoint holds a step that nobody attends to. Each key press in a terminal begins it anew. */
+  timeoutMs: z.int().positive().max(86_400_000),
+  /** What happens then: the whole build stops with `debug-timeout` (when absent), or the step goes on. */
+  onTimeout: z.enum(['stop', 'continue']).optional(),
 })
 export type DebugSettings = z.infer<typeof DebugSettings>
 
@@ -144,16 +164,23 @@ export const Command = z.discriminatedUnion('type', [
   }),
   /** Sets breakpoints of a running build, or takes them away. */
   z.object({ id: z.int().positive(), type: z.literal('debug'), settings: DebugSettings.optional(), at: Time }),
-  /** What the person at the debugger wants of a held step. */
+  /** What the person at the debugger wants of a held step; `extend` begins its time limit anew. */
   z.object({
     id: z.int().positive(),
     type: z.literal('debug-continue'),
     step: z.string(),
-    action: z.enum(['continue', 'retry', 'fail']),
+    action: z.enum(DEBUG_ACTIONS),
     at: Time,
   }),
   /** A terminal was asked for: the engine dials `/v1/engine/terminals/{terminal}`. */
-  z.object({ id: z.int().positive(), type: z.literal('terminal'), terminal: Id, step: z.string(), at: Time }),
+  z.object({
+    id: z.int().positive(),
+    type: z.literal('terminal'),
+    terminal: Id,
+    step: z.string(),
+    ...TerminalShape.shape,
+    at: Time,
+  }),
 ])
 export type Command = z.infer<typeof Command>
 export const CommandList = z.object({ commands: z.array(Command) })

@@ -31,6 +31,7 @@ export type AttemptOutcome = z.infer<typeof AttemptOutcome>
 
 /** Where a debugger can hold a step. */
 export const DEBUG_PHASES = ['before', 'override', 'after', 'failure'] as const
+export type DebugPhase = (typeof DEBUG_PHASES)[number]
 
 /** Peaks so far, sampled once a second. Times in milliseconds, sizes in bytes. */
 export const Usage = z.object({
@@ -140,16 +141,25 @@ export type EngineEvent = z.infer<typeof EngineEvent>
 /** An event before it is numbered. */
 export type EngineEventBody = EngineEvent extends infer E ? (E extends { seq: number } ? Omit<E, 'seq' | 'at'> : never) : never
 
-/** Stream of an attempt's own lines (start-up, waiting, summary); steps use `step/<name>`. */
+/** Stream of an attempt's own lines (start-up, waiting, summary); steps use `step/<name>`, recorded debugger terminals `terminal/<id>`. */
 export const SYSTEM_STREAM = 'system'
 export const StreamName = z
   .string()
   .min(1)
   .max(160)
-  .regex(/^(system|step\/.+)$/)
+  .regex(/^(system|step\/.+|terminal\/[0-9a-f]{24})$/)
 
 export function stepStream(step: string): string {
   return `step/${step}`
+}
+
+/** What a terminal has shown. Not a part of the build's log. */
+export function terminalStream(terminal: string): string {
+  return `terminal/${terminal}`
+}
+
+export function isTerminalStream(stream: string): boolean {
+  return stream.startsWith('terminal/')
 }
 
 /** A log frame: headers of `POST /v1/engine/logs`; the body is the bytes. Offsets count masked bytes of (build, attempt, stream). */

@@ -2,6 +2,7 @@
 import type { Journal } from '@windlass/journal'
 import type { Clock, Logger } from '@windlass/kit'
 import type { Command, EngineClaimed, EngineEvent } from '@windlass/protocol'
+import type { DebugLink } from '../debug/debugger.ts'
 import type { Docker } from '../docker/docker.ts'
 
 /** What to run: the answer of a claim without its token, so that a local run can make one. */
@@ -25,6 +26,8 @@ export interface AttemptOptions {
   readonly signal: AbortSignal
   /** Wishes from outside while the attempt runs, such as `terminate`; it may end at any time. */
   readonly commands: AsyncIterable<Command>
+  /** How people reach the steps that the debugger holds. */
+  readonly debug?: DebugLink | undefined
   readonly source?: LocalSource | undefined
   /** Run these steps alone; leave these out. */
   readonly only?: readonly string[] | undefined

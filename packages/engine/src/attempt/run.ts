@@ -18,7 +18,16 @@ import {
   type Snapshot,
   type StepFact,
 } from '@windlass/plan'
-import { stepStream, SYSTEM_STREAM, type AttemptOutcome, type Command, type EngineEventBody } from '@windlass/protocol'
+import {
+  stepStream,
+  SYSTEM_STREAM,
+  terminalStream,
+  type AttemptOutcome,
+  type Command,
+  type DebugPhase,
+  type EngineEventBody,
+} from '@windlass/protocol'
+import { Debugger, isDebugCommand } from '../debug/debugger.ts'
 import { refusalStatus } from '../docker/containers.ts'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
 import { runStep, type StepEnd } from '../steps/run-step.ts'
@@ -53,6 +62,7 @@ class Attempt {
   readonly #secrets: SecretSource
   readonly #allowance: Allowance
   readonly #system: StepOutput
+  readonly #debugger: Debugger
   #snapshot: Snapshot
   #cancelled: Reason | undefined
   #forced = false
@@ -67,6 +77,17 @@ class Attempt {
     this.#secrets = secretsOf(options.input)
     this.#allowance = { left: options.input.limits.buildLogBytes }
     this.#system = this.#openOutput(SYSTEM_STREAM)
+    this.#debugger = new Debugger({
+      settings: options.input.debug,
+      clock: options.clock,
+      link: options.debug ?? {},
+      openRecord: (terminal) => ({
+        output: this.#openOutput(terminalStream(terminal)),
+        secrets: this.#secrets(this.#snapshot),
+      }),
+      onTimeout: (step) =>
+        this.#cancel('debug-timeout', `Nobody attended to the debugger at step "${step}" for as long as it may wait.`),
+    })
   }
 
   async run(): Promise<AttemptOutcome | undefined> {
@@ -164,7 +185,9 @@ class Attempt {
         buildScope({ plan: input.plan, snapshot: this.#snapshot, builtins: this.#builtins(), secrets: input.secrets })
       const membersOf = (name: string) => stateOf(this.#snapshot, name).members
       const onTry = (number: number): void => this.#tell({ type: 'step.started', step: step.name, try: number })
-      const end = await runStep({ context, step, scope, output, membersOf, signal: controller.signal, onTry })
+      const onHold = (phase: DebugPhase): void => this.#tell({ type: 'step.waiting', step: step.name, reason: 'debugger', phase })
+      const { signal } = controller
+      const end = await runStep({ context, step, scope, output, membersOf, signal, onTry, onHold, debugger: this.#debugger })
       await output.end()
       this.#tellEnd(step.name, end)
     } catch (error) {
@@ -175,7 +198,7 @@ class Attempt {
     }
   }
 
-  #tellEnd(step: string, { try: number, status, reason, message, hint, exitCode, members, exports }: StepEnd): void {
+  #tellEnd(step: string, { try: number, status, reason, message, hint, exitCode, members, exports, outputs }: StepEnd): void {
     // An engine that is told to stop, or that has lost its daemon, judges nothing: the next attempt runs these steps again.
     if (this.#options.signal.aborted || this.#broken !== undefined) return
     const told = exports.map(({ name, value, secret }) => ({ name, value, secret }))
@@ -190,6 +213,7 @@ class Attempt {
       exitCode,
       members: { ...members },
       exports: told,
+      ...(outputs !== undefined && { outputs: { ...outputs } }),
     })
   }
 
@@ -214,20 +238,19 @@ class Attempt {
 
   async #obey(commands: AsyncIterable<Command>): Promise<void> {
     for await (const command of commands) {
+      if (isDebugCommand(command)) this.#debugger.obey(command)
       if (command.type !== 'terminate') continue
       const { reason } = command
-      // The first wish to stop lets clean-up steps run; the second stops those too.
-      this.#forced = this.#cancelled !== undefined
-      this.#cancelled ??= reason
-      this.#stopAll(
-        new StepStop(
-          'terminated',
-          reason,
-          reason === 'superseded' ? 'A newer build took its place.' : 'The build was terminated.',
-        ),
-      )
-      this.#wake.resolve()
+      this.#cancel(reason, reason === 'superseded' ? 'A newer build took its place.' : 'The build was terminated.')
     }
+  }
+
+  #cancel(reason: Reason, message: string): void {
+    // The first wish to stop lets clean-up steps run; the second stops those too.
+    this.#forced = this.#cancelled !== undefined
+    this.#cancelled ??= reason
+    this.#stopAll(new StepStop('terminated', reason, message))
+    this.#wake.resolve()
   }
 
   #stopAll(stop: StepStop): void {

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { fault } from '@windlass/kit'
 import { VOLUME_PATH } from '@windlass/plan'
 import { pack } from 'tar-stream'
 import { refusalStatus, type ContainerMount, type FileStat } from '../docker/containers.ts'
@@ -30,6 +31,8 @@ export interface Workspace {
   stat(path: string): Promise<FileStat | undefined>
   /** Unpacks an archive into a folder of the shared volume. */
   unpack(path: string, archive: Uint8Array | Readable, signal?: AbortSignal): Promise<void>
+  /** Puts a shell that needs no libraries beside `cf_export`, for debuggers in images that have none. */
+  addShell(): Promise<void>
   /** Makes the link to the export file (again). */
   relink(): Promise<void>
   /** Gives back what only this attempt needs; with `forget`, the build's own volume too. */
@@ -66,17 +69,27 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
     mounts: [volume(input.volumeName, VOLUME_PATH, false), volume(marker, BIN_PATH, false)],
   })
   await docker.putArchive(await door.id(), '/', await fixtures())
+  let shell: Promise<void> | undefined
+  async function addShell(): Promise<void> {
+    const id = await door.id()
+    const program = await docker.getArchive(id, '/bin/busybox')
+    if (program === undefined) throw fault('docker-refused', { message: 'The tools image has no busybox.' })
+    // The daemon locks the container while it is read: what comes out has to be out before anything goes in.
+    await docker.putArchive(id, BIN_PATH, await buffer(program))
+  }
   return {
     kept,
     mounts: [volume(input.volumeName, VOLUME_PATH, false), volume(marker, BIN_PATH, true)],
     mountpoint: shared.mountpoint,
     stat: async (path) => docker.statFile(await door.id(), path),
     unpack: async (path, archive, signal) => docker.putArchive(await door.id(), path, archive, signal),
+    addShell: () => (shell ??= addShell()),
     relink: async () => docker.putArchive(await door.id(), '/', await exportLink()),
     close: async ({ forget }) => {
       await removeLeftovers(docker, input.buildId)
       if (!forget) return
       await docker.removeVolume(marker)
+      for (const { name } of await docker.listUnusedVolumes([`${LABEL_BUILD}=${input.buildId}`])) await docker.removeVolume(name)
       if (input.keepVolume === false) await docker.removeVolume(input.volumeName)
     },
   }

@@ -3,8 +3,10 @@ import { backoffMs, fault, isFault, type Clock } from '@windlass/kit'
 import { z } from 'zod'
 import { containerCalls, type Containers } from './containers.ts'
 import { findEndpoint } from './endpoint.ts'
+import { execCalls, type Execs } from './execs.ts'
 import { openHttp, type DockerHttp } from './http.ts'
 import { imageCalls, type Images } from './images.ts'
+import { networkCalls, type Networks } from './networks.ts'
 import { volumeCalls, type Volumes } from './volumes.ts'
 
 export interface DockerOptions {
@@ -15,7 +17,7 @@ export interface DockerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export interface Docker extends Containers, Images, Volumes {
+export interface Docker extends Containers, Execs, Images, Networks, Volumes {
   /** Where the daemon listens, for messages. */
   readonly host: string
   /** Of the daemon. */
@@ -79,7 +81,9 @@ function toDocker(http: DockerHttp, { api, version }: { api: string; version: st
     ping: (timeoutMs) => http.done('GET', '/_ping', { timeoutMs }),
     close: () => http.close(),
     ...containerCalls(http),
+    ...execCalls(http),
     ...imageCalls(http),
+    ...networkCalls(http),
     ...volumeCalls(http),
   }
 }

@@ -106,6 +106,8 @@ export class Masker {
   readonly #trie: Automaton | undefined
   #state = 0
   #held = EMPTY
+  /** How much of `#held` was given out before its time. */
+  #early = 0
   /** Secrets found in `#held`, or of which the end is in it. */
   #spans: Span[] = []
 
@@ -119,6 +121,19 @@ export class Masker {
     const spans = this.#scan(this.#trie, text, this.#held.length)
     const safe = text.length - openDepth(this.#trie, this.#state)
     return this.#give(text, spans, safe)
+  }
+
+  /** True while bytes wait for what follows them. */
+  get isHolding(): boolean {
+    return this.#held.length > this.#early
+  }
+
+  /** Gives out the first `most` bytes of what is held back, though they may be the beginning of a secret; the rest of it is masked still. */
+  showHeld(most: number): Buffer {
+    if (this.#spans.length > 0) return EMPTY
+    const shown = this.#held.subarray(this.#early, most)
+    this.#early += shown.length
+    return shown
   }
 
   /** What was held back; the stream is over. */
@@ -144,7 +159,7 @@ export class Masker {
 
   #give(text: Buffer, spans: readonly Span[], safe: number): Buffer {
     const parts: Buffer[] = []
-    let position = 0
+    let position = Math.min(this.#early, safe)
     for (const { start, end, shown } of spans) {
       if (start >= safe) break
       if (start > position) parts.push(text.subarray(position, start))
@@ -152,6 +167,7 @@ export class Masker {
       position = end
     }
     if (position < safe) parts.push(text.subarray(position, safe))
+    this.#early = Math.max(0, this.#early - safe)
     this.#spans = spans
       .filter(({ end }) => end > safe)
       .map(({ start, end, shown }) => ({ start: Math.max(0, start - safe), end: end - safe, shown: shown || start < safe }))

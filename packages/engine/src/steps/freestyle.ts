@@ -3,7 +3,9 @@ import type { ResolvedFreestyle } from '@windlass/plan'
 import type { ContainerMount, ContainerSpec } from '../docker/containers.ts'
 import { addChore, attemptLabels, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import { archive, BIN_PATH } from '../attempt/workspace.ts'
+import type { BoxSpec } from '../debug/box.ts'
 import { readExports } from './exports.ts'
+import { metaMount, readOutputs } from './meta.ts'
 import { exitOutcome, missingShell, toStepFailure } from './failures.ts'
 import { toMounts } from './mounts.ts'
 import { runContainer, type ContainerEnd } from './run-container.ts'
@@ -20,24 +22,49 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
     { name: action.image, registryContext: action.registryContext },
     { signal, say: (line) => output.say(line) },
   )
-  const mounts = await toMounts(context, action.mounts)
+  const meta = await metaMount(context, run.step.name)
+  const mounts = [...(await toMounts(context, action.mounts)), ...(meta === undefined ? [] : [meta])]
   const spec = (network: string): ContainerSpec =>
     toSpec(run, { image: image.id, imageEnvironment: image.environment, mounts, network })
   const ids: string[] = []
   try {
     const end = await context.namespaces.lend((network) => start(run, spec(network), ids))
     const exports = await readExports(context, end.id)
-    for (const problem of exports.problems) await output.say(problem)
+    const own = meta === undefined ? undefined : await readOutputs(context, end.id)
+    for (const problem of [...exports.problems, ...(own?.problems ?? [])]) await output.say(problem)
     return {
       ...(await endOf(run, end)),
       members: directoryMember(action, image.workingDirectory),
       exports: exports.variables,
+      ...(own !== undefined && { outputs: own.outputs }),
     }
   } catch (error) {
     throw toStepFailure(error, action)
   } finally {
     for (const id of ids) addChore(context, 'remove container', context.docker.removeContainer(id))
   }
+}
+
+/** What the debugger's container has of the step: all but its program and its network. Throws as `runFreestyle` rejects. */
+export async function freestyleBox(run: StepRun<ResolvedFreestyle>): Promise<Omit<BoxSpec, 'network'>> {
+  const { context, action, output, signal } = run
+  const image = await context.images.ensure(
+    { name: action.image, registryContext: action.registryContext },
+    { signal, say: (line) => output.say(line) },
+  )
+  const mounts = await toMounts(context, action.mounts)
+  const {
+    environment,
+    user,
+    workingDirectory,
+    mounts: all,
+  } = toSpec(run, {
+    image: image.id,
+    imageEnvironment: image.environment,
+    mounts,
+    network: 'none',
+  })
+  return { image: image.id, environment, user, workingDirectory, mounts: all }
 }
 
 /** Below an init a shell that does not exist looks like a command that does not exist. */
@@ -131,7 +158,7 @@ function isLong(script: string | undefined): boolean {
 }
 
 /** `cf_export` is found last on the PATH, whatever else the image or the user puts there. */
-function toEnvironment(variables: Readonly<Record<string, string>>, image: readonly string[]): string[] {
+export function toEnvironment(variables: Readonly<Record<string, string>>, image: readonly string[]): string[] {
   const path = variables['PATH'] ?? image.find((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) ?? DEFAULT_PATH
   return Object.entries({ ...variables, PATH: `${path}:${BIN_PATH}` }).map(([name, value]) => `${name}=${value}`)
 }

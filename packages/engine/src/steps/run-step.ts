@@ -1,9 +1,13 @@
 /** One step from its plan to its outcome: variables filled in, time limit, tries, and what went wrong as a value. */
 import { isFault } from '@windlass/kit'
 import { isInfra, nextTry, resolveStep, type BuildScope, type PlanStep, type ResolvedStep } from '@windlass/plan'
+import type { DebugPhase } from '@windlass/protocol'
 import { StepFailure, StepStop, type AttemptContext, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import type { Debugger } from '../debug/debugger.ts'
+import { runDebugged, type DebuggedTry, type TryEnd } from '../debug/hold-step.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import { runBuild } from './build.ts'
+import { runComposition } from './composition.ts'
 import { toUnknownFailure } from './failures.ts'
 import { runFreestyle } from './freestyle.ts'
 import { runGitClone } from './git-clone.ts'
@@ -18,8 +22,11 @@ export interface StepTask {
   readonly membersOf: StepRun['membersOf']
   /** Aborted with a `StepStop`. */
   readonly signal: AbortSignal
-  /** Called when a further try begins. */
+  /** Called when a further try begins, and when the debugger lets a try go on. */
   readonly onTry: (number: number) => void
+  readonly debugger: Debugger
+  /** Called when the debugger holds the step. */
+  readonly onHold: (phase: DebugPhase) => void
 }
 
 export interface StepEnd extends StepOutcome {
@@ -31,11 +38,17 @@ export interface StepEnd extends StepOutcome {
 export async function runStep(task: StepTask): Promise<StepEnd> {
   const { step, output, context } = task
   for (let number = 1; ;) {
-    const outcome = redact(await runTry(task, number), output)
+    const { isAgain, ...tried } = await runTry(task, number)
+    const outcome = redact(tried, output)
     await output.end()
     if (outcome.exports.length > 0) await output.say(`Exported variables: ${outcome.exports.map(({ name }) => name).join(', ')}.`)
     if (outcome.message !== undefined)
       await output.say(outcome.hint === undefined ? outcome.message : `${outcome.message} ${outcome.hint}`)
+    if (isAgain === true) {
+      number += 1
+      task.onTry(number)
+      continue
+    }
     const next = nextTry(step, { ...outcome, try: number } as { status: 'error'; try: number })
     if (next === undefined || task.signal.aborted) return { ...outcome, try: number }
     await output.say(
@@ -51,7 +64,7 @@ export async function runStep(task: StepTask): Promise<StepEnd> {
   }
 }
 
-async function runTry(task: StepTask, number: number): Promise<StepOutcome> {
+async function runTry(task: StepTask, number: number): Promise<TryEnd> {
   const { problems, step, unresolved } = resolveStep(task.step, task.scope(), number)
   if (step === undefined) {
     const [first] = problems
@@ -59,11 +72,27 @@ async function runTry(task: StepTask, number: number): Promise<StepOutcome> {
   }
   if (unresolved.length > 0)
     await task.output.say(`No value for ${unresolved.map((name) => `\${{${name}}}`).join(', ')}: left as written.`)
+  const { context, output, membersOf, signal } = task
+  const run: StepRun = { context, step, output, membersOf, signal, action: step.action }
+  const onHold: DebuggedTry['onHold'] = (phase) => (phase === undefined ? task.onTry(number) : task.onHold(phase))
+  return guard(signal, () =>
+    runDebugged({ debugger: task.debugger, plan: task.step, run, onHold, act: (ready) => runLimited(task, ready) }),
+  )
+}
+
+/** The step itself, within its time. */
+async function runLimited(task: StepTask, step: ResolvedStep): Promise<StepOutcome> {
   using limit = startLimit(task, step)
+  const { context, output, membersOf } = task
+  return guard(limit.signal, () => runAction({ context, step, output, membersOf, signal: limit.signal }))
+}
+
+/** What went wrong as an outcome. Rejects only when the daemon is lost or with a bug. */
+async function guard(signal: AbortSignal, work: () => Promise<TryEnd>): Promise<TryEnd> {
   try {
-    return await runAction({ context: task.context, step, output: task.output, membersOf: task.membersOf, signal: limit.signal })
+    return await work()
   } catch (error) {
-    if (limit.signal.aborted) return stopOutcome(limit.signal.reason)
+    if (signal.aborted) return stopOutcome(signal.reason)
     const failure = isFault(error, 'docker-refused') ? toUnknownFailure('The Docker daemon refused', error) : error
     // A loss of infrastructure is not what the step ended as: it stays running, so that the next attempt runs it again.
     if (failure instanceof StepFailure && !isInfra(failure.reason)) return failed(failure)
@@ -82,8 +111,9 @@ function runAction(run: Omit<StepRun, 'action'>): Promise<StepOutcome> {
       return runBuild({ ...run, action })
     case 'push':
       return runPush({ ...run, action })
-    case 'push-tag':
     case 'composition':
+      return runComposition({ ...run, action })
+    case 'push-tag':
     case 'launch-composition':
     case 'deploy':
     case 'annotate':

@@ -6,7 +6,7 @@ import { newId, silentLog, systemClock } from '@windlass/kit'
 import { builtinVariables, emptySnapshot, fold, type Plan, type Snapshot, type VariableLayer } from '@windlass/plan'
 import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
 import { compile } from '../../../pipeline/src/index.ts'
-import { openDocker, runLocally, type AttemptInput, type Docker, type LocalSource } from '../../src/index.ts'
+import { openDocker, runLocally, type AttemptInput, type DebugLink, type Docker, type LocalSource } from '../../src/index.ts'
 import { image } from './images.ts'
 
 export interface PipelineRun {
@@ -29,6 +29,7 @@ export interface RunOptions {
   readonly branch?: string
   readonly source?: LocalSource
   readonly cancel?: AbortSignal
+  readonly debug?: DebugLink
   /** Another way to the daemon. */
   readonly dockerEnv?: Readonly<Record<string, string>>
   readonly onOutput?: (step: string, text: string) => unknown
@@ -68,6 +69,7 @@ export async function runPipeline(text: string, options: RunOptions = {}): Promi
       clock: systemClock,
       log: silentLog,
       cancel: options.cancel ?? new AbortController().signal,
+      debug: options.debug,
       source: options.source,
       toolsImage: image('tools'),
     })
