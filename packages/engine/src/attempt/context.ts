@@ -1,6 +1,7 @@
 /** What the parts of a running attempt share. */
 import type { Clock, Logger } from '@windlass/kit'
 import type { ExportedVariable, Reason, ResolvedAction, ResolvedStep } from '@windlass/plan'
+import type { EngineEventBody } from '@windlass/protocol'
 import type { Docker } from '../docker/docker.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import type { AttemptInput, LocalSource } from './input.ts'
@@ -10,6 +11,10 @@ import type { Workspace } from './workspace.ts'
 
 /** The image that clones, builds and keeps network namespaces. */
 export const TOOLS_IMAGE = 'windlass/tools:0.1.0'
+/** BuildKit as a daemon, for builds that the builder inside dockerd cannot do. */
+export const BUILDKIT_IMAGE = 'windlass/buildkit:0.1.0'
+/** Signs images. */
+export const COSIGN_IMAGE = 'windlass/cosign:0.1.0'
 
 export const LABEL_BUILD = 'windlass.io/build'
 export const LABEL_ATTEMPT = 'windlass.io/attempt'
@@ -26,6 +31,8 @@ export interface AttemptContext {
   readonly toolsImage: string
   readonly source: LocalSource | undefined
   readonly hostFiles: boolean
+  /** Reports a fact beside the states of steps, such as an image that was built. */
+  readonly tell: (event: EngineEventBody) => void
   /** Removals that nobody waits for until the attempt ends. */
   readonly chores: Set<Promise<void>>
 }

@@ -1,4 +1,5 @@
 /** Prepares a daemon for an attempt: tools image, leftovers, volumes, the first network namespace. */
+import type { EngineEventBody } from '@windlass/protocol'
 import { TOOLS_IMAGE, type AttemptContext } from './context.ts'
 import type { AttemptOptions } from './input.ts'
 import { openNamespaces } from './namespaces.ts'
@@ -28,6 +29,7 @@ export async function openContext(options: AttemptOptions, end: AbortSignal): Pr
     toolsImage: image,
     source: options.source,
     hostFiles: options.hostFiles ?? false,
+    tell: (event: EngineEventBody) => void options.journal.append(event),
   }
   try {
     return { ...fixed, workspace: await openWorkspace({ docker, input, image }), chores: new Set() }
