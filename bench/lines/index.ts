@@ -3,6 +3,7 @@ import type { Line } from '../row.ts'
 import { cluster } from './cluster.ts'
 import { fakeBuilds } from './fake-builds.ts'
 import { idleMemory } from './idle-memory.ts'
+import { language } from './language.ts'
 import { lineLatency } from './line-latency.ts'
 import { localBuild } from './local-build.ts'
 import { localSteps } from './local-steps.ts'
@@ -15,6 +16,7 @@ export const LINES: readonly Line[] = [
   taskHandover,
   logMillion,
   lineLatency,
+  language,
   fakeBuilds,
   idleMemory,
   cluster,
