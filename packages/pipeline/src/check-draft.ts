@@ -1,11 +1,13 @@
 /** What the tables say about a step, and the references in its texts. */
 import { findReferences, nearest, nearMiss } from '@windlass/plan'
 import { checkFields } from './check.ts'
+import { checkContext } from './context/check-context.ts'
 import * as read from './fields.ts'
 import type { Entries } from './fields.ts'
 import { COMMON } from './language.ts'
 import type { Fields } from './shape.ts'
 import type { Draft, Drafting } from './step-draft.ts'
+import { typeFields } from './type-fields.ts'
 import type { TreeNode } from './tree.ts'
 import { textOf } from './tree.ts'
 
@@ -17,11 +19,13 @@ export function checkDraft(draft: Draft, drafting: Drafting): void {
     (body.kind === 'group' && (body.made === 'parallel' || body.made === 'typed')) ||
     body.kind === 'unknown'
   ) {
-    const fields: Fields = { ...COMMON, ...known?.fields }
+    const { fields } = typeFields(known)
     const open = known === undefined || known.open
     checkFields(withoutMisplaced(draft, fields), fields, { spot: { key: draft.key, path }, report, open, range })
     if (known?.open === true) warnOfUnknown(draft, fields)
-    known?.rule?.(entries, { report, path, range, buildVersion: drafting.buildVersion })
+    const place = { report, path, range, buildVersion: drafting.buildVersion }
+    known?.rule?.(entries, place)
+    checkContext({ type: draft.type, entries }, { ...place, account: drafting.account })
   } else if (body.kind === 'group' && body.made === 'matrix') {
     checkFields(entries, COMMON, { spot: { key: draft.key, path }, report, open: false, range })
   }

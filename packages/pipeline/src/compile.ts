@@ -1,11 +1,13 @@
 /** A pipeline document to a Plan, or to all that is wrong with it. */
-import { buildScope } from '@windlass/plan'
+import { buildScope, toFlag } from '@windlass/plan'
 import type { JsonTemplate, Plan, Scope, VariableLayer } from '@windlass/plan'
-import { checkFields, numberOf } from './check.ts'
+import { checkFields, currentValue, numberOf } from './check.ts'
 import { draftBuildHooks } from './compile-hooks.ts'
 import { toCriteria } from './compile-criteria.ts'
 import { toServiceSet } from './compile-services.ts'
 import { compileDraft } from './compile-step.ts'
+import { UNKNOWN_ACCOUNT } from './context/account.ts'
+import type { AccountContext } from './context/account.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { hasErrors, sortProblems } from './diagnostic.ts'
 import { draftSteps } from './draft-steps.ts'
@@ -19,8 +21,10 @@ import { Report } from './report.ts'
 import type { Range } from './source.ts'
 import { reportCircles } from './static-checks.ts'
 import type { Draft, Drafting } from './step-draft.ts'
+import { renameAll } from './step-entries.ts'
 import { StepNames } from './step-names.ts'
 import { checkFolded, checkIndentation } from './text-checks.ts'
+import { aliasesOf } from './type-fields.ts'
 import type { Entry, TreeNode } from './tree.ts'
 import { child } from './tree.ts'
 
@@ -29,6 +33,8 @@ export interface CompileOptions {
   readonly variables?: readonly VariableLayer[]
   /** Stored compositions by name. */
   readonly compositions?: Readonly<Record<string, JsonTemplate>>
+  /** The account that the pipeline is for: what steps name there is checked (pipeline language 8.6, codes 100 to 601). */
+  readonly account?: AccountContext
 }
 
 export interface Compiled {
@@ -88,8 +94,10 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
     })
     return undefined
   }
+  renameAll(entries, aliasesOf(ROOT), { report, path: place.path })
   checkFields(entries, ROOT, { spot: { key: 'document', path: place.path }, report, open: false, range })
   checkVersion(entries, report)
+  checkFailFast(entries, report)
   const drafting = toDrafting(entries, { ...place, debug: child(written.get('debug')?.value, 'steps') })
   const roots = draftRoots(entries, drafting, report)
   const hooks = draftHooksOf(entries, drafting, report)
@@ -117,6 +125,7 @@ function toDrafting(entries: Entries, { options, debug }: DocumentPlace & { read
     names,
     isStep: (name) => names.find(name, undefined) !== undefined,
     compositions: options.compositions ?? {},
+    account: options.account ?? UNKNOWN_ACCOUNT,
     stages: new Set(read.texts(entries, 'stages')),
     mode: read.text(entries, 'mode') === 'parallel' ? 'parallel' : 'serial',
     buildVersion: read.text(entries, 'build_version') === 'v1' ? 'v1' : 'v2',
@@ -161,5 +170,28 @@ function checkVersion(entries: Entries, report: Report): void {
   const shown = written.kind === 'scalar' ? written.written || String(written.value) : 'an object'
   report.error('unknown-version', written.range, `Current version: ${shown} is invalid. please change version to 1.0`, {
     path: 'version',
+  })
+}
+
+/** At the root any text or object passes; what is no boolean counts as true. */
+function checkFailFast(entries: Entries, report: Report): void {
+  const written = entries.get('fail_fast')?.value
+  if (written === undefined) return
+  if (written.kind === 'scalar' && written.value !== null && written.value !== '') {
+    const text = String(written.value)
+    if (toFlag(text) !== undefined || text.includes('${{')) return
+    if (typeof written.value === 'string')
+      return report.warning(
+        'invalid-value',
+        written.range,
+        `"fail_fast" is no boolean and counts as true${currentValue(written)}`,
+        { path: 'fail_fast' },
+      )
+  }
+  if (written.kind === 'map')
+    return report.warning('invalid-value', written.range, '"fail_fast" is no boolean and counts as true', { path: 'fail_fast' })
+  report.error('wrong-type', written.range, `"fail_fast" must be a boolean or a text${currentValue(written)}`, {
+    path: 'fail_fast',
+    hint: 'Write true, false or "${{NAME}}".',
   })
 }

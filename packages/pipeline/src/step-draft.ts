@@ -3,11 +3,13 @@
  * of a matrix, hooks) beside them. Drafting goes first, so that conditions and references can be checked against all names.
  */
 import type { FlagTemplate, Hook, Position, Scope, TypedStep } from '@windlass/plan'
+import type { AccountContext } from './context/account.ts'
 import type { Entries } from './fields.ts'
 import type { Report } from './report.ts'
 import type { Range } from './source.ts'
 import type { StepNames } from './step-names.ts'
 import type { ActionPlace, StepType } from './step-type.ts'
+import type { TypedContext } from './typed/expand.ts'
 import type { TreeNode } from './tree.ts'
 
 export interface Draft {
@@ -58,6 +60,7 @@ export type DraftBody =
 
 /** What is the same for all steps of a document. */
 export interface Drafting extends ActionPlace {
+  readonly account: AccountContext
   readonly names: StepNames
   readonly stages: ReadonlySet<string>
   /** `v1` has no `registry`, `tags` and `disable_push` on build steps. */
@@ -69,6 +72,7 @@ export interface Drafting extends ActionPlace {
   readonly serviceNames: readonly string[]
   /** `spec.debug.steps`. */
   readonly breakpoints: ReadonlyMap<string, TreeNode>
+  readonly typed: TypedContext
 }
 
 /** Where in the document steps are drafted. */
@@ -85,4 +89,6 @@ export interface DraftPlace {
   readonly hookOf?: Draft | 'build' | undefined
   readonly locals?: Map<string, Draft> | undefined
   readonly position?: Position | undefined
+  /** Names of the step types around, outermost first. */
+  readonly inside?: readonly string[] | undefined
 }

@@ -108,7 +108,7 @@ describe('build', () => {
     expect(told('provider: { type: gcb, arguments: { machine: x } }')).toEqual([
       '"gcb" has no effect: the image is built by the daemon of the build',
       '"cache" is required',
-      '"machine" is not allowed',
+      '"machine" is not allowed. Did you mean "machineType"?',
     ])
     expect(told('provider: { type: aws }')).toEqual(['"type" must be one of [cf, gcb]. Current value: aws'])
   })

@@ -22,6 +22,9 @@ export interface AccountRegistry {
   readonly isDefault: boolean
 }
 
+/** No account: nothing of it is checked. */
+export const UNKNOWN_ACCOUNT: AccountContext = { autoPush: true, disablePush: false }
+
 export type RegistryKind = 'ecr' | 'google' | 'standard'
 
 /** The kind of a registry by its domain. Linear in it. */

@@ -78,4 +78,3 @@ export function checkRegistryContexts(entries: Entries, place: ContextPlace): vo
   for (const item of listed?.kind === 'list' ? listed.items : [])
     checkNamed(item, { ...REGISTRY, field: 'registry_contexts' }, place)
 }
-

@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest'
+import { oneStep, told } from '../../test/documents.ts'
+import { compile } from '../compile.ts'
+import { toPublishedProblem } from '../formats/published-problem.ts'
+import type { AccountContext } from './account.ts'
+import { isRegistryHost, registryKind } from './account.ts'
+
+const hub = { name: 'hub', domain: 'docker.io', isDefault: true }
+const ecr = { name: 'ecr', domain: '123456789012.dkr.ecr.eu-west-1.amazonaws.com', isDefault: false }
+const full: AccountContext = {
+  git: [{ name: 'github', isDefault: true }],
+  registries: [hub],
+  clusters: [{ name: 'prod' }],
+  variables: new Set(['KNOWN']),
+  autoPush: true,
+  disablePush: false,
+}
+
+/** `code: severity message` of every problem, with the numbers of the published language. */
+function check(document: string, account: Partial<AccountContext> = {}): string[] {
+  const { problems } = compile({ text: document, file: 'a.yml' }, { account: { ...full, ...account } })
+  return problems.map((problem) => `${toPublishedProblem(problem).code}: ${problem.severity} ${problem.message}`)
+}
+
+const clone = (...lines: string[]): string => oneStep('type: git-clone', 'repo: me/app', ...lines)
+const push = (...lines: string[]): string => oneStep('type: push', 'candidate: x', ...lines)
+const build = (...lines: string[]): string => oneStep('type: build', 'image_name: x', ...lines)
+const deploy = (...lines: string[]): string => oneStep('type: deploy', 'kind: kubernetes', 'namespace: n', 'service: s', ...lines)
+
+describe('P175: git integrations', () => {
+  const two = { git: [...(full.git ?? []), { name: 'gitlab', isDefault: false }] }
+
+  test('100: none at all', () => {
+    expect(check(clone(), { git: [] })).toEqual(['100: error there is no git integration to clone with'])
+    expect(check(clone('git: github'), { git: [] })).toEqual(['100: error there is no git integration to clone with'])
+  })
+
+  test('a repository by its URL needs none: it may be public', () => {
+    for (const repo of ['https://example.com/a/b', 'git@example.com:a/b', "'${{URL}}'"])
+      expect(check(oneStep('type: git-clone', `repo: ${repo}`), { git: [] })).toEqual([])
+    expect(check(oneStep('type: git-clone', 'repo: https://example.com/a/b'), two)).toEqual([])
+  })
+
+  test('101: a variable that is not defined', () => {
+    expect(check(clone("git: '${{NOPE}}'"))).toEqual(['101: warning "git" is the variable "NOPE", which is not defined'])
+    expect(check(clone("git: '${{KNOWN}}'"))).toEqual([])
+  })
+
+  test('102: a name that nothing has, but CF-default always passes', () => {
+    expect(check(clone('git: githab'))).toEqual(['102: error there is no git integration "githab". Did you mean "github"?'])
+    expect(check(clone('git: CF-default'))).toEqual([])
+    expect(check(clone('git: github'))).toEqual([])
+  })
+
+  test('103: several and none named, unless that is not to be told', () => {
+    expect(check(clone(), two)).toEqual(['103: warning there are 2 git integrations and none is named: "github" is used'])
+    expect(check(clone(), { ...two, quietDefaults: true })).toEqual([])
+    expect(check(clone())).toEqual([])
+  })
+})
+
+describe('P175: registries of push steps', () => {
+  test('200: none at all', () => {
+    expect(check(push(), { registries: [] })).toEqual(['200: error there is no registry integration to push to'])
+    expect(check(push('registry: hub'), { registries: [] })).toEqual(['200: error there is no registry integration to push to'])
+    expect(check(push('registry: r.example.com:5000'), { registries: [] })).toEqual([])
+  })
+
+  test('201 and 202: a variable that is not defined, a name that nothing has', () => {
+    expect(check(push("registry: '${{NOPE}}'"))).toEqual(['201: warning "registry" is the variable "NOPE", which is not defined'])
+    expect(check(push('registry: hug'))).toEqual(['202: error there is no registry integration "hug". Did you mean "hub"?'])
+    expect(check(push('registry: hub', 'registry_context: other'))).toEqual([
+      '202: error there is no registry integration "other"',
+    ])
+    expect(check(oneStep('image: x', 'registry_context: other'))).toEqual(['202: error there is no registry integration "other"'])
+    expect(
+      check(
+        oneStep('type: composition', 'composition: {}', 'composition_candidates: { a: {} }', 'registry_contexts: [hub, other]'),
+      ),
+    ).toEqual(['202: error there is no registry integration "other"'])
+    expect(check(push('registry: https://r.example.com/v2'))).toEqual([])
+  })
+
+  test('203: several and none named, unless that is not to be told', () => {
+    expect(check(push(), { registries: [hub, ecr] })).toEqual([
+      '203: warning there are 2 registry integrations and none is named: "hub" is used',
+    ])
+    expect(check(push(), { registries: [hub, ecr], quietDefaults: true })).toEqual([])
+  })
+})
+
+describe('P175: registries of build steps', () => {
+  test('204: the account wants steps to say where to push', () => {
+    const explicit = { autoPush: false, disablePush: false }
+    expect(check(build(), explicit)).toEqual(["204: error 'registry' is required"])
+    expect(check(build('disable_push: false'), explicit)).toEqual([])
+    expect(check(build('registry: hub'), explicit)).toEqual([])
+    expect(check(build(), { autoPush: false, disablePush: true })).toEqual([])
+    expect(check(`build_version: v1\n${build()}`, explicit)).toEqual([])
+  })
+
+  test('205: nothing to push to', () => {
+    const none = { registries: [{ ...hub, isDefault: false }] }
+    expect(check(build(), none)).toEqual([
+      '205: warning no registry is named and there is no default one: the image is not pushed',
+    ])
+    expect(check(build('disable_push: true'), none)).toEqual([])
+    expect(check(build())).toEqual([])
+  })
+
+  test('206: Google Cloud Build without credentials, regions and roles', () => {
+    const gcb = 'provider: { type: gcb, arguments: { cache: { repo: r } } }'
+    const google = { name: 'gcr', domain: 'eu.gcr.io', isDefault: false }
+    const message = '206: error Google Cloud Build needs "google_app_creds" or a Google registry'
+    expect(check(build(gcb))).toContain(message)
+    expect(check(build(gcb), { registries: [hub, google] })).not.toContain(message)
+    expect(check(build(gcb.replace('cache:', 'google_app_creds: c, cache:')))).not.toContain(message)
+    expect(check(build('region: eu-west-1'))).toEqual([
+      '206: error "region" is only allowed with an ECR registry, which "hub" is not',
+    ])
+    expect(check(build('registry: ecr', 'region: eu-west-1'), { registries: [hub, ecr] })).toEqual([])
+    expect(check(build('registry: ecr', 'region: moon'), { registries: [hub, ecr] })).toEqual([
+      '206: error "region" must be an AWS region such as eu-central-1. Current value: moon',
+    ])
+    expect(check(build('role_arn: me'))).toEqual([
+      '206: error "role_arn" must have the form arn:aws:iam::<12 digits>:role/<name>. Current value: me',
+    ])
+    expect(check(build('aws_duration_seconds: 60'))).toEqual([
+      '206: error "aws_duration_seconds" is only allowed with "role_arn"',
+    ])
+    expect(check(push('registry: hub', 'region: eu-west-1'))).toEqual([
+      '206: error "region" is only allowed with an ECR registry, which "hub" is not',
+    ])
+  })
+
+  test('207: two registries of one domain, told once', () => {
+    const other = { name: 'other', domain: 'docker.io', isDefault: false }
+    const third = { name: 'third', domain: 'Docker.io', isDefault: false }
+    const registries = [hub, ecr, other, third]
+    expect(check(build('registry: hub', 'registry_contexts: [hub, ecr, other, third]'), { registries })).toEqual([
+      '207: error "hub" and "other" are registries of one domain, docker.io',
+    ])
+    expect(check(build('registry: hub', 'registry_contexts: [other]'), { registries })).toEqual([])
+    expect(check(build('registry: hub', 'registry_contexts: [other]', 'buildx: true'), { registries })).toEqual([
+      '207: error "hub" and "other" are registries of one domain, docker.io',
+    ])
+    expect(check(build('registry: hub', 'registry_contexts: [hub]', 'buildx: {}'), { registries })).toEqual([])
+  })
+})
+
+describe('P175: clusters and helm', () => {
+  test('300 to 302: none at all, a variable that is not defined, a name that nothing has', () => {
+    expect(check(deploy('cluster: prod'), { clusters: [] })).toEqual(['300: error there is no cluster to deploy to'])
+    expect(check(deploy("cluster: '${{NOPE}}'"))).toEqual(['301: warning "cluster" is the variable "NOPE", which is not defined'])
+    expect(check(deploy('cluster: pro'))).toEqual(['302: error there is no cluster "pro". Did you mean "prod"?'])
+    expect(check(deploy('cluster: prod'))).toEqual([])
+  })
+
+  test('303: several and none named', () => {
+    const clusters = [{ name: 'prod' }, { name: 'test', isDefault: true }]
+    expect(check(deploy(), { clusters })).toContain('303: warning there are 2 clusters and none is named: "test" is used')
+    expect(check(deploy(), { clusters, quietDefaults: true })).toEqual(['undefined: error "cluster" is required'])
+  })
+
+  test('400 and 500: tabs and folded text have their numbers', () => {
+    expect(check('version: 1\nsteps:\n  a:\n \timage: x\n')).toEqual(['400: error Your YAML contains both spaces and tabs.'])
+    expect(check(oneStep('image: x', 'commands:', '  - >-', '    one', '      two'))).toEqual([
+      "500: warning Your YAML contains invalid indentation after characters '>-'.",
+    ])
+  })
+
+  test('601: Helm 2, which is what a step means that says nothing', () => {
+    const helm = (fields: string): string[] =>
+      check(oneStep('type: helm:1.0.0', `arguments: { ${fields} }`)).filter((one) => one.startsWith('601'))
+    expect(helm("helm_version: '2.9.1'")).toEqual(['601: warning Helm 2.9.1 is out of support'])
+    expect(helm('action: install')).toEqual(['601: warning Helm 2.0.0 is out of support'])
+    expect(helm("helm_version: '3.14.0'")).toEqual([])
+  })
+})
+
+describe('P175: where fields may stand', () => {
+  test('arguments, parallel steps, hooks and matrices are looked into, each problem is told once', () => {
+    const document = `version: '1.0'
+hooks:
+  on_finish:
+    steps:
+      last: { type: push, candidate: x, registry: no1 }
+steps:
+  group:
+    type: parallel
+    steps:
+      inner: { type: push, arguments: { candidate: x, registry: no2 } }
+      many:
+        type: push
+        candidate: x
+        registry: no3
+        matrix: { tag: [a, b] }
+  hooked:
+    image: x
+    hooks:
+      on_success:
+        exec: { type: push, candidate: x, registry: no4 }
+`
+    const { problems } = compile({ text: document, file: 'a.yml' }, { account: full })
+    expect(told(problems).filter((one) => one.includes('registry-unknown'))).toEqual([
+      '5:51 error registry-unknown there is no registry integration "no1"',
+      '10:65 error registry-unknown there is no registry integration "no2"',
+      '14:19 error registry-unknown there is no registry integration "no3"',
+      '20:53 error registry-unknown there is no registry integration "no4"',
+    ])
+  })
+
+  test('what is not known of an account is not checked', () => {
+    const unknown: AccountContext = { autoPush: true, disablePush: false }
+    for (const document of [clone('git: x'), push('registry: x'), build(), deploy('cluster: x')])
+      expect(compile({ text: document, file: 'a.yml' }, { account: unknown }).problems).toEqual([])
+  })
+})
+
+describe('registries as hosts', () => {
+  test('hosts and URLs are told from names', () => {
+    for (const host of [
+      'a.io',
+      'localhost',
+      'localhost:5000',
+      'r.example.com/x',
+      'https://a.b/c',
+      'http://10.0.0.1:80',
+      'host:5000',
+    ])
+      expect(isRegistryHost(host)).toBe(true)
+    for (const name of ['hub', 'my-registry', 'a..b', '.a', 'a.', 'a b.c', 'a:b:c', 'ftp://a.b', ''])
+      expect(isRegistryHost(name)).toBe(false)
+    expect(['eu.gcr.io', 'europe-docker.pkg.dev', ecr.domain, 'docker.io'].map(registryKind)).toEqual([
+      'google',
+      'google',
+      'ecr',
+      'standard',
+    ])
+  })
+
+  test('P176: long texts are judged in no time', () => {
+    const long = [
+      'a'.repeat(1_000_000),
+      'a.'.repeat(500_000),
+      `${'a-'.repeat(500_000)}!`,
+      `http://${'a.'.repeat(2_000)}!`,
+      '1'.repeat(1_000_000),
+    ]
+    for (const text of long) {
+      const began = performance.now()
+      expect(isRegistryHost(text)).toBe(false)
+      registryKind(text)
+      expect(performance.now() - began).toBeLessThan(50)
+    }
+  })
+})

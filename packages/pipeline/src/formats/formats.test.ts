@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { compile } from '../compile.ts'
+import { SourceText } from '../source.ts'
+import { formatLint, formatMessages, formatTables, formatValid } from './formats.ts'
+import { stepOf, toPublishedProblem } from './published-problem.ts'
+import { stepTypes } from './step-types.ts'
+import { wrap } from './text-table.ts'
+
+const text = `version: '1.0'
+mode: serial
+steps:
+  docker_push:
+    image: x
+    timeout: 5 days
+  push:
+    type: push
+    candidate: a
+    imag_name: B
+  image:
+    type: build
+    image_name: Me/App
+    description: a
+    tag: 1.0
+`
+const source = { text, file: 'codefresh.yml' }
+const { problems } = compile(source)
+const options = { docsUrl: 'https://docs.example.com', types: stepTypes(source) }
+
+describe('P172: the formats of the published validator', () => {
+  test('message: the messages of the errors, a line each', () => {
+    expect(formatMessages(problems)).toMatchInlineSnapshot(`
+      ""mode" must be one of [sequential, parallel]. Current value: serial
+      "imag_name" is not allowed. Did you mean "image_name"?
+      "tag" must be a string. Current value: 1.0
+      "
+    `)
+  })
+
+  test('printify: a table for each error', () => {
+    expect(formatTables(problems.slice(-1), options)).toMatchInlineSnapshot(`
+      "┌────────────────────┬────────────────────────────────────────────────────────────────────────────────────────────────────┐
+      │ Message            │ "tag" must be a string. Current value: 1.0                                                         │
+      ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
+      │ Error Type         │ Validation                                                                                         │
+      ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
+      │ Error Level        │ step                                                                                               │
+      ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
+      │ Step Name          │ image                                                                                              │
+      ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
+      │ Documentation Link │ https://docs.example.com/steps/build.md                                                            │
+      ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
+      │ Action Items       │ Put it in quotes: "1.0".                                                                           │
+      ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
+      │ Error Lines        │ 15                                                                                                 │
+      └────────────────────┴────────────────────────────────────────────────────────────────────────────────────────────────────┘
+      "
+    `)
+    expect(formatTables(problems.slice(-1), { colour: true })).toContain('\u001B[31m"tag" must be a string')
+  })
+
+  test('lint: errors, warnings, a summary and links', () => {
+    const lint = formatLint(problems, options)
+    expect(lint.message).toMatchInlineSnapshot(`
+      "Yaml validation errors:
+      2     error      "mode" must be one of [sequential, parallel]. Current value: serial
+      10    error      "imag_name" is not allowed. Did you mean "image_name"?
+      15    error      "tag" must be a string. Current value: 1.0                                       Put it in quotes: "1.0".
+      "
+    `)
+    expect(lint.warningMessage).toMatchInlineSnapshot(`
+      "Yaml validation warnings:
+      6     warning    "timeout" must be a number followed by s, m or h. Current value: 5 days          The value is ignored. Write for example "90s", "10m" or "1.5h".
+      13    warning    "image_name" must be lower case. Current value: Me/App                           It is used in lower case.
+      "
+    `)
+    expect(lint.summarize).toMatchInlineSnapshot(`"✖ 5 problems (3 errors, 2 warnings)"`)
+    expect(lint.documentationLinks).toMatchInlineSnapshot(`
+      "Visit https://docs.example.com/steps/freestyle.md for steps documentation
+      Visit https://docs.example.com/steps/build.md for image_name documentation
+      Visit https://docs.example.com for workflow documentation
+      Visit https://docs.example.com/steps/push.md for steps documentation
+      Visit https://docs.example.com/steps/build.md for steps documentation
+      "
+    `)
+    expect(formatLint([])).toEqual({ message: '', summarize: '', documentationLinks: '' })
+    const [warning] = problems.filter(({ severity }) => severity === 'warning')
+    const only = formatLint(warning === undefined ? [] : [warning], { colour: true })
+    expect(only.summarize).toBe('\u001B[33m✖ 1 problem (0 errors, 1 warning)\u001B[39m')
+    expect(only.warningMessage).toContain('\u001B[33mwarning\u001B[39m')
+    expect(formatValid(false)).toBe('Yaml is valid!')
+  })
+
+  test('the shape of the published validator, with real lines or its own', () => {
+    const [first] = problems
+    const last = problems.at(-1)
+    if (first === undefined || last === undefined) throw new Error('no problems')
+    expect(toPublishedProblem(first)).toEqual({
+      message: '"mode" must be one of [sequential, parallel]. Current value: serial',
+      type: 'Validation',
+      path: 'workflow',
+      context: { key: 'mode' },
+      level: 'workflow',
+      lines: 2,
+    })
+    expect(toPublishedProblem(last, options)).toEqual({
+      message: '"tag" must be a string. Current value: 1.0',
+      type: 'Validation',
+      path: 'steps',
+      context: { key: 'tag' },
+      level: 'step',
+      stepName: 'image',
+      docsLink: 'https://docs.example.com/steps/build.md',
+      actionItems: 'Put it in quotes: "1.0".',
+      lines: 15,
+    })
+    const its = { publishedLines: new SourceText(text, '') }
+    expect(toPublishedProblem(first, its).lines).toBe(0)
+    const wrong = problems.find(({ code }) => code === 'unknown-key')
+    expect(wrong === undefined ? undefined : toPublishedProblem(wrong, its)).toMatchObject({
+      stepName: 'push',
+      lines: 10,
+      suggestion: { from: 'imag_name', to: 'image_name' },
+    })
+    const folded = compile({ text: "version: '1.0'\nsteps:\n  a:\n    image: x\n    commands:\n    - >-\n      one\n        two\n", file: '' })
+    expect(folded.problems.map((problem) => toPublishedProblem(problem))).toMatchObject([
+      { type: 'Warning', path: 'indention', code: 500, lines: 8 },
+    ])
+  })
+
+  test('the step of a problem is the innermost one of its path', () => {
+    expect(stepOf('mode')).toBeUndefined()
+    expect(stepOf('steps.a.when.steps')).toBe('a')
+    expect(stepOf('steps.a.steps.b.image')).toBe('b')
+    expect(stepOf('spec.steps.a.hooks.on_fail.steps.c.image')).toBe('c')
+    expect(stepOf('hooks.on_finish.exec')).toBeUndefined()
+  })
+})
+
+test('text is wrapped at words, and longer words are cut', () => {
+  expect(wrap('one two three', 7)).toEqual(['one two', 'three'])
+  expect(wrap('abcdefghij k', 4)).toEqual(['abcd', 'efgh', 'ij k'])
+  expect(wrap('', 4)).toEqual([''])
+})
