@@ -33,6 +33,8 @@ export interface ContainerSpec {
   /** `bridge`, `none` or `container:<id>`. */
   readonly network: string
   readonly hostname?: string | undefined
+  /** Capabilities beside the usual ones; the filters of system calls and of `/proc` are taken away with them. */
+  readonly capabilities?: readonly string[] | undefined
   /** A small init is the first process; it passes signals on and reaps. */
   readonly init?: boolean | undefined
   /** Standard input is opened and closed after the first attachment. */
@@ -254,6 +256,12 @@ function toDocker(spec: ContainerSpec): object {
       Mounts: spec.mounts.map(toDockerMount),
       NetworkMode: spec.network,
       ...(spec.init === true && { Init: true }),
+      ...(spec.capabilities !== undefined && {
+        CapAdd: spec.capabilities,
+        SecurityOpt: ['seccomp=unconfined', 'apparmor=unconfined'],
+        MaskedPaths: [],
+        ReadonlyPaths: [],
+      }),
       // The output is taken by attaching; a log that the daemon keeps as well costs 2 s per 81 MB. A connection that breaks off loses
       // bytes for good then, which ends the attempt as `dind-lost`.
       LogConfig: { Type: 'none' },

@@ -11,6 +11,13 @@ export interface Image {
   readonly workingDirectory: string
   /** `name@sha256:...` for each registry name it was pulled or pushed under. */
   readonly repoDigests: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
+  readonly sizeBytes: number
+}
+
+export interface ListedImage {
+  readonly id: string
+  readonly labels: Readonly<Record<string, string>>
 }
 
 export interface RegistryLogin {
@@ -29,8 +36,17 @@ export interface Progress {
 const Inspected = z.looseObject({
   Id: z.string(),
   RepoDigests: z.array(z.string()).nullish(),
-  Config: z.looseObject({ Env: z.array(z.string()).nullish(), WorkingDir: z.string().nullish() }).nullish(),
+  Size: z.number().nullish(),
+  Config: z
+    .looseObject({
+      Env: z.array(z.string()).nullish(),
+      WorkingDir: z.string().nullish(),
+      Labels: z.record(z.string(), z.string()).nullish(),
+    })
+    .nullish(),
 })
+const Listed = z.array(z.looseObject({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }))
+const Distribution = z.looseObject({ Descriptor: z.looseObject({ digest: z.string() }) })
 const ProgressLine = z.looseObject({
   status: z.string().optional(),
   id: z.string().optional(),
@@ -46,6 +62,10 @@ export interface TransferOptions {
 
 export interface Images {
   inspectImage(name: string): Promise<Image | undefined>
+  /** Images that have this label, newest first. */
+  listImages(label: string): Promise<readonly ListedImage[]>
+  /** The digest that a name has at its registry now; undefined when the registry does not answer it. */
+  findDigest(name: string, login: RegistryLogin | undefined): Promise<string | undefined>
   /** Throws `docker-refused` with the registry's words. */
   pullImage(name: string, options: TransferOptions): Promise<void>
   tagImage(image: string, target: ImageName): Promise<void>
@@ -64,7 +84,19 @@ export function imageCalls(http: DockerHttp): Images {
             environment: found.Config?.Env ?? [],
             workingDirectory: found.Config?.WorkingDir ?? '',
             repoDigests: found.RepoDigests ?? [],
+            labels: found.Config?.Labels ?? {},
+            sizeBytes: found.Size ?? 0,
           }
+    },
+    async listImages(label) {
+      const query = { filters: JSON.stringify({ label: [label] }) }
+      const found = await http.json('GET', '/images/json', Listed, { query })
+      return found.map(({ Id, Labels }) => ({ id: Id, labels: Labels ?? {} }))
+    },
+    async findDigest(name, login) {
+      const headers = { 'x-registry-auth': toRegistryAuth(login) }
+      const call = http.json('GET', `/distribution/${encodeName(name)}/json`, Distribution, { headers })
+      return (await ignoring([400, 401, 403, 404, 500, 503], call))?.Descriptor.digest
     },
     async pullImage(name, options) {
       const { repository, tag, digest } = parseImageName(name)

@@ -14,6 +14,14 @@ export interface ToolRun {
   readonly secrets: Readonly<Record<string, string | Uint8Array>>
   /** Beside the shared volume. */
   readonly mounts?: readonly ContainerMount[]
+  /** The tools image when absent; it must have bash and tar. */
+  readonly image?: string | undefined
+  /** `host` where a registry on the daemon's own machine must be reached; a namespace of its own when absent. */
+  readonly network?: 'host' | undefined
+  /** Gets standard error as it comes, not masked. */
+  readonly onSaid?: ((bytes: Uint8Array) => void) | undefined
+  /** Keeps standard error out of the log. */
+  readonly isQuiet?: boolean | undefined
 }
 
 export interface ToolEnd extends ContainerEnd {
@@ -29,7 +37,9 @@ const TAIL_BYTES = 8_192
 /** Resolves with whatever exit code the script has; see `runContainer` for how it rejects. */
 export async function runTool(run: StepPart, tool: ToolRun): Promise<ToolEnd> {
   const secrets = await toArchive(tool.secrets)
-  return run.context.namespaces.lend((network) => runIn(network, run, { ...tool, archive: secrets }))
+  const ready = { ...tool, archive: secrets }
+  if (tool.network !== undefined) return runIn(tool.network, run, ready)
+  return run.context.namespaces.lend((network) => runIn(network, run, ready))
 }
 
 async function runIn(
@@ -56,7 +66,8 @@ async function runIn(
             if (part.source === 1 && (bytes += part.bytes.length) <= MAX_RESULT_BYTES) result.push(part.bytes)
           const said = parts.filter(({ source }) => source === 2)
           tail = Buffer.concat([tail, ...said.map((part) => part.bytes)]).subarray(-TAIL_BYTES)
-          await output.write(said, until)
+          for (const part of said) tool.onSaid?.(part.bytes)
+          if (tool.isQuiet !== true) await output.write(said, until)
         },
       },
       (created) => (id = created),
@@ -69,7 +80,7 @@ async function runIn(
 
 function toSpec(network: string, tool: ToolRun, { context, step }: Pick<StepPart, 'context' | 'step'>): ContainerSpec {
   return {
-    image: context.toolsImage,
+    image: tool.image ?? context.toolsImage,
     entrypoint: ['/bin/bash', '-c', tool.script, 'windlass', ...(tool.arguments ?? [])],
     environment: Object.entries(tool.environment).map(([name, value]) => `${name}=${value}`),
     workingDirectory: '/',

@@ -1,0 +1,45 @@
+/** What the daemon says of itself. */
+import { z } from 'zod'
+import type { DockerHttp } from './http.ts'
+
+const Info = z.looseObject({
+  Architecture: z.string(),
+  RegistryConfig: z
+    .looseObject({
+      InsecureRegistryCIDRs: z.array(z.string()).nullish(),
+      IndexConfigs: z.record(z.string(), z.looseObject({ Secure: z.boolean() })).nullish(),
+    })
+    .nullish(),
+})
+
+export interface DaemonSettings {
+  /** As Docker names it in platforms: `amd64`, `arm64`. */
+  readonly architecture: string
+  /** Registries (host with optional port) that it talks to without TLS, or without knowing their certificate. */
+  readonly insecureRegistries: readonly string[]
+}
+
+export interface System {
+  readSettings(): Promise<DaemonSettings>
+}
+
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  x86_64: 'amd64',
+  aarch64: 'arm64',
+  armv7l: 'arm',
+  i386: '386',
+  i686: '386',
+}
+
+export function systemCalls(http: DockerHttp): System {
+  return {
+    async readSettings() {
+      const { Architecture, RegistryConfig } = await http.json('GET', '/info', Info)
+      const registries = Object.entries(RegistryConfig?.IndexConfigs ?? {})
+      return {
+        architecture: ARCHITECTURES[Architecture] ?? Architecture,
+        insecureRegistries: registries.filter(([, { Secure }]) => !Secure).map(([name]) => name),
+      }
+    },
+  }
+}
