@@ -18,12 +18,19 @@ export interface ConditionPlace {
 
 /** Judges all parts of a `when` that are present; each must hold. Never throws. */
 export function judgeWhen(when: When, place: ConditionPlace): Verdict {
+  return verdictOf(
+    () => branchHolds(when.branch, place.scope) && stepsHold(when.steps, place) && conditionHolds(when.condition, place.scope),
+  )
+}
+
+/** Judges labelled expressions alone, as success criteria have them. Never throws. */
+export function judgeCondition(condition: When['condition'], scope: BuildScope): Verdict {
+  return verdictOf(() => conditionHolds(condition, scope))
+}
+
+function verdictOf(judge: () => boolean): Verdict {
   try {
-    const holds =
-      branchHolds(when.branch, place.scope) &&
-      stepsHold(when.steps, place.snapshot) &&
-      conditionHolds(when.condition, place.scope)
-    return { holds: holds ? 'yes' : 'no' }
+    return { holds: judge() ? 'yes' : 'no' }
   } catch (error) {
     if (error instanceof BrokenCondition) return { holds: 'broken', message: error.message }
     throw error
@@ -56,9 +63,9 @@ export function toRegexParts(entry: string): { source: string; flags: string } |
   return match === null ? undefined : { source: match[1] ?? '', flags: match[2] ?? '' }
 }
 
-function stepsHold(steps: When['steps'], snapshot: Snapshot): boolean {
+function stepsHold(steps: When['steps'], { scope, snapshot }: ConditionPlace): boolean {
   if (steps === undefined) return true
-  const holds = ({ name, on }: StepCondition): boolean => matchesResult(stateOf(snapshot, name), on)
+  const holds = ({ name, on }: StepCondition): boolean => matchesResult(stateOf(snapshot, scope.findStep(name) ?? name), on)
   return steps.match === 'all' ? steps.of.every(holds) : steps.of.some(holds)
 }
 

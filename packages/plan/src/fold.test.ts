@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { finished, play, serial, statesOf, step } from '../test/plans.ts'
-import { emptySnapshot, fold, foldAll, resume } from './fold.ts'
+import { emptySnapshot, fold, foldAll } from './fold.ts'
+import { resume } from './resume.ts'
 import type { StepFact } from './snapshot.ts'
 
 const plan = serial([step('a'), step('b'), step('c')])
@@ -75,7 +76,7 @@ test('an attempt that was lost in the middle goes on with the step that ran', ()
     finished('a', 2, { exports: [exported('V', '1')] }),
     started('b', 3),
   ])
-  const next = resume(plan, lost, { volumeKept: true })
+  const next = resume(plan, lost, { cause: 'infra', volumeKept: true })
   expect(statesOf(plan, next)).toEqual(['a: success', 'b: pending', 'c: pending'])
   expect(next.steps['b']).toMatchObject({ try: 0 })
   expect(next.exports.map(({ name }) => name)).toEqual(['V'])
@@ -83,14 +84,14 @@ test('an attempt that was lost in the middle goes on with the step that ran', ()
 
 test('when the volume is lost, all steps run again and their exports are forgotten', () => {
   const lost = foldAll(emptySnapshot(plan), [started('a', 1), finished('a', 2, { exports: [exported('V', '1')] })])
-  expect(resume(plan, lost, { volumeKept: false })).toEqual(emptySnapshot(plan))
+  expect(resume(plan, lost, { cause: 'infra', volumeKept: false })).toEqual(emptySnapshot(plan))
 })
 
 test('a restart from a step runs it and what follows again', () => {
   const { snapshot } = play(plan, emptySnapshot(plan), {
     script: { b: { status: 'error', reason: 'exit-code' }, a: { exports: [exported('V', '1')] } },
   })
-  const again = resume(plan, snapshot, { volumeKept: true, from: 'b' })
+  const again = resume(plan, snapshot, { cause: 'restart', volumeKept: true, from: 'b' })
   expect(statesOf(plan, again)).toEqual(['a: success', 'b: pending', 'c: pending'])
   expect(again.exports).toHaveLength(1)
 })
@@ -98,7 +99,7 @@ test('a restart from a step runs it and what follows again', () => {
 test('a restart from a child runs its group again, but not the children that are done', () => {
   const group = serial([step('g'), step('x', { parent: 'g' }), step('y', { parent: 'g' }), step('z')])
   const { snapshot } = play(group, emptySnapshot(group), { script: { y: { status: 'error', reason: 'exit-code' } } })
-  expect(statesOf(group, resume(group, snapshot, { volumeKept: true, from: 'y' }))).toEqual([
+  expect(statesOf(group, resume(group, snapshot, { cause: 'restart', volumeKept: true, from: 'y' }))).toEqual([
     'g: pending',
     'x: success',
     'y: pending',
@@ -108,5 +109,8 @@ test('a restart from a child runs its group again, but not the children that are
 
 test('steps that the run was asked to leave out stay out, also when the volume is lost', () => {
   const leftOut = foldAll(emptySnapshot(plan), [finished('b', 5, { status: 'skipped', reason: 'not-selected' })])
-  expect(resume(plan, leftOut, { volumeKept: false }).steps['b']).toMatchObject({ status: 'skipped', reason: 'not-selected' })
+  expect(resume(plan, leftOut, { cause: 'infra', volumeKept: false }).steps['b']).toMatchObject({
+    status: 'skipped',
+    reason: 'not-selected',
+  })
 })

@@ -3,10 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { cpuMs } from '../test/cpu-time.ts'
 import { finished, play, serial, step } from '../test/plans.ts'
 import type { Script } from '../test/plans.ts'
-import { emptySnapshot, fold, foldAll, resume } from './fold.ts'
-import { decide, LONGEST_RETRY_DELAY_MS, nextTry } from './graph.ts'
+import { emptySnapshot, fold, foldAll } from './fold.ts'
+import { decide } from './graph.ts'
 import { FINAL_STEP_STATUSES } from './lists.ts'
 import type { Plan, PlanStep, When } from './plan.ts'
+import { resume } from './resume.ts'
+import { LONGEST_RETRY_DELAY_MS, nextTry } from './retry.ts'
 
 const FAIL: Script[string] = { status: 'error', reason: 'exit-code', exitCode: 1 }
 
@@ -204,7 +206,7 @@ describe('cancelling', () => {
   test('a waiting step ends with the cancel', () => {
     const plan = serial([step('a'), step('b')])
     const waiting = fold(emptySnapshot(plan), { type: 'step.waiting', step: 'a', reason: 'approval', at: 1 })
-    expect(decide(plan, waiting)).toEqual([])
+    expect(decide(plan, waiting)).toEqual([{ type: 'pause', steps: ['a'] }])
     expect(decide(plan, waiting, { cancelled: 'superseded' })).toEqual([
       { type: 'finish', step: 'a', status: 'terminated', reason: 'superseded' },
       { type: 'finish', step: 'b', status: 'skipped', reason: 'superseded' },
@@ -425,7 +427,7 @@ describe('any build with groups, in serial and in parallel mode', () => {
           expect(whole.facts.filter((fact) => fact.step === name && fact.type === 'step.finished')).toHaveLength(1)
         }
         const half = foldAll(emptySnapshot(plan), whole.facts.slice(0, cut))
-        const rest = play(plan, resume(plan, half, { volumeKept: true }), { script })
+        const rest = play(plan, resume(plan, half, { cause: 'infra', volumeKept: true }), { script })
         for (const { name } of plan.steps) expect(FINAL_STEP_STATUSES).toContain(rest.snapshot.steps[name]?.status)
       }),
       { numRuns: 300 },

@@ -1,22 +1,36 @@
 /**
  * The graph rules: from a plan and what is known of its steps, what happens next. A pure function that the engine calls after every fact.
- * It covers serial order, groups, root parallel mode, conditions, fail-fast and cancellation. Not here: running anything.
+ * docs/execution.md tells the rules to users. Here: the order of things. What a failure weighs is in `outcome.ts`, whether a `when` holds in
+ * `condition.ts`, the outputs of typed steps in `outputs.ts`. Not here: running anything.
  */
 import { judgeWhen } from './condition.ts'
 import type { Verdict } from './condition.ts'
-import { stateOf } from './fold.ts'
-import { isFinalStep, isInfra } from './lists.ts'
 import type { FinalStepStatus, Reason } from './lists.ts'
-import { buildOutcome, failureWeight } from './outcome.ts'
+import { buildOutcome, failsElection, forgives, groupOutcome } from './outcome.ts'
 import type { BuildContext, Outcome } from './outcome.ts'
-import type { Plan, PlanStep, Retry } from './plan.ts'
+import { typedOutputs } from './outputs.ts'
+import type { Plan } from './plan.ts'
 import { matchesResult } from './results.ts'
-import { buildScope } from './scope.ts'
-import type { Snapshot, StepState } from './snapshot.ts'
+import { nextTry } from './retry.ts'
+import { RoundStates } from './round-states.ts'
+import { belongings, hookOf, lineage } from './shape.ts'
+import type { Node } from './shape.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /** Decisions of one call belong together: carry all of them out, and fold their facts, before asking again. */
 export type Decision =
   | { readonly type: 'start'; readonly step: string; readonly try: number }
+  /**
+   * A group that failed runs again after a pause, and `resets` go back to pending then. It is decided anew on every call during the pause,
+   * until its start is folded or it is decided no more (a cancel).
+   */
+  | {
+      readonly type: 'restart'
+      readonly step: string
+      readonly try: number
+      readonly delayMs: number
+      readonly resets: readonly string[]
+    }
   /** A step that ends without running: left out, not reached, its condition broken; a group whose steps have all ended; a wait that a cancel ends. */
   | {
       readonly type: 'finish'
@@ -24,224 +38,295 @@ export type Decision =
       readonly status: FinalStepStatus
       readonly reason?: Reason
       readonly message?: string
+      /** Of a typed step. */
+      readonly outputs?: Readonly<Record<string, string>>
     }
+  /** Nothing runs, and these approvals wait for somebody: the attempt can end, another one goes on. */
+  | { readonly type: 'pause'; readonly steps: readonly string[] }
   | { readonly type: 'end'; readonly outcome: Outcome }
 
 /**
- * What to do now. Empty while the build waits for running or waiting steps. Each condition of a serial plan is evaluated once, when the turn
- * of its step comes. Steps whose condition mentions `workflow.result` are judged even after a fatal failure or a cancel.
+ * What to do now. Empty while the build waits for running or waiting steps. A `when` is judged once, when the turn of its step comes; in root
+ * parallel mode as often as needed. Takes time in proportion to the steps that are not final.
  */
 export function decide(plan: Plan, snapshot: Snapshot, context: BuildContext = {}): Decision[] {
-  const round = new Round(plan, snapshot, context)
-  while (round.pass() || round.giveUp());
-  if (round.isOver()) round.decisions.push({ type: 'end', outcome: buildOutcome(plan, round.snapshot, context) })
-  return round.decisions
+  return new Round(plan, snapshot, context).run()
 }
 
-/** One call of `decide`: a working copy of the snapshot on which the decisions made so far are taken as done. */
+/** One call of `decide`: decisions made so far are taken as done, and whoever they concern is considered again. */
 class Round {
-  readonly decisions: Decision[] = []
-  readonly plan: Plan
-  readonly context: BuildContext
-  readonly steps: Record<string, StepState>
-  readonly snapshot: Snapshot
-  readonly children: ReadonlyMap<string, readonly PlanStep[]>
-  private halt: Halt | undefined
+  readonly #decisions: Decision[] = []
+  readonly #context: BuildContext
+  readonly #states: RoundStates
+  /** Steps to consider; each is in it at most once. */
+  readonly #queue = new Set<Node>()
+  /** In root parallel mode: steps whose `when` does not hold yet. */
+  readonly #patient = new Set<Node>()
+  readonly #isParallel: boolean
 
   constructor(plan: Plan, snapshot: Snapshot, context: BuildContext) {
-    this.plan = plan
-    this.context = context
-    this.steps = Object.fromEntries(plan.steps.map(({ name }) => [name, stateOf(snapshot, name)]))
-    this.snapshot = { steps: this.steps, exports: snapshot.exports }
-    this.children = Map.groupBy(
-      plan.steps.filter(({ parent }) => parent !== undefined),
-      ({ parent }) => parent ?? '',
+    this.#context = context
+    this.#states = new RoundStates(plan, snapshot, context)
+    this.#isParallel = plan.mode === 'parallel'
+  }
+
+  run(): Decision[] {
+    const { shape } = this.#states
+    for (const node of shape.nodes) if (!this.#states.isFinal(node)) this.#queue.add(node)
+    do {
+      for (const node of this.#queue) {
+        this.#queue.delete(node)
+        this.#consider(node)
+      }
+    } while (this.#giveUp())
+    if (this.#states.openCount === 0) this.#decisions.push({ type: 'end', outcome: this.#outcome() })
+    else this.#pause()
+    return this.#decisions
+  }
+
+  #outcome(): Outcome {
+    const { plan, snapshot, context } = this.#states.standing
+    return buildOutcome(plan, snapshot, context)
+  }
+
+  #pause(): void {
+    const { shape, moving } = this.#states
+    if (this.#decisions.some(({ type }) => type === 'start' || type === 'restart')) return
+    const waiting = shape.nodes.filter((node) => this.#states.of(node).status === 'waiting')
+    const isIdle = moving === waiting.length && waiting.every((node) => this.#states.of(node).reason === 'approval')
+    if (isIdle && waiting.length > 0) this.#decisions.push({ type: 'pause', steps: waiting.map(({ name }) => name) })
+  }
+
+  #consider(node: Node): void {
+    const { status } = this.#states.of(node)
+    if (status === 'pending') {
+      if (node.step.hook === undefined) this.#considerStep(node)
+      else this.#considerHook(node)
+    } else if (status === 'running' && node.isGroup) this.#close(node)
+    else if (status === 'waiting' && this.#states.cancelled !== undefined && !this.#survives(node))
+      this.#finish(node, 'terminated', { reason: this.#states.cancelled })
+  }
+
+  #considerStep(node: Node): void {
+    const { parent } = node
+    const states = this.#states
+    if (parent !== undefined && states.isFinal(parent)) return this.#skip(node, states.of(parent).reason ?? 'not-reached')
+    const elected = hookOf(node.hooks, 'on_elected')
+    const election = elected === undefined ? 'pending' : states.of(elected).status
+    if (election === 'running' || election === 'waiting' || !this.#hasTurn(node)) return
+    if (!states.isSelected(node)) return this.#skip(node, 'not-selected')
+    if (this.#context.forced === true) return this.#skip(node, states.cancelled ?? 'cancelled')
+    if (elected !== undefined && election !== 'pending' && failsElection(node, states.standing)) return this.#unelect(node)
+    const halt = this.#survives(node) ? undefined : states.haltOf(node)
+    if (halt !== undefined && !this.#mayStillRun(node)) return this.#skip(node, halt)
+    if (election !== 'pending') return this.#start(node)
+    const verdict = this.#judge(node)
+    if (verdict.holds === 'broken') return this.#finish(node, 'error', { reason: 'condition-error', message: verdict.message })
+    const holds = verdict.holds === 'yes' && (halt === undefined || node.asks || this.#isRescue(node))
+    if (holds) {
+      this.#patient.delete(node)
+      if (elected === undefined) this.#start(node)
+      else this.#open(elected)
+    } else if (this.#isPatient(node)) this.#patient.add(node)
+    else this.#skip(node, halt ?? 'condition-false')
+  }
+
+  /** True when all that comes before is over. */
+  #hasTurn(node: Node): boolean {
+    const states = this.#states
+    if (node.parent !== undefined && states.of(node.parent).status !== 'running') return false
+    if (
+      node.owner === undefined &&
+      !states.shape.hooks.every((hook) => hook.step.hook?.moment !== 'on_elected' || states.isFinal(hook))
     )
-    this.halt = this.findHalt()
+      return false
+    return states.isFirst(node) && node.step.after.every((name) => states.isSettledStep(name))
   }
 
-  /** Considers every step once, in document order; true when anything was decided, so that others may have become ready. */
-  pass(): boolean {
-    const before = this.decisions.length
-    for (const step of this.plan.steps) {
-      const { status } = this.state(step.name)
-      if (status === 'pending' && this.isReady(step)) this.consider(step)
-      else if (status === 'running' && this.children.has(step.name)) this.closeGroup(step)
-      else if (status === 'waiting' && this.context.cancelled !== undefined)
-        this.finish(step, 'terminated', this.context.cancelled)
+  /** The step must not run, because its on_elected hook has failed. Inside hooks this is a failure like any other. */
+  #unelect(node: Node): void {
+    if (node.isHook)
+      this.#finish(node, 'error', { reason: 'step-failed', message: `The on_elected hook of "${node.name}" failed.` })
+    else this.#skip(node, 'not-reached')
+  }
+
+  /** A halt does not concern steps that ask for `workflow.result`, nor, in root parallel mode, those that a failed or finished step may let run. */
+  #mayStillRun(node: Node): boolean {
+    if (node.asks || this.#states.isRepeated(node)) return this.#states.cancelled === undefined || node.asks
+    return this.#isPatient(node) && this.#states.cancelled === undefined && rescueOf(node).length > 0
+  }
+
+  /** True when the `when` of the step holds because another one has failed or finished. */
+  #isRescue(node: Node): boolean {
+    if (this.#states.isRepeated(node)) return true
+    return rescueOf(node).some(({ name, on }) => matchesResult(this.#states.seen(node, name), on))
+  }
+
+  #isPatient(node: Node): boolean {
+    if (!this.#isParallel || node.isHook) return false
+    for (let at = node.parent; at !== undefined; at = at.parent) {
+      const { action } = at.step
+      if (action.kind === 'group' && action.mode === 'serial') return false
     }
-    return this.decisions.length > before
+    return true
   }
 
-  isOver(): boolean {
-    return this.plan.steps.every(({ name }) => this.isFinal(name))
+  /** True inside clean-up, which goes on after a cancel. */
+  #survives(node: Node): boolean {
+    if (this.#context.forced === true) return false
+    return lineage(node).some((around) => around.step.hook?.moment === 'on_finish' || (around !== node && around.asks))
+  }
+
+  #judge(node: Node): Verdict {
+    const { when } = node.step
+    if (when === undefined) return { holds: 'yes' }
+    return judgeWhen(when, { scope: this.#states.scopeOf(node), snapshot: this.#states.viewOf(node) })
+  }
+
+  #considerHook(hook: Node): void {
+    const { moment } = hook.step.hook ?? {}
+    const states = this.#states
+    if (moment === 'on_elected') {
+      if (hook.owner === undefined) {
+        if (states.cancelled !== undefined) this.#skip(hook, states.cancelled)
+        else if (states.isFirst(hook)) this.#open(hook)
+      } else if (states.isFinal(hook.owner)) this.#skip(hook, states.of(hook.owner).reason ?? 'not-reached')
+      return
+    }
+    if (!states.isOver(hook.owner)) return
+    const siblings = hook.owner?.hooks ?? states.shape.hooks
+    if (moment === 'on_finish' && !siblings.every((other) => other === hook || states.isFinal(other))) return
+    const why = this.#whyNot(hook)
+    if (why === undefined) this.#open(hook)
+    else this.#skip(hook, why)
+  }
+
+  /** Why a hook that comes after its step does not run. */
+  #whyNot(hook: Node): Reason | undefined {
+    const { owner } = hook
+    const { cancelled } = this.#states
+    if (this.#context.forced === true) return cancelled ?? 'cancelled'
+    const ended = owner === undefined ? this.#outcome() : this.#states.of(owner)
+    if (ended.status === 'skipped' && !this.#wasElected(owner)) return ended.reason ?? 'not-reached'
+    if (hook.step.hook?.moment === 'on_finish') return undefined
+    if (cancelled !== undefined && !(owner !== undefined && (owner.asks || this.#survives(owner)))) return cancelled
+    const isWanted = ended.status === (hook.step.hook?.moment === 'on_success' ? 'success' : 'error')
+    return isWanted ? undefined : 'condition-false'
+  }
+
+  /** True when the on_elected hook of a step has run, so that there may be something to clean up. */
+  #wasElected(owner: Node | undefined): boolean {
+    const hook = owner === undefined ? undefined : hookOf(owner.hooks, 'on_elected')
+    return hook !== undefined && ['success', 'error', 'terminated'].includes(this.#states.of(hook).status)
+  }
+
+  /** Starts a hook, if its own `when` holds. */
+  #open(hook: Node): void {
+    const verdict = this.#judge(hook)
+    if (verdict.holds === 'broken') this.#finish(hook, 'error', { reason: 'condition-error', message: verdict.message })
+    else if (verdict.holds === 'yes') this.#start(hook)
+    else this.#skip(hook, 'condition-false')
+  }
+
+  #close(group: Node): void {
+    const states = this.#states
+    if (!states.areSettledIn(group)) return
+    const stopped = group.children.map((child) => states.of(child)).find((state) => isStopped(state, states.cancelled))
+    if (stopped !== undefined) return this.#finish(group, 'terminated', { reason: stopped.reason ?? 'cancelled' })
+    const isLate = this.#context.expired?.has(group.name) === true
+    const ended = isLate
+      ? ({ status: 'error', reason: 'timeout', message: `The time limit of "${group.name}" is over.` } as const)
+      : groupOutcome(group, states.standing)
+    if (ended.status === 'success') return this.#succeed(group)
+    const again = nextTry(group.step, { ...ended, try: states.of(group).try })
+    if (again !== undefined && states.cancelled === undefined) return this.#restart(group, again)
+    if (forgives(group, states.standing)) this.#finish(group, 'success')
+    else this.#finish(group, 'error', ended)
+  }
+
+  #succeed(group: Node): void {
+    const { outputs, problem } = typedOutputs(group, this.#states.standing.snapshot)
+    if (problem === undefined) this.#finish(group, 'success', outputs === undefined ? {} : { outputs })
+    else this.#finish(group, 'error', { reason: 'invalid-step', message: problem })
+  }
+
+  #restart(group: Node, again: { try: number; delayMs: number }): void {
+    const resets = belongings(group, { inside: true }).map(({ name }) => name)
+    this.#decisions.push({ type: 'restart', step: group.name, ...again, resets })
+  }
+
+  #start(node: Node): void {
+    this.#decisions.push({ type: 'start', step: node.name, try: 1 })
+    this.#states.start(node)
+    if (node.isGroup) for (const inside of [node, ...node.children]) this.#queue.add(inside)
+    this.#tellWatchers(node)
+  }
+
+  #skip(node: Node, reason: Reason): void {
+    this.#finish(node, 'skipped', { reason })
+  }
+
+  #finish(node: Node, status: FinalStepStatus, told: Omit<Decision & { type: 'finish' }, 'type' | 'step' | 'status'> = {}): void {
+    const { reason, message, outputs } = told
+    this.#patient.delete(node)
+    const known = {
+      ...(reason !== undefined && { reason }),
+      ...(message !== undefined && { message }),
+      ...(outputs !== undefined && { outputs }),
+    }
+    this.#decisions.push({ type: 'finish', step: node.name, status, ...known })
+    const change = this.#states.finish(node, { status, ...known })
+    for (const other of change === 'build' ? this.#states.shape.nodes : change === 'group' ? this.#states.beside(node) : [])
+      if (!this.#states.isFinal(other)) this.#queue.add(other)
+    this.#tellOthers(node)
+  }
+
+  /** Considers again all that the end of a step may concern. */
+  #tellOthers(node: Node): void {
+    const { shape } = this.#states
+    const about = node.step.hook === undefined ? node : node.owner
+    for (const inside of node.children) this.#queue.add(inside)
+    for (const hook of about?.hooks ?? shape.hooks) if (hook !== node) this.#queue.add(hook)
+    if (about === undefined) for (const root of shape.roots) this.#queue.add(root)
+    else {
+      this.#queue.add(about)
+      if (about.parent !== undefined) this.#queue.add(about.parent)
+      for (const follower of about.followers) this.#queue.add(follower)
+      this.#tellWatchers(about)
+      if (about.owner === undefined && this.#states.isOver(undefined)) for (const hook of shape.hooks) this.#queue.add(hook)
+    }
+    for (const held of this.#states.released()) this.#queue.add(held)
+  }
+
+  #tellWatchers(node: Node): void {
+    for (const watcher of node.mentionedBy) this.#queue.add(watcher)
+    for (const patient of this.#patient) if (patient.asks && this.#states.isNearEnd(patient)) this.#queue.add(patient)
   }
 
   /**
    * In parallel mode, once nothing moves any more: skips the steps whose time will not come. First those that wait for nobody who could
    * still change, because their being skipped may be what others wait for. True when any was skipped.
    */
-  giveUp(): boolean {
-    const pending = this.plan.steps.filter((step) => this.state(step.name).status === 'pending' && this.isReady(step))
-    const moving = this.plan.steps.some(
-      ({ name }) => ['running', 'waiting'].includes(this.state(name).status) && !this.children.has(name),
-    )
-    if (pending.length === 0 || moving) return false
-    const hopeless = pending.filter((step) => !mayChange(step, pending))
-    for (const step of hopeless.length > 0 ? hopeless : pending) this.skip(step, 'condition-false')
+  #giveUp(): boolean {
+    if (this.#patient.size === 0 || this.#states.moving > 0 || this.#decisions.some(({ type }) => type === 'restart'))
+      return false
+    // Those that ask what the build ends as come last.
+    const plain = [...this.#patient].filter(({ asks }) => !asks)
+    const patient = plain.length > 0 ? plain : [...this.#patient]
+    const hopeless = patient.filter((node) => !node.mentions.some((other) => this.#patient.has(other)))
+    for (const node of hopeless.length > 0 ? hopeless : patient) this.#skip(node, this.#states.haltOf(node) ?? 'condition-false')
     return true
   }
-
-  private state(name: string): StepState {
-    return stateOf(this.snapshot, name)
-  }
-
-  private isFinal(name: string): boolean {
-    return isFinalStep(this.state(name).status)
-  }
-
-  private isReady(step: PlanStep): boolean {
-    const open = step.parent === undefined || this.state(step.parent).status === 'running' || this.isFinal(step.parent)
-    return open && step.after.every((name) => this.isFinal(name))
-  }
-
-  private consider(step: PlanStep): void {
-    if (step.parent !== undefined && this.isFinal(step.parent))
-      return this.skip(step, this.state(step.parent).reason ?? 'not-reached')
-    if (!this.isSelected(step)) return this.skip(step, 'not-selected')
-    if (this.context.forced === true) return this.skip(step, this.context.cancelled ?? 'cancelled')
-    const { halt } = this
-    if (halt !== undefined && !this.mayRunAfter(step)) return this.skip(step, halt.reason)
-    const verdict = this.judge(step)
-    if (verdict.holds === 'yes') return this.start(step)
-    if (verdict.holds === 'broken') return this.finish(step, 'error', 'condition-error', verdict.message)
-    if (this.plan.mode === 'serial') this.skip(step, halt?.reason ?? 'condition-false')
-  }
-
-  private judge(step: PlanStep): Verdict {
-    if (step.when === undefined) return { holds: 'yes' }
-    const { plan, snapshot, context } = this
-    const workflowResult = this.workflowResult(step)
-    const scope = buildScope({ plan, snapshot, builtins: context.builtins, secrets: context.secrets, workflowResult })
-    return judgeWhen(step.when, { scope, snapshot })
-  }
-
-  /**
-   * `workflow.result` as a step sees it: how the build has ended, if it is ending. Steps at the end that all ask for it see what the build
-   * ends as without them; any other step sees `running`.
-   */
-  private workflowResult(step: PlanStep): string {
-    if (this.halt !== undefined) return this.halt.result
-    const isLast = this.plan.steps.every(
-      (other) => other === step || this.isFinal(other.name) || asksForWorkflow(other) || this.holds(other, step),
-    )
-    if (!isLast) return 'running'
-    return buildOutcome(this.plan, this.snapshot, this.context).status === 'success' ? 'success' : 'failure'
-  }
-
-  /** True when `group` is around `step`. */
-  private holds(group: PlanStep, step: PlanStep): boolean {
-    for (let name = step.parent; name !== undefined; name = this.plan.steps.find((other) => other.name === name)?.parent) {
-      if (name === group.name) return true
-    }
-    return false
-  }
-
-  private mayRunAfter(step: PlanStep): boolean {
-    if (asksForWorkflow(step)) return true
-    if (this.plan.mode === 'serial' || this.context.cancelled !== undefined) return false
-    const asked = step.when?.steps?.of ?? []
-    return asked.some(
-      ({ name, on }) => ['error', 'terminated'].includes(this.state(name).status) && matchesResult(this.state(name), on),
-    )
-  }
-
-  private isSelected(step: PlanStep): boolean {
-    const { only, skip } = this.context
-    const family = this.familyOf(step)
-    if (skip !== undefined && family.ancestors.some((name) => skip.includes(name))) return false
-    return only === undefined || only.length === 0 || family.all.some((name) => only.includes(name))
-  }
-
-  /** The step with the groups around it, and these with all steps inside it. */
-  private familyOf(step: PlanStep): { ancestors: string[]; all: string[] } {
-    const ancestors = [step.name, ...this.plan.steps.filter((other) => this.holds(other, step)).map(({ name }) => name)]
-    const inside = this.plan.steps.filter((other) => this.holds(step, other)).map(({ name }) => name)
-    return { ancestors, all: [...ancestors, ...inside] }
-  }
-
-  private closeGroup(group: PlanStep): void {
-    const children = this.children.get(group.name) ?? []
-    if (!children.every(({ name }) => this.isFinal(name))) return
-    const failed = children.find((child) => this.state(child.name).status === 'error' && failureWeight(child, this) === 'fatal')
-    if (failed === undefined) this.finish(group, 'success')
-    else this.finish(group, 'error', 'step-failed', `Step "${failed.name}" failed.`)
-  }
-
-  private start(step: PlanStep): void {
-    this.decisions.push({ type: 'start', step: step.name, try: 1 })
-    this.steps[step.name] = { ...this.state(step.name), status: 'running', try: 1 }
-  }
-
-  private skip(step: PlanStep, reason: Reason): void {
-    this.finish(step, 'skipped', reason)
-  }
-
-  private finish(step: PlanStep, status: FinalStepStatus, reason?: Reason, message?: string): void {
-    const told = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) }
-    this.decisions.push({ type: 'finish', step: step.name, status, ...told })
-    this.steps[step.name] = { ...this.state(step.name), status, ...told }
-    if (status === 'error') this.halt = this.findHalt()
-  }
-
-  private findHalt(): Halt | undefined {
-    if (this.context.cancelled !== undefined) return { result: 'terminated', reason: this.context.cancelled }
-    const roots = this.plan.steps.filter(({ parent }) => parent === undefined)
-    const ended = roots.find(({ name }) => this.state(name).status === 'terminated')
-    if (ended !== undefined) return { result: 'terminated', reason: this.state(ended.name).reason ?? 'cancelled' }
-    const failed = roots.some((step) => this.state(step.name).status === 'error' && failureWeight(step, this) === 'fatal')
-    return failed ? { result: 'failure', reason: 'not-reached' } : undefined
-  }
 }
 
-/** Why no further step is started, and what `workflow.result` says then. */
-interface Halt {
-  readonly result: 'failure' | 'terminated'
-  readonly reason: Reason
+/** True for a step that a cancel has ended or left out. */
+function isStopped(state: { status: string; reason?: Reason }, cancelled: Reason | undefined): boolean {
+  return state.status === 'terminated' || (state.status === 'skipped' && cancelled !== undefined && state.reason === cancelled)
 }
 
-function asksForWorkflow(step: PlanStep): boolean {
-  const condition = step.when?.condition
-  const texts = [...Object.values(condition?.all ?? {}), ...Object.values(condition?.any ?? {})]
-  return texts.some((text) => /\bworkflow\s*\.\s*result\b/.test(text))
-}
-
-/** True while one of `pending` is mentioned by the step's `when`: what becomes of it may still make the `when` hold. */
-function mayChange(step: PlanStep, pending: readonly PlanStep[]): boolean {
-  const asked = new Set(step.when?.steps?.of.map(({ name }) => name))
-  const condition = step.when?.condition
-  const text = [...Object.values(condition?.all ?? {}), ...Object.values(condition?.any ?? {})].join('\n')
-  return pending.some((other) => other !== step && (asked.has(other.name) || text.includes(other.name)))
-}
-
-/** The longest pause between two tries, whatever the factor makes of it. */
-export const LONGEST_RETRY_DELAY_MS = 600_000
-
-/** Failures that the same step would meet again in the same place, whatever the number of tries. */
-const HOPELESS: readonly Reason[] = ['condition-error', 'denied', 'integration-missing', 'invalid-step', 'mount-invalid']
-
-/**
- * Whether a try that ended is repeated, and after what pause (pipeline language 3.8: each pause is the one before, in seconds, to the power of
- * the factor; at most ten minutes). Only failures are; a loss of infrastructure is repeated as a new attempt, not here.
- */
-export function nextTry(
-  step: { readonly retry: Retry },
-  ended: Pick<StepState, 'status' | 'reason' | 'try'>,
-): { try: number; delayMs: number } | undefined {
-  const { maxAttempts, delayMs, factor } = step.retry
-  if (ended.status !== 'error' || ended.try >= maxAttempts) return undefined
-  if (ended.reason !== undefined && (HOPELESS.includes(ended.reason) || isInfra(ended.reason))) return undefined
-  let seconds = delayMs / 1_000
-  for (let done = 1; done < ended.try && seconds * 1_000 < LONGEST_RETRY_DELAY_MS; done += 1) seconds **= factor
-  return { try: ended.try + 1, delayMs: Math.min(Math.round(seconds * 1_000), LONGEST_RETRY_DELAY_MS) }
+/** The parts of a `when` that a failed or finished step satisfies. */
+function rescueOf({ step }: Node): { name: string; on: readonly string[] }[] {
+  return (step.when?.steps?.of ?? [])
+    .map(({ name, on }) => ({ name, on: on.filter((word) => ['failure', 'finished', 'denied', 'terminated'].includes(word)) }))
+    .filter(({ on }) => on.length > 0)
 }

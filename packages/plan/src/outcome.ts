@@ -1,9 +1,13 @@
-/** What a build ends as, from its plan and the states of its steps (pipeline language 3.6). */
+/** What a build ends as, and what the failure of a step weighs (pipeline language 3.5 to 3.7). */
+import { judgeCondition } from './condition.ts'
+import type { Verdict } from './condition.ts'
 import { stateOf } from './fold.ts'
 import type { FinalBuildStatus, Reason } from './lists.ts'
 import { isInfra } from './lists.ts'
-import type { FlagTemplate, Plan, PlanStep } from './plan.ts'
+import type { FlagTemplate, Plan, SuccessCriteria } from './plan.ts'
 import { buildScope } from './scope.ts'
+import { hookOf, shapeOf, typedOf } from './shape.ts'
+import type { Node } from './shape.ts'
 import type { Snapshot, StepState } from './snapshot.ts'
 import { toFlag } from './step-fields.ts'
 import { substitute } from './substitute.ts'
@@ -21,6 +25,8 @@ export interface BuildContext {
   /** Run these steps alone (with the groups that hold them); leave these out. */
   readonly only?: readonly string[] | undefined
   readonly skip?: readonly string[] | undefined
+  /** Groups whose time is over: nothing more starts inside them, and they end in error. */
+  readonly expired?: ReadonlySet<string> | undefined
 }
 
 export interface Outcome {
@@ -31,9 +37,6 @@ export interface Outcome {
   readonly message?: string
 }
 
-/** How much the failure of a step weighs. `fatal` stops the build, `strict` lets it go on and fails it at the end, `ignored` is forgotten. */
-export type FailureWeight = 'fatal' | 'strict' | 'ignored'
-
 /** What is known of a build at one moment. */
 export interface Standing {
   readonly plan: Plan
@@ -41,54 +44,127 @@ export interface Standing {
   readonly context: BuildContext
 }
 
-/** The weight of a failed step. Inside a group that has `fail_fast: false` nothing weighs anything. */
-export function failureWeight(step: PlanStep, standing: Standing): FailureWeight {
-  const { plan } = standing
-  for (let parent = parentOf(plan, step); parent !== undefined; parent = parentOf(plan, parent)) {
-    if (!flagAt(parent, parent.failFast, standing)) return 'ignored'
-  }
-  if (flagAt(step, step.failFast, standing)) return 'fatal'
-  const isGroup = plan.steps.some(({ parent }) => parent === step.name)
-  if (isGroup) return 'ignored'
-  return flagAt(step, step.strictFailFast, standing) || flagAt(step, plan.strictFailFast, standing) ? 'strict' : 'ignored'
-}
-
 /** What the build ends as when all its steps are final; earlier, what it would end as if it ended now. */
 export function buildOutcome(plan: Plan, snapshot: Snapshot, context: BuildContext = {}): Outcome {
   if (context.cancelled !== undefined) return { status: 'terminated', reason: context.cancelled }
-  const states = plan.steps.map((step) => ({ step, state: stateOf(snapshot, step.name) }))
-  const terminated = states.find(({ state }) => state.status === 'terminated')
+  const standing = { plan, snapshot, context }
+  const { nodes, roots } = shapeOf(plan)
+  const terminated = nodes.find((node) => !node.isHook && stateOf(snapshot, node.name).status === 'terminated')
   if (terminated !== undefined)
-    return { status: 'terminated', reason: terminated.state.reason ?? 'cancelled', step: terminated.step.name }
-  const failed = states
-    .filter(({ state }) => state.status === 'error')
-    .map(({ step, state }) => ({ step, state, weight: failureWeight(step, { plan, snapshot, context }) }))
-  const first = failed.find(({ weight }) => weight === 'fatal') ?? failed.find(({ weight }) => weight === 'strict')
-  return first === undefined ? { status: 'success' } : { status: 'error', ...blame(first.step, first.state) }
+    return {
+      status: 'terminated',
+      reason: stateOf(snapshot, terminated.name).reason ?? 'cancelled',
+      step: terminated.name,
+    }
+  const hook = nodes.find((node) => failsBuild(node, standing))
+  if (hook !== undefined) return { status: 'error', ...blame(hook, snapshot) }
+  const { condition } = plan.successCriteria ?? {}
+  if (condition !== undefined) {
+    const failure = unmet(judgeCondition(condition, buildScope({ ...scopeInput(standing) })), 'The success criteria of the build')
+    if (failure !== undefined) return { status: 'error', ...failure }
+    if (!hasLists(plan.successCriteria)) return { status: 'success' }
+  }
+  const failed =
+    roots.find((node) => isFatalFailure(node, standing)) ?? nodes.find((node) => !node.isHook && isStrictFailure(node, standing))
+  return failed === undefined ? { status: 'success' } : { status: 'error', ...blame(failed, snapshot) }
 }
 
-/** A loss of infrastructure and a denial speak for themselves; every other failure is told as the failure of the step. */
-function blame(step: PlanStep, state: StepState): Omit<Outcome, 'status'> {
-  const own = state.reason !== undefined && (isInfra(state.reason) || state.reason === 'denied')
-  return {
-    reason: own && state.reason !== undefined ? state.reason : 'step-failed',
-    step: step.name,
-    ...(state.message !== undefined && { message: state.message }),
+/** What a group ends as once its steps are final. A plain group with `fail_fast: false` counts as successful whatever they did. */
+export function groupOutcome(
+  group: Node,
+  standing: Standing,
+): { readonly status: 'success' } | { readonly status: 'error'; readonly reason: Reason; readonly message: string } {
+  const { condition } = group.step.successCriteria ?? {}
+  const first = group.children.find((child) => isFatalFailure(child, standing))
+  const unelected = group.children.find((child) => failsElection(child, standing))
+  const failed = unelected ?? (condition === undefined || hasLists(group.step.successCriteria) ? first : undefined)
+  if (failed !== undefined) {
+    const isDenied = stateOf(standing.snapshot, failed.name).reason === 'denied'
+    return { status: 'error', reason: isDenied ? 'denied' : 'step-failed', message: `Step "${failed.name}" failed.` }
+  }
+  if (condition === undefined) return { status: 'success' }
+  const scope = buildScope({ ...scopeInput(standing), step: group.children[0]?.name })
+  const failure = unmet(judgeCondition(condition, scope), `The success criteria of "${group.name}"`)
+  return failure === undefined ? { status: 'success' } : { status: 'error', ...failure }
+}
+
+function unmet(verdict: Verdict, whose: string): { reason: Reason; message: string } | undefined {
+  if (verdict.holds === 'yes') return undefined
+  if (verdict.holds === 'broken') return { reason: 'condition-error', message: verdict.message }
+  return { reason: 'step-failed', message: `${whose} are not met.` }
+}
+
+/** True when `node` has failed, and its failure stops what has not started beside it. */
+export function isFatalFailure(node: Node, standing: Standing): boolean {
+  const { plan, snapshot } = standing
+  if (stateOf(snapshot, node.name).status !== 'error') return false
+  return counts(node, plan) && flagAt(node, node.step.failFast, standing)
+}
+
+/** True when the on_elected hook of `node` has failed so that the step must not run. */
+export function failsElection(node: Node, standing: Standing): boolean {
+  const hook = hookOf(node.hooks, 'on_elected')
+  if (hook === undefined || stateOf(standing.snapshot, hook.name).status !== 'error') return false
+  return flagAt(hook, hook.step.failFast, standing)
+}
+
+/** True for a failed on_elected hook of the build or of a step that is in no hook itself: it fails the whole build. */
+function failsBuild(node: Node, standing: Standing): boolean {
+  if (node.step.hook?.moment !== 'on_elected' || node.owner?.isHook === true) return false
+  return stateOf(standing.snapshot, node.name).status === 'error' && flagAt(node, node.step.failFast, standing)
+}
+
+/** A failure that lets the build go on and fails it at the end. Where a group or its criteria forgive the failures inside, it does not count. */
+function isStrictFailure(node: Node, standing: Standing): boolean {
+  const { plan, snapshot } = standing
+  if (stateOf(snapshot, node.name).status !== 'error' || flagAt(node, node.step.failFast, standing)) return false
+  if (!flagAt(node, node.step.strictFailFast, standing) && !flagAt(node, plan.strictFailFast, standing)) return false
+  for (let at = node; ; at = at.parent) {
+    if (!counts(at, plan)) return false
+    if (at.parent === undefined) return true
+    const { failFast, successCriteria } = at.parent.step
+    if (!flagAt(at.parent, failFast, standing) || successCriteria?.condition !== undefined) return false
   }
 }
 
-function parentOf(plan: Plan, step: PlanStep): PlanStep | undefined {
-  return step.parent === undefined ? undefined : plan.steps.find(({ name }) => name === step.parent)
+/** False for a step that the success criteria of its group, or of the build, leave out. */
+function counts(node: Node, plan: Plan): boolean {
+  const criteria = node.parent === undefined ? plan.successCriteria : node.parent.step.successCriteria
+  if (criteria === undefined || node.isHook !== (node.parent?.isHook ?? false)) return true
+  const isListed = (names: readonly string[]): boolean =>
+    names.includes(node.name) || (node.parent !== undefined && names.some((name) => node.name === `${node.parent?.name}.${name}`))
+  return (criteria.only === undefined || isListed(criteria.only)) && !(criteria.ignore !== undefined && isListed(criteria.ignore))
+}
+
+function hasLists(criteria: SuccessCriteria | undefined): boolean {
+  return criteria?.only !== undefined || criteria?.ignore !== undefined
+}
+
+/** True for a group that counts as successful whatever its steps did. */
+export function forgives(group: Node, standing: Standing): boolean {
+  return typedOf(group.step) === undefined && !flagAt(group, group.step.failFast, standing)
+}
+
+/** A loss of infrastructure and a denial speak for themselves; every other failure is told as the failure of the step. */
+function blame(node: Node, snapshot: Snapshot): Omit<Outcome, 'status'> {
+  const { reason, message }: StepState = stateOf(snapshot, node.name)
+  const own = reason !== undefined && (isInfra(reason) || reason === 'denied')
+  return { reason: own ? reason : 'step-failed', step: node.name, ...(message !== undefined && { message }) }
+}
+
+function scopeInput({ plan, snapshot, context }: Standing) {
+  return { plan, snapshot, builtins: context.builtins, secrets: context.secrets }
 }
 
 /**
- * A flag as it was when `step` started: what steps export later does not change it. Text that is no boolean counts as true, the default
+ * A flag as it was when the step started: what steps export later does not change it. Text that is no boolean counts as true, the default
  * that loses nothing.
  */
-function flagAt(step: PlanStep, flag: FlagTemplate, { plan, snapshot, context }: Standing): boolean {
+function flagAt(node: Node, flag: FlagTemplate, standing: Standing): boolean {
   if (typeof flag === 'boolean') return flag
-  const startedAt = stateOf(snapshot, step.name).startedAt ?? Infinity
-  const exports = snapshot.exports.filter((exported) => exported.step !== step.name && (exported.at ?? -Infinity) <= startedAt)
-  const scope = buildScope({ plan, snapshot: { ...snapshot, exports }, builtins: context.builtins, secrets: context.secrets })
+  const { snapshot } = standing
+  const startedAt = stateOf(snapshot, node.name).startedAt ?? Infinity
+  const exports = snapshot.exports.filter((exported) => exported.step !== node.name && (exported.at ?? -Infinity) <= startedAt)
+  const scope = buildScope({ ...scopeInput({ ...standing, snapshot: { ...snapshot, exports } }), step: node.name })
   return toFlag(substitute(flag, scope).text) ?? true
 }

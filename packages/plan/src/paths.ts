@@ -14,14 +14,14 @@ const MAIN_CLONE = 'main_clone'
 
 /**
  * The absolute directory that `working_directory` means, its variables filled in already. Nothing written gives the project folder of the
- * step `main_clone` (where `base` asks for it) or the volume; `IMAGE_WORK_DIR` gives undefined: the image's own.
+ * step `main_clone` (where `base` asks for it, and never inside a typed step) or the volume; `IMAGE_WORK_DIR` gives undefined: the image's own.
  */
 export function resolveDirectory(scope: BuildScope, written: string, base: 'main-clone' | 'volume'): string | undefined {
   const text = written.trim()
   if (text === 'IMAGE_WORK_DIR') return undefined
   if (text.startsWith('/')) return normalize(text)
   const volume = scope.lookup('CF_VOLUME_PATH') ?? VOLUME_PATH
-  const root = (base === 'main-clone' ? scope.as('directory').lookup(MAIN_CLONE) : undefined) ?? volume
+  const root = (base === 'main-clone' && !scope.isTyped ? scope.as('directory').lookup(MAIN_CLONE) : undefined) ?? volume
   return text === '' ? root : normalize(`${root}/${text}`)
 }
 

@@ -293,5 +293,5 @@ function directoryText(template: Template | undefined, fields: StepFields): stri
 function stepIn(template: Template, fields: StepFields): string | undefined {
   const name = exactReference(template)?.trim()
   const step = name?.startsWith('steps.') === true ? name.slice('steps.'.length).split('.')[0] : name?.split('.')[0]
-  return step !== undefined && fields.scope.isStep(step) ? step : undefined
+  return step === undefined ? undefined : fields.scope.findStep(step)
 }

@@ -12,8 +12,10 @@ import type {
   ServiceSet,
   Template,
 } from './plan.ts'
-import type { Scope } from './substitute.ts'
+import type { BuildScope } from './scope.ts'
+import type { Notes, StepProblem } from './step-fields.ts'
 import { StepFields } from './step-fields.ts'
+import type { Scope } from './substitute.ts'
 
 /** A compose document as JSON, or the absolute path of one on the shared volume. */
 export type ResolvedCompose = { readonly inline: JsonTemplate } | { readonly path: string }
@@ -149,6 +151,16 @@ export function fillServices(services: ServiceSet, fields: StepFields): Resolved
       },
     }),
   }
+}
+
+/** The services of a step, a group or the build at the moment they start; absent when there is a problem. Never throws. */
+export function resolveServices(
+  services: ServiceSet,
+  scope: BuildScope,
+): { readonly services?: ResolvedServices; readonly problems: readonly StepProblem[] } {
+  const notes: Notes = { problems: [], unresolved: new Set() }
+  const filled = fillServices(services, new StepFields(scope, notes))
+  return { ...(notes.problems.length === 0 && { services: filled }), problems: notes.problems }
 }
 
 export interface ResolvedDeploy {

@@ -1,11 +1,13 @@
 /**
  * What names mean at one place of a build: variables by precedence (pipeline language 4.3), results and members of steps, `workflow.result`.
  */
-import type { Plan, PlanStep, VariableLayer } from './plan.ts'
+import type { JsonTemplate, Plan, PlanStep, VariableLayer } from './plan.ts'
 import { VARIABLE_LEVELS } from './plan.ts'
 import { isProtectedVariable } from './builtin-variables.ts'
 import { stateOf } from './fold.ts'
 import { stepResult } from './results.ts'
+import { enclosing, findNear, shapeOf, typedOf } from './shape.ts'
+import type { Node, Shape } from './shape.ts'
 import type { Snapshot, StepState } from './snapshot.ts'
 import { substitute } from './substitute.ts'
 import type { Scope } from './substitute.ts'
@@ -19,7 +21,12 @@ export interface ScopeInput {
   readonly secrets?: Readonly<Record<string, string>> | undefined
   /** `workflow.result` here; `running` when absent. */
   readonly workflowResult?: string | undefined
+  /** Name of the step that the scope is for: inside a typed step its arguments have values, and its parts short names. */
+  readonly step?: string | undefined
 }
+
+/** The part of a `ScopeInput` that differs from step to step. */
+export type ScopePlace = Pick<ScopeInput, 'workflowResult' | 'step'>
 
 /** The step that a scope is for, while it runs. */
 export interface ScopeStep {
@@ -35,8 +42,12 @@ export type Purpose = 'text' | 'image' | 'directory'
 export interface BuildScope extends Scope {
   /** The same scope for a field where the name of a step means its image or its directory. */
   as(purpose: Purpose): Scope
-  /** True when the plan has a step of this name. */
+  /** True when `name` means a step here. */
   isStep(name: string): boolean
+  /** The whole name of the step that `name` means here. */
+  findStep(name: string): string | undefined
+  /** True inside a typed step. */
+  readonly isTyped: boolean
   /** Every variable with its references filled in, as the containers of steps get them. */
   environment(): Record<string, string>
   /** This scope while a step runs, with CF_STEP_NAME and the like. */
@@ -47,26 +58,80 @@ export interface BuildScope extends Scope {
 
 /** Builds the scope at the moment of `snapshot`. Cheap enough to be built anew for every step. */
 export function buildScope(input: ScopeInput): BuildScope {
-  return scopeOver(input, variablesOf(input), new Set(input.plan.steps.map(({ name }) => name)))
+  return scopesOf(input)(input)
 }
 
-function scopeOver(input: ScopeInput, variables: ReadonlyMap<string, string>, steps: ReadonlySet<string>): BuildScope {
+/** Builds scopes for many steps of one moment: what they share is made once. The steps of the snapshot may change meanwhile, its exports not. */
+export function scopesOf(input: Omit<ScopeInput, keyof ScopePlace>): (place: ScopePlace) => BuildScope {
+  const moment: Moment = { snapshot: input.snapshot, shape: shapeOf(input.plan), variables: variablesOf(input) }
+  return (place) => scopeOver(moment, placeOf(moment, place), moment.variables)
+}
+
+interface Moment {
+  readonly snapshot: Snapshot
+  readonly shape: Shape
+  /** Those of the build. */
+  readonly variables: ReadonlyMap<string, string>
+}
+
+interface Place {
+  readonly node: Node | undefined
+  readonly workflowResult: string
+  readonly arguments: ReadonlyMap<string, string>
+  readonly isTyped: boolean
+}
+
+function placeOf(moment: Moment, { step, workflowResult = 'running' }: ScopePlace): Place {
+  const node = step === undefined ? undefined : moment.shape.byName.get(step)
+  const typed = node === undefined ? undefined : enclosing(node).find((around) => typedOf(around.step) !== undefined)
+  return { node, workflowResult, isTyped: typed !== undefined, arguments: argumentsOf(moment, typed, workflowResult) }
+}
+
+/** The arguments of a typed step as texts, filled in where the step stands. */
+function argumentsOf(moment: Moment, node: Node | undefined, workflowResult: string): ReadonlyMap<string, string> {
+  const typed = node === undefined ? undefined : typedOf(node.step)
+  if (node === undefined || typed === undefined) return NO_ARGUMENTS
+  const outside = scopeOver(moment, placeOf(moment, { step: node.name, workflowResult }), moment.variables)
+  return new Map(Object.entries(typed.arguments).map(([name, value]) => [name, argumentText(value, outside)]))
+}
+
+const NO_ARGUMENTS: ReadonlyMap<string, string> = new Map()
+
+function argumentText(value: JsonTemplate, scope: Scope): string {
+  if (value === null) return ''
+  if (typeof value === 'string') return substitute(value, scope).text
+  return typeof value === 'object' ? JSON.stringify(value, (_, part: unknown) => fillPart(part, scope)) : String(value)
+}
+
+function fillPart(part: unknown, scope: Scope): unknown {
+  return typeof part === 'string' ? substitute(part, scope).text : part
+}
+
+function scopeOver(moment: Moment, place: Place, variables: ReadonlyMap<string, string>): BuildScope {
   const purposes = (purpose: Purpose): Scope => ({
     lookup(name) {
-      const made = purpose === 'text' ? undefined : stepValue(input, name, purpose)
-      return made ?? memberReference(input, name) ?? variables.get(name) ?? stepValue(input, name, purpose)
+      const made = place.arguments.get(name) ?? (purpose === 'text' ? undefined : stepValue(moment, place, { name, purpose }))
+      return made ?? memberReference(moment, place, name) ?? variables.get(name) ?? stepValue(moment, place, { name, purpose })
     },
   })
   const text = purposes('text')
+  const find = (name: string): string | undefined => findNear(place.node, name, moment.shape.byName)?.name
   return {
     lookup: text.lookup,
     as: purposes,
-    isStep: (name) => steps.has(name),
+    isStep: (name) => find(name) !== undefined,
+    findStep: find,
+    isTyped: place.isTyped,
     environment: () =>
       Object.fromEntries([...variables].filter(isForContainers).map(([name, value]) => [name, substitute(value, text).text])),
-    within: (step) => scopeOver(input, extended(variables, stepVariables(step)), steps),
-    with: (own) => scopeOver(input, extended(variables, own), steps),
+    within: (step) => scopeOver(moment, place, extended(variables, stepVariables(step))),
+    with: (own) => scopeOver(moment, { ...place, arguments: without(place.arguments, own) }, extended(variables, own)),
   }
+}
+
+/** Arguments but those that the step's own environment names again. */
+function without(all: ReadonlyMap<string, string>, own: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return all.size === 0 ? all : new Map([...all].filter(([name]) => !Object.hasOwn(own, name)))
 }
 
 /** A process has no place for a name that is empty or holds `=` or NUL, nor for a value that holds NUL. */
@@ -75,7 +140,7 @@ function isForContainers([name, value]: [string, string]): boolean {
 }
 
 /** Lowest first, so that the later wins: plan layers by level, exports, then what users may not change. */
-function variablesOf({ plan, snapshot, builtins = {}, secrets = {} }: ScopeInput): Map<string, string> {
+function variablesOf({ plan, snapshot, builtins = {}, secrets = {} }: Omit<ScopeInput, keyof ScopePlace>): Map<string, string> {
   const own = { level: 'system', variables: toVariables(builtins) } as const
   const layers = [...plan.variables, own].toSorted((a, b) => VARIABLE_LEVELS.indexOf(a.level) - VARIABLE_LEVELS.indexOf(b.level))
   const values = new Map<string, string>()
@@ -111,17 +176,20 @@ function extended(variables: ReadonlyMap<string, string>, more: Readonly<Record<
 }
 
 /** `workflow.result`, `steps.NAME.member`, `steps.NAME.output.VAR`, `parentSteps.NAME` and the short `NAME.member`. */
-function memberReference(input: ScopeInput, name: string): string | undefined {
-  if (name === 'workflow.result') return input.workflowResult ?? 'running'
-  const path = name.startsWith('steps.')
-    ? name.slice('steps.'.length)
-    : name.startsWith('parentSteps.')
-      ? name.slice('parentSteps.'.length)
-      : name
-  const dot = path.indexOf('.')
-  if (dot < 0) return path === name ? undefined : stepValue(input, path, 'text')
-  const step = input.plan.steps.find((candidate) => candidate.name === path.slice(0, dot))
-  return step === undefined ? undefined : memberOf(step, stateOf(input.snapshot, step.name), path.slice(dot + 1))
+function memberReference(moment: Moment, place: Place, name: string): string | undefined {
+  if (name === 'workflow.result') return place.workflowResult
+  const path = /^(?:steps|parentSteps)\.(.*)$/s.exec(name)?.[1] ?? name
+  if (path !== name) {
+    const whole = stepValue(moment, place, { name: path, purpose: 'text' })
+    if (whole !== undefined) return whole
+  }
+  // Names of parts have dots themselves: `greet.main.result`.
+  for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1)) {
+    const node = findNear(place.node, path.slice(0, dot), moment.shape.byName)
+    const member = node && memberOf(node.step, stateOf(moment.snapshot, node.name), path.slice(dot + 1))
+    if (member !== undefined) return member
+  }
+  return undefined
 }
 
 /** A member of a step by its name in camel, snake or kebab case; undefined when the step has none such (yet). */
@@ -143,14 +211,15 @@ export function imageOf(state: StepState): string | undefined {
   return own(state.members, 'imageId') ?? (imageName === undefined || tag === undefined ? imageName : `${imageName}:${tag}`)
 }
 
-function stepValue(input: ScopeInput, name: string, purpose: Purpose): string | undefined {
-  const step = input.plan.steps.find((candidate) => candidate.name === name)
-  if (step === undefined) return undefined
-  const state = stateOf(input.snapshot, name)
+function stepValue(moment: Moment, place: Place, wanted: { name: string; purpose: Purpose }): string | undefined {
+  const node = findNear(place.node, wanted.name, moment.shape.byName)
+  if (node === undefined) return undefined
+  const state = stateOf(moment.snapshot, node.name)
   const directory = own(state.members, 'workingDirectory')
-  if (purpose === 'image') return imageOf(state)
-  if (purpose === 'directory') return directory
-  return step.action.kind === 'build' || step.action.kind === 'push' ? imageOf(state) : directory
+  if (wanted.purpose === 'image') return imageOf(state)
+  if (wanted.purpose === 'directory') return directory
+  const { kind } = node.step.action
+  return kind === 'build' || kind === 'push' ? imageOf(state) : directory
 }
 
 function own(record: Readonly<Record<string, string>>, name: string): string | undefined {

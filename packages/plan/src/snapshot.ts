@@ -17,6 +17,8 @@ export interface StepState {
   /** Start of the last try, and of the last wait. */
   readonly runningSince?: number | undefined
   readonly waitingSince?: number | undefined
+  /** When a further try of the group around it put it back to pending: facts of before change nothing. */
+  readonly resetAt?: number | undefined
   /** Members that others may refer to: `${{steps.NAME.<member>}}`, e.g. imageId, workingDirectory. */
   readonly members: Readonly<Record<string, string>>
   /** Names exported by this step: `${{steps.NAME.output.X}}`. */
@@ -37,6 +39,8 @@ export interface Snapshot {
   readonly steps: Readonly<Record<string, StepState>>
   /** In the order in which they were exported; the later wins. */
   readonly exports: readonly ExportedVariable[]
+  /** Steps that `resume` runs again before anything else. */
+  readonly first?: readonly string[] | undefined
 }
 
 /** Who decided about an approval. */

@@ -10,7 +10,7 @@
  */
 import { z } from 'zod'
 import type { Plan, Snapshot } from '@windlass/plan'
-import { DEBUG_PHASES, EngineEvent, MAX_EVENTS } from './events.ts'
+import { DEBUG_PHASES, EngineEvent, MAX_EVENTS, Resumption } from './events.ts'
 import { Hello, Id, Time } from './base.ts'
 
 export const EngineClaim = Hello.extend({ claimKey: z.string().min(16).max(100) })
@@ -84,6 +84,19 @@ export type DebugSettings = z.infer<typeof DebugSettings>
 export const ClusterAccess = z.object({ context: z.string(), kubeconfig: z.string() })
 export type ClusterAccess = z.infer<typeof ClusterAccess>
 
+/** A store of secrets that speaks the HTTP API of Vault's KV engine, version 2, with the token to read it. */
+export const SecretStoreAccess = z.object({
+  context: z.string(),
+  url: z.string(),
+  token: z.string(),
+  /** Where the engine is mounted, e.g. `secret`. */
+  mount: z.string(),
+  /** The secret to read; without it references name one: `${{secrets.STORE.RESOURCE@KEY}}`. */
+  path: z.string().optional(),
+  namespace: z.string().optional(),
+})
+export type SecretStoreAccess = z.infer<typeof SecretStoreAccess>
+
 export const KnownImage = z.object({
   step: z.string(),
   contentHash: z.string(),
@@ -117,10 +130,14 @@ export const EngineClaimed = z.object({
   volumeName: z.string(),
   /** False when the volume is of this build alone and goes when the build ends; it stays when absent. */
   keepVolume: z.boolean().optional(),
+  /** Of attempts after the first. */
+  resume: Resumption.optional(),
   /** Run these steps alone; leave these out. */
   only: z.array(z.string()).optional(),
   skip: z.array(z.string()).optional(),
   noCfCache: z.boolean().optional(),
+  /** Where secrets of stores outside are read, by the engine itself: `${{secrets.STORE.KEY}}`. */
+  secretStores: z.array(SecretStoreAccess).optional(),
   /** Set in debug runs. `steps` adds to the breakpoints of the plan. */
   debug: DebugSettings.optional(),
   clusters: z.array(ClusterAccess).optional(),

@@ -3,7 +3,7 @@
  * Engine events flow engine -> server; agent facts flow agent -> server (agent.ts); server events are written by the server itself.
  */
 import { z } from 'zod'
-import { ANNOTATED_ENTITIES, FINAL_BUILD_STATUSES, FINAL_STEP_STATUSES, REASON_NAMES } from '@windlass/plan'
+import { ANNOTATED_ENTITIES, FINAL_BUILD_STATUSES, FINAL_STEP_STATUSES, REASON_NAMES, RESUME_CAUSES } from '@windlass/plan'
 import { Time } from './base.ts'
 
 export const ReasonName = z.enum(REASON_NAMES)
@@ -29,6 +29,14 @@ export const AttemptOutcome = z.object({
 })
 export type AttemptOutcome = z.infer<typeof AttemptOutcome>
 
+/** Why an attempt goes on where another one ended; a loss of infrastructure when nothing is said. */
+export const Resumption = z.object({
+  cause: z.enum(RESUME_CAUSES),
+  /** Of a restart: the step to run again. */
+  from: StepName.optional(),
+})
+export type Resumption = z.infer<typeof Resumption>
+
 /** Where a debugger can hold a step. */
 export const DEBUG_PHASES = ['before', 'override', 'after', 'failure'] as const
 export type DebugPhase = (typeof DEBUG_PHASES)[number]
@@ -51,8 +59,9 @@ export const EngineEvent = z.discriminatedUnion('type', [
     type: z.literal('attempt.started'),
     engineVersion: z.string().max(50),
     docker: z.object({ version: z.string().max(100), api: z.string().max(20) }),
-    /** False when the shared volume of this build was not found on the disk: all steps run again. */
+    /** False when the shared volume of this build was not found on the disk; what runs again then, `resume` of `plan` says. */
     volumeKept: z.boolean(),
+    resume: Resumption.optional(),
   }),
   z.object({
     ...common,

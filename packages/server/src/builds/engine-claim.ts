@@ -2,9 +2,11 @@
 import { fault, sha256 } from '@windlass/kit'
 import { resume } from '@windlass/plan'
 import { PROTOCOL_VERSION, type EngineClaim, type EngineClaimed } from '@windlass/protocol'
+import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
 import { readIntegrations } from '../contexts/integrations.ts'
 import { markApprovalsSeen } from '../store/approvals.ts'
+import { readDebugSettings } from '../debug/debug.ts'
 import { findBuildPlan } from '../store/builds.ts'
 import type { AttemptRow, BuildRow } from '../store/schema.ts'
 import { findStartTask } from '../store/tasks.ts'
@@ -13,6 +15,7 @@ import { editBuild, moveAttempt, moveBuild, saveBuild } from './edit.ts'
 import { readLimits } from './limits.ts'
 import { readRequest } from './request.ts'
 import { readPlan, readSnapshot } from './snapshot.ts'
+import { present } from './view.ts'
 import { readStartPayload } from '../tasks/payload.ts'
 
 export interface AttemptKey {
@@ -68,13 +71,17 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
   const request = readRequest(stored)
   const limits = readLimits(attempt)
   const start = await findStartTask(query, build.id, attempt.number)
+  const debug = await readDebugSettings(query, build.id)
   const volumeName = build.volume ?? `windlass-${build.id}`
   return {
     buildId: build.id,
     attempt: attempt.number,
     token,
     plan,
-    snapshot: resume(plan, await readSnapshot(app, query, { build, plan, open: true }), { volumeKept: true }),
+    snapshot: resume(plan, await readSnapshot(app, query, { build, plan, open: true }), {
+      cause: attempt.cause ?? 'infra',
+      volumeKept: true,
+    }),
     secrets: openSecrets(app.vault, build, stored.secrets),
     ...(await readIntegrations(app)),
     limits: {
@@ -86,7 +93,19 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     userAccess: start === undefined ? true : readStartPayload(start).spec.dockerDaemonScheduler.userAccess,
     resetVolume: request.resetVolume,
     noCache: request.noCache,
+    noCfCache: request.noCfCache,
+    ...present({ only: request.only, skip: request.skip }),
+    ...(attempt.cause !== null && { resume: { cause: attempt.cause } }),
+    ...(await autoPushOf(app)),
+
+    ...(debug !== undefined && { debug }),
     volumeName,
     keepVolume: volumeName !== `windlass-${build.id}`,
   }
+}
+
+/** What a build step does that says nothing of pushing; absent leaves it to the step (pipeline language 1.6). */
+async function autoPushOf(app: App): Promise<Pick<EngineClaimed, 'autoPush'>> {
+  const { autoPush } = await readAccountSettings(app.store.query, app.accountId)
+  return autoPush === 'explicit' ? {} : { autoPush: autoPush === 'always' }
 }

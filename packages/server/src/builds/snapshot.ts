@@ -35,7 +35,8 @@ export async function readSnapshot(
     const event = EngineEvent.safeParse({ ...data, type: row.type, at: row.at, seq: 1 })
     if (!event.success) continue
     if (event.data.type === 'attempt.started') {
-      if (row.attempt > 1) snapshot = resume(plan, snapshot, { volumeKept: event.data.volumeKept })
+      const { volumeKept, resume: { cause, from } = { cause: row.cause ?? 'infra' } } = event.data
+      if (row.cause !== null) snapshot = resume(plan, snapshot, { cause, volumeKept, from })
     } else if (isStepFact(event.data)) snapshot = fold(snapshot, event.data)
   }
   return snapshot
