@@ -18,6 +18,7 @@ import { parseYaml } from './parse.ts'
 import type { Source } from './parse.ts'
 import { pipelineSpec } from './pipeline-document.ts'
 import { Report } from './report.ts'
+import { rootFailFast, settleRoot } from './root-fields.ts'
 import type { Range } from './source.ts'
 import { reportCircles } from './static-checks.ts'
 import type { Draft, Drafting } from './step-draft.ts'
@@ -25,6 +26,9 @@ import { renameAll } from './step-entries.ts'
 import { StepNames } from './step-names.ts'
 import { checkFolded, checkIndentation } from './text-checks.ts'
 import { aliasesOf } from './type-fields.ts'
+import type { CatalogEntry, StepCatalog } from './typed/catalog.ts'
+import { openTyped, problemsInside } from './typed/expand.ts'
+import type { TypedContext } from './typed/expand.ts'
 import type { Entry, TreeNode } from './tree.ts'
 import { child } from './tree.ts'
 
@@ -33,6 +37,8 @@ export interface CompileOptions {
   readonly variables?: readonly VariableLayer[]
   /** Stored compositions by name. */
   readonly compositions?: Readonly<Record<string, JsonTemplate>>
+  /** Where typed steps are found. Without one they are not checked, and a document that has some gives no plan. */
+  readonly stepTypes?: StepCatalog
   /** The account that the pipeline is for: what steps name there is checked (pipeline language 8.6, codes 100 to 601). */
   readonly account?: AccountContext
 }
@@ -42,6 +48,8 @@ export interface Compiled {
   readonly plan?: Plan
   /** All problems of the document, by position; warnings alone do not stop it. */
   readonly problems: readonly Diagnostic[]
+  /** The step types that it uses, each once: what must be kept to compile it again to the same. */
+  readonly stepTypes: readonly CatalogEntry[]
 }
 
 /** Compiles an inline document or a `kind: pipeline` document. Pure and bounded; never throws. */
@@ -50,14 +58,17 @@ export function compile(source: Source, options: CompileOptions = {}): Compiled 
   const report = new Report(parsed.source)
   report.problems.push(...parsed.problems)
   checkIndentation(report, hasErrors(parsed.problems))
-  if (hasErrors(parsed.problems)) return { problems: sortProblems(report.problems) }
+  if (hasErrors(parsed.problems)) return { problems: sortProblems(report.problems), stepTypes: [] }
   checkFolded(report)
-  const plan = compileRoot(parsed.root, report, options)
-  const problems = sortProblems(report.problems)
-  return { problems, ...(plan !== undefined && !hasErrors(problems) && { plan }) }
+  const typed = openTyped(options.stepTypes)
+  const plan = compileRoot(parsed.root, { report, options, typed })
+  const problems = [...sortProblems(report.problems), ...problemsInside(typed)]
+  const isComplete = !typed.skipped && !hasErrors(problems)
+  return { problems, stepTypes: [...typed.used], ...(plan !== undefined && isComplete && { plan }) }
 }
 
-function compileRoot(root: TreeNode | undefined, report: Report, options: CompileOptions): Plan | undefined {
+function compileRoot(root: TreeNode | undefined, of: Pick<DocumentPlace, 'report' | 'options' | 'typed'>): Plan | undefined {
+  const { report } = of
   if (root?.kind !== 'map') {
     report.error(
       'wrong-type',
@@ -69,9 +80,9 @@ function compileRoot(root: TreeNode | undefined, report: Report, options: Compil
     )
     return undefined
   }
-  if (!root.entries.has('kind')) return compileDocument(root.entries, { start: root.range.start, path: '', report, options })
+  if (!root.entries.has('kind')) return compileDocument(root.entries, { ...of, start: root.range.start, path: '' })
   const spec = pipelineSpec(root, report)
-  return spec === undefined ? undefined : compileDocument(spec.entries, { start: spec.start, path: 'spec', report, options })
+  return spec === undefined ? undefined : compileDocument(spec.entries, { ...of, start: spec.start, path: 'spec' })
 }
 
 interface DocumentPlace {
@@ -79,6 +90,7 @@ interface DocumentPlace {
   readonly path: '' | 'spec'
   readonly report: Report
   readonly options: CompileOptions
+  readonly typed: TypedContext
 }
 
 function compileDocument(written: Entries, place: DocumentPlace): Plan | undefined {
@@ -95,6 +107,7 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
     return undefined
   }
   renameAll(entries, aliasesOf(ROOT), { report, path: place.path })
+  settleRoot(entries, place)
   checkFields(entries, ROOT, { spot: { key: 'document', path: place.path }, report, open: false, range })
   checkVersion(entries, report)
   checkFailFast(entries, report)
@@ -109,7 +122,7 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
     planVersion: 1,
     mode: drafting.mode,
     stages: [...drafting.stages],
-    failFast: read.flag(entries, 'fail_fast') ?? true,
+    failFast: rootFailFast(entries),
     strictFailFast: read.flag(entries, 'strict_fail_fast') ?? false,
     ...read.when('successCriteria', criteria),
     ...read.when('services', services === undefined ? undefined : toServiceSet(services, drafting)),
@@ -118,7 +131,7 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
   }
 }
 
-function toDrafting(entries: Entries, { options, debug }: DocumentPlace & { readonly debug: TreeNode | undefined }): Drafting {
+function toDrafting(entries: Entries, { options, debug, typed }: DocumentPlace & { readonly debug: TreeNode | undefined }): Drafting {
   const names = new StepNames()
   const serviceName = read.text(read.map(entries, 'services')?.entries ?? new Map<string, Entry>(), 'name')
   return {
@@ -131,6 +144,7 @@ function toDrafting(entries: Entries, { options, debug }: DocumentPlace & { read
     buildVersion: read.text(entries, 'build_version') === 'v1' ? 'v1' : 'v2',
     variables: options.variables === undefined ? undefined : scopeOf(options.variables),
     serviceNames: serviceName === undefined ? [] : [serviceName],
+    typed,
     breakpoints: new Map(debug?.kind === 'map' ? [...debug.entries.values()].map(({ key, value }) => [key, value]) : []),
   }
 }
@@ -151,7 +165,7 @@ function draftRoots(entries: Entries, drafting: Drafting, report: Report): Draft
     })
     return []
   }
-  const failFast = read.flag(entries, 'fail_fast') ?? true
+  const failFast = rootFailFast(entries)
   return draftSteps(written, { drafting, report, path: 'steps', prefix: '', mode: drafting.mode, failFast })
 }
 

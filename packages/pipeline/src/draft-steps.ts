@@ -2,20 +2,18 @@
 import { draftHooks } from './compile-hooks.ts'
 import { expand, isExpanded } from './expand-matrix.ts'
 import type { Entries } from './fields.ts'
-import * as read from './fields.ts'
-import { STEP_TYPES } from './language.ts'
-import { meantType, readType } from './read-type.ts'
+import { readType } from './read-type.ts'
 import type { Draft, DraftBody, DraftPlace } from './step-draft.ts'
 import { stepEntries } from './step-entries.ts'
 import type { StepType } from './step-type.ts'
+import { findTyped, typedPlace } from './typed/draft-typed.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
+import { findType, UNKNOWN_TYPE } from './type-fields.ts'
 
 const MAX_NAME = 150
 const FORBIDDEN_IN_NAME = /[.#$[\]]/
 /** More steps than any build can run in a day. */
 const MAX_STEPS = 10_000
-/** In place of a type that cannot be read. */
-const UNKNOWN = ''
 
 /** Drafts of the steps of a mapping, in order. What is wrong with names and types is reported. */
 export function draftSteps(written: TreeNode | undefined, place: DraftPlace): Draft[] {
@@ -78,23 +76,22 @@ export interface DraftName {
 export function draftStep(step: MapNode, named: DraftName, place: EntryPlace): Draft | undefined {
   const { report } = place
   const { path } = named
-  const type = readType(step, { report, path, variables: place.drafting.variables }) ?? UNKNOWN
-  const known = knownType(type)
+  const type = readType(step, { report, path, variables: place.drafting.variables }) ?? UNKNOWN_TYPE
+  const known = findType(type)
   const entries = stepEntries(step, known, { report, path })
   if (isExpanded(entries) && type === 'parallel') return forbidExpanded(entries, path, report)
   if (!isExpanded(entries)) return draftTyped({ type, known, entries }, named, place)
-  const { group, variations } = expand(entries, { ...named, report })
+  const { group, variations } = expand(entries, { ...named, report, variables: place.drafting.variables, type })
   const made: DraftBody = { kind: 'group', mode: 'parallel', made: 'matrix' }
   const parent = addDraft({ type: 'parallel', known: undefined, entries: group }, named, { ...place, body: made })
   if (parent === undefined) return undefined
   const inside: EntryPlace = { ...place, parent, mode: 'parallel', after: [], hook: undefined }
   for (const one of variations) {
-    const own = read.text(one.entries, 'type') ?? type
     const name = one.numbered ? `${named.name}_${one.key}` : `${place.prefix}${one.key}`
     const key = one.numbered ? `${named.key}_${one.key}` : one.key
     if (!one.numbered) checkName({ key, keyRange: one.range }, one.path, place)
     const child = draftTyped(
-      { type: own, known: knownType(own), entries: one.entries },
+      { type: one.type, known: findType(one.type), entries: one.entries },
       { key, name, range: one.range, path: one.path },
       inside,
     )
@@ -113,10 +110,6 @@ function forbidExpanded(entries: Entries, path: string, report: DraftPlace['repo
   })
 }
 
-function knownType(type: string): StepType | undefined {
-  return Object.hasOwn(STEP_TYPES, type) ? STEP_TYPES[type] : undefined
-}
-
 interface Typed {
   readonly type: string
   readonly known: StepType | undefined
@@ -125,10 +118,14 @@ interface Typed {
 
 function draftTyped(typed: Typed, named: DraftName, place: EntryPlace): Draft | undefined {
   if (typed.type === 'pending-approval') checkApproval(typed.entries, named, place)
-  if (typed.known === undefined && typed.type !== UNKNOWN) reportType(typed, named, place)
-  const body = bodyOf(typed)
+  const isTyped = typed.known === undefined && typed.type !== UNKNOWN_TYPE
+  const { body, expansion } = isTyped ? findTyped({ ...typed, ...named }, place) : { body: bodyOf(typed), expansion: undefined }
   const draft = addDraft(typed, named, { ...place, body })
   if (draft === undefined) return undefined
+  if (expansion !== undefined) {
+    const inside = typedPlace(draft, place, expansion)
+    draft.children.push(...draftSteps(inside.steps, inside.place))
+  }
   if (typed.type === 'parallel') draftChildren(draft, place)
   draftHooks(draft, place)
   return draft
@@ -137,20 +134,6 @@ function draftTyped(typed: Typed, named: DraftName, place: EntryPlace): Draft | 
 function bodyOf({ type, known }: Typed): DraftBody {
   if (known === undefined) return { kind: 'unknown' }
   return type === 'parallel' ? { kind: 'group', mode: 'parallel', made: 'parallel' } : { kind: 'step' }
-}
-
-function reportType({ type, entries }: Typed, { path, range }: DraftName, { report }: DraftPlace): void {
-  const close = meantType(type.slice(0, MAX_NAME))
-  const question = close === undefined ? '' : `. Did you mean "${close}"?`
-  report.error(
-    'not-yet-supported',
-    entries.get('type')?.value.range ?? range,
-    `typed steps such as "${type}" are not yet supported${question}`,
-    {
-      path: `${path}.type`,
-      ...(close !== undefined && { suggestion: { from: type, to: close } }),
-    },
-  )
 }
 
 /** An approval ends the attempt, so nothing may run beside it. */

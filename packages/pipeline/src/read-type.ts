@@ -43,9 +43,12 @@ export function readType(step: MapNode, place: TypePlace): string | undefined {
   return undefined
 }
 
+/** The types of the language. */
+export const TYPE_NAMES: readonly string[] = [...Object.keys(STEP_TYPES), ...Object.keys(REFUSED_TYPES)]
+
 /** The known type that a wrong one was probably meant to be. */
 export function meantType(type: string): string | undefined {
-  return nearMiss(type, [...Object.keys(STEP_TYPES), ...Object.keys(REFUSED_TYPES)])
+  return nearMiss(type, TYPE_NAMES)
 }
 
 function filledIn(text: string, written: TreeNode, { report, path, variables }: TypePlace): string | undefined {

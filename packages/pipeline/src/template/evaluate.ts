@@ -9,7 +9,7 @@ import type { TemplateValue } from './values.ts'
 export const MAX_OUTPUT = 1_048_576
 const MAX_STEPS = 200_000
 /** Characters that functions may give in all. */
-const MAX_WORK = 33_554_432
+const MAX_WORK = 8_388_608
 const MAX_DEPTH = 64
 
 interface Variable {

@@ -189,7 +189,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 function unescape(raw: string, offset: number): string {
   return raw.replace(
     /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|([\s\S]?))/g,
-    (_all, hex, short, long, octal, letter) => {
+    (_all, ...[hex, short, long, octal, letter]: (string | undefined)[]) => {
       if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8))
       const digits = hex ?? short ?? long
       const code = digits === undefined ? undefined : Number.parseInt(digits, 16)

@@ -1,0 +1,241 @@
+/** The JSON Schema (draft-07) of a step type's arguments: read, checked against, defaults put in. */
+import { Validator } from '@cfworker/json-schema'
+import type { OutputUnit, Schema } from '@cfworker/json-schema'
+import { checkPattern, matchesPattern, PatternError } from '@windlass/plan'
+import type { JsonTemplate } from '@windlass/plan'
+import type { Report } from '../report.ts'
+import { toValue } from '../tree.ts'
+import type { MapNode } from '../tree.ts'
+
+type Json = { readonly [key: string]: unknown }
+
+export interface ArgumentSchema {
+  readonly properties: Readonly<Record<string, unknown>>
+  readonly required: readonly string[]
+  /** Without patterns, which are matched apart, in bounded time. */
+  readonly schema: Schema
+  readonly whole: Json
+}
+
+const MAX_SCHEMA_CHARS = 262_144
+const MAX_SCHEMA_DEPTH = 40
+/** Members that published schemas carry without meaning. */
+const IGNORED = new Set(['definitions', 'patterns', '$schema', '$id', 'examples', 'title', 'description', '$comment'])
+
+/** The schema under `key` of a manifest's spec; one that allows everything when there is none. Undefined, and told, when it is wrong. */
+export function readSchema(spec: MapNode, key: 'arguments' | 'returns', report: Report): ArgumentSchema | undefined {
+  const node = spec.entries.get(key)?.value
+  const wrong = (message: string, hint = ''): undefined => {
+    report.error('step-schema', node?.range ?? spec.range, `"${key}" ${message}`, { path: `spec.${key}`, hint })
+    return undefined
+  }
+  if (node === undefined || (node.kind === 'scalar' && (node.value === null || node.value === ''))) return toSchema({})
+  let value = toValue(node)
+  if (typeof value === 'string') {
+    if (value.length > MAX_SCHEMA_CHARS) return wrong('is too large')
+    try {
+      value = JSON.parse(value)
+    } catch (error) {
+      return wrong(`must be JSON: ${error instanceof Error ? error.message.slice(0, 200) : 'it cannot be read'}`)
+    }
+  }
+  if (!isObject(value)) return wrong('must be a JSON Schema: an object')
+  const problem = problemOf(value, 0)
+  return problem === undefined ? toSchema(value) : wrong(problem, 'Use the plain parts of JSON Schema draft-07.')
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function problemOf(value: unknown, depth: number): string | undefined {
+  if (depth > MAX_SCHEMA_DEPTH) return 'is nested too deep'
+  if (Array.isArray(value)) return firstOf(value, (inner) => problemOf(inner, depth + 1))
+  if (!isObject(value)) return undefined
+  if (typeof value['$ref'] === 'string') return 'must not use "$ref"'
+  if (typeof value['pattern'] === 'string') {
+    try {
+      checkPattern(value['pattern'], '')
+    } catch (error) {
+      if (!(error instanceof PatternError)) throw error
+      return `has a pattern that cannot be used: ${error.message}`
+    }
+  }
+  if ('type' in value && !isType(value['type']) && !isObject(value['type']))
+    return `has an unknown type ${JSON.stringify(value['type'])}`
+  return firstOf(Object.values(value), (inner) => problemOf(inner, depth + 1))
+}
+
+const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
+
+function isType(value: unknown): boolean {
+  return Array.isArray(value) ? value.every(isType) : typeof value === 'string' && TYPES.includes(value)
+}
+
+function firstOf<T, R>(items: readonly T[], test: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = test(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function toSchema(value: Json): ArgumentSchema {
+  const { properties, required } = value
+  return {
+    properties: isObject(properties) ? properties : {},
+    required: Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [],
+    schema: withoutPatterns(value),
+    whole: value,
+  }
+}
+
+function withoutPatterns(value: Json): Schema {
+  const strip = (inner: unknown, isSchema: boolean): unknown => {
+    if (Array.isArray(inner)) return inner.map((item) => strip(item, isSchema))
+    if (!isObject(inner)) return inner
+    const entries = Object.entries(inner).flatMap(([key, member]): [string, unknown][] => {
+      if (isSchema && (IGNORED.has(key) || key === 'patternProperties' || (key === 'pattern' && typeof member === 'string')))
+        return []
+      if (isSchema && (key === 'enum' || key === 'const' || key === 'default')) return [[key, member]]
+      return [[key, strip(member, !(isSchema && (key === 'properties' || key === 'dependencies')))]]
+    })
+    return Object.fromEntries(entries)
+  }
+  const stripped = strip(value, true)
+  return isObject(stripped) ? stripped : {}
+}
+
+/** The arguments with the defaults of what is missing. */
+export function withDefaults(
+  given: Readonly<Record<string, JsonTemplate>>,
+  schema: ArgumentSchema,
+): Record<string, JsonTemplate> {
+  return fill(given, schema.whole)
+}
+
+function fill(given: Readonly<Record<string, JsonTemplate>>, schema: Json): Record<string, JsonTemplate> {
+  const filled: Record<string, JsonTemplate> = { ...given }
+  const properties = isObject(schema['properties']) ? schema['properties'] : {}
+  for (const [name, property] of Object.entries(properties)) {
+    if (!isObject(property)) continue
+    const value = filled[name]
+    if (value === undefined && property['default'] !== undefined) filled[name] = toJson(property['default'])
+    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      filled[name] = fill(Object.fromEntries(Object.entries(value)), property)
+    }
+  }
+  return filled
+}
+
+/** Plain data of a document as JSON; anything else counts as null. */
+export function toJson(value: unknown): JsonTemplate {
+  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map(toJson)
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toJson(inner)])) : null
+}
+
+export interface ArgumentProblem {
+  /** Names from the arguments inwards; empty for the whole. */
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+/** What is wrong with the arguments. A text that holds a reference may become anything, so it passes. Never throws. */
+export function checkArguments(values: Readonly<Record<string, JsonTemplate>>, schema: ArgumentSchema): ArgumentProblem[] {
+  const found: ArgumentProblem[] = []
+  const result = new Validator({ ...schema.schema, type: 'object' }, '7', false).validate(values)
+  for (const unit of result.errors) {
+    const path = unit.instanceLocation.split('/').slice(1).map(decodePointer)
+    const value = valueAt(values, path)
+    if (holdsReference(value, isComposite(unit.keyword))) continue
+    const message = describe(unit, path, value)
+    if (message !== undefined) found.push({ path: message.path ?? path, message: message.text })
+  }
+  checkPatterns(values, schema.whole, [], found)
+  const once = new Map(found.map((problem) => [`${problem.path.join('/')} ${problem.message}`, problem]))
+  return [...once.values()]
+}
+
+function decodePointer(part: string): string {
+  try {
+    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+  } catch {
+    return part
+  }
+}
+
+function valueAt(values: unknown, path: readonly string[]): unknown {
+  let at = values
+  for (const part of path) at = Array.isArray(at) ? at[Number(part)] : isObject(at) ? at[part] : undefined
+  return at
+}
+
+function isComposite(keyword: string): boolean {
+  return ['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'enum', 'const', 'contains', 'uniqueItems'].includes(keyword)
+}
+
+function holdsReference(value: unknown, deep: boolean): boolean {
+  if (typeof value === 'string') return value.includes('${{')
+  if (!deep || typeof value !== 'object' || value === null) return false
+  return Object.values(value).some((inner) => holdsReference(inner, true))
+}
+
+/** Undefined for units that only repeat what a unit inside them says. */
+function describe(
+  unit: OutputUnit,
+  path: readonly string[],
+  value: unknown,
+): { text: string; path?: readonly string[] } | undefined {
+  const name = path.at(-1) ?? 'arguments'
+  const quoted = /"([^"]*)"/.exec(unit.error)?.[1] ?? ''
+  switch (unit.keyword) {
+    case 'properties':
+    case 'items':
+    case 'additionalItems':
+    case 'false':
+    case 'allOf':
+    case 'if':
+    case '$ref':
+      return undefined
+    case 'required':
+      return { text: `"${/required property "([^"]*)"/.exec(unit.error)?.[1] ?? quoted}" is required` }
+    case 'additionalProperties':
+      return { text: `"${quoted}" is not allowed`, path: [...path, quoted] }
+    case 'type':
+      return {
+        text: `"${name}" must be ${/Expected "([^"]*)"/.exec(unit.error)?.[1]?.replaceAll('", "', ' or ') ?? 'of another type'}${shown(value)}`,
+      }
+    case 'enum':
+      return {
+        text: `"${name}" must be one of ${/any of (\[[\s\S]*\])/.exec(unit.error)?.[1] ?? 'the values allowed'}${shown(value)}`,
+      }
+    default:
+      return { text: `"${name}" does not fit: ${unit.error.slice(0, 300)}` }
+  }
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'object' || value === '' || value === undefined ? '' : `. Current value: ${String(value).slice(0, 60)}`
+}
+
+/** Patterns of texts, followed through properties and items. */
+function checkPatterns(value: unknown, schema: unknown, path: readonly string[], found: ArgumentProblem[]): void {
+  if (!isObject(schema)) return
+  const { pattern, properties, items } = schema
+  if (typeof value === 'string' && typeof pattern === 'string' && !value.includes('${{') && !fits(pattern, value))
+    found.push({ path, message: `"${path.at(-1) ?? 'arguments'}" fails to match the pattern ${pattern}${shown(value)}` })
+  if (Array.isArray(value))
+    for (const [index, item] of value.entries()) checkPatterns(item, items, [...path, String(index)], found)
+  else if (isObject(value) && isObject(properties))
+    for (const [key, inner] of Object.entries(value)) checkPatterns(inner, properties[key], [...path, key], found)
+}
+
+function fits(pattern: string, text: string): boolean {
+  try {
+    return matchesPattern(pattern, '', text)
+  } catch (error) {
+    if (error instanceof PatternError) return false
+    throw error
+  }
+}

@@ -1,0 +1,58 @@
+/** Versions of step types: Semantic Versioning 2.0 (semver.org). */
+
+const PATTERN =
+  /^(0|[1-9]\d{0,15})\.(0|[1-9]\d{0,15})\.(0|[1-9]\d{0,15})(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/
+
+interface Version {
+  readonly numbers: readonly number[]
+  readonly preRelease: readonly string[]
+}
+
+function parse(text: string): Version | undefined {
+  const found = text.length > 200 ? null : PATTERN.exec(text)
+  if (found === null) return undefined
+  return { numbers: [Number(found[1]), Number(found[2]), Number(found[3])], preRelease: found[4]?.split('.') ?? [] }
+}
+
+/** True for a version of Semantic Versioning 2.0. */
+export function isVersion(text: string): boolean {
+  return parse(text) !== undefined
+}
+
+/** The newest: releases before pre-releases, the rest by precedence; what is no version counts least. Undefined for none. */
+export function latestVersion(versions: readonly string[]): string | undefined {
+  return versions.toSorted(compareForLatest).at(-1)
+}
+
+/** Oldest first, in the order in which a step without a version looks for one: every pre-release before every release. */
+export function compareForLatest(a: string, b: string): number {
+  const left = parse(a)
+  const right = parse(b)
+  if (left === undefined || right === undefined) return Number(left !== undefined) - Number(right !== undefined) || byText(a, b)
+  const isRelease = Number(left.preRelease.length === 0) - Number(right.preRelease.length === 0)
+  return isRelease || precedence(left, right) || byText(a, b)
+}
+
+function precedence(a: Version, b: Version): number {
+  for (const [index, number] of a.numbers.entries()) {
+    const other = b.numbers[index] ?? 0
+    if (number !== other) return number - other
+  }
+  for (const [index, part] of a.preRelease.entries()) {
+    const other = b.preRelease[index]
+    if (other === undefined) return 1
+    if (part !== other) return comparePart(part, other)
+  }
+  return a.preRelease.length - b.preRelease.length
+}
+
+function comparePart(a: string, b: string): number {
+  const numeric = [/^\d+$/.test(a), /^\d+$/.test(b)] as const
+  if (numeric[0] && numeric[1]) return Number(a) - Number(b)
+  if (numeric[0] !== numeric[1]) return numeric[0] ? -1 : 1
+  return byText(a, b)
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
