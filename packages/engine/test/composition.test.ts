@@ -1,17 +1,7 @@
 /** Compositions on a real daemon, by the real compose of the tools image. */
 import { afterEach, expect, test } from 'vitest'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
-
-/** Nothing may be left of a build, whatever became of it. */
-async function leftOf(buildId: string): Promise<string[]> {
-  const docker = await testDocker()
-  const label = [`windlass.io/build=${buildId}`]
-  return [
-    ...(await docker.listContainers(label)).map(({ id }) => `container ${id}`),
-    ...(await docker.listNetworks(label)).map(({ id }) => `network ${id}`),
-    ...(await docker.listUnusedVolumes(label)).map(({ name }) => `volume ${name}`),
-  ]
-}
+import { leftOf } from './support/left-of.ts'
+import { runPipeline } from './support/run-pipeline.ts'
 
 const seen: string[] = []
 afterEach(async () => {

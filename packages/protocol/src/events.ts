@@ -150,12 +150,15 @@ export type EngineEvent = z.infer<typeof EngineEvent>
 /** An event before it is numbered. */
 export type EngineEventBody = EngineEvent extends infer E ? (E extends { seq: number } ? Omit<E, 'seq' | 'at'> : never) : never
 
-/** Stream of an attempt's own lines (start-up, waiting, summary); steps use `step/<name>`, recorded debugger terminals `terminal/<id>`. */
+/**
+ * Stream of an attempt's own lines (start-up, waiting, summary); steps use `step/<name>`, the services of a step or group
+ * `step/<name>.services`, those of the build `step/.services`, and recorded debugger terminals `terminal/<id>`.
+ */
 export const SYSTEM_STREAM = 'system'
 export const StreamName = z
   .string()
   .min(1)
-  .max(160)
+  .max(200)
   .regex(/^(system|step\/.+|terminal\/[0-9a-f]{24})$/)
 
 export function stepStream(step: string): string {

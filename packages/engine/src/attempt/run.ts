@@ -7,11 +7,18 @@ import {
   buildScope,
   decide,
   fold,
+  isFinalStep,
+  isGroup,
   isInfra,
+  isInOnFinish,
+  resolveStep,
   resume,
   stateOf,
+  stepsInside,
   VOLUME_PATH,
+  workflowResultAt,
   type BuildContext,
+  type BuildScope,
   type Decision,
   type PlanStep,
   type Reason,
@@ -30,8 +37,10 @@ import {
 import { Debugger, isDebugCommand } from '../debug/debugger.ts'
 import { refusalStatus } from '../docker/containers.ts'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
+import { Services } from '../services/services.ts'
 import { runStep, type StepEnd } from '../steps/run-step.ts'
 import { addChore, StepFailure, StepStop, type AttemptContext } from './context.ts'
+import { GroupClock, type GroupRestart } from './group-clock.ts'
 import type { AttemptOptions } from './input.ts'
 import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
@@ -63,6 +72,8 @@ class Attempt {
   readonly #allowance: Allowance
   readonly #system: StepOutput
   readonly #debugger: Debugger
+  readonly #groups: GroupClock
+  #services: Services | undefined
   #snapshot: Snapshot
   #cancelled: Reason | undefined
   #forced = false
@@ -77,6 +88,12 @@ class Attempt {
     this.#secrets = secretsOf(options.input)
     this.#allowance = { left: options.input.limits.buildLogBytes }
     this.#system = this.#openOutput(SYSTEM_STREAM)
+    this.#groups = new GroupClock({
+      clock: options.clock,
+      end,
+      onExpired: (group, limitMs) => this.#expire(group, limitMs),
+      onRestart: (restart) => this.#restart(restart),
+    })
     this.#debugger = new Debugger({
       settings: options.input.debug,
       clock: options.clock,
@@ -102,15 +119,18 @@ class Attempt {
         engineVersion: ENGINE_VERSION,
         docker: { version: docker.version, api: docker.api },
         volumeKept,
+        ...(input.resume !== undefined && { resume: input.resume }),
       })
       if (context === undefined) return await this.#finish(this.#broken)
-      if (input.attempt > 1) this.#snapshot = resume(input.plan, input.snapshot, { volumeKept })
+      if (input.attempt > 1 || input.resume !== undefined) this.#resume(volumeKept)
       await this.#system.say(
         `Docker ${docker.version} at ${docker.host}; the shared volume is ${volumeKept ? 'kept from the attempt before' : 'ready'}.`,
       )
+      this.#services = this.#openServices(context)
       prefetchImages(context, this.#buildContext(), this.#snapshot)
       addChore(context, 'sweep', sweepOld(docker, context.clock))
       const outcome = await this.#loop(context)
+      await this.#services?.close()
       const told = await this.#finish(outcome)
       await close(context, told)
       return told
@@ -130,18 +150,35 @@ class Attempt {
     }
   }
 
+  #openServices(context: AttemptContext): Services {
+    return new Services({
+      context,
+      plan: this.#options.input.plan,
+      scope: () => this.#scope(),
+      openLog: (owner) => this.#openOutput(stepStream(`${owner}.services`)),
+    })
+  }
+
   async #loop(context: AttemptContext): Promise<AttemptOutcome | undefined> {
     watchDaemon(context, { signal: this.#end, onLost: (error) => this.#break(error) })
     for (;;) {
       this.#wake = Promise.withResolvers()
       if (this.#options.signal.aborted) return this.#settle()
       if (this.#broken !== undefined) return this.#broken
-      for (const decision of decide(this.#options.input.plan, this.#snapshot, this.#buildContext())) {
+      const decisions = decide(this.#options.input.plan, this.#snapshot, this.#buildContext())
+      for (const decision of decisions) {
         if (decision.type === 'end') return decision.outcome
-        this.#carryOut(context, decision)
+        if (decision.type === 'pause') return { status: 'pending-approval', reason: 'approval', step: decision.steps[0] }
+        if (decision.type !== 'restart') this.#carryOut(context, decision)
       }
+      await this.#pauseGroups(decisions.filter((decision) => decision.type === 'restart'))
       await this.#wake.promise
     }
+  }
+
+  async #pauseGroups(restarts: readonly GroupRestart[]): Promise<void> {
+    for (const { step, try: number, delayMs } of this.#groups.await(restarts))
+      await this.#system.say(`"${step}" failed; its try ${number} begins in ${Math.round(delayMs / 100) / 10} s.`)
   }
 
   /** Waits for the steps that were told to stop; the attempt has no outcome then. */
@@ -162,17 +199,60 @@ class Attempt {
     return outcome
   }
 
-  #carryOut(context: AttemptContext, decision: Exclude<Decision, { type: 'end' }>): void {
+  #carryOut(context: AttemptContext, decision: Extract<Decision, { type: 'start' | 'finish' }>): void {
+    const { plan } = this.#options.input
     if (decision.type === 'finish') {
-      const { step, status, reason, message } = decision
-      this.#tell({ type: 'step.finished', step, try: 0, status, reason, message: clip(message), members: {}, exports: [] })
+      const { step, status, reason, message, outputs } = decision
+      const told = { try: 0, status, reason, message: clip(message), ...(outputs !== undefined && { outputs: { ...outputs } }) }
+      this.#groups.end(step)
+      void this.#services?.release(step)
+      this.#tell({ type: 'step.finished', step, ...told, members: {}, exports: [] })
       return
     }
-    const { plan } = this.#options.input
     const step = plan.steps.find(({ name }) => name === decision.step)
     this.#tell({ type: 'step.started', step: decision.step, try: decision.try })
-    const isGroup = plan.steps.some(({ parent }) => parent === decision.step)
-    if (step !== undefined && !isGroup) void this.#runStep(context, step)
+    if (step === undefined) return
+    if (isGroup(plan, step.name)) this.#beginGroup(step)
+    else if (step.action.kind === 'pending-approval') {
+      this.#tell({ type: 'step.waiting', step: step.name, reason: 'approval' })
+      this.#wake.resolve()
+    } else void this.#runStep(context, step)
+  }
+
+  /** Goes on where the attempt before has ended. The time of groups that it was in begins anew. */
+  #resume(volumeKept: boolean): void {
+    const { input } = this.#options
+    this.#snapshot = resume(input.plan, input.snapshot, { ...(input.resume ?? { cause: 'infra' }), volumeKept })
+    for (const step of input.plan.steps)
+      if (isGroup(input.plan, step.name) && stateOf(this.#snapshot, step.name).status === 'running') this.#beginGroup(step)
+  }
+
+  #beginGroup(step: PlanStep): void {
+    const { try: number } = stateOf(this.#snapshot, step.name)
+    const limitMs = step.timeout === undefined ? undefined : resolveStep(step, this.#scope(step.name), number).step?.timeoutMs
+    this.#groups.begin(step.name, limitMs)
+  }
+
+  #restart({ step: name, try: number, resets }: GroupRestart): void {
+    void this.#services?.release(name)
+    this.#tell({ type: 'step.started', step: name, try: number, resets: [...resets] })
+    const step = this.#options.input.plan.steps.find((candidate) => candidate.name === name)
+    if (step !== undefined) this.#beginGroup(step)
+    this.#wake.resolve()
+  }
+
+  #expire(group: string, limitMs: number): void {
+    const inside = stepsInside(this.#options.input.plan, group)
+    const message = `The time limit of "${group}", ${limitMs / 1000} s, is over.`
+    this.#stopAll(new StepStop('error', 'timeout', message), (step) => inside.has(step))
+  }
+
+  /** What names mean now: for a step, or for the whole build. */
+  #scope(step?: string): BuildScope {
+    const { plan, secrets } = this.#options.input
+    const context = this.#buildContext()
+    const workflowResult = step === undefined ? undefined : workflowResultAt(plan, this.#snapshot, { context, step })
+    return buildScope({ plan, snapshot: this.#snapshot, builtins: context.builtins, secrets, workflowResult, step })
   }
 
   async #runStep(context: AttemptContext, step: PlanStep): Promise<void> {
@@ -180,14 +260,23 @@ class Attempt {
     this.#running.set(step.name, controller)
     const output = this.#openOutput(stepStream(step.name))
     try {
-      const { input } = this.#options
-      const scope = () =>
-        buildScope({ plan: input.plan, snapshot: this.#snapshot, builtins: this.#builtins(), secrets: input.secrets })
+      const scope = (): BuildScope => this.#scope(step.name)
       const membersOf = (name: string) => stateOf(this.#snapshot, name).members
       const onTry = (number: number): void => this.#tell({ type: 'step.started', step: step.name, try: number })
       const onHold = (phase: DebugPhase): void => this.#tell({ type: 'step.waiting', step: step.name, reason: 'debugger', phase })
       const { signal } = controller
-      const end = await runStep({ context, step, scope, output, membersOf, signal, onTry, onHold, debugger: this.#debugger })
+      const end = await runStep({
+        context,
+        services: this.#services,
+        step,
+        scope,
+        output,
+        membersOf,
+        signal,
+        onTry,
+        onHold,
+        debugger: this.#debugger,
+      })
       await output.end()
       this.#tellEnd(step.name, end)
     } catch (error) {
@@ -239,6 +328,7 @@ class Attempt {
   async #obey(commands: AsyncIterable<Command>): Promise<void> {
     for await (const command of commands) {
       if (isDebugCommand(command)) this.#debugger.obey(command)
+      if (command.type === 'decide') this.#decided(command)
       if (command.type !== 'terminate') continue
       const { reason } = command
       this.#cancel(reason, reason === 'superseded' ? 'A newer build took its place.' : 'The build was terminated.')
@@ -249,18 +339,30 @@ class Attempt {
     // The first wish to stop lets clean-up steps run; the second stops those too.
     this.#forced = this.#cancelled !== undefined
     this.#cancelled ??= reason
-    this.#stopAll(new StepStop('terminated', reason, message))
+    const { plan } = this.#options.input
+    this.#stopAll(new StepStop('terminated', reason, message), (step) => this.#forced || !isInOnFinish(plan, step))
     this.#wake.resolve()
   }
 
-  #stopAll(stop: StepStop): void {
-    for (const controller of this.#running.values()) controller.abort(stop)
+  /** Somebody decided about an approval. Nobody did in time, and that ends the build: everything is stopped. */
+  #decided({ step, decision, by }: Extract<Command, { type: 'decide' }>): void {
+    const { status } = stateOf(this.#snapshot, step)
+    if (isFinalStep(status) || status === 'pending') return
+    this.#tell({ type: 'step.decided', step, decision, by })
+    if (decision === 'terminated') this.#cancel('approval-timeout', 'Nobody decided about the approval in time.')
+    this.#wake.resolve()
+  }
+
+  #stopAll(stop: StepStop, isMeant: (step: string) => boolean = () => true): void {
+    for (const [step, controller] of this.#running) if (isMeant(step)) controller.abort(stop)
     this.#wake.resolve()
   }
 
   #buildContext(): BuildContext {
-    const { input, only, skip } = this.#options
-    return { builtins: this.#builtins(), secrets: input.secrets, cancelled: this.#cancelled, forced: this.#forced, only, skip }
+    const { input, only = input.only, skip = input.skip } = this.#options
+    const { secrets } = input
+    const { expired } = this.#groups
+    return { builtins: this.#builtins(), secrets, cancelled: this.#cancelled, forced: this.#forced, only, skip, expired }
   }
 
   #builtins(): Record<string, string> {

@@ -6,10 +6,11 @@ import { LABEL_BUILD } from './context.ts'
 /** No build runs that long (24 h by default). */
 const OLD_MS = 3 * 86_400_000
 
-/** Removes containers and volumes of builds that began three days ago or earlier. What is in use stays. */
+/** Removes containers, networks and volumes of builds that began three days ago or earlier. What is in use stays. */
 export async function sweepOld(docker: Docker, clock: Clock): Promise<void> {
   const isOld = (labels: Readonly<Record<string, string>>): boolean => clock.now() - beginOf(labels[LABEL_BUILD] ?? '') > OLD_MS
   for (const { id, labels } of await docker.listContainers([LABEL_BUILD])) if (isOld(labels)) await docker.removeContainer(id)
+  for (const { id, labels } of await docker.listNetworks([LABEL_BUILD])) if (isOld(labels)) await docker.removeNetwork(id)
   for (const { name, labels } of await docker.listUnusedVolumes([LABEL_BUILD])) if (isOld(labels)) await docker.removeVolume(name)
 }
 

@@ -8,10 +8,12 @@ import { buffer } from 'node:stream/consumers'
 import { fault } from '@windlass/kit'
 import { VOLUME_PATH } from '@windlass/plan'
 import { pack } from 'tar-stream'
+import { removeProjects } from '../compose/remove-project.ts'
 import { refusalStatus, type ContainerMount, type FileStat } from '../docker/containers.ts'
 import type { Docker } from '../docker/docker.ts'
 import { attemptLabels, LABEL_BUILD } from './context.ts'
 import type { AttemptInput } from './input.ts'
+import { readText } from './read-text.ts'
 
 /** Where a build's own volume is mounted in steps, read-only. Its parent is a folder of the container's own. */
 export const BIN_PATH = '/windlass/bin'
@@ -29,6 +31,8 @@ export interface Workspace {
   readonly mountpoint: string
   /** Of a path below the shared volume. */
   stat(path: string): Promise<FileStat | undefined>
+  /** Text of a file of the shared volume; undefined when there is none, or it is larger than `maxBytes`. */
+  read(path: string, maxBytes: number): Promise<string | undefined>
   /** Unpacks an archive into a folder of the shared volume. */
   unpack(path: string, archive: Uint8Array | Readable, signal?: AbortSignal): Promise<void>
   /** Puts a shell that needs no libraries beside `cf_export`, for debuggers in images that have none. */
@@ -82,6 +86,7 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
     mounts: [volume(input.volumeName, VOLUME_PATH, false), volume(marker, BIN_PATH, true)],
     mountpoint: shared.mountpoint,
     stat: async (path) => docker.statFile(await door.id(), path),
+    read: async (path, maxBytes) => readText(docker, await door.id(), { path, maxBytes }),
     unpack: async (path, archive, signal) => docker.putArchive(await door.id(), path, archive, signal),
     addShell: () => (shell ??= addShell()),
     relink: async () => docker.putArchive(await door.id(), '/', await exportLink()),
@@ -95,10 +100,9 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
   }
 }
 
-/** Removes every container of a build. */
+/** Removes every container of a build, and the networks and volumes of its compositions. */
 export async function removeLeftovers(docker: Docker, buildId: string): Promise<void> {
-  const left = await docker.listContainers([`${LABEL_BUILD}=${buildId}`])
-  await Promise.all(left.map(({ id }) => docker.removeContainer(id)))
+  await removeProjects(docker, [`${LABEL_BUILD}=${buildId}`], 0)
 }
 
 interface DoorOptions {

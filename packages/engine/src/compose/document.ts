@@ -67,6 +67,8 @@ export interface FinishOptions {
   /** The daemon's socket on its own machine; undefined when steps may not have it. */
   readonly socketPath: string | undefined
   readonly network: ComposeNetwork
+  /** Driver options of networks that are made. */
+  readonly networkOptions: Readonly<Record<string, string>>
   /** Further networks that every service is on. */
   readonly moreNetworks: readonly string[]
   /** Services that end by themselves. */
@@ -221,20 +223,24 @@ function finishNetworks({ networks }: ComposeDocument, options: FinishOptions): 
   const { network, moreNetworks } = options
   const external = (name: string): object => ({ external: true, name })
   return {
-    default: { labels: options.labels },
-    ...labelled(networks, options),
+    ...labelled({ default: null, ...networks }, options, options.networkOptions),
     ...(network.kind === 'network' && { default: external(network.name) }),
     ...Object.fromEntries(moreNetworks.map((name) => [name, external(name)])),
   }
 }
 
 /** Networks and volumes that are made for the project carry its labels, and have names of its own. */
-function labelled(named: ComposeDocument['networks'], { labels }: FinishOptions): Record<string, object> {
+function labelled(
+  named: ComposeDocument['networks'],
+  { labels }: FinishOptions,
+  driverOptions: Readonly<Record<string, string>> = {},
+): Record<string, object> {
   return Object.fromEntries(
     Object.entries(named ?? {}).map(([key, value]) => {
       if (value?.external === true) return [key, value]
       const { name: _, ...rest } = value ?? {}
-      return [key, { ...rest, labels: { ...(rest['labels'] as object | undefined), ...labels } }]
+      const options = { ...driverOptions, ...(rest['driver_opts'] as object | undefined) }
+      return [key, { ...rest, driver_opts: options, labels: { ...(rest['labels'] as object | undefined), ...labels } }]
     }),
   )
 }

@@ -125,6 +125,7 @@ async function finish(part: StepPart, { spec, document }: { spec: ProjectSpec; d
     mountpoint: workspace.mountpoint,
     socketPath: input.userAccess ? docker.socketPath : undefined,
     network: spec.network,
+    networkOptions: await docker.networkOptions(),
     moreNetworks: spec.moreNetworks,
     candidates: Object.keys(spec.candidates ?? {}),
     publish: spec.publish,

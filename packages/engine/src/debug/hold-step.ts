@@ -1,7 +1,7 @@
 /** One try of a step with its breakpoints around it. */
 import { VOLUME_PATH, type ExportedVariable, type PlanStep, type ResolvedStep } from '@windlass/plan'
 import type { DebugPhase } from '@windlass/protocol'
-import type { StepOutcome, StepRun } from '../attempt/context.ts'
+import type { Reach, StepOutcome, StepRun } from '../attempt/context.ts'
 import { freestyleBox, toEnvironment } from '../steps/freestyle.ts'
 import type { BoxSpec } from './box.ts'
 import type { Debugger, HoldEnd } from './debugger.ts'
@@ -11,6 +11,8 @@ export interface DebuggedTry {
   readonly plan: PlanStep
   /** With the signal of the step: holding it does not count as its time. */
   readonly run: StepRun
+  /** Starts the services of the step, unless they run, and says how they are reached. Throws `StepFailure`. */
+  readonly reach: (step: ResolvedStep) => Promise<Reach | undefined>
   /** The step itself. Never rejects for what the step does. */
   readonly act: (step: ResolvedStep) => Promise<StepOutcome>
   /** Called with the place where the step is held from now on, and with undefined when it goes on. */
@@ -68,8 +70,10 @@ async function override(debugged: DebuggedTry, step: ResolvedStep): Promise<TryE
   return end.action === 'fail' ? { ...FAILED, exports: end.exports } : outcome
 }
 
-async function hold({ debugger: breakpoints, run, onHold }: DebuggedTry, phase: DebugPhase): Promise<HoldEnd> {
+async function hold(debugged: DebuggedTry, phase: DebugPhase): Promise<HoldEnd> {
+  const { debugger: breakpoints, run, onHold } = debugged
   const { context, step, output, signal } = run
+  const reach = await reachOf(debugged, phase)
   const isOwn = phase === 'override' || phase === 'failure'
   const box = (isOwn ? await ownBox(run, phase) : undefined) ?? toolsBox(run)
   return context.namespaces.lend(async (network) => {
@@ -86,7 +90,13 @@ async function hold({ debugger: breakpoints, run, onHold }: DebuggedTry, phase: 
     })
     if (phase !== 'failure' && phase !== 'after') onHold(undefined)
     return end
-  })
+  }, reach)
+}
+
+/** Before a step its services do not run yet; after it they may be what failed. */
+async function reachOf({ reach, run }: DebuggedTry, phase: DebugPhase): Promise<Reach | undefined> {
+  if (phase === 'before') return undefined
+  return phase === 'override' ? reach(run.step) : reach(run.step).catch(() => undefined)
 }
 
 interface StepBox {

@@ -28,7 +28,7 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
     toSpec(run, { image: image.id, imageEnvironment: image.environment, mounts, network })
   const ids: string[] = []
   try {
-    const end = await context.namespaces.lend((network) => start(run, spec(network), ids))
+    const end = await context.namespaces.lend((network) => start(run, spec(network), ids), run.reach)
     const exports = await readExports(context, end.id)
     const own = meta === undefined ? undefined : await readOutputs(context, end.id)
     for (const problem of [...exports.problems, ...(own?.problems ?? [])]) await output.say(problem)

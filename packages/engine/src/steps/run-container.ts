@@ -63,7 +63,7 @@ export async function runContainer(run: ContainerRun, created: (id: string) => v
 }
 
 /** What the work gives, or the reason of the signal as soon as it is aborted. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   work.catch(() => undefined)
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = (): void => reject(signal.reason)

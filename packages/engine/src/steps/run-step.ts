@@ -6,6 +6,7 @@ import { StepFailure, StepStop, type AttemptContext, type StepOutcome, type Step
 import type { Debugger } from '../debug/debugger.ts'
 import { runDebugged, type DebuggedTry, type TryEnd } from '../debug/hold-step.ts'
 import type { StepOutput } from '../output/step-output.ts'
+import type { Services } from '../services/services.ts'
 import { runBuild } from './build.ts'
 import { runComposition } from './composition.ts'
 import { toUnknownFailure } from './failures.ts'
@@ -24,6 +25,7 @@ export interface StepTask {
   readonly signal: AbortSignal
   /** Called when a further try begins, and when the debugger lets a try go on. */
   readonly onTry: (number: number) => void
+  readonly services: Services | undefined
   readonly debugger: Debugger
   /** Called when the debugger holds the step. */
   readonly onHold: (phase: DebugPhase) => void
@@ -72,19 +74,31 @@ async function runTry(task: StepTask, number: number): Promise<TryEnd> {
   }
   if (unresolved.length > 0)
     await task.output.say(`No value for ${unresolved.map((name) => `\${{${name}}}`).join(', ')}: left as written.`)
-  const { context, output, membersOf, signal } = task
+  const { context, output, membersOf, signal, services } = task
   const run: StepRun = { context, step, output, membersOf, signal, action: step.action }
   const onHold: DebuggedTry['onHold'] = (phase) => (phase === undefined ? task.onTry(number) : task.onHold(phase))
-  return guard(signal, () =>
-    runDebugged({ debugger: task.debugger, plan: task.step, run, onHold, act: (ready) => runLimited(task, ready) }),
-  )
+  const reach: DebuggedTry['reach'] = (ready) => services?.reach(task.step, ready, run) ?? Promise.resolve(undefined)
+  try {
+    return await guard(signal, () =>
+      runDebugged({ debugger: task.debugger, plan: task.step, run, onHold, reach, act: (ready) => runLimited(task, ready) }),
+    )
+  } finally {
+    await services?.release(step.name)
+  }
 }
 
-/** The step itself, within its time. */
+/** The step itself with its services, within its time. */
 async function runLimited(task: StepTask, step: ResolvedStep): Promise<StepOutcome> {
   using limit = startLimit(task, step)
-  const { context, output, membersOf } = task
-  return guard(limit.signal, () => runAction({ context, step, output, membersOf, signal: limit.signal }))
+  const { context, output, membersOf, services } = task
+  const part = { context, step, output, signal: limit.signal }
+  return guard(limit.signal, async () => {
+    const reach = await services?.reach(task.step, step, part)
+    const outcome = await runAction({ ...part, membersOf, reach })
+    if (outcome.status !== 'error' || reach === undefined) return outcome
+    const words = (await services?.explain(task.step)) ?? ''
+    return words === '' ? outcome : { ...outcome, message: `${outcome.message ?? ''} ${words}`.trim() }
+  })
 }
 
 /** What went wrong as an outcome. Rejects only when the daemon is lost or with a bug. */

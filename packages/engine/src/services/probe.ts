@@ -1,0 +1,67 @@
+/** Commands in a container beside services: is the service ready, and what is to be prepared in it. */
+import { addChore, attemptLabels, type Reach, type StepPart } from '../attempt/context.ts'
+import { ContainerLines } from '../compose/container-lines.ts'
+import type { OutputPart } from '../docker/demux.ts'
+import { BIN_PATH } from '../attempt/workspace.ts'
+import { runContainer } from '../steps/run-container.ts'
+
+export interface Probe {
+  /** Stands before its output in the log: `readiness` or `setup`. */
+  readonly title: string
+  readonly image: string
+  readonly commands: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  readonly reach: Reach
+  readonly write: (parts: readonly OutputPart[]) => Promise<void>
+}
+
+export interface ProbeEnd {
+  readonly exitCode: number
+  readonly lastLines: readonly string[]
+}
+
+/** Runs the commands as those of a step: with `set -e`, the shared volume, and all variables. Rejects with the reason of the signal. */
+export async function runProbe(part: StepPart, probe: Probe): Promise<ProbeEnd> {
+  const { context, signal, output, step } = part
+  const { docker, clock } = context
+  const image = await context.images.ensure(
+    { name: probe.image },
+    { signal, say: (line) => output.say(`${probe.title}: ${line}`) },
+  )
+  const lines = new ContainerLines(`${probe.title}  | `)
+  const path = image.environment.find((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) ?? '/usr/bin:/bin'
+  const environment = { PATH: path, ...probe.environment }
+  return context.namespaces.lend(async (network) => {
+    let id: string | undefined
+    try {
+      const { exitCode } = await runContainer(
+        {
+          docker,
+          clock,
+          signal,
+          graceMs: 0,
+          onOutput: (parts) => probe.write(lines.push(parts)),
+          spec: {
+            image: image.id,
+            entrypoint: ['sh'],
+            command: ['-c', ['set -e', ...probe.commands].join('\n')],
+            environment: Object.entries({ ...environment, PATH: `${environment.PATH}:${BIN_PATH}` }).map(
+              ([name, value]) => `${name}=${value}`,
+            ),
+            user: '0:0',
+            labels: attemptLabels(context.input, step.name),
+            mounts: context.workspace.mounts,
+            network,
+            init: true,
+            stdin: false,
+          },
+        },
+        (created) => (id = created),
+      )
+      return { exitCode, lastLines: lines.last }
+    } finally {
+      await probe.write(lines.end())
+      if (id !== undefined) addChore(context, 'remove container', docker.removeContainer(id))
+    }
+  }, probe.reach)
+}

@@ -1,0 +1,13 @@
+/** What a build has left on the daemon: nothing may be there, whatever became of it. */
+import { testDocker } from './run-pipeline.ts'
+
+/** One text for each container, network and volume with the label of the build. */
+export async function leftOf(buildId: string): Promise<string[]> {
+  const docker = await testDocker()
+  const label = [`windlass.io/build=${buildId}`]
+  return [
+    ...(await docker.listContainers(label)).map(({ id }) => `container ${id}`),
+    ...(await docker.listNetworks(label)).map(({ id }) => `network ${id}`),
+    ...(await docker.listUnusedVolumes(label)).map(({ name }) => `volume ${name}`),
+  ]
+}
