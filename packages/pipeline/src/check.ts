@@ -1,7 +1,7 @@
 /** Checks a node against its shape and tells every problem in the style `"field" is not allowed`. */
 import { nearest } from '@windlass/plan'
 import type { Details, Report } from './report.ts'
-import type { Fields, Shape } from './shape.ts'
+import type { Field, Fields, Shape } from './shape.ts'
 import type { Entry, ListNode, MapNode, ScalarNode, TreeNode } from './tree.ts'
 
 /** Names the field in messages and in the path. */
@@ -126,7 +126,7 @@ function checkWord(node: TreeNode, words: readonly string[], spot: Spot, report:
     return wrongType(node, `one of [${words.join(', ')}]`, { spot, report })
   const { value } = node
   if (words.includes(value)) return
-  const close = nearest(value, words)
+  const close = report.isFull || value.length > MAX_SUGGESTED ? undefined : nearest(value, words)
   report.error('invalid-value', node.range, `"${spot.key}" must be one of [${words.join(', ')}]${currentValue(node)}`, {
     path: spot.path,
     ...(close !== undefined && { suggestion: { from: value, to: close } }),
@@ -190,8 +190,8 @@ export function checkFields(
       reportLater(entry, field.later, path, report)
     }
   }
-  for (const [key, field] of Object.entries(fields)) {
-    if (field.required !== true || entries.has(key)) continue
+  for (const [key, field] of requiredOf(fields)) {
+    if (entries.has(key)) continue
     report.error('required', range, `"${key}" is required`, {
       path: spot.path === '' ? key : `${spot.path}.${key}`,
       hint: field.about,
@@ -199,8 +199,22 @@ export function checkFields(
   }
 }
 
+const REQUIRED = new WeakMap<Fields, readonly [string, Field][]>()
+
+/** The required fields, looked for once for each table. */
+function requiredOf(fields: Fields): readonly [string, Field][] {
+  const known = REQUIRED.get(fields)
+  if (known !== undefined) return known
+  const required = Object.entries(fields).filter(([, field]) => field.required === true)
+  REQUIRED.set(fields, required)
+  return required
+}
+
+/** Longer words are near to nothing. */
+const MAX_SUGGESTED = 100
+
 function reportUnknown(entry: Entry, known: readonly string[], path: string, report: Report): void {
-  const close = nearest(entry.key, known)
+  const close = report.isFull || entry.key.length > MAX_SUGGESTED ? undefined : nearest(entry.key, known)
   const details: Details = { path, ...(close !== undefined && { suggestion: { from: entry.key, to: close } }) }
   report.error(
     'unknown-key',

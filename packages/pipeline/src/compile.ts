@@ -1,7 +1,7 @@
 /** A pipeline document to a Plan, or to all that is wrong with it. */
-import { buildScope, toFlag } from '@windlass/plan'
+import { buildScope } from '@windlass/plan'
 import type { JsonTemplate, Plan, Scope, VariableLayer } from '@windlass/plan'
-import { checkFields, currentValue, numberOf } from './check.ts'
+import { checkFields, numberOf } from './check.ts'
 import { draftBuildHooks } from './compile-hooks.ts'
 import { toCriteria } from './compile-criteria.ts'
 import { toServiceSet } from './compile-services.ts'
@@ -22,10 +22,8 @@ import { rootFailFast, settleRoot } from './root-fields.ts'
 import type { Range } from './source.ts'
 import { reportCircles } from './static-checks.ts'
 import type { Draft, Drafting } from './step-draft.ts'
-import { renameAll } from './step-entries.ts'
 import { StepNames } from './step-names.ts'
 import { checkFolded, checkIndentation } from './text-checks.ts'
-import { aliasesOf } from './type-fields.ts'
 import type { CatalogEntry, StepCatalog } from './typed/catalog.ts'
 import { openTyped, problemsInside } from './typed/expand.ts'
 import type { TypedContext } from './typed/expand.ts'
@@ -106,11 +104,9 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
     })
     return undefined
   }
-  renameAll(entries, aliasesOf(ROOT), { report, path: place.path })
   settleRoot(entries, place)
   checkFields(entries, ROOT, { spot: { key: 'document', path: place.path }, report, open: false, range })
   checkVersion(entries, report)
-  checkFailFast(entries, report)
   const drafting = toDrafting(entries, { ...place, debug: child(written.get('debug')?.value, 'steps') })
   const roots = draftRoots(entries, drafting, report)
   const hooks = draftHooksOf(entries, drafting, report)
@@ -118,6 +114,7 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
   if (drafting.mode === 'parallel') reportCircles(steps, drafting)
   const services = read.map(entries, 'services')?.entries
   const criteria = toCriteria(entries, roots, { report, path: '', drafting, draft: undefined, atEnd: true })
+  if ([...drafting.names.all()].some(({ body }) => body.kind === 'unknown')) return undefined
   return {
     planVersion: 1,
     mode: drafting.mode,
@@ -131,7 +128,10 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
   }
 }
 
-function toDrafting(entries: Entries, { options, debug, typed }: DocumentPlace & { readonly debug: TreeNode | undefined }): Drafting {
+function toDrafting(
+  entries: Entries,
+  { options, debug, typed }: DocumentPlace & { readonly debug: TreeNode | undefined },
+): Drafting {
   const names = new StepNames()
   const serviceName = read.text(read.map(entries, 'services')?.entries ?? new Map<string, Entry>(), 'name')
   return {
@@ -184,28 +184,5 @@ function checkVersion(entries: Entries, report: Report): void {
   const shown = written.kind === 'scalar' ? written.written || String(written.value) : 'an object'
   report.error('unknown-version', written.range, `Current version: ${shown} is invalid. please change version to 1.0`, {
     path: 'version',
-  })
-}
-
-/** At the root any text or object passes; what is no boolean counts as true. */
-function checkFailFast(entries: Entries, report: Report): void {
-  const written = entries.get('fail_fast')?.value
-  if (written === undefined) return
-  if (written.kind === 'scalar' && written.value !== null && written.value !== '') {
-    const text = String(written.value)
-    if (toFlag(text) !== undefined || text.includes('${{')) return
-    if (typeof written.value === 'string')
-      return report.warning(
-        'invalid-value',
-        written.range,
-        `"fail_fast" is no boolean and counts as true${currentValue(written)}`,
-        { path: 'fail_fast' },
-      )
-  }
-  if (written.kind === 'map')
-    return report.warning('invalid-value', written.range, '"fail_fast" is no boolean and counts as true', { path: 'fail_fast' })
-  report.error('wrong-type', written.range, `"fail_fast" must be a boolean or a text${currentValue(written)}`, {
-    path: 'fail_fast',
-    hint: 'Write true, false or "${{NAME}}".',
   })
 }

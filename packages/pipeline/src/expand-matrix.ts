@@ -1,10 +1,15 @@
 /** `scale` and `matrix`: one step as several, before any of them is checked (pipeline language 3.5). */
-import type { Entries } from './fields.ts'
+import type { Scope } from '@windlass/plan'
 import type { DraftName } from './draft-steps.ts'
+import { plain } from './fields.ts'
+import type { Entries } from './fields.ts'
+import { readType } from './read-type.ts'
 import type { Report } from './report.ts'
 import type { Range } from './source.ts'
-import type { Entry, ListNode, MapNode, TreeNode } from './tree.ts'
-import { sizeOf, textOf, toValue } from './tree.ts'
+import { stepEntries } from './step-entries.ts'
+import { findType, UNKNOWN_TYPE } from './type-fields.ts'
+import type { Entry, MapNode, TreeNode } from './tree.ts'
+import { sizeOf, textOf } from './tree.ts'
 
 /** More than any build needs, few enough that no document can ask for too much. */
 export const MAX_VARIATIONS = 1_000
@@ -18,6 +23,7 @@ export interface Variation {
   readonly numbered: boolean
   readonly range: Range
   readonly path: string
+  readonly type: string
   readonly entries: Entries
 }
 
@@ -27,7 +33,12 @@ export interface Expansion {
   readonly variations: readonly Variation[]
 }
 
-type Place = DraftName & { readonly report: Report }
+interface Place extends DraftName {
+  readonly report: Report
+  readonly variables: Scope | undefined
+  /** Of the step itself. */
+  readonly type: string
+}
 
 export function isExpanded(entries: Entries): boolean {
   return entries.has('scale') || entries.has('matrix')
@@ -60,46 +71,55 @@ function scaled({ key, value }: Entry, base: Entries, place: Place): Variation[]
   if (!isAffordable(base, value.entries.size, { ...place, path, range: value.range })) return []
   return [...value.entries.values()].flatMap((child) => {
     const childPath = `${path}.${child.key}`
-    if (child.value.kind !== 'map' && !(child.value.kind === 'scalar' && child.value.value === null)) {
+    const isEmpty = child.value.kind === 'scalar' && child.value.value === null
+    if (child.value.kind !== 'map' && !isEmpty) {
       place.report.error('wrong-type', child.value.range, `"${child.key}" must be an object`, { path: childPath })
       return []
     }
-    const own = child.value.kind === 'map' ? child.value.entries : new Map<string, Entry>()
-    return { key: child.key, numbered: false, range: child.keyRange, path: childPath, entries: merged(base, own.values()) }
+    const own: MapNode = child.value.kind === 'map' ? child.value : { kind: 'map', range: child.value.range, entries: new Map() }
+    const at = { ...place, path: childPath, range: child.keyRange }
+    return { key: child.key, numbered: false, range: child.keyRange, path: childPath, ...varied(base, own, at) }
   })
+}
+
+interface Dimension {
+  readonly entry: Entry
+  readonly values: readonly TreeNode[]
 }
 
 function combined({ key, value }: Entry, base: Entries, place: Place & { readonly title: string }): Variation[] {
   const path = `${place.path}.${key}`
   if (!isFilledMap(value, key, { ...place, path })) return []
-  const dimensions: { entry: Entry; values: readonly TreeNode[] }[] = []
-  for (const entry of value.entries.values()) {
-    if (entry.value.kind === 'list' && entry.value.items.length > 0) dimensions.push({ entry, values: entry.value.items })
-    else if (entry.value.kind === 'list')
-      place.report.error('empty-value', entry.value.range, `"${entry.key}" must contain at least 1 items`, {
-        path: `${path}.${entry.key}`,
-      })
-    else
-      place.report.error('wrong-type', entry.value.range, `"${entry.key}" must be an array`, {
-        path: `${path}.${entry.key}`,
-        hint: 'Write one value for each step, as a list.',
-      })
-  }
+  const dimensions = [...value.entries.values()].flatMap((entry) =>
+    toDimension(entry, { ...place, path: `${path}.${entry.key}` }),
+  )
   if (dimensions.length < value.entries.size) return []
   const count = dimensions.reduce((product, { values }) => product * values.length, 1)
-  if (!isAffordable(base, count, { ...place, path, range: value.range })) return []
+  if (!isAffordable(base, count, { ...place, path, range: value.range, dimensions })) return []
   return Array.from({ length: count }, (_, index) => {
     const chosen = chooseAt(dimensions, index)
+    const own: MapNode = { kind: 'map', range: value.range, entries: new Map(chosen.map((one) => [one.key, one])) }
+    const { type, entries } = varied(base, own, place)
     const title = `${place.title} (${chosen.map((one) => `${one.key}=${brief(one.value)}`).join(', ')})`
-    const entries = merged(base, chosen)
-    if (!entries.has('title'))
-      entries.set('title', {
-        key: 'title',
-        keyRange: place.range,
-        value: { kind: 'scalar', range: place.range, value: title, style: 'plain', written: title },
-      })
-    return { key: String(index + 1), numbered: true, range: place.range, path: place.path, entries }
+    if (!entries.has('title')) entries.set('title', madeEntry('title', title, place.range))
+    return { key: String(index + 1), numbered: true, range: place.range, path: place.path, type, entries }
   })
+}
+
+function toDimension(entry: Entry, { report, path }: Place): Dimension[] {
+  const { key, value } = entry
+  if (value.kind === 'list' && value.items.length > 0) return [{ entry, values: value.items }]
+  if (value.kind === 'list') report.error('empty-value', value.range, `"${key}" must contain at least 1 items`, { path })
+  else
+    report.error('wrong-type', value.range, `"${key}" must be an array`, {
+      path,
+      hint: 'Write one value for each step, as a list.',
+    })
+  return []
+}
+
+function madeEntry(key: string, value: string, range: Range): Entry {
+  return { key, keyRange: range, value: { kind: 'scalar', range, value, style: 'plain', written: value } }
 }
 
 /** The values of one combination; the first property varies slowest. */
@@ -123,13 +143,24 @@ function isFilledMap(value: TreeNode, key: string, { report, path }: Place): val
 }
 
 /** Children share the text of their parent in the document, but not in the plan. */
-function isAffordable(base: Entries, count: number, { report, path, range }: Place): boolean {
+function isAffordable(
+  base: Entries,
+  count: number,
+  { report, path, range, dimensions = [] }: Place & { readonly dimensions?: readonly Dimension[] },
+): boolean {
   if (count > MAX_VARIATIONS) {
     report.error('too-large', range, `this makes ${count} steps; at most ${MAX_VARIATIONS} are allowed`, { path })
     return false
   }
   const size = sizeOf({ kind: 'map', range, entries: base })
-  if (size.nodes * count <= MAX_NODES && size.chars * count <= MAX_CHARS) return true
+  let nodes = size.nodes * count
+  let chars = size.chars * count
+  for (const { entry, values } of dimensions) {
+    const own = sizeOf(entry.value)
+    nodes += (own.nodes * count) / values.length
+    chars += (own.chars * count) / values.length
+  }
+  if (nodes <= MAX_NODES && chars <= MAX_CHARS) return true
   report.error('too-large', range, `this makes ${count} steps that are too large together`, {
     path,
     hint: 'Move scripts to files of the repository.',
@@ -137,36 +168,67 @@ function isAffordable(base: Entries, count: number, { report, path, range }: Pla
   return false
 }
 
-function merged(base: Entries, own: Iterable<Entry>): Map<string, Entry> {
+/** The fields of a child: those of its parent with its own over them. */
+function varied(
+  base: Entries,
+  own: MapNode,
+  { report, path, variables, type }: Place,
+): { type: string; entries: Map<string, Entry> } {
+  const childType = own.entries.has('type') ? (readType(own, { report, path, variables }) ?? UNKNOWN_TYPE) : type
   const entries = new Map(base)
-  for (const entry of own) {
+  for (const entry of stepEntries(own, findType(childType), { report, path }).values()) {
     const before = entries.get(entry.key)?.value
-    const isBoth = entry.key === 'environment' && before?.kind === 'list' && entry.value.kind === 'list'
-    entries.set(entry.key, isBoth ? { ...entry, value: environments(before, entry.value) } : entry)
+    entries.set(entry.key, before === undefined ? entry : { ...entry, value: joined(entry.key, before, entry.value) })
   }
-  return entries
+  return { type: childType, entries }
 }
 
-/** Both lists of `NAME=VALUE`; on equal names the child's entry stays. */
-function environments(parent: TreeNode & { kind: 'list' }, own: TreeNode & { kind: 'list' }): ListNode {
-  const nameOf = (node: TreeNode): string | undefined => textOf(node)?.split('=', 1)[0]
-  const names = new Set(own.items.map(nameOf))
-  return {
-    kind: 'list',
-    range: own.range,
-    items: [...parent.items.filter((item) => !names.has(nameOf(item) ?? '')), ...own.items],
-  }
+/** What a child has where its parent has something too: environments and arguments are put together, anything else is replaced. */
+function joined(key: string, parent: TreeNode, own: TreeNode): TreeNode {
+  if (key === 'arguments' && parent.kind === 'map' && own.kind === 'map')
+    return { ...own, entries: new Map([...parent.entries, ...own.entries]) }
+  if (key !== 'environment') return own
+  const before = toAssignments(parent)
+  const after = toAssignments(own)
+  if (before === undefined || after === undefined) return own
+  const names = new Set(after.map(nameOf))
+  return { kind: 'list', range: own.range, items: [...before.filter((item) => !names.has(nameOf(item))), ...after] }
 }
+
+/** The entries of an environment that is a list or a mapping. */
+function toAssignments(node: TreeNode): readonly TreeNode[] | undefined {
+  if (node.kind === 'list') return node.items
+  if (node.kind === 'scalar') return undefined
+  return [...node.entries.values()].map(({ key, value }) => ({
+    kind: 'scalar',
+    range: value.range,
+    value: `${key}=${plain(value) ?? ''}`,
+    style: 'plain',
+    written: '',
+  }))
+}
+
+/** On equal names the child's entry stays. */
+function nameOf(assignment: TreeNode): string | undefined {
+  return textOf(assignment)?.split('=', 1)[0]
+}
+
+const MAX_TITLE_PART = 60
 
 /** A value in a title: texts as they are, lists joined, cut when long. */
 function brief(node: TreeNode): string {
-  const value = toValue(node)
-  const text =
-    Array.isArray(value) && value.every((item) => typeof item === 'string')
-      ? value.join(' ')
-      : typeof value === 'string'
-        ? value
-        : JSON.stringify(value)
+  let text = ''
+  const add = (one: TreeNode): void => {
+    if (text.length > MAX_TITLE_PART) return
+    if (one.kind === 'scalar') text += ` ${(plain(one) ?? '').slice(0, MAX_TITLE_PART + 1)}`
+    else if (one.kind === 'list') for (const item of one.items.slice(0, MAX_TITLE_PART)) add(item)
+    else
+      for (const { key, value } of one.entries.values()) {
+        text += ` ${key.slice(0, MAX_TITLE_PART)}:`
+        add(value)
+      }
+  }
+  add(node)
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > 60 ? `${line.slice(0, 60)}…` : line
+  return line.length > MAX_TITLE_PART ? `${line.slice(0, MAX_TITLE_PART)}…` : line
 }

@@ -122,7 +122,7 @@ export const STEP_TYPES: Readonly<Record<string, StepType>> = {
   travis,
   simple_travis: simpleTravis,
   'integration-test': integrationTest,
-  parallel: { about: 'Runs several steps at the same time.', fields: PARALLEL, open: false },
+  parallel: { about: 'Runs several steps at the same time.', fields: PARALLEL, open: true },
   'pending-approval': pendingApproval,
 }
 
@@ -139,8 +139,16 @@ export const ROOT: Fields = {
   steps: { shape: steps, required: true, about: 'The steps by name; in serial mode they run in the order written.' },
   stages: { shape: { kind: 'list', of: text }, about: 'Columns for display, in order.' },
   mode: { shape: word('sequential', 'parallel'), about: '`sequential` by default.' },
-  fail_fast: { shape: flag, about: 'What steps have that do not say; true by default.' },
-  strict_fail_fast: { shape: strictFlag, about: 'True fails the build at its end when any step failed.' },
+  fail_fast: {
+    shape: { kind: 'own', as: either(flag, text, { kind: 'record', fields: {}, open: true }) },
+    aliases: ['fail-fast', 'failFast'],
+    about: 'What steps have that do not say; true by default.',
+  },
+  strict_fail_fast: {
+    shape: strictFlag,
+    aliases: ['strictFailFast'],
+    about: 'True fails the build at its end when any step failed.',
+  },
   build_version: { shape: word('v1', 'v2'), about: 'Rules of build steps; `v2` by default.' },
   indicators: { shape: { kind: 'list', of: any }, about: 'Free space for YAML anchors.' },
   hooks: { shape: record(HOOKS), about: 'Steps before and after the whole build.' },

@@ -1,5 +1,5 @@
 /**
- * YAML text to a tree with positions, within bounds: 1 MiB, 100 levels, 100 aliases, 500,000 nodes and 8 MiB of text once aliases are followed, no tags of
+ * YAML text to a tree with positions, within bounds: 1 MiB, 100 levels, 1,000 aliases, 500,000 nodes and 8 MiB of text once aliases are followed, no tags of
  * one's own, one document. The cost is linear in the text. The `yaml` package reads the syntax; everything it could make expensive is
  * bounded here before it is asked.
  */
@@ -15,7 +15,7 @@ import type { Entry, MapNode, ScalarStyle, TreeNode } from './tree.ts'
 
 export const MAX_SOURCE_BYTES = 1_048_576
 export const MAX_DEPTH = 100
-export const MAX_ALIASES = 100
+export const MAX_ALIASES = 1_000
 const MAX_NODES = 500_000
 /** Of all texts once aliases are followed. */
 const MAX_CHARS = 8 * MAX_SOURCE_BYTES
@@ -136,6 +136,8 @@ function* insideOf(token: CST.Token): Generator<CST.Token> {
   }
 }
 
+const TOO_LARGE = 'the document is too large once its aliases are followed'
+
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 const CORE_TAG = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq|merge)$/
 const STYLES: Readonly<Record<string, ScalarStyle>> = {
@@ -152,6 +154,7 @@ class TreeBuilder {
   private readonly anchors = new Map<string, Node>()
   private readonly built = new Map<Node, TreeNode>()
   private readonly open = new Set<Node>()
+  private mergedKeys = 0
 
   constructor(document: Document.Parsed, report: Report) {
     this.document = document
@@ -163,7 +166,7 @@ class TreeBuilder {
     const tree = this.node(root)
     const { nodes, depth, chars } = sizeOf(tree)
     if (nodes <= MAX_NODES && depth <= 2 * MAX_DEPTH && chars <= MAX_CHARS) return tree
-    this.report.error('too-large', tree.range, 'the document is too large once its aliases are followed')
+    this.report.error('too-large', tree.range, TOO_LARGE)
     return undefined
   }
 
@@ -219,6 +222,8 @@ class TreeBuilder {
 
   /** A key that stands in the map itself wins over a merged one, the earlier of two merged ones wins. */
   private merge(source: TreeNode, entries: Map<string, Entry>): void {
+    if (source.kind === 'map') this.mergedKeys += source.entries.size
+    if (this.mergedKeys > MAX_NODES) return this.report.error('too-large', { start: 0, end: 0 }, TOO_LARGE)
     if (source.kind !== 'map')
       return this.report.error('wrong-type', source.range, '"<<" must be a mapping or a list of mappings')
     for (const [key, entry] of source.entries) if (!entries.has(key)) entries.set(key, entry)

@@ -2,6 +2,8 @@
 import { COMMON } from './language.ts'
 import type { Report } from './report.ts'
 import type { StepType } from './step-type.ts'
+import { typeFields } from './type-fields.ts'
+import type { TypeFields } from './type-fields.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
 
 interface Spot {
@@ -21,10 +23,13 @@ export function stepEntries(step: MapNode, type: StepType | undefined, { report,
     else if (!isNull(inner))
       report.error('wrong-type', inner.range, '"arguments" must be an object', { path: `${path}.arguments` })
   }
-  for (const [name, field] of Object.entries({ ...COMMON, ...type?.fields })) {
-    for (const alias of field.aliases ?? []) rename(entries, { from: alias, to: name }, { report, path })
-  }
+  renameAll(entries, typeFields(type).aliases, { report, path })
   return entries
+}
+
+/** Gives fields that are written in an older spelling their own name; both at once is reported. */
+export function renameAll(entries: Map<string, Entry>, aliases: TypeFields['aliases'], spot: Spot): void {
+  for (const alias of aliases) if (entries.has(alias.from)) rename(entries, alias, spot)
 }
 
 /** Fields of every step may stand in `arguments` only where the type has one of that name itself (`isOwn`), such as the `timeout` of an approval. */
@@ -60,7 +65,7 @@ function rename(entries: Map<string, Entry>, { from, to }: { from: string; to: s
     return
   }
   report.error('conflict', old.keyRange, `"${from}" is another spelling of "${to}", which is written too`, {
-    path: `${path}.${from}`,
+    path: path === '' ? from : `${path}.${from}`,
     hint: 'Keep one of them.',
   })
 }
