@@ -11,6 +11,7 @@ import { askDockerHost, claim } from './report/claim.ts'
 import { startDrain, type Drain } from './report/drain.ts'
 import { keepLease, listen, type LeaseOptions } from './report/lease.ts'
 import { serverSink } from './report/server-sink.ts'
+import { terminalLink } from './report/terminal-link.ts'
 
 export interface EngineOptions {
   readonly serverUrl: string
@@ -139,6 +140,7 @@ class Engine {
       log,
       signal: this.#stopping.signal,
       commands: listen(lease),
+      debug: terminalLink(lease),
       toolsImage,
       toolsWaitMs,
     })

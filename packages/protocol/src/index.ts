@@ -1,4 +1,5 @@
 export * from './base.ts'
+export * from './debug.ts'
 export * from './events.ts'
 export * from './engine.ts'
 export * from './agent.ts'

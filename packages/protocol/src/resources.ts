@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { BUILD_STATUSES, STEP_STATUSES } from '@windlass/plan'
 import { Id, Name, Time } from './base.ts'
+import { DebugInput } from './debug.ts'
 import { ReasonName } from './events.ts'
 import { Machine, PipelineSettings } from './settings.ts'
 import { RuntimeInput, RuntimeSpec } from './runtime.ts'
@@ -165,6 +166,8 @@ export const BuildInput = z.object({
   /** The trigger of the pipeline that it pretends to be started by. */
   trigger: Name.optional(),
   machine: Machine.optional(),
+  /** A debug run: breakpoints of the document count, and these. */
+  debug: DebugInput.optional(),
   /** A build to repeat: its document, variables and commit. */
   restartOf: Id.optional(),
   /** With `restartOf`: keep what earlier steps gave, and begin at the failed ones (`failed`) or at this step and what follows it. */

@@ -2,11 +2,13 @@ import type { App } from '../app.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { buildRoutes } from './build-routes.ts'
+import { debugRoutes } from './debug-routes.ts'
 import { engineRoutes } from './engine-routes.ts'
 import { toOpenApi } from './openapi.ts'
 import { pipelineRoutes } from './pipeline-routes.ts'
 import { agentResourceRoutes, contextRoutes, runtimeRoutes } from './resource-routes.ts'
 import { ok, route, type Route } from './route.ts'
+import { stepTypeRoutes } from './step-type-routes.ts'
 import { healthRoutes, identityRoutes } from './system-routes.ts'
 import { z } from 'zod'
 
@@ -16,10 +18,12 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...healthRoutes(app),
     ...identityRoutes(app, authenticator),
     ...pipelineRoutes(app),
+    ...stepTypeRoutes(app),
     ...contextRoutes(app),
     ...agentResourceRoutes(app, authenticator),
     ...runtimeRoutes(app),
     ...buildRoutes(app),
+    ...debugRoutes(app),
     ...agentRoutes(app),
     ...engineRoutes(app),
   ]

@@ -43,3 +43,8 @@ export async function listCommands(
     .orderBy('id')
     .execute()
 }
+
+/** Every command of a kind that a build was ever given, oldest first. */
+export async function listAllCommands(query: Query, buildId: string, type: Command['type']): Promise<CommandRow[]> {
+  return query.selectFrom('command').selectAll().where('build_id', '=', buildId).where('type', '=', type).orderBy('id').execute()
+}

@@ -2,8 +2,8 @@
  * The tables, as Kysely sees them. Portable: text, integer and bigint only; times are epoch milliseconds; booleans are 0 or 1; JSON is text
  * that nobody queries inside. Columns are explained here and nowhere else.
  */
-import type { AnnotatedEntity, ApprovalAction, AttemptStatus, BuildStatus, Reason } from '@windlass/plan'
-import type { Command } from '@windlass/protocol'
+import type { AnnotatedEntity, ApprovalAction, AttemptStatus, BuildStatus, Reason, ResumeCause } from '@windlass/plan'
+import type { Command, DebugPhase } from '@windlass/protocol'
 
 export type Flag = 0 | 1
 
@@ -27,6 +27,8 @@ export interface Schema {
   chunk: ChunkRow
   task: TaskRow
   command: CommandRow
+  terminal: TerminalRow
+  terminal_part: TerminalPartRow
   reply: ReplyRow
 }
 
@@ -207,6 +209,10 @@ export interface BuildPlanRow {
   problems: string | null
   /** Sealed JSON: secret name -> value. */
   secrets: string | null
+  /** JSON: the step types that the document uses (name, version, text); null when none. */
+  step_types: string | null
+  /** The pipeline document that stands in a repository or behind a URL, as it was fetched for this build. */
+  fetched: string | null
 }
 
 export interface AttemptRow {
@@ -222,6 +228,8 @@ export interface AttemptRow {
   message: string | null
   /** JSON: RuntimeSpec.limits, as they were when the attempt was made. */
   limits: string
+  /** Why the build goes on in this attempt; null for the first one of a build that begins from nothing. */
+  cause: ResumeCause | null
   bootstrap_id: string
   bootstrap_hash: string
   claim_key: string | null
@@ -363,4 +371,36 @@ export interface ReplyRow {
   /** Sealed: it may hold a token. */
   body: string | null
   created_at: number
+}
+
+/** A person's terminal in a step that the debugger holds. */
+export interface TerminalRow {
+  id: string
+  account_id: string
+  build_id: string
+  attempt: number
+  step: string
+  phase: DebugPhase
+  opened_by: string
+  /** Why it ended, when it did not by itself. */
+  message: string | null
+  exit_code: number | null
+  /** Numbers of the last parts that are stored, in both directions. */
+  in_seq: number
+  out_seq: number
+  /** Last sign of whoever looks at it. */
+  seen_at: number
+  created_at: number
+  ended_at: number | null
+}
+
+/** A piece on its way between a person and an engine; gone when the other side has it. */
+export interface TerminalPartRow {
+  terminal_id: string
+  build_id: string
+  direction: 'in' | 'out'
+  seq: number
+  /** Of input JSON (TerminalPart), of output base64. */
+  data: string
+  bytes: number
 }

@@ -36,6 +36,7 @@ export const initial: Migration = {
     await facts(db)
     await words(db)
     await work(db)
+    await debugging(db)
   },
 }
 
@@ -65,6 +66,9 @@ async function resources(db: Kysely<unknown>): Promise<void> {
   await columns(limited, 'bigint', 'created_at updated_at').execute()
   await index(db, 'pipeline', 'account_id name', true)
   await index(db, 'pipeline', 'project_id')
+  const stepType = columns(owned(db, 'step_type'), 'text', 'name version description manifest')
+  await columns(stepType, 'bigint', 'created_at updated_at').execute()
+  await index(db, 'step_type', 'account_id name version', true)
   const context = columns(owned(db, 'context'), 'text', 'name type data')
   await columns(columns(context, 'integer', 'is_default'), 'bigint', 'created_at updated_at').execute()
   await index(db, 'context', 'account_id name', true)
@@ -88,7 +92,7 @@ async function builds(db: Kysely<unknown>): Promise<void> {
   await index(db, 'build', 'pipeline_id status')
   await index(db, 'build', 'finished_at')
   const plan = db.schema.createTable('build_plan').addColumn('build_id', 'text', (column) => column.primaryKey()) as Table
-  await columns(plan, 'text', 'account_id document request plan? problems? secrets?').execute()
+  await columns(plan, 'text', 'account_id document request plan? problems? secrets? step_types? fetched?').execute()
 }
 
 async function facts(db: Kysely<unknown>): Promise<void> {
@@ -100,7 +104,7 @@ async function facts(db: Kysely<unknown>): Promise<void> {
   const tokens = columns(
     attempt,
     'text',
-    'limits bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message? docker_host?',
+    'limits cause? bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message? docker_host?',
   )
   await columns(
     columns(tokens, 'integer', 'number gone'),
@@ -166,4 +170,19 @@ async function work(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('reply_pk', ['account_id', 'actor_id', 'key'])
     .execute()
   await index(db, 'reply', 'created_at')
+}
+
+async function debugging(db: Kysely<unknown>): Promise<void> {
+  const terminal = columns(owned(db, 'terminal'), 'text', 'build_id step phase opened_by message?')
+  await columns(
+    columns(terminal, 'integer', 'attempt exit_code?'),
+    'bigint',
+    'in_seq out_seq seen_at created_at ended_at?',
+  ).execute()
+  await index(db, 'terminal', 'build_id')
+  const part = columns(db.schema.createTable('terminal_part') as Table, 'text', 'terminal_id build_id direction data')
+  await columns(columns(part, 'integer', 'bytes'), 'bigint', 'seq')
+    .addPrimaryKeyConstraint('terminal_part_pk', ['terminal_id', 'direction', 'seq'])
+    .execute()
+  await index(db, 'terminal_part', 'build_id')
 }

@@ -1,0 +1,117 @@
+/** Where a build stops for a debugger, what is held, and what people ask of it. The engine holds; the server passes wishes on. */
+import { fault } from '@windlass/kit'
+import { isFinalBuild } from '@windlass/plan'
+import {
+  DEBUG_PHASES,
+  DebugInput,
+  DebugSettings,
+  type DebugAction,
+  type DebugChange,
+  type DebugPhase,
+  type DebugState,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../app.ts'
+import { editBuild, record, saveBuild, type BuildEdit } from '../builds/edit.ts'
+import { requireFound } from '../builds/require-found.ts'
+import { findBuild, findBuildPlan } from '../store/builds.ts'
+import { insertCommand, listAllCommands } from '../store/commands.ts'
+import { listStepEvents } from '../store/events.ts'
+import type { Query } from '../store/store.ts'
+import { listTerminals } from '../store/terminals.ts'
+import { readRequest } from '../builds/request.ts'
+import { toRecord } from './record.ts'
+
+export interface Held {
+  readonly step: string
+  readonly phase: DebugPhase
+  /** Epoch milliseconds. */
+  readonly since: number
+}
+
+/** What is held, and where the build stops. Throws `not-found`. */
+export async function describeDebug(app: App, id: string): Promise<DebugState> {
+  const { query } = app.store
+  const build = requireFound(await findBuild(query, app.accountId, id), `build ${id}`)
+  const settings = await readDebugSettings(query, id)
+  return {
+    ...(settings !== undefined && { settings }),
+    held: isFinalBuild(build.status) ? [] : await listHeld(query, id),
+    terminals: (await listTerminals(query, id)).map(toRecord),
+  }
+}
+
+/** Sets or clears where a build stops, also while it runs. Throws `not-found`, `build-final`. */
+export async function changeDebug(app: App, id: string, { change, by }: { change: DebugChange; by: string }): Promise<void> {
+  const { off, ...settings } = { ...DebugInput.parse(change), off: change.off === true }
+  await app.store.write(async (tx) => {
+    const edit = await editOpenBuild(app, await editBuild(tx, id, app.clock.now()), id)
+    const to = { build_id: id, attempt: edit.build.attempt, at: edit.now }
+    await insertCommand(tx, to, { type: 'debug', ...(!off && { settings }) })
+    record(edit, { type: 'debug.changed', data: { by, ...(!off && { settings }) } })
+    await saveBuild(edit)
+  })
+}
+
+/** Passes on what somebody wants of a held step. Throws `not-found`, `build-final`, `not-held`. */
+export async function actOnHeld(app: App, id: string, call: { step: string; action: DebugAction; by: string }): Promise<void> {
+  const { step, action, by } = call
+  await app.store.write(async (tx) => {
+    const edit = await editOpenBuild(app, await editBuild(tx, id, app.clock.now()), id)
+    await requireHeld(tx.query, id, step)
+    await insertCommand(tx, { build_id: id, attempt: edit.build.attempt, at: edit.now }, { type: 'debug-continue', step, action })
+    record(edit, { type: 'debug.asked', data: { step, action, by } })
+    await saveBuild(edit)
+  })
+}
+
+/** Throws `not-found`, `build-final`. */
+export async function editOpenBuild(app: App, edit: BuildEdit | undefined, id: string): Promise<BuildEdit> {
+  if (edit === undefined || edit.build.account_id !== app.accountId)
+    throw fault('not-found', { message: `There is no build ${id}.` })
+  if (isFinalBuild(edit.build.status)) throw fault('build-final', { message: `The build has ended: ${edit.build.status}.` })
+  return edit
+}
+
+/** The held step of that name, or the only one that is held. Throws `not-held`. */
+export async function requireHeld(query: Query, buildId: string, step: string | undefined): Promise<Held> {
+  const held = await listHeld(query, buildId)
+  const found = step === undefined ? (held.length === 1 ? held[0] : undefined) : held.find((one) => one.step === step)
+  if (found !== undefined) return found
+  const names = held.map((one) => `"${one.step}"`).join(', ')
+  throw fault('not-held', {
+    message:
+      held.length === 0
+        ? 'The debugger holds no step of the build.'
+        : step === undefined
+          ? `Several steps are held: ${names}. Name one.`
+          : `The debugger does not hold "${step}", but ${names}.`,
+  })
+}
+
+const Waiting = z.object({ step: z.string(), reason: z.string().optional(), phase: z.enum(DEBUG_PHASES).optional() })
+
+/** From the events of the latest attempt. */
+async function listHeld(query: Query, buildId: string): Promise<Held[]> {
+  const held = new Map<string, Held>()
+  for (const { type, at, data } of await listStepEvents(query, buildId)) {
+    if (type === 'attempt.started') held.clear()
+    const event = Waiting.safeParse(JSON.parse(data))
+    if (!event.success) continue
+    const { step, reason, phase } = event.data
+    held.delete(step)
+    if (type === 'step.waiting' && reason === 'debugger' && phase !== undefined) held.set(step, { step, phase, since: at })
+  }
+  return [...held.values()]
+}
+
+const Stored = z.object({ settings: DebugSettings.optional() })
+
+/** As asked for with the build, or changed since; undefined in a build that is not debugged. */
+export async function readDebugSettings(query: Query, buildId: string): Promise<DebugSettings | undefined> {
+  const changed = (await listAllCommands(query, buildId, 'debug')).at(-1)
+  if (changed !== undefined) return Stored.parse(JSON.parse(changed.data)).settings
+  const stored = await findBuildPlan(query, buildId)
+  const asked = stored === undefined ? undefined : readRequest(stored).debug
+  return asked === undefined ? undefined : DebugInput.parse(asked)
+}

@@ -1,0 +1,16 @@
+import type { TerminalRecord } from '@windlass/protocol'
+import { present } from '../builds/view.ts'
+import type { TerminalRow } from '../store/schema.ts'
+
+/** A terminal as the API shows it. */
+export function toRecord(row: TerminalRow): TerminalRecord {
+  return {
+    id: row.id,
+    step: row.step,
+    phase: row.phase,
+    openedBy: row.opened_by,
+    createdAt: row.created_at,
+    inputSeq: row.in_seq,
+    ...present({ endedAt: row.ended_at, exitCode: row.exit_code }),
+  }
+}
