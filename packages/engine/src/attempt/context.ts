@@ -20,6 +20,11 @@ export const LABEL_BUILD = 'windlass.io/build'
 export const LABEL_ATTEMPT = 'windlass.io/attempt'
 export const LABEL_STEP = 'windlass.io/step'
 
+/** Of environments that outlive their build: their name, when they go (epoch seconds), and which build made them. */
+export const LABEL_ENVIRONMENT = 'windlass.io/environment'
+export const LABEL_EXPIRES = 'windlass.io/expires'
+export const LABEL_LAUNCHED_BY = 'windlass.io/launched-by'
+
 export interface AttemptContext {
   readonly input: AttemptInput
   readonly docker: Docker

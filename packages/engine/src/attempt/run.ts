@@ -45,7 +45,7 @@ import type { AttemptOptions } from './input.ts'
 import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
 import { secretsOf, type SecretSource } from './secrets.ts'
-import { sweepOld } from './sweep.ts'
+import { sweepEnvironments, sweepOld } from './sweep.ts'
 import { watchDaemon } from './watch-daemon.ts'
 
 export const ENGINE_VERSION = '0.1.0'
@@ -129,6 +129,7 @@ class Attempt {
       this.#services = this.#openServices(context)
       prefetchImages(context, this.#buildContext(), this.#snapshot)
       addChore(context, 'sweep', sweepOld(docker, context.clock))
+      addChore(context, 'sweep environments', sweepEnvironments(docker, context.clock))
       const outcome = await this.#loop(context)
       await this.#services?.close()
       const told = await this.#finish(outcome)

@@ -1,7 +1,8 @@
 /** Removes what builds of long ago left on a daemon: engines that were killed cannot clean up after themselves. */
 import type { Clock } from '@windlass/kit'
 import type { Docker } from '../docker/docker.ts'
-import { LABEL_BUILD } from './context.ts'
+import { LABEL_PROJECT, removeProjects } from '../compose/remove-project.ts'
+import { LABEL_BUILD, LABEL_ENVIRONMENT, LABEL_EXPIRES } from './context.ts'
 
 /** No build runs that long (24 h by default). */
 const OLD_MS = 3 * 86_400_000
@@ -12,6 +13,14 @@ export async function sweepOld(docker: Docker, clock: Clock): Promise<void> {
   for (const { id, labels } of await docker.listContainers([LABEL_BUILD])) if (isOld(labels)) await docker.removeContainer(id)
   for (const { id, labels } of await docker.listNetworks([LABEL_BUILD])) if (isOld(labels)) await docker.removeNetwork(id)
   for (const { name, labels } of await docker.listUnusedVolumes([LABEL_BUILD])) if (isOld(labels)) await docker.removeVolume(name)
+}
+
+/** Removes launched environments whose time is over. */
+export async function sweepEnvironments(docker: Docker, clock: Clock): Promise<void> {
+  const expired = new Set<string>()
+  for (const { labels } of await docker.listContainers([LABEL_ENVIRONMENT]))
+    if (Number(labels[LABEL_EXPIRES] ?? Infinity) * 1000 < clock.now()) expired.add(labels[LABEL_PROJECT] ?? '')
+  for (const project of expired) await removeProjects(docker, [LABEL_ENVIRONMENT, `${LABEL_PROJECT}=${project}`], 0)
 }
 
 /** Ids begin with their time in seconds. */

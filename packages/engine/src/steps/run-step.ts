@@ -12,6 +12,7 @@ import { runComposition } from './composition.ts'
 import { toUnknownFailure } from './failures.ts'
 import { runFreestyle } from './freestyle.ts'
 import { runGitClone } from './git-clone.ts'
+import { runLaunch } from './launch-composition.ts'
 import { runPush } from './push.ts'
 
 export interface StepTask {
@@ -127,8 +128,9 @@ function runAction(run: Omit<StepRun, 'action'>): Promise<StepOutcome> {
       return runPush({ ...run, action })
     case 'composition':
       return runComposition({ ...run, action })
-    case 'push-tag':
     case 'launch-composition':
+      return runLaunch({ ...run, action })
+    case 'push-tag':
     case 'deploy':
     case 'annotate':
     case 'pending-approval':
