@@ -14,6 +14,8 @@ export interface Settings {
   readonly caFile: string | undefined
   /** PostgreSQL database of `windlass up`. */
   readonly postgres: string | undefined
+  /** Address of documentation that links of `validate` lead to. */
+  readonly docsUrl: string | undefined
   /** Show stacks. */
   readonly debug: boolean
   readonly noColour: boolean
@@ -33,6 +35,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>> =
     apiKey: get('WINDLASS_API_KEY'),
     caFile: get('WINDLASS_CA_FILE'),
     postgres: get('WINDLASS_POSTGRES'),
+    docsUrl: (get('WINDLASS_DOCS_URL') ?? get('DOCS_BASE_URL'))?.replace(/\/+$/, ''),
     debug: get('WINDLASS_DEBUG') !== undefined,
     noColour: get('NO_COLOR') !== undefined || get('TERM') === 'dumb',
     forceColour: get('FORCE_COLOR') !== undefined && get('FORCE_COLOR') !== '0',

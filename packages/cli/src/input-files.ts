@@ -19,6 +19,12 @@ export function readInput(path: string): InputFile {
   return { name, text }
 }
 
+/** Like `readInput`, for a file that may have changed since it was read. */
+export function rereadInput(path: string): InputFile {
+  texts.delete(path)
+  return readInput(path)
+}
+
 function readText(path: string): string {
   try {
     const stat = statSync(path)

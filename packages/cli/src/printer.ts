@@ -7,6 +7,8 @@ export interface Terminal {
   /** Width in characters; 80 where it is not known. */
   readonly columns: number
   readonly style: Style
+  /** True when colours are wanted. */
+  readonly hasColour?: boolean
   /** True where every line must be written by itself. */
   readonly takesLines?: boolean
   write(bytes: string | Uint8Array): void
@@ -48,6 +50,7 @@ function openTerminal(stream: NodeJS.WriteStream, settings: Settings): Terminal 
       return stream.columns || 80
     },
     style: styleFor(hasColour),
+    hasColour,
     write: (bytes) => void stream.write(bytes),
     async drained() {
       if (stream.writableLength === 0) return

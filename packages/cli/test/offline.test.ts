@@ -55,6 +55,46 @@ test('validate reads standard input', async () => {
   expect(stdout).toContain('<stdin>:7:')
 })
 
+test('P172: validate prints the formats of the published validator', async () => {
+  const bad = await desk.file('bad.yml', INVALID)
+  const good = await desk.file('good.yml', "version: '1.0'\nsteps:\n  a: { image: alpine }\n")
+  const message = await desk.run(['validate', bad, '--format', 'message'])
+  expect(message).toMatchObject({ code: 1, stdout: 'there is no step type "freestyl". Did you mean "freestyle"?\n' })
+  const lint = await desk.run(['validate', bad, good, '--format', 'lint'], { env: { DOCS_BASE_URL: 'https://docs.example.com' } })
+  expect(lint.stdout).toContain('Yaml validation warnings:\n5     warning    "comands" is no field')
+  expect(lint.stdout).toContain('✖ 2 problems (1 error, 1 warning)')
+  expect(lint.stdout).toContain('Visit https://docs.example.com/steps/freestyle.md for steps documentation')
+  expect(lint.stdout).toContain(`${good}:\nYaml is valid!\n`)
+  expect((await desk.run(['validate', bad, '--format', 'printify'])).stdout).toContain('│ Error Lines        │ 7 ')
+  expect(await desk.run(['validate', bad, '--format', 'odd'])).toMatchObject({ code: 2 })
+})
+
+test('P177: validate expands patterns, lists what is missing, and exits with 0, 1, 2 or 3', async () => {
+  const bad = await desk.file('one.bad.yml', INVALID)
+  const good = await desk.file('one.good.yml', "version: '1.0'\nsteps: {}\n")
+  const all = await desk.run(['validate', 'one.*.yml', 'nope.yml', '*.none'])
+  expect(all.code).toBe(3)
+  expect(all.stdout).toContain('✖ one.bad.yml is not valid')
+  expect(all.stdout).toContain('✔ one.good.yml is valid')
+  expect(all.stderr).toContain('nope.yml does not exist.')
+  expect(all.stderr).toContain('*.none does not exist.')
+  expect((await desk.run(['validate', 'one.good.yml'])).code).toBe(0)
+  expect((await desk.run(['validate', bad, good])).code).toBe(1)
+  expect((await desk.run(['validate', '-', '--watch'])).code).toBe(2)
+})
+
+test('validate --watch checks a file again when it is written, and ends with the last status', async () => {
+  const path = await desk.file('watched.yml', INVALID)
+  const watching = desk.start(['validate', path, '--watch'])
+  await watching.says('Watching.')
+  await desk.file('watched.yml', "version: '1.0'\nsteps: {}\n")
+  await watching.says('watched.yml is valid\n')
+  watching.interrupt()
+  const { code, stdout } = await watching.finished
+  expect(code).toBe(0)
+  expect(stdout.indexOf('watched.yml is not valid')).toBeLessThan(stdout.indexOf('watched.yml is valid\n'))
+})
+
 test('a run without a known server says how to get one', async () => {
   const { code, stderr } = await desk.run(['run', 'demo/app'])
   expect(code).toBe(5)

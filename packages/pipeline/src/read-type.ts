@@ -5,6 +5,7 @@ import { REFUSED_TYPES, STEP_TYPES } from './language.ts'
 import type { Report } from './report.ts'
 import type { MapNode, TreeNode } from './tree.ts'
 import { textOf } from './tree.ts'
+import { isVersion } from './typed/version.ts'
 
 export interface TypePlace {
   readonly report: Report
@@ -14,8 +15,6 @@ export interface TypePlace {
   readonly variables: Scope | undefined
 }
 
-const SEMVER =
-  /^(?:0|[1-9]\d{0,15})\.(?:0|[1-9]\d{0,15})\.(?:0|[1-9]\d{0,15})(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/
 const MAX_TYPE = 200
 
 /**
@@ -72,9 +71,10 @@ function filledIn(text: string, written: TreeNode, { report, path, variables }: 
   return undefined
 }
 
-/** Rule V28: a version, or at least a word about its absence. */
+/** Rule V28: a version, or at least a word about its absence. A misspelt type of the language is told as that. */
 function checkVersion(type: string, { range }: TreeNode, { report, path }: Pick<TypePlace, 'report' | 'path'>): void {
   const colon = type.indexOf(':')
+  if (colon < 0 && meantType(type) !== undefined) return
   if (colon < 0) {
     report.warning(
       'step-version',
@@ -85,7 +85,7 @@ function checkVersion(type: string, { range }: TreeNode, { report, path }: Pick<
     return
   }
   const version = type.slice(colon + 1)
-  if (!SEMVER.test(version))
+  if (!isVersion(version))
     report.warning('step-version', range, `Invalid semantic version "${version}" for step.`, {
       path,
       hint: 'Write for example 1.2.3.',

@@ -121,7 +121,10 @@ describe('P172: the formats of the published validator', () => {
       lines: 10,
       suggestion: { from: 'imag_name', to: 'image_name' },
     })
-    const folded = compile({ text: "version: '1.0'\nsteps:\n  a:\n    image: x\n    commands:\n    - >-\n      one\n        two\n", file: '' })
+    const folded = compile({
+      text: "version: '1.0'\nsteps:\n  a:\n    image: x\n    commands:\n    - >-\n      one\n        two\n",
+      file: '',
+    })
     expect(folded.problems.map((problem) => toPublishedProblem(problem))).toMatchObject([
       { type: 'Warning', path: 'indention', code: 500, lines: 8 },
     ])

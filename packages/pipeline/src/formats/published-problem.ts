@@ -1,5 +1,6 @@
 /** Problems in the shape that the published validator gives them (pipeline language 8.2), for tools that know it. */
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts'
+import { STEP_TYPES } from '../language.ts'
 import type { SourceText } from '../source.ts'
 
 export interface PublishedProblem {
@@ -80,7 +81,8 @@ export function toPublishedProblem(problem: Diagnostic, options: PublishOptions 
     ...(step !== undefined && { stepName: step }),
     ...(link !== undefined && { docsLink: link }),
     ...(problem.hint !== '' && { actionItems: problem.hint }),
-    lines: options.publishedLines === undefined ? problem.line : publishedLine(problem, { step, key, text: options.publishedLines }),
+    lines:
+      options.publishedLines === undefined ? problem.line : publishedLine(problem, { step, key, text: options.publishedLines }),
     ...(check?.number !== undefined && { code: check.number }),
     ...(problem.suggestion !== undefined && { suggestion: problem.suggestion }),
   }
@@ -92,7 +94,7 @@ const HOLDERS = new Set(['steps', 'scale'])
 export function stepOf(path: string): string | undefined {
   const parts = path.replace(/^spec\./, '').split('.')
   let step: string | undefined
-  for (let at = 0; at + 1 < parts.length; ) {
+  for (let at = 0; at + 1 < parts.length;) {
     const part = parts[at] ?? ''
     if (part === 'hooks' || (step === undefined && part.startsWith('on_'))) at += part === 'hooks' ? 2 : 1
     else if (HOLDERS.has(part)) {
@@ -113,7 +115,7 @@ function docsLink(check: Check | undefined, step: string | undefined, { docsUrl,
   if (docsUrl === undefined || docsUrl === '') return undefined
   if (check?.page !== undefined) return `${docsUrl}/${check.page}`
   const type = step === undefined ? undefined : types?.get(step)
-  return type === undefined ? docsUrl : `${docsUrl}/steps/${type}.md`
+  return type === undefined || !Object.hasOwn(STEP_TYPES, type) ? docsUrl : `${docsUrl}/steps/${type}.md`
 }
 
 function publishedLine(

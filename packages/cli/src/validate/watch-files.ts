@@ -1,0 +1,41 @@
+/** Files that change while they are watched. */
+import { watch, type FSWatcher } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import type { Clock } from '@windlass/kit'
+
+/** Editors write a file in several steps; what comes within this time is one change. */
+const SETTLE_MS = 80
+
+/**
+ * Calls `onChange` with the files that were written, one call after the other, until `signal` is aborted. The folders are watched, not the
+ * files: editors replace files by renaming.
+ */
+export async function watchFiles(
+  paths: readonly string[],
+  { clock, signal, onChange }: { clock: Clock; signal: AbortSignal; onChange: (changed: readonly string[]) => Promise<void> },
+): Promise<void> {
+  const changed = new Set<string>()
+  let wake = Promise.withResolvers<void>()
+  const watchers: FSWatcher[] = []
+  for (const [folder, inside] of Map.groupBy(paths, (path) => dirname(resolve(path)))) {
+    const watcher = watch(folder, (_event, name) => {
+      for (const path of inside) if (name === null || basename(path) === name) changed.add(path)
+      if (changed.size > 0) wake.resolve()
+    })
+    watcher.on('error', () => undefined)
+    watchers.push(watcher)
+  }
+  signal.addEventListener('abort', () => wake.resolve(), { once: true })
+  try {
+    while (!signal.aborted) {
+      await wake.promise
+      await clock.sleep(SETTLE_MS, signal).catch(() => undefined)
+      wake = Promise.withResolvers<void>()
+      const settled = [...changed]
+      changed.clear()
+      if (!signal.aborted && settled.length > 0) await onChange(settled)
+    }
+  } finally {
+    for (const watcher of watchers) watcher.close()
+  }
+}
