@@ -145,8 +145,8 @@ export const EngineClaimed = z.object({
   files: z.record(z.string(), z.string()).optional(),
   /** Images that may register QEMU; any when absent. */
   trustedQemuImages: z.array(z.string()).optional(),
-  /** What a build step does that says nothing: push to the default registry, or not at all. */
-  autoPush: z.boolean().optional(),
+  /** What a build step does that says nothing: push to the default registry (also when absent), not at all, or `explicit`: fail. */
+  autoPush: z.union([z.boolean(), z.literal('explicit')]).optional(),
   /** Images of earlier builds of the pipeline by content hash, newest first. */
   knownImages: z.array(KnownImage).optional(),
 })

@@ -208,6 +208,15 @@ export const Attempt = z.object({
 })
 export type Attempt = z.infer<typeof Attempt>
 
+/** Body of `POST /v1/builds/{id}/restart`: what of the first build is asked for otherwise. */
+export const RestartInput = z.object({
+  /** `failed`: from the steps that failed, keeping what the others gave; or the name of the step to begin at. From the beginning when absent. */
+  from: z.string().min(1).max(150).optional(),
+  variables: Variables.optional(),
+  secrets: Variables.optional(),
+})
+export type RestartInput = z.input<typeof RestartInput>
+
 /** What a step asked of people, and what was decided. */
 export const Approval = z.object({
   step: z.string(),

@@ -69,6 +69,10 @@ function specOf(object: ObjectOf) {
       electedMs: z.int().positive().default(900_000),
       /** Longest age of a running build (MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION). */
       buildMs: z.int().positive().default(86_400_000),
+      /** Longest time in which nothing happens in a running build; then it ends with `inactive`. Waits for approval do not count. */
+      inactiveMs: z.int().positive().default(2_700_000),
+      /** What counts as something happening: `output` of a step alone, or also steps that begin and end, and containers that `use` the processor or the disk. */
+      activity: z.enum(['output', 'use']).default('use'),
       /** How long an image of a build pod may fail to be pulled. */
       pullMs: z.int().positive().default(120_000),
       /** Further attempts after a loss of infrastructure (MAXIMUM_RETRY_ATTEMPTS_ALLOWED). */

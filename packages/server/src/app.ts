@@ -1,5 +1,6 @@
 /** What the rooms of the server share. Put together here and nowhere else. */
 import type { Clock, Logger } from '@windlass/kit'
+import type { ServerLogLimits } from './builds/limits.ts'
 import type { LogStore } from './logs/log-store.ts'
 import type { Metrics } from './metrics.ts'
 import type { Vault } from './secrets/vault.ts'
@@ -16,6 +17,8 @@ export interface App {
   readonly timings: Timings
   readonly retention: Retention
   readonly minFreeShare: number
+  /** Most bytes of log of any step and any build. */
+  readonly logLimits: ServerLogLimits
   readonly dataDir: string
   /** The account everything belongs to. */
   readonly accountId: string

@@ -29,6 +29,10 @@ export const ServerConfig = z.object({
     .max(100)
     .default(MIN_FREE_SHARE * 100)
     .describe('Below this share of free disk no new builds are taken.'),
+  STEP_LOG_BYTES: Count.optional().describe('Most bytes of log of one step; runtime environments and pipelines may allow less.'),
+  BUILD_LOG_BYTES: Count.optional().describe(
+    'Most bytes of log of one build; runtime environments and pipelines may allow less.',
+  ),
   BUILD_DAYS: Count.default(RETENTION.buildDays).describe('How long builds are kept after their end.'),
   LOG_DAYS: Count.default(RETENTION.logDays).describe('How long logs are kept after the end of their build.'),
   TASK_DAYS: Count.default(RETENTION.taskDays).describe('How long finished tasks of agents are kept.'),
@@ -69,6 +73,7 @@ export function toServerOptions(config: ServerConfig): ServerOptions {
     ...(certFile !== undefined && keyFile !== undefined && { tls: { certFile, keyFile, caFile } }),
     masterKey: config.MASTER_KEY,
     minFreeShare: config.MIN_FREE_PERCENT / 100,
+    logLimits: { stepBytes: config.STEP_LOG_BYTES, buildBytes: config.BUILD_LOG_BYTES },
     retention: {
       buildDays: config.BUILD_DAYS,
       logDays: config.LOG_DAYS,

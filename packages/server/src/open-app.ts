@@ -69,6 +69,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       timings: { ...TIMINGS, ...options.timings },
       retention: { ...RETENTION, ...options.retention },
       minFreeShare: options.minFreeShare ?? MIN_FREE_SHARE,
+      logLimits: options.logLimits ?? {},
       dataDir,
       accountId,
       accountName: ACCOUNT_NAME,

@@ -5,6 +5,7 @@
 import type { Clock, Logger } from '@windlass/kit'
 import type { FastifyInstance } from 'fastify'
 import type { App } from './app.ts'
+import type { ServerLogLimits } from './builds/limits.ts'
 import { openHttp } from './http/http-server.ts'
 import { allRoutes } from './http/routes.ts'
 import { openAuthenticator } from './identity/authenticate.ts'
@@ -32,6 +33,8 @@ export interface ServerOptions {
   readonly retention?: Partial<Retention> | undefined
   /** Below this share of free disk (0 to 1) no new builds are taken; 0.05 when absent. */
   readonly minFreeShare?: number | undefined
+  /** Most bytes of log of any step and any build; what runtime environments and pipelines allow beyond does not count. */
+  readonly logLimits?: ServerLogLimits | undefined
 }
 
 /** Every period the server decides by. Milliseconds; tests and chaos runs shorten them. */

@@ -6,7 +6,7 @@ import { fault } from '@windlass/kit'
 import { isFinalBuild, REASONS, type Decider } from '@windlass/plan'
 import type { EngineEvent } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { deleteApprovals, insertApproval, listApprovals, listOverdueApprovals, updateApproval } from '../store/approvals.ts'
+import { insertApproval, listApprovals, listOverdueApprovals, updateApproval } from '../store/approvals.ts'
 import { findBuildPlan } from '../store/builds.ts'
 import { insertCommand } from '../store/commands.ts'
 import type { ApprovalRow, BuildRow } from '../store/schema.ts'
@@ -109,12 +109,8 @@ export async function noteApproval(edit: BuildEdit, { step }: Pick<Waiting, 'ste
   const { tx, build, attempt, now } = edit
   if (attempt === undefined) return
   const known = (await listApprovals(tx.query, build.id)).find((row) => row.step === step)
-  const isAskedAgain = known !== undefined && known.decision !== null && known.seen === 1 && attempt.number > known.attempt
-  if (known !== undefined && !isAskedAgain) {
-    if (known.decision === null) await updateApproval(tx, known, { attempt: attempt.number })
-    return
-  }
-  if (isAskedAgain) await deleteApprovals(tx, build.id, [step])
+  if (known !== undefined && known.decision !== null) return repeatVerdict(edit, known)
+  if (known !== undefined) return updateApproval(tx, known, { attempt: attempt.number })
   const stored = await findBuildPlan(tx.query, build.id)
   const action = (stored === undefined ? undefined : readPlan(stored))?.steps.find(({ name }) => name === step)?.action
   if (action?.kind !== 'pending-approval') return
@@ -133,6 +129,18 @@ export async function noteApproval(edit: BuildEdit, { step }: Pick<Waiting, 'ste
     decided_at: null,
     seen: 0,
   })
+}
+
+/** An attempt that has to run all steps again asks for what was decided before: the decision stands. */
+async function repeatVerdict(edit: BuildEdit, known: ApprovalRow): Promise<void> {
+  const { tx, build, attempt, now } = edit
+  const { step, decision, decided_by: name, decider_type: type } = known
+  if (attempt === undefined || known.seen === 0 || attempt.number <= known.attempt) return
+  if (decision === null || name === null || type === null) return
+  const verdict = { step, decision, by: { name, type } }
+  await updateApproval(tx, known, { attempt: attempt.number, seen: 0 })
+  record(edit, { type: 'step.decided', data: { ...verdict, repeated: true } })
+  await insertCommand(tx, { build_id: build.id, attempt: attempt.number, at: now }, { type: 'decide', ...verdict })
 }
 
 type Decided = Extract<EngineEvent, { type: 'step.decided' }>

@@ -3,15 +3,17 @@ import { newId } from '@windlass/kit'
 import { isFinalBuild, REASONS } from '@windlass/plan'
 import type { BuildInput } from '@windlass/protocol'
 import type { z } from 'zod'
+import { annotate } from '../annotations/annotations.ts'
 import type { App } from '../app.ts'
 import { takeBuildNumber } from '../store/accounts.ts'
 import { insertBuild } from '../store/builds.ts'
-import type { BuildPlanRow, BuildRow } from '../store/schema.ts'
+import type { BuildPlanRow, BuildRow, Flag } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { insertEvents } from '../store/events.ts'
-import { sealSecrets } from './build-secrets.ts'
-import { ELECT_TOPIC, openEdit, record, type Cause } from './edit.ts'
+import { sealExports, sealSecrets } from './build-secrets.ts'
+import { ELECT_TOPIC, openEdit, record, type BuildEdit, type Cause } from './edit.ts'
 import { finishBuild } from './lose.ts'
+import { supersede } from './policies.ts'
 import { prepareBuild, type Prepared } from './prepare.ts'
 import { repeatBuild } from './repeat.ts'
 import { BuildRequest } from './request.ts'
@@ -40,14 +42,28 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
       type: 'build.created',
       data: { number: build.number, pipeline: build.pipeline, initiator: build.initiator, trigger: build.trigger },
     })
+    if (prepared.stepTypes.length > 0)
+      record(edit, {
+        type: 'build.resolved',
+        data: { stepTypes: prepared.stepTypes.map(({ name, version }) => ({ name, version })) },
+      })
+    for (const { type, at, data } of prepared.carried ?? [])
+      record(edit, { type, at, data: sealExports(app.vault, build, { ...data }) })
     const obstacle = invalidity(prepared)
     if (obstacle !== undefined) finishBuild(edit, 'end-error', obstacle)
     await insertBuild(tx, build, toPlanRow(app, build, prepared, creation))
     await insertEvents(tx, edit.events)
+    await annotateNew(edit, creation.request)
+    if (obstacle === undefined) await supersede(edit, prepared.settings.terminationPolicy)
     await creation.within?.(tx, build)
     if (!isFinalBuild(build.status)) tx.wake(ELECT_TOPIC)
     return build
   })
+}
+
+async function annotateNew({ tx, build, now }: BuildEdit, { annotations = {} }: Creation['request']): Promise<void> {
+  const on = { account_id: build.account_id, entity: 'build', entity_id: build.id, kind: 'annotation' } as const
+  await annotate(tx, on, { set: annotations, now })
 }
 
 function invalidity({ plan, problems, missing }: Prepared): Cause | undefined {
@@ -66,6 +82,10 @@ function invalidity({ plan, problems, missing }: Prepared): Cause | undefined {
 function newBuild(app: App, of: { id: string; prepared: Prepared; creation: Creation; number: number }): BuildRow {
   const { prepared, creation } = of
   const now = app.clock.now()
+  const {
+    account,
+    settings: { options },
+  } = prepared
   return {
     id: of.id,
     account_id: app.accountId,
@@ -84,14 +104,14 @@ function newBuild(app: App, of: { id: string; prepared: Prepared; creation: Crea
     priority: prepared.pipeline?.priority ?? 0,
     initiator: creation.initiator,
     trigger: creation.trigger,
-    trigger_name: null,
+    trigger_name: creation.request.trigger ?? prepared.fills.trigger ?? null,
     restart_of: creation.request.restartOf ?? null,
     attempt: 0,
     retries: 0,
     losses: 0,
     held: 0,
-    approval_counts: 0,
-    keeps_volume: 0,
+    approval_counts: toFlag(options.pendingApprovalConcurrencyApplied ?? account.pendingApprovalConcurrencyApplied),
+    keeps_volume: toFlag(options.keepPVCsForPendingApproval ?? account.keepPVCsForPendingApproval),
     feed_position: 0,
     volume: null,
     cancel_reason: null,
@@ -106,15 +126,21 @@ function newBuild(app: App, of: { id: string; prepared: Prepared; creation: Crea
   }
 }
 
+function toFlag(value: boolean): Flag {
+  return value ? 1 : 0
+}
+
 function toPlanRow(app: App, build: BuildRow, prepared: Prepared, { request }: Creation): BuildPlanRow {
   return {
     build_id: build.id,
     account_id: build.account_id,
     document: prepared.document,
-    request: JSON.stringify(BuildRequest.parse({ ...request, ...prepared.repeats })),
+    request: JSON.stringify(BuildRequest.parse({ ...request, ...prepared.fills })),
     plan: prepared.plan === undefined ? null : JSON.stringify(prepared.plan),
     problems: prepared.problems.length === 0 ? null : JSON.stringify(prepared.problems.map(toProblem)),
     secrets: sealSecrets(app.vault, build, prepared.secrets),
+    step_types: prepared.stepTypes.length === 0 ? null : JSON.stringify(prepared.stepTypes),
+    fetched: prepared.fetched ?? null,
   }
 }
 

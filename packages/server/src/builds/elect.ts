@@ -3,16 +3,19 @@
  * servers together keep every limit. Whoever is left waiting is told why.
  */
 import { attempt as guarded, newId, sha256 } from '@windlass/kit'
+import type { RuntimeSpec } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { insertAttempt } from '../store/attempts.ts'
-import { isVolumeInUse } from '../store/builds.ts'
+import { findAttempt, insertAttempt } from '../store/attempts.ts'
+import { findBuildRequest, isVolumeInUse } from '../store/builds.ts'
+import { hasCarriedFacts } from '../store/events.ts'
 import type { AttemptRow, BuildRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { insertTask } from '../store/tasks.ts'
 import { hasWaiting, listGroup, listWaiting, listWaitingGroups } from '../store/waiting.ts'
 import { ELECT_TOPIC, moveBuild, openEdit, record, saveBuild, setCause, type BuildEdit } from './edit.ts'
-import { readSpec } from './limits.ts'
-import { obstacle, occupy, pipelineObstacle, readRoom, runtimeObstacle, type Place, type Room } from './room.ts'
+import { fitSpec, readSpec } from './limits.ts'
+import { readRequest } from './request.ts'
+import { accountObstacle, obstacle, occupy, pipelineObstacle, readRoom, runtimeObstacle, type Place, type Room } from './room.ts'
 
 /** Builds looked at in one transaction. */
 const PAGE = 100
@@ -45,6 +48,7 @@ interface Cursor {
 /** Answers where the next page begins; undefined when this was the last. */
 async function electPage(app: App, tx: Tx, after: Cursor | undefined): Promise<Cursor | undefined> {
   const room = await readRoom(app, tx)
+  if (accountObstacle(room) !== undefined) return undefined
   const runtimes = [...room.runtimes.keys()].filter((name) => runtimeObstacle(room, name) === undefined)
   if (runtimes.length === 0) return undefined
   const candidates = await listWaiting(tx, {
@@ -70,7 +74,9 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
   build.volume ??= await chooseVolume(edit, place)
   occupy(room.used, build)
   build.attempt += 1
-  const attempt = newAttempt(app, edit, place)
+  const stored = await findBuildRequest(tx.query, build.id)
+  const spec = fitSpec(readSpec(place.runtime), stored === undefined ? undefined : readRequest(stored), app.logLimits)
+  const attempt = newAttempt(app, edit, { place, spec, cause: await causeOf(edit) })
   await insertAttempt(tx, attempt)
   await insertTask(tx, {
     id: newId(edit.now),
@@ -85,7 +91,7 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
     available_at: edit.now,
     leased_until: null,
     runtime: attempt.runtime,
-    payload: JSON.stringify({ type: place.runtime.type, spec: readSpec(place.runtime) }),
+    payload: JSON.stringify({ type: place.runtime.type, spec }),
     created_at: edit.now,
     claimed_at: null,
     done_at: null,
@@ -106,7 +112,21 @@ async function chooseVolume({ tx, build }: BuildEdit, { runtime }: Place): Promi
   return sharesDaemon && (await isVolumeInUse(tx.query, shared, { buildId: build.id, runtime: runtime.name })) ? own : shared
 }
 
-function newAttempt(app: App, { build, now }: BuildEdit, place: Place): AttemptRow {
+/** Why the build goes on in one more attempt; null for the first of one that begins from nothing. */
+async function causeOf({ tx, build }: BuildEdit): Promise<AttemptRow['cause']> {
+  if (build.attempt === 1) return (await hasCarriedFacts(tx.query, build.id)) ? 'restart' : null
+  const before = await findAttempt(tx.query, build.id, build.attempt - 1)
+  return before?.result === 'pending-approval' ? 'approval' : 'infra'
+}
+
+interface Making {
+  readonly place: Place
+  /** As it is for this build. */
+  readonly spec: RuntimeSpec
+  readonly cause: AttemptRow['cause']
+}
+
+function newAttempt(app: App, { build, now }: BuildEdit, { place, spec, cause }: Making): AttemptRow {
   return {
     build_id: build.id,
     number: build.attempt,
@@ -117,7 +137,8 @@ function newAttempt(app: App, { build, now }: BuildEdit, place: Place): AttemptR
     result: null,
     reason: null,
     message: null,
-    limits: JSON.stringify(readSpec(place.runtime).limits),
+    limits: JSON.stringify(spec.limits),
+    cause,
     bootstrap_id: newId(now),
     bootstrap_hash: sha256(bootstrapSecret(app, build.id, build.attempt)),
     claim_key: null,
@@ -127,6 +148,7 @@ function newAttempt(app: App, { build, now }: BuildEdit, place: Place): AttemptR
     seen_at: null,
     output_at: null,
     active_at: null,
+    use: null,
     waiting_reason: null,
     waiting_message: null,
     waiting_since: null,

@@ -2,6 +2,7 @@
 import { fault } from '@windlass/kit'
 import { isInfra } from '@windlass/plan'
 import type { EngineEvent } from '@windlass/protocol'
+import { z } from 'zod'
 import { applyAnnotated } from '../annotations/annotations.ts'
 import type { App } from '../app.ts'
 import { deleteApprovals, listApprovals } from '../store/approvals.ts'
@@ -71,11 +72,26 @@ async function applyEvent(app: App, edit: BuildEdit, event: EngineEvent): Promis
   const { type, seq, at, ...data } = event
   if (event.type === 'step.decided') return hearDecision(edit, event)
   record(edit, { type, seq, at, source: 'engine', data: sealExports(app.vault, edit.build, data) })
-  if (event.type.startsWith('step.') && edit.attempt !== undefined) edit.attempt.active_at = edit.now
+  noteActivity(edit, event)
   if (event.type === 'step.waiting' && event.reason === 'approval') await noteApproval(edit, event)
   if (event.type === 'annotated') await applyAnnotated(edit, event)
   if (event.type === 'step.started' && event.resets !== undefined) await deleteApprovals(edit.tx, edit.build.id, event.resets)
   if (event.type === 'attempt.finished') await finishAttempt(edit, event)
+}
+
+const Use = z.record(z.string(), z.number())
+
+/** A step that begins, waits or ends is a sign of activity, and so is a container that has used more than when it was asked last. */
+function noteActivity({ attempt, now }: BuildEdit, event: EngineEvent): void {
+  if (attempt === undefined || !event.type.startsWith('step.')) return
+  if (event.type === 'step.usage') {
+    const { cpuMs = 0, readBytes = 0, writtenBytes = 0 } = event.usage
+    const before = attempt.use === null ? {} : Use.parse(JSON.parse(attempt.use))
+    const total = cpuMs + readBytes + writtenBytes
+    if (before[event.step] === total) return
+    attempt.use = JSON.stringify({ ...before, [event.step]: total })
+  }
+  attempt.active_at = now
 }
 
 /** The engine has ended the attempt: what it says decides the build, unless infrastructure was to blame and another attempt is due. */

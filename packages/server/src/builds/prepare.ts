@@ -2,24 +2,28 @@
  * What a build is made of, gathered before its transaction: the document, the layers of variables, the secrets, the compiled plan. All of
  * it is frozen with the build.
  */
-import { fault, sha256 } from '@windlass/kit'
-import { compile, type Compiled, type Diagnostic } from '@windlass/pipeline'
+import { fault, type Problem } from '@windlass/kit'
+import { hasErrors, type CatalogEntry, type Diagnostic } from '@windlass/pipeline'
 import { builtinVariables, type Plan } from '@windlass/plan'
-import type { BuildInput } from '@windlass/protocol'
+import type { AccountSettings, BuildInput, PipelineSettings } from '@windlass/protocol'
 import { z } from 'zod'
+import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
 import { openContextData } from '../contexts/context-data.ts'
 import { openVariables, readContextNames } from '../pipelines/variables.ts'
 import { maskDocument } from '../pipelines/mask-document.ts'
-import { readSettings } from '../pipelines/settings.ts'
+import { readPipelineSettings, readSettings } from '../pipelines/settings.ts'
 import { findContext } from '../store/contexts.ts'
 import { findPipeline } from '../store/pipelines.ts'
 import { findProject } from '../store/projects.ts'
 import { findDefaultRuntime, findRuntime } from '../store/runtimes.ts'
 import type { PipelineRow, ProjectRow, RuntimeRow } from '../store/schema.ts'
+import { compileForBuild } from './compile-document.ts'
 import { requireFound } from './require-found.ts'
 import { Layers } from './layers.ts'
 import { readSpec } from './limits.ts'
+import type { BuildRequest } from './request.ts'
+import { smallest } from './smallest.ts'
 
 type Input = z.output<typeof BuildInput>
 
@@ -34,11 +38,27 @@ export interface Prepared {
   readonly revision: string | undefined
   readonly plan: Plan | undefined
   readonly problems: readonly Diagnostic[]
+  /** What the document was compiled with besides itself. */
+  readonly stepTypes: readonly CatalogEntry[]
+  /** The text of a document that stands elsewhere; undefined while it is not fetched, and for one that does not. */
+  readonly fetched?: string | undefined
   /** Says which context is missing. */
   readonly missing: string | undefined
   readonly secrets: Readonly<Record<string, string>>
-  /** What of the request comes from the build that is repeated. */
-  readonly repeats: Partial<Input>
+  /** What of the request comes from elsewhere: from the pipeline, or from the build that is repeated. */
+  readonly fills: Partial<BuildRequest>
+  /** Settings of the pipeline as they are now, and of the account. */
+  readonly settings: PipelineSettings
+  readonly account: AccountSettings
+  /** Facts that a restart takes over from the build before, in order. */
+  readonly carried?: readonly CarriedFact[] | undefined
+}
+
+/** An event of the new build that tells what is known from the one before. */
+export interface CarriedFact {
+  readonly type: 'step.started' | 'step.finished'
+  readonly at: number
+  readonly data: Readonly<Record<string, unknown>>
 }
 
 export interface Request {
@@ -58,6 +78,8 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
   if (document === undefined) throw fault('request-invalid', { message: 'Name a pipeline, or give a document.' })
   const file = request.file ?? 'pipeline.yaml'
   const written = request.document === undefined ? undefined : readSettings(document, file)
+  const settings = written?.settings ?? readPipelineSettings(pipeline)
+  const account = await readAccountSettings(query, app.accountId)
   const runtime = await chooseRuntime(app, request.runtime ?? written?.runtime ?? pipeline?.runtime ?? undefined)
   const project =
     typeof pipeline?.project_id !== 'string' ? undefined : await findProject(query, app.accountId, pipeline.project_id)
@@ -83,7 +105,12 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
   if (written !== undefined) gathered.addMixed({ level: 'pipeline', source: written.name }, written.variables)
   gathered.add({ level: 'build' }, request.variables)
   gathered.addSecrets({ level: 'build' }, request.secrets)
-  const { plan, problems } = compileCached(document, file)
+  const {
+    plan,
+    problems: found,
+    stepTypes,
+  } = await compileForBuild(app, { text: document, file }, { variables: gathered.layers })
+  const problems = [...found, ...toDiagnostics(written?.problems ?? [], file)]
   return {
     document: maskDocument(document, written?.variables ?? []),
     pipeline,
@@ -92,12 +119,48 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
     runtime: runtime?.name ?? request.runtime,
     branch: request.branch,
     revision: request.revision,
-    plan: plan === undefined ? undefined : { ...plan, variables: gathered.layers },
+    plan: plan === undefined || hasErrors(problems) ? undefined : { ...plan, variables: gathered.layers },
     problems,
+    stepTypes,
     missing,
     secrets: gathered.secrets,
-    repeats: {},
+    fills: toFills(request, settings, account),
+    settings,
+    account,
   }
+}
+
+/** What the settings of the pipeline and of the account add to what was asked for. A switch that one of them has on is on. */
+export function toFills(request: Input, settings: PipelineSettings, account: AccountSettings): Partial<BuildRequest> {
+  const { options, machine, logLimits, inactiveMs, buildMs } = settings
+  return {
+    noCache: request.noCache || options.noCache,
+    noCfCache: request.noCfCache || options.noCfCache,
+    resetVolume: request.resetVolume || options.resetVolume,
+    enableNotifications: request.enableNotifications || options.enableNotifications,
+    machine: { ...machine, ...request.machine },
+    limits: {
+      stepLogBytes: smallest(logLimits.stepBytes, account.logLimits.stepBytes),
+      buildLogBytes: smallest(logLimits.buildBytes, account.logLimits.buildBytes),
+      inactiveMs,
+      buildMs,
+    },
+  }
+}
+
+function toDiagnostics(problems: readonly Problem[], file: string): Diagnostic[] {
+  return problems.map(({ path = '', message }): Diagnostic => ({
+    code: 'wrong-type',
+    severity: 'error',
+    file,
+    line: 1,
+    column: 1,
+    endLine: 1,
+    endColumn: 1,
+    path,
+    message: `${path}: ${message}`,
+    hint: '',
+  }))
 }
 
 /** The runtime of this name, or the default one. Throws `runtime-unknown`. */
@@ -142,18 +205,4 @@ async function addContexts(app: App, layers: Layers, names: readonly string[]): 
     if (context.type === 'secret') layers.addSecrets(place, openContextData(app.vault, context))
   }
   return undefined
-}
-
-const MAX_COMPILED = 200
-const compiled = new Map<string, Compiled>()
-
-/** Compiling is pure, and the same few documents are built again and again. */
-export function compileCached(document: string, file: string): Compiled {
-  const key = sha256(`${file}\n${document}`)
-  const known = compiled.get(key)
-  if (known !== undefined) return known
-  if (compiled.size >= MAX_COMPILED) compiled.clear()
-  const fresh = compile({ text: document, file })
-  compiled.set(key, fresh)
-  return fresh
 }

@@ -1,31 +1,50 @@
-/** A build once more: its document, variables and commits, whatever has changed since. */
+/** A build once more: its document, variables and commits, whatever has changed since; from its beginning or from where it failed. */
+import type { BuildRow } from '../store/schema.ts'
+import type { Compiled } from '@windlass/pipeline'
 import type { Plan } from '@windlass/plan'
+import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
+import { readPipelineSettings } from '../pipelines/settings.ts'
 import { findBuild, findBuildPlan } from '../store/builds.ts'
 import { findPipeline } from '../store/pipelines.ts'
 import { findProject } from '../store/projects.ts'
-import type { BuildRow } from '../store/schema.ts'
 import { openSecrets } from './build-secrets.ts'
+import { carryOver } from './carry-over.ts'
+import { compileForBuild, readStepTypes } from './compile-document.ts'
 import { requireFound } from './require-found.ts'
 import { Layers } from './layers.ts'
-import { chooseRuntime, compileCached, systemVariables, type Prepared, type Request } from './prepare.ts'
+import { chooseRuntime, systemVariables, type Prepared, type Request } from './prepare.ts'
 import { readRequest } from './request.ts'
 import { readPlan, readSnapshot } from './snapshot.ts'
 
-/** The same document, variables and commit once more. What the request itself says wins. */
+/**
+ * The same document, variables and commit once more. What the request itself says wins. With `restartFrom` the plan is the very same, and
+ * what earlier steps gave is taken over. Throws `not-found`, `restart-forbidden`, `restart-impossible`.
+ */
 export async function repeatBuild(app: App, { id, request, initiator }: Request): Promise<Prepared> {
   const { query } = app.store
   const before = requireFound(await findBuild(query, app.accountId, request.restartOf ?? ''), `build ${request.restartOf}`)
   const stored = requireFound(await findBuildPlan(query, before.id), `plan of build ${before.id}`)
-  const { restartOf: _again, ...asked } = readRequest(stored)
+  const { restartOf: _again, restartFrom: _from, ...asked } = readRequest(stored)
   const branch = request.branch ?? before.branch ?? undefined
   const revision = request.revision ?? (request.branch === undefined ? (before.revision ?? undefined) : undefined)
   const pipeline = before.pipeline_id === null ? undefined : await findPipeline(query, app.accountId, before.pipeline_id)
   const runtime = await chooseRuntime(app, request.runtime ?? before.runtime ?? undefined)
-  const compiled = compileCached(stored.document, asked.file ?? 'pipeline.yaml')
+  const settings = readPipelineSettings(pipeline)
+  const account = await readAccountSettings(query, app.accountId)
   const old = readPlan(stored)
-  const keepsCommit = request.branch === undefined && request.revision === undefined
-  const plan = keepsCommit ? await pinCommits(app, before, { old, plan: compiled.plan }) : compiled.plan
+  const compiled = await compileForBuild(
+    app,
+    { text: stored.fetched ?? stored.document, file: asked.file ?? 'pipeline.yaml' },
+    { variables: old?.variables ?? [], frozen: readStepTypes(stored) },
+  )
+  const { plan, problems, carried } = await planAgain(app, before, {
+    old,
+    from: request.restartFrom,
+    isPermitted: settings.permitRestartFromFailedSteps ?? account.permitRestartFromFailedSteps,
+    keepsCommit: request.branch === undefined && request.revision === undefined,
+    compiled,
+  })
   const gathered = new Layers()
   const system = systemVariables(app, { id, initiator, name: before.pipeline ?? undefined, branch, revision })
   for (const layer of old?.variables ?? []) {
@@ -44,11 +63,44 @@ export async function repeatBuild(app: App, { id, request, initiator }: Request)
     branch,
     revision,
     plan: plan === undefined ? undefined : { ...plan, variables: gathered.layers },
-    problems: compiled.problems,
+    problems,
+    stepTypes: readStepTypes(stored),
+    fetched: stored.fetched ?? undefined,
     missing: undefined,
     secrets: gathered.secrets,
-    repeats: { ...asked, variables: { ...asked.variables, ...request.variables } },
+    fills: {
+      ...asked,
+      variables: { ...asked.variables, ...request.variables },
+      only: request.only ?? asked.only,
+      skip: request.skip ?? asked.skip,
+      machine: { ...asked.machine, ...request.machine },
+      noCache: asked.noCache || request.noCache,
+      noCfCache: asked.noCfCache || request.noCfCache,
+      // What the steps before left on the volume is what the later ones need.
+      resetVolume: carried === undefined && (asked.resetVolume || request.resetVolume),
+    },
+    settings,
+    account,
+    carried,
   }
+}
+
+interface Again {
+  readonly old: Plan | undefined
+  readonly from: string | undefined
+  readonly isPermitted: boolean
+  readonly keepsCommit: boolean
+  readonly compiled: Compiled
+}
+
+async function planAgain(
+  app: App,
+  before: BuildRow,
+  { old, from, isPermitted, keepsCommit, compiled }: Again,
+): Promise<Pick<Prepared, 'plan' | 'problems' | 'carried'>> {
+  const { problems } = compiled
+  if (from !== undefined) return { plan: old, problems, carried: await carryOver(app, before, { plan: old, from, isPermitted }) }
+  return { plan: keepsCommit ? await pinCommits(app, before, { old, plan: compiled.plan }) : compiled.plan, problems }
 }
 
 /** Every clone that had succeeded takes the commit it took then. */

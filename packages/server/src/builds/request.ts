@@ -1,9 +1,23 @@
 import { BuildInput } from '@windlass/protocol'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { BuildPlanRow } from '../store/schema.ts'
 
-/** What was asked for, without the secrets (they are sealed apart). */
-export const BuildRequest = BuildInput.omit({ secrets: true, document: true })
+/** Limits that the pipeline and the account set; where the runtime environment is stricter, its own count. */
+export const BuildLimits = z.object({
+  stepLogBytes: z.int().positive().optional(),
+  buildLogBytes: z.int().positive().optional(),
+  inactiveMs: z.int().positive().optional(),
+  buildMs: z.int().positive().optional(),
+})
+export type BuildLimits = z.output<typeof BuildLimits>
+
+/**
+ * What was asked for, with what its pipeline adds, frozen with the build; without the secrets (they are sealed apart) and the annotations
+ * (they have a table).
+ */
+export const BuildRequest = BuildInput.omit({ secrets: true, document: true, annotations: true }).extend({
+  limits: BuildLimits.prefault({}),
+})
 export type BuildRequest = z.output<typeof BuildRequest>
 
 export function readRequest(row: Pick<BuildPlanRow, 'request'>): BuildRequest {

@@ -2,7 +2,9 @@
 import { REASONS } from '@windlass/plan'
 import type { App } from '../app.ts'
 import { isOnline, listAgents } from '../store/agents.ts'
-import { countLiveAttempts } from '../store/attempts.ts'
+import type { AccountSettings } from '@windlass/protocol'
+import { readAccountSettings } from '../account/settings.ts'
+import { countLiveAttempts, countWaitingForApproval } from '../store/attempts.ts'
 import { lockLimitedPipelines } from '../store/pipelines.ts'
 import { lockRuntimes } from '../store/runtimes.ts'
 import type { AgentRow, PipelineRow, RuntimeRow } from '../store/schema.ts'
@@ -16,7 +18,8 @@ export interface Room {
   /** Those that have limits and builds waiting, by id. */
   readonly pipelines: ReadonlyMap<string, PipelineRow>
   readonly defaultRuntime: string | undefined
-  /** Live attempts by what they count against: see `keysOf`. */
+  readonly account: AccountSettings
+  /** Live attempts, and builds that count although they wait for approval, by what they count against: see `keysOf`. */
   readonly used: Map<string, number>
 }
 
@@ -32,6 +35,7 @@ export interface Claimant {
   readonly runtime: string | null
   readonly pipeline_id: string | null
   readonly branch: string | null
+  readonly trigger_name: string | null
 }
 
 /** Reads the room and locks the rows that limit it until the transaction ends. */
@@ -42,10 +46,13 @@ export async function readRoom(app: App, tx: Tx): Promise<Room> {
   const agents = (await listAgents(tx.query, app.accountId)).filter((agent) => isOnline(agent, now, app.timings.agentLeaseMs))
   const used = new Map<string, number>()
   for (const { count, ...claimant } of await countLiveAttempts(tx.query)) occupy(used, claimant, count)
+  for (const { count, ...claimant } of await countWaitingForApproval(tx.query))
+    occupy(used, { ...claimant, runtime: null }, count)
   return {
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, toPlace(runtime, agents)])),
     pipelines: new Map(pipelines.map((pipeline) => [pipeline.id, pipeline])),
     defaultRuntime: runtimes.find(({ is_default: isDefault }) => isDefault === 1)?.name,
+    account: await readAccountSettings(tx.query, app.accountId),
     used,
   }
 }
@@ -68,15 +75,31 @@ export function occupy(used: Map<string, number>, claimant: Claimant, count = 1)
   for (const key of keysOf(claimant)) used.set(key, (used.get(key) ?? 0) + count)
 }
 
-function keysOf({ runtime, pipeline_id: pipeline, branch }: Claimant): string[] {
-  if (pipeline === null) return [`runtime/${runtime}`]
-  return [`runtime/${runtime}`, `pipeline/${pipeline}`, `branch/${pipeline}/${branch}`]
+function keysOf({ runtime, pipeline_id: pipeline, branch, trigger_name: trigger }: Claimant): string[] {
+  const all = ['account', `runtime/${runtime}`]
+  if (pipeline === null) return all
+  return [...all, `pipeline/${pipeline}`, `branch/${pipeline}/${branch}`, `trigger/${pipeline}/${trigger}`]
 }
 
 /** Why a build cannot run now; undefined when it can. */
 export function obstacle(room: Room, build: Claimant): Cause | undefined {
   const runtime = build.runtime ?? room.defaultRuntime
-  return runtimeObstacle(room, runtime) ?? pipelineObstacle(room, build.pipeline_id) ?? branchObstacle(room, build)
+  return (
+    accountObstacle(room) ??
+    runtimeObstacle(room, runtime) ??
+    pipelineObstacle(room, build.pipeline_id) ??
+    branchObstacle(room, build) ??
+    triggerObstacle(room, build)
+  )
+}
+
+/** Why no build of the account can start now. */
+export function accountObstacle({ account, used }: Room): Cause | undefined {
+  if (account.pauseBuilds) return { reason: 'account-paused', message: REASONS['account-paused'].text }
+  const limit = account.concurrency ?? Infinity
+  const running = used.get('account') ?? 0
+  if (running < limit) return undefined
+  return { reason: 'account-limit', message: `The account runs ${running} of at most ${limit} builds.` }
 }
 
 export function runtimeObstacle(room: Room, name: string | undefined): Cause | undefined {
@@ -108,11 +131,17 @@ export function pipelineObstacle(room: Room, id: string | null): Cause | undefin
   const limit = pipeline?.concurrency ?? Infinity
   const used = room.used.get(`pipeline/${id}`) ?? 0
   if (used < limit) return undefined
-  return {
-    reason: 'pipeline-limit',
-    message:
-      limit === 0 ? 'The pipeline is frozen: its concurrency is 0.' : `The pipeline runs ${used} of at most ${limit} builds.`,
-  }
+  if (limit === 0) return { reason: 'pipeline-frozen', message: 'The pipeline is frozen: its concurrency is 0.' }
+  return { reason: 'pipeline-limit', message: `The pipeline runs ${used} of at most ${limit} builds.` }
+}
+
+/** Builds that no trigger of the pipeline started have no such limit. */
+function triggerObstacle(room: Room, { pipeline_id: id, trigger_name: trigger }: Claimant): Cause | undefined {
+  const pipeline = id === null ? undefined : room.pipelines.get(id)
+  const limit = trigger === null ? Infinity : (pipeline?.trigger_concurrency ?? Infinity)
+  const used = room.used.get(`trigger/${id}/${trigger}`) ?? 0
+  if (used < limit) return undefined
+  return { reason: 'trigger-limit', message: `The trigger ${trigger} runs ${used} of at most ${limit} builds.` }
 }
 
 function branchObstacle(room: Room, { pipeline_id: id, branch }: Claimant): Cause | undefined {

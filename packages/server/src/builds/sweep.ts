@@ -4,10 +4,11 @@
  */
 import { attempt as guarded, ticks } from '@windlass/kit'
 import { REASONS } from '@windlass/plan'
+import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
 import type { Timings } from '../server.ts'
 import { listLiveAttempts, type LiveAttempt } from '../store/attempts.ts'
-import { listOverdueBuilds } from '../store/waiting.ts'
+import { listExcessBuilds, listOverdueBuilds } from '../store/waiting.ts'
 import { expireApprovals } from './approve.ts'
 import { editBuild, moveAttempt, record, saveBuild, type BuildEdit } from './edit.ts'
 import { readLimits } from './limits.ts'
@@ -47,18 +48,25 @@ export async function sweep(app: App, judgesLeases: boolean): Promise<void> {
     )
   }
   await expireApprovals(app)
-  for (const id of await listOverdueBuilds(app.store.query, {
-    accountId: app.accountId,
-    queuedBefore: view.now - MAX_WAIT_MS,
-  })) {
-    await editDue(app, id, (edit) =>
-      endEarly(edit, 'expire', { reason: 'queue-expired', message: REASONS['queue-expired'].text }),
-    )
-  }
+  await expireQueue(app, view.now)
 }
 
-/** Longest wait of a build for its first attempt: delayed builds are ended after seven days (runner specification 3.6). */
-const MAX_WAIT_MS = 7 * 86_400_000
+const DAY_MS = 86_400_000
+
+/** Builds that wait for too long, and the oldest of too many (pipeline language 1.6). */
+async function expireQueue(app: App, now: number): Promise<void> {
+  const { query } = app.store
+  const { maxQueuedDays, maxQueuedBuilds } = await readAccountSettings(query, app.accountId)
+  const end = (id: string, message: string): Promise<void> =>
+    editDue(app, id, async (edit) => {
+      if (edit.build.status === 'pending' || edit.build.status === 'delayed')
+        await endEarly(edit, 'expire', { reason: 'queue-expired', message })
+    })
+  const tooOld = { accountId: app.accountId, queuedBefore: now - maxQueuedDays * DAY_MS }
+  for (const id of await listOverdueBuilds(query, tooOld)) await end(id, `The build waited for more than ${maxQueuedDays} days.`)
+  for (const id of await listExcessBuilds(query, { accountId: app.accountId, keep: maxQueuedBuilds }))
+    await end(id, `More than ${maxQueuedBuilds} builds wait; this one was the oldest.`)
+}
 
 async function editDue(app: App, buildId: string, work: (edit: BuildEdit) => Promise<void>): Promise<void> {
   await app.store.write(async (tx) => {
@@ -86,7 +94,7 @@ interface View {
   readonly judgesLeases: boolean
 }
 
-type Verdict = 'start-timeout' | 'pull-timeout' | 'suspect' | 'dead' | 'age' | 'stuck'
+type Verdict = 'start-timeout' | 'pull-timeout' | 'suspect' | 'dead' | 'age' | 'inactive' | 'stuck'
 
 function judgeAttempt(attempt: LiveAttempt | undefined, view: View): Verdict | undefined {
   if (attempt === undefined) return undefined
@@ -99,7 +107,16 @@ function judgeAttempt(attempt: LiveAttempt | undefined, view: View): Verdict | u
   }
   const isOld = attempt.build_started_at !== null && now - attempt.build_started_at - attempt.build_paused_ms > limits.buildMs
   if (isOld && (attempt.build_status === 'running' || attempt.build_status === 'pending')) return 'age'
-  return attempt.status === 'lost' ? undefined : (judgeSilence(attempt, view) ?? judgeStop(attempt, view))
+  if (attempt.status === 'lost') return undefined
+  return judgeSilence(attempt, view) ?? (isInactive(attempt, now) ? 'inactive' : judgeStop(attempt, view))
+}
+
+/** Nothing was written, and, unless output alone counts, nothing else has happened either. */
+function isInactive(attempt: LiveAttempt, now: number): boolean {
+  if (attempt.build_status !== 'running' || attempt.started_at === null) return false
+  const { inactiveMs, activity } = readLimits(attempt)
+  const active = activity === 'use' ? (attempt.active_at ?? 0) : 0
+  return now - Math.max(attempt.started_at, attempt.output_at ?? 0, active) > inactiveMs
 }
 
 function judgeSilence(attempt: LiveAttempt, { timings, now, judgesLeases }: View): Verdict | undefined {
@@ -141,6 +158,8 @@ async function carryOut(edit: BuildEdit, verdict: Verdict | undefined): Promise<
     }
     case 'age':
       return endEarly(edit, 'expire', { reason: 'too-long', message: REASONS['too-long'].text })
+    case 'inactive':
+      return endEarly(edit, 'expire', { reason: 'inactive', message: REASONS.inactive.text })
     case 'stuck':
       return loseAttempt(edit, { reason: 'cancelled', message: 'The engine did not stop in time.', retry: false })
   }

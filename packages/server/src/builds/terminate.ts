@@ -7,6 +7,7 @@ import { insertCommand } from '../store/commands.ts'
 import type { BuildRow } from '../store/schema.ts'
 import { editBuild, moveBuild, record, saveBuild, type BuildEdit, type Cause } from './edit.ts'
 import { finishBuild, loseAttempt, releaseVolume } from './lose.ts'
+import { endChildren } from './policies.ts'
 
 /** Terminates a build on somebody's word. Asking again while it is terminating is harmless. Throws `not-found`, `build-final`. */
 export async function terminateBuild(app: App, id: string, by: string): Promise<BuildRow> {
@@ -24,7 +25,8 @@ export async function terminateBuild(app: App, id: string, by: string): Promise<
 /** Ends a build before its time. `expire` says that its own limit did it. */
 export async function endEarly(edit: BuildEdit, trigger: 'cancel' | 'expire', cause: Cause & { reason: Reason }): Promise<void> {
   const { build, attempt } = edit
-  if (build.status === 'terminating') return
+  if (build.status === 'terminating' || isFinalBuild(build.status)) return
+  await endChildren(edit)
   if (build.status === 'pending-approval') await releaseVolume(edit)
   if (build.status !== 'elected' && build.status !== 'running') return finishBuild(edit, trigger, cause)
   if (!moveBuild(edit, trigger, cause)) return

@@ -1,11 +1,14 @@
 /** Builds as the API shows them. */
 import { isFinalBuild, type Plan, type Snapshot, type StepState } from '@windlass/plan'
-import { Build, type Approval, type BuildStep } from '@windlass/protocol'
+import { Build, type Annotations, type Approval, type BuildStep } from '@windlass/protocol'
 import { z } from 'zod'
+import { readAnnotations, valueOf } from '../annotations/annotations.ts'
 import type { App } from '../app.ts'
+import { listDisplayed, type Annotated } from '../store/annotations.ts'
 import { listApprovals } from '../store/approvals.ts'
 import { listAttempts } from '../store/attempts.ts'
 import { findBuildPlan } from '../store/builds.ts'
+import { listCarriedFacts } from '../store/events.ts'
 import type { ApprovalRow, AttemptRow, BuildRow, TaskRow } from '../store/schema.ts'
 import { findStartTask } from '../store/tasks.ts'
 import { readPlan, readSnapshot } from './snapshot.ts'
@@ -13,7 +16,7 @@ import { readPlan, readSnapshot } from './snapshot.ts'
 const Problems = z.array(Build.shape.problems.unwrap().element)
 
 /** The list form: no steps, no attempts. */
-export function toBuild(row: BuildRow): Build {
+export function toBuild(row: BuildRow, display?: Build['display']): Build {
   return {
     id: row.id,
     number: row.number,
@@ -33,6 +36,8 @@ export function toBuild(row: BuildRow): Build {
       branch: row.branch,
       revision: row.revision,
       runtime: row.runtime,
+      display,
+      triggerName: row.trigger_name,
       restartOf: row.restart_of,
       startedAt: row.started_at,
       finishedAt: row.finished_at,
@@ -60,10 +65,16 @@ export async function describeBuild(app: App, row: BuildRow): Promise<Build> {
   const attempts = await listAttempts(query, row.id)
   const last = attempts.at(-1)
   const start = last?.status === 'created' ? await findStartTask(query, row.id, last.number) : undefined
+  const annotations = await readAnnotations(query, annotatedBuild(row))
+  const carried = new Map((await listCarriedFacts(query, row.id)).map(({ at, data }) => [stepOf(data), at]))
   return {
-    ...toBuild(row),
+    ...toBuild(row, displayOf(annotations)),
+    annotations: annotations.values,
     ...(typeof stored?.problems === 'string' && { problems: Problems.parse(JSON.parse(stored.problems)) }),
-    steps: plan === undefined ? [] : toSteps(row, plan, await readSnapshot(app, query, { build: row, plan, open: false })),
+    steps:
+      plan === undefined
+        ? []
+        : toSteps(row, plan, { snapshot: await readSnapshot(app, query, { build: row, plan, open: false }), carried }),
     attempts: attempts.map((attempt) => toAttempt(attempt, start)),
     approvals: (await listApprovals(query, row.id)).map(toApproval),
   }
@@ -106,7 +117,40 @@ function toAttempt(row: AttemptRow, start: TaskRow | undefined): NonNullable<Bui
   }
 }
 
-function toSteps(build: BuildRow, plan: Plan, snapshot: Snapshot): BuildStep[] {
+function stepOf(data: string): string {
+  const fields: unknown = JSON.parse(data)
+  return typeof fields === 'object' && fields !== null && 'step' in fields ? String(fields.step) : ''
+}
+
+function annotatedBuild({ id, account_id }: BuildRow): Annotated {
+  return { account_id, entity: 'build', entity_id: id, kind: 'annotation' }
+}
+
+function displayOf({ values, display: name }: Annotations): Build['display'] {
+  const value = name === undefined ? undefined : values[name]
+  return name === undefined || value === undefined ? undefined : { name, value }
+}
+
+/** Builds of a list, each with the annotation that lists show. */
+export async function toBuilds(app: App, rows: readonly BuildRow[]): Promise<Build[]> {
+  const shown = new Map(
+    (
+      await listDisplayed(
+        app.store.query,
+        rows.map(({ id }) => id),
+      )
+    ).map((row) => [row.entity_id, { name: row.name, value: valueOf(row) }]),
+  )
+  return rows.map((row) => toBuild(row, shown.get(row.id)))
+}
+
+interface Known {
+  readonly snapshot: Snapshot
+  /** Step -> when it ended in the build that this one repeats. */
+  readonly carried: ReadonlyMap<string, number>
+}
+
+function toSteps(build: BuildRow, plan: Plan, { snapshot, carried }: Known): BuildStep[] {
   return plan.steps.map((step) => {
     const state = snapshot.steps[step.name]
     return {
@@ -116,6 +160,7 @@ function toSteps(build: BuildRow, plan: Plan, snapshot: Snapshot): BuildStep[] {
       ...present({ stage: step.stage, parent: step.parent ?? step.hook?.of }),
       ...settled(build, state),
       try: state?.try ?? 0,
+      ...(state?.finishedAt !== undefined && carried.get(step.name) === state.finishedAt && { carried: true }),
       ...present({ exitCode: state?.exitCode, startedAt: state?.startedAt, finishedAt: state?.finishedAt }),
     }
   })

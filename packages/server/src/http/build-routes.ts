@@ -1,7 +1,8 @@
 import { fault } from '@windlass/kit'
 import { BUILD_STATUSES, isFinalBuild } from '@windlass/plan'
-import { ApprovalInput, Build, BuildInput, FeedItem, Id, LogQuery, page, PageQuery } from '@windlass/protocol'
+import { ApprovalInput, Build, BuildInput, FeedItem, Id, LogQuery, page, PageQuery, RestartInput } from '@windlass/protocol'
 import { z } from 'zod'
+import { storedForms } from '../annotations/annotations.ts'
 import type { App } from '../app.ts'
 import { decideApproval } from '../builds/approve.ts'
 import { createBuild } from '../builds/create.ts'
@@ -9,7 +10,7 @@ import { requireFound } from '../builds/require-found.ts'
 import { requireSpace } from '../builds/disk-space.ts'
 import { feedTopic } from '../builds/edit.ts'
 import { terminateBuild } from '../builds/terminate.ts'
-import { describeBuild, present, toBuild } from '../builds/view.ts'
+import { describeBuild, present, toBuild, toBuilds } from '../builds/view.ts'
 import { follow } from '../feed/follow.ts'
 import { readFeed } from '../feed/feed.ts'
 import type { Actor } from '../identity/actor.ts'
@@ -30,6 +31,8 @@ const Filter = PageQuery.extend({
   status: Statuses.optional(),
   pipeline: z.string().max(300).optional(),
   branch: z.string().max(500).optional(),
+  /** `name` or `name=value`; several must all hold. */
+  annotation: z.union([z.string().max(1000), z.array(z.string().max(1000)).max(20)]).optional(),
 })
 const Position = z.coerce.number().int().nonnegative().default(0)
 const MAX_HELD_MS = 60_000
@@ -55,11 +58,14 @@ function changes(app: App): Route[] {
       handle: (call) => start(app, call, call.body, call.body.restartOf === undefined ? 'manual' : 'restart'),
     }),
     route('POST', '/v1/builds/{id}/restart', {
-      summary: 'Run a build again: same document, variables and commit',
+      summary:
+        'Run a build again: same document, variables and commit; `from`: only from the failed step on, or from the step named',
       allow: 'user',
       params: ById,
+      body: RestartInput,
+      maxBodyBytes: MAX_BODY_BYTES,
       replies: { 201: Build },
-      handle: (call) => start(app, call, BuildInput.parse({ restartOf: call.params.id }), 'restart'),
+      handle: (call) => start(app, call, toRestart(call.params.id, call.body), 'restart'),
     }),
     route('POST', '/v1/builds/{id}/terminate', {
       summary: 'Terminate a build',
@@ -71,6 +77,10 @@ function changes(app: App): Route[] {
     decisionRoute(app, 'approve'),
     decisionRoute(app, 'deny'),
   ]
+}
+
+function toRestart(id: string, { from, ...more }: z.output<typeof RestartInput>): z.output<typeof BuildInput> {
+  return BuildInput.parse({ ...more, restartOf: id, ...(from !== undefined && { restartFrom: from }) })
 }
 
 function decisionRoute(app: App, verb: 'approve' | 'deny'): Route {
@@ -145,8 +155,18 @@ async function listPage(app: App, query: z.output<typeof Filter>): Promise<{ ite
   const pipeline = query.pipeline === undefined ? undefined : await findPipeline(app.store.query, app.accountId, query.pipeline)
   const filter = pipeline === undefined ? { pipeline: query.pipeline } : { pipelineId: pipeline.id }
   const { status, branch, limit } = query
-  const rows = await listBuilds(app.store.query, { accountId: app.accountId, ...filter, status, branch, before, limit })
-  return { items: rows.map(toBuild), ...present({ next: rows.length === limit ? rows.at(-1)?.number.toString() : undefined }) }
+  const annotations = [query.annotation ?? []].flat().map(readAnnotationFilter)
+  const page = { status, branch, annotations, before, limit }
+  const rows = await listBuilds(app.store.query, { accountId: app.accountId, ...filter, ...page })
+  return {
+    items: await toBuilds(app, rows),
+    ...present({ next: rows.length === limit ? rows.at(-1)?.number.toString() : undefined }),
+  }
+}
+
+function readAnnotationFilter(text: string): { name: string; values: string[] } {
+  const at = text.indexOf('=')
+  return at < 0 ? { name: text, values: [] } : { name: text.slice(0, at), values: storedForms(text.slice(at + 1)) }
 }
 
 async function awaitEnd(

@@ -1,5 +1,6 @@
 import type { App } from '../app.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
+import { annotationRoutes, settingsRoutes } from './annotation-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { debugRoutes } from './debug-routes.ts'
@@ -23,6 +24,8 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...agentResourceRoutes(app, authenticator),
     ...runtimeRoutes(app),
     ...buildRoutes(app),
+    ...annotationRoutes(app),
+    ...settingsRoutes(app),
     ...debugRoutes(app),
     ...agentRoutes(app),
     ...engineRoutes(app),

@@ -69,6 +69,7 @@ export interface Occupancy {
   readonly runtime: string
   readonly pipeline_id: string | null
   readonly branch: string | null
+  readonly trigger_name: string | null
   readonly count: number
 }
 
@@ -77,9 +78,21 @@ export async function countLiveAttempts(query: Query): Promise<Occupancy[]> {
   return query
     .selectFrom('attempt')
     .innerJoin('build', 'build.id', 'attempt.build_id')
-    .select(['attempt.account_id', 'attempt.runtime', 'build.pipeline_id', 'build.branch'])
+    .select(['attempt.account_id', 'attempt.runtime', 'build.pipeline_id', 'build.branch', 'build.trigger_name'])
     .select((expression) => expression.fn.countAll<number>().as('count'))
     .where('attempt.status', 'in', LIVE_ATTEMPT_STATUSES)
-    .groupBy(['attempt.account_id', 'attempt.runtime', 'build.pipeline_id', 'build.branch'])
+    .groupBy(['attempt.account_id', 'attempt.runtime', 'build.pipeline_id', 'build.branch', 'build.trigger_name'])
+    .execute()
+}
+
+/** How many builds wait for approval and count all the same. */
+export async function countWaitingForApproval(query: Query): Promise<Omit<Occupancy, 'runtime'>[]> {
+  return query
+    .selectFrom('build')
+    .select(['account_id', 'pipeline_id', 'branch', 'trigger_name'])
+    .select((expression) => expression.fn.countAll<number>().as('count'))
+    .where('status', '=', 'pending-approval')
+    .where('approval_counts', '=', 1)
+    .groupBy(['account_id', 'pipeline_id', 'branch', 'trigger_name'])
     .execute()
 }

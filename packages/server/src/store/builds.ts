@@ -35,6 +35,33 @@ export async function isVolumeInUse(query: Query, volume: string, of: { buildId:
   return user !== undefined
 }
 
+export interface PipelineFilter {
+  readonly pipelineId: string
+  /** Only builds with a smaller number. */
+  readonly before: number
+  /** Only those of this branch, or without one; of any when left out. */
+  readonly branch?: string | null
+  readonly triggerName?: string | null
+}
+
+/** Ids of the builds of a pipeline that have not ended. */
+export async function listLiveOfPipeline(query: Query, filter: PipelineFilter): Promise<string[]> {
+  let select = query
+    .selectFrom('build')
+    .select('id')
+    .where('pipeline_id', '=', filter.pipelineId)
+    .where('number', '<', filter.before)
+    .where('status', 'in', LIVE_BUILD_STATUSES)
+  for (const [column, value] of [
+    ['branch', filter.branch],
+    ['trigger_name', filter.triggerName],
+  ] as const) {
+    if (value === undefined) continue
+    select = value === null ? select.where(column, 'is', null) : select.where(column, '=', value)
+  }
+  return (await select.execute()).map(({ id }) => id)
+}
+
 export async function updateBuild(tx: Tx, id: string, changes: Partial<BuildRow>): Promise<void> {
   await tx.query.updateTable('build').set(changes).where('id', '=', id).execute()
 }
@@ -43,12 +70,19 @@ export async function findBuildPlan(query: Query, buildId: string): Promise<Buil
   return query.selectFrom('build_plan').selectAll().where('build_id', '=', buildId).executeTakeFirst()
 }
 
+/** What was asked for, as JSON; undefined when there is no such build. */
+export async function findBuildRequest(query: Query, buildId: string): Promise<Pick<BuildPlanRow, 'request'> | undefined> {
+  return query.selectFrom('build_plan').select('request').where('build_id', '=', buildId).executeTakeFirst()
+}
+
 export interface BuildFilter {
   readonly accountId: string
   readonly status?: readonly BuildStatus[] | undefined
   readonly pipelineId?: string | undefined
   readonly pipeline?: string | undefined
   readonly branch?: string | undefined
+  /** Only builds that carry every one of these annotations, with one of the values when there are any (as stored). */
+  readonly annotations?: readonly { readonly name: string; readonly values: readonly string[] }[] | undefined
   /** Only builds with a smaller number. */
   readonly before?: number | undefined
   readonly limit: number
@@ -61,6 +95,19 @@ export async function listBuilds(query: Query, filter: BuildFilter): Promise<Bui
   if (filter.pipelineId !== undefined) select = select.where('pipeline_id', '=', filter.pipelineId)
   if (filter.pipeline !== undefined) select = select.where('pipeline', '=', filter.pipeline)
   if (filter.branch !== undefined) select = select.where('branch', '=', filter.branch)
+  for (const { name, values } of filter.annotations ?? []) {
+    select = select.where((where) => {
+      let found = where
+        .selectFrom('annotation')
+        .select('annotation.name')
+        .whereRef('annotation.entity_id', '=', 'build.id')
+        .where('annotation.entity', '=', 'build')
+        .where('annotation.kind', '=', 'annotation')
+        .where('annotation.name', '=', name)
+      if (values.length > 0) found = found.where('annotation.value', 'in', [...values])
+      return where.exists(found)
+    })
+  }
   if (filter.before !== undefined) select = select.where('number', '<', filter.before)
   return select.orderBy('number', 'desc').limit(filter.limit).execute()
 }

@@ -1,4 +1,4 @@
-import type { ChunkRow, EventRow } from './schema.ts'
+import type { AttemptRow, ChunkRow, EventRow } from './schema.ts'
 import type { Query, Tx } from './store.ts'
 
 export async function insertEvents(tx: Tx, events: readonly EventRow[]): Promise<void> {
@@ -25,15 +25,35 @@ export async function listEvents(query: Query, buildId: string, range: { after: 
 export async function listStepEvents(
   query: Query,
   buildId: string,
-): Promise<Pick<EventRow, 'attempt' | 'type' | 'at' | 'data'>[]> {
+): Promise<(Pick<EventRow, 'attempt' | 'type' | 'at' | 'data'> & Pick<AttemptRow, 'cause'>)[]> {
   return query
     .selectFrom('event')
-    .select(['attempt', 'type', 'at', 'data'])
-    .where('build_id', '=', buildId)
-    .where('source', '!=', 'agent')
-    .where('type', 'in', ['attempt.started', 'step.started', 'step.waiting', 'step.decided', 'step.finished'])
-    .orderBy('position')
+    .leftJoin('attempt', (join) =>
+      join.onRef('attempt.build_id', '=', 'event.build_id').onRef('attempt.number', '=', 'event.attempt'),
+    )
+    .select(['event.attempt', 'event.type', 'event.at', 'event.data', 'attempt.cause'])
+    .where('event.build_id', '=', buildId)
+    .where('event.source', '!=', 'agent')
+    .where('event.type', 'in', ['attempt.started', 'step.started', 'step.waiting', 'step.decided', 'step.finished'])
+    .orderBy('event.position')
     .execute()
+}
+
+/** True when the build began with facts of another one. */
+export async function hasCarriedFacts(query: Query, buildId: string): Promise<boolean> {
+  return (await listCarriedFacts(query, buildId, 1)).length > 0
+}
+
+/** The ends of steps that a build took over from another one. */
+export async function listCarriedFacts(query: Query, buildId: string, limit?: number): Promise<Pick<EventRow, 'at' | 'data'>[]> {
+  const select = query
+    .selectFrom('event')
+    .select(['at', 'data'])
+    .where('build_id', '=', buildId)
+    .where('attempt', '=', 0)
+    .where('type', '=', 'step.finished')
+    .orderBy('position')
+  return (limit === undefined ? select : select.limit(limit)).execute()
 }
 
 export async function insertChunks(tx: Tx, chunks: readonly ChunkRow[]): Promise<void> {

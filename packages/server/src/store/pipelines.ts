@@ -22,13 +22,16 @@ export async function lockPipeline(tx: Tx, accountId: string, name: string): Pro
     .executeTakeFirst()
 }
 
+/** Where a pipeline limits how many builds it runs at once. */
+export const LIMITS = ['concurrency', 'branch_concurrency', 'trigger_concurrency'] as const
+
 /** The pipelines that limit their builds and have builds waiting, locked in the order of their ids. */
 export async function lockLimitedPipelines(tx: Tx, accountId: string): Promise<PipelineRow[]> {
   return tx.query
     .selectFrom('pipeline')
     .selectAll()
     .where('account_id', '=', accountId)
-    .where((where) => where.or([where('concurrency', 'is not', null), where('branch_concurrency', 'is not', null)]))
+    .where((where) => where.or(LIMITS.map((column) => where(column, 'is not', null))))
     .where('id', 'in', (inner) =>
       inner.selectFrom('build').select('pipeline_id').where('status', '=', 'pending').$narrowType<{ pipeline_id: string }>(),
     )

@@ -243,6 +243,8 @@ export interface AttemptRow {
   output_at: number | null
   /** Last sign that something happens inside: a step that begins or ends, or a container that uses the processor or the disk. */
   active_at: number | null
+  /** JSON: step -> what its containers have used so far, as one number that grows while they do something. */
+  use: string | null
   /** What its pods wait for, since when, in the words of the cluster. */
   waiting_reason: Reason | null
   waiting_message: string | null

@@ -1,5 +1,6 @@
 /** Builds that wait for an attempt, as the election reads them. */
 import type { Reason } from '@windlass/plan'
+import { LIMITS } from './pipelines.ts'
 import type { BuildRow } from './schema.ts'
 import type { Query, Tx } from './store.ts'
 
@@ -38,7 +39,7 @@ export async function listWaiting(tx: Tx, filter: WaitingFilter): Promise<BuildR
               .selectFrom('pipeline')
               .select('pipeline.id')
               .whereRef('pipeline.id', '=', 'build.pipeline_id')
-              .where((limit) => limit.or([limit('concurrency', 'is not', null), limit('branch_concurrency', 'is not', null)])),
+              .where((limit) => limit.or(LIMITS.map((column) => limit(column, 'is not', null)))),
           ),
         ),
       ]),
@@ -58,6 +59,7 @@ export interface WaitingGroup {
   readonly runtime: string | null
   readonly pipeline_id: string | null
   readonly branch: string | null
+  readonly trigger_name: string | null
   readonly reason: Reason | null
 }
 
@@ -65,11 +67,11 @@ export interface WaitingGroup {
 export async function listWaitingGroups(query: Query, accountId: string): Promise<WaitingGroup[]> {
   return query
     .selectFrom('build')
-    .select(['runtime', 'pipeline_id', 'branch', 'reason'])
+    .select(['runtime', 'pipeline_id', 'branch', 'trigger_name', 'reason'])
     .where('status', '=', 'pending')
     .where('held', '=', 0)
     .where('account_id', '=', accountId)
-    .groupBy(['runtime', 'pipeline_id', 'branch', 'reason'])
+    .groupBy(['runtime', 'pipeline_id', 'branch', 'trigger_name', 'reason'])
     .execute()
 }
 
@@ -81,7 +83,7 @@ export async function listGroup(tx: Tx, accountId: string, group: WaitingGroup, 
     .where('status', '=', 'pending')
     .where('held', '=', 0)
     .where('account_id', '=', accountId)
-  for (const column of ['runtime', 'pipeline_id', 'branch', 'reason'] as const) {
+  for (const column of ['runtime', 'pipeline_id', 'branch', 'trigger_name', 'reason'] as const) {
     const value = group[column]
     select = value === null ? select.where(column, 'is', null) : select.where(column, '=', value)
   }
@@ -110,6 +112,28 @@ export async function listOverdueBuilds(query: Query, filter: { accountId: strin
     .where('account_id', '=', filter.accountId)
     .where('queued_at', '<', filter.queuedBefore)
     .limit(100)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** The oldest of those that wait for their first attempt beyond the given number of builds. */
+export async function listExcessBuilds(query: Query, filter: { accountId: string; keep: number }): Promise<string[]> {
+  const { count } = await query
+    .selectFrom('build')
+    .select((of) => of.fn.countAll<number>().as('count'))
+    .where('status', 'in', ['pending', 'delayed'])
+    .where('attempt', '=', 0)
+    .where('account_id', '=', filter.accountId)
+    .executeTakeFirstOrThrow()
+  if (count <= filter.keep) return []
+  const rows = await query
+    .selectFrom('build')
+    .select('id')
+    .where('status', 'in', ['pending', 'delayed'])
+    .where('attempt', '=', 0)
+    .where('account_id', '=', filter.accountId)
+    .orderBy('number')
+    .limit(Math.min(100, count - filter.keep))
     .execute()
   return rows.map(({ id }) => id)
 }

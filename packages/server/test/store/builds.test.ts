@@ -106,7 +106,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
       await submit(scene, { document: undefined, pipeline: 'p/one' }),
     ]
     await elect(app)
-    expect(await show(app, frozen.id)).toMatchObject({ status: 'pending', reason: 'pipeline-limit' })
+    expect(await show(app, frozen.id)).toMatchObject({ status: 'pending', reason: 'pipeline-frozen' })
     expect(await show(app, first.id)).toMatchObject({ status: 'elected' })
     expect(await show(app, second.id)).toMatchObject({ status: 'pending', reason: 'pipeline-limit' })
     const [a, b] = [

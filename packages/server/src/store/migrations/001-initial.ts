@@ -104,7 +104,7 @@ async function facts(db: Kysely<unknown>): Promise<void> {
   const tokens = columns(
     attempt,
     'text',
-    'limits cause? bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message? docker_host?',
+    'limits cause? bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message? docker_host? use?',
   )
   await columns(
     columns(tokens, 'integer', 'number gone'),
