@@ -93,7 +93,7 @@ async function runLimited(task: StepTask, step: ResolvedStep): Promise<StepOutco
   using limit = startLimit(task, step)
   const { context, output, membersOf, services } = task
   const part = { context, step, output, signal: limit.signal }
-  return guard(limit.signal, async () => {
+  return await guard(limit.signal, async () => {
     const reach = await services?.reach(task.step, step, part)
     const outcome = await runAction({ ...part, membersOf, reach })
     if (outcome.status !== 'error' || reach === undefined) return outcome
