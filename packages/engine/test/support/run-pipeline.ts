@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { newId, silentLog, systemClock } from '@windlass/kit'
 import { builtinVariables, emptySnapshot, fold, type Plan, type Snapshot, type VariableLayer } from '@windlass/plan'
 import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
-import { compile } from '../../../pipeline/src/index.ts'
+import { catalogOf, compile, toCatalogEntry } from '../../../pipeline/src/index.ts'
 import { openDocker, runLocally, type AttemptInput, type DebugLink, type Docker, type LocalSource } from '../../src/index.ts'
 import { image } from './images.ts'
 
@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly secrets?: Readonly<Record<string, string>>
   readonly layers?: readonly VariableLayer[]
   readonly branch?: string
+  /** Manifests of step types that the document uses. */
+  readonly stepTypes?: readonly string[]
   readonly source?: LocalSource
   readonly cancel?: AbortSignal
   readonly debug?: DebugLink
@@ -47,8 +49,9 @@ export function document(text: string): string {
   return text.replace(/\$(SHELL|DEBIAN|NODE|TOOLS)\b/g, (_, name: string) => image(name.toLowerCase()))
 }
 
-export function compilePlan(text: string, layers: readonly VariableLayer[]): Plan {
-  const { plan, problems } = compile({ text: document(text), file: 'pipeline.yml' }, { variables: layers })
+export function compilePlan(text: string, layers: readonly VariableLayer[], stepTypes: readonly string[] = []): Plan {
+  const catalog = catalogOf(stepTypes.flatMap((one) => toCatalogEntry({ text: document(one), file: 'step-type.yml' }) ?? []))
+  const { plan, problems } = compile({ text: document(text), file: 'pipeline.yml' }, { variables: layers, stepTypes: catalog })
   if (plan === undefined) throw new Error(problems.map(({ message }) => message).join('; '))
   return plan
 }
@@ -56,7 +59,7 @@ export function compilePlan(text: string, layers: readonly VariableLayer[]): Pla
 export async function runPipeline(text: string, options: RunOptions = {}): Promise<PipelineRun> {
   const docker = options.dockerEnv === undefined ? await testDocker() : await openDocker({ env: options.dockerEnv })
   const buildId = options.input?.buildId ?? newId(Date.now())
-  const plan = compilePlan(text, layersOf(options, buildId))
+  const plan = compilePlan(text, layersOf(options, buildId), options.stepTypes)
   const spoolDir = await mkdtemp(join(tmpdir(), 'engine-test-'))
   const input = { ...toInput(plan, buildId, options), ...options.input }
   const record = openRecord(input.snapshot, options)
