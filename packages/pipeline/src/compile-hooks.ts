@@ -10,6 +10,7 @@ import type { Draft, DraftBody, DraftPlace } from './step-draft.ts'
 import { stepEntries } from './step-entries.ts'
 import type { Range } from './source.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
+import { child, textOf } from './tree.ts'
 
 /** The image of hooks that are a list of commands. */
 export const HOOK_IMAGE = 'alpine'
@@ -33,19 +34,17 @@ export function draftHooks(owner: Draft, place: DraftPlace): void {
   if (place.hookOf !== undefined) return forbidInHook(owner)
   for (const moment of HOOK_MOMENTS) {
     const entry = hooks?.kind === 'map' ? hooks.entries.get(moment) : undefined
-    const old = entries.get(moment)
     if (entry !== undefined) add(owner, draftHook(entry, moment, { ...place, path: `${path}.hooks.${moment}`, hookOf: owner }))
+    const old = moment === 'on_elected' ? undefined : entries.get(moment)
     if (old === undefined) continue
-    if (entry !== undefined) {
+    if (hooks !== undefined) {
       report.error('conflict', old.keyRange, 'Either old "on_success/on_fail/on_finish" or new "hooks" should be used', {
         path: `${path}.${moment}`,
         hint: `Move it to "hooks.${moment}".`,
       })
     } else if (old.value.kind === 'map') {
-      add(
-        owner,
-        draftAnnotate(old.value.entries, hookPlace(moment, old.keyRange, { ...place, path: `${path}.${moment}`, hookOf: owner })),
-      )
+      const at = hookPlace(moment, old.keyRange, { ...place, path: `${path}.${moment}`, hookOf: owner })
+      add(owner, draftAnnotate(old.value.entries, at))
     }
   }
   if (owner.type === 'build' && (entries.has('metadata') || entries.has('annotations'))) draftOwnAnnotations(owner, place)
@@ -171,7 +170,7 @@ function draftBody(value: TreeNode, place: HookPlace): Draft | undefined {
     )
     return undefined
   }
-  return value.entries.has('steps') && !value.entries.has('type')
+  return value.entries.has('steps') && textOf(child(value, 'type')) !== 'parallel'
     ? draftSeveral(value, place)
     : draftStep(value, place, { ...place })
 }

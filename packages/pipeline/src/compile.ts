@@ -20,7 +20,7 @@ import { pipelineSpec } from './pipeline-document.ts'
 import { Report } from './report.ts'
 import { rootFailFast, settleRoot } from './root-fields.ts'
 import type { Range } from './source.ts'
-import { reportCircles } from './static-checks.ts'
+import { checkBreakpoints, reportCircles } from './static-checks.ts'
 import type { Draft, Drafting } from './step-draft.ts'
 import { StepNames } from './step-names.ts'
 import { checkFolded, checkIndentation } from './text-checks.ts'
@@ -107,11 +107,13 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
   settleRoot(entries, place)
   checkFields(entries, ROOT, { spot: { key: 'document', path: place.path }, report, open: false, range })
   checkVersion(entries, report)
-  const drafting = toDrafting(entries, { ...place, debug: child(written.get('debug')?.value, 'steps') })
+  const debug = child(written.get('debug')?.value, 'steps')
+  const drafting = toDrafting(entries, { ...place, debug })
   const roots = draftRoots(entries, drafting, report)
   const hooks = draftHooksOf(entries, drafting, report)
   const steps = [...roots, ...hooks].flatMap((draft) => compileDraft(draft, drafting))
   if (drafting.mode === 'parallel') reportCircles(steps, drafting)
+  checkBreakpoints(debug, drafting, report)
   const services = read.map(entries, 'services')?.entries
   const criteria = toCriteria(entries, roots, { report, path: '', drafting, draft: undefined, atEnd: true })
   if ([...drafting.names.all()].some(({ body }) => body.kind === 'unknown')) return undefined

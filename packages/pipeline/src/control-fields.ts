@@ -177,7 +177,6 @@ export const SERVICES: Fields = {
   },
   composition_variables: {
     shape: either(texts, { kind: 'map', of: any }),
-    aliases: ['composition-variables'],
     about: 'List of `NAME=VALUE`, or an object, for `${NAME}` in the compose document.',
   },
   readiness: { shape: record(READINESS), about: 'How to find out that the services can be used.' },
@@ -240,7 +239,7 @@ export const DOCKER_MACHINE: Fields = {
 }
 
 export const SCALE: Field = {
-  shape: { kind: 'own', as: { kind: 'map', of: { kind: 'map', of: any }, least: 1 } },
+  shape: { kind: 'own', as: { kind: 'map', of: any, least: 1 } },
   about: 'Makes several steps of this one: their names, each with the fields in which it differs.',
 }
 

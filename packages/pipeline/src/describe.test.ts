@@ -19,7 +19,7 @@ test('the description of the language has every type, field, function, variable 
 
 test('the JSON Schema is made of the same tables and leaves out what is not run yet', () => {
   const schema = JSON.parse(JSON.stringify(jsonSchema()))
-  expect(Object.keys(schema.$defs)).toEqual(['step', ...Object.keys(STEP_TYPES)])
+  expect(Object.keys(schema.$defs)).toEqual(['step', ...Object.keys(STEP_TYPES), 'typed'])
   expect(schema.required).toEqual(['version', 'steps'])
   expect(schema.$defs.build.properties.tag_policy).toMatchObject({ enum: ['original', 'lowercase'] })
   expect(schema.$defs.build.properties['image-name']).toMatchObject({ deprecated: true })

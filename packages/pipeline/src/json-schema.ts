@@ -1,5 +1,5 @@
 /** JSON Schema of inline documents, for editors; made from the same tables that validation reads. */
-import { COMMON, ROOT, STEP_TYPES } from './language.ts'
+import { COMMON, REFUSED_TYPES, ROOT, STEP_TYPES } from './language.ts'
 import type { Fields, Shape } from './shape.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -9,6 +9,7 @@ const VARIABLE: JsonSchema = { type: 'string', pattern: '^\\$\\{\\{.+\\}\\}$' }
 /** A JSON Schema (draft 2020-12). It says what the tables say; rules between fields are told by `compile` alone. */
 export function jsonSchema(): JsonSchema {
   const names = Object.keys(STEP_TYPES)
+  const typedName = { type: 'string', minLength: 1, not: { enum: [...names, ...Object.keys(REFUSED_TYPES)] } }
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Windlass pipeline',
@@ -21,17 +22,29 @@ export function jsonSchema(): JsonSchema {
     $defs: {
       step: {
         type: 'object',
-        properties: { ...properties(COMMON), type: { description: COMMON['type']?.about, enum: names } },
-        allOf: names.map((name) => ({ if: { not: typeIs(name) }, else: { $ref: `#/$defs/${name}` } })),
+        properties: { type: { description: COMMON['type']?.about, anyOf: [{ enum: names }, typedName] } },
+        allOf: [
+          ...names.map((name) => ({ if: typeIs(name), then: { $ref: `#/$defs/${name}` } })),
+          { if: { properties: { type: typedName }, required: ['type'] }, then: { $ref: '#/$defs/typed' } },
+        ],
       },
       ...Object.fromEntries(
         Object.entries(STEP_TYPES).map(([name, { about, fields, open }]) => [
           name,
-          stepSchema(about, { ...fields, ...COMMON }, open),
+          stepSchema(about, { ...COMMON, ...fields }, open),
         ]),
       ),
+      typed: stepSchema('A step whose type is defined elsewhere: `name:version` or `account/name:version`.', COMMON, true),
     },
   }
+}
+
+const FLAG_WORDS = ['true', 'false', 'yes', 'no', 'on', 'off', '0', '1']
+const NUMBER_TEXT = '^\\s*[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?\\s*$'
+
+/** A pattern of a word in any case: patterns of JSON Schema have no flags. */
+function anyCase(word: string): string {
+  return word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 }
 
 function typeIs(name: string): JsonSchema {
@@ -39,10 +52,16 @@ function typeIs(name: string): JsonSchema {
   return name === 'freestyle' ? { anyOf: [named, { not: { required: ['type'] } }] } : named
 }
 
-/** Required fields may stand inside `arguments` too. */
+const ELSEWHERE = ['arguments', 'scale', 'matrix']
+
+/** Required fields may stand inside `arguments`, `scale` and `matrix` too. */
 function stepSchema(about: string, fields: Fields, open: boolean): JsonSchema {
   const { required, ...rest } = recordSchema(fields, { open })
-  return { description: about, ...rest, ...(required !== undefined && { anyOf: [{ required }, { required: ['arguments'] }] }) }
+  return {
+    description: about,
+    ...rest,
+    ...(required !== undefined && { anyOf: [{ required }, ...ELSEWHERE.map((name) => ({ required: [name] }))] }),
+  }
 }
 
 function recordSchema(fields: Fields, { open }: { open: boolean }): { type: 'object'; required?: string[] } & JsonSchema {
@@ -69,13 +88,13 @@ function properties(fields: Fields): Record<string, JsonSchema> {
 function shapeSchema(shape: Shape): JsonSchema {
   switch (shape.kind) {
     case 'text':
-      return { type: 'string', ...(shape.empty !== true && { minLength: 1 }) }
+      return { type: 'string', ...(shape.empty !== true && { pattern: '\\S' }) }
     case 'flag':
       return {
         anyOf: [
           { type: 'boolean' },
           { enum: [0, 1] },
-          { type: 'string', pattern: '^([Tt]rue|[Ff]alse|[Yy]es|[Nn]o|[Oo]n|[Oo]ff|0|1)$' },
+          { type: 'string', pattern: `^(${FLAG_WORDS.map(anyCase).join('|')})$` },
           VARIABLE,
         ],
       }
@@ -90,7 +109,7 @@ function shapeSchema(shape: Shape): JsonSchema {
             ...(shape.least !== undefined && { minimum: shape.least }),
             ...(shape.most !== undefined && { maximum: shape.most }),
           },
-          { type: 'string', pattern: '^[0-9.]+$' },
+          { type: 'string', pattern: NUMBER_TEXT },
         ],
       }
     case 'plain':

@@ -1,5 +1,6 @@
 /** The fields of `kind: pipeline` documents, as tables. */
-import { any, flag, later, optionalText, record, text, word } from './shape.ts'
+import { DEBUG } from './control-fields.ts'
+import { any, flag, optionalText, record, text, word } from './shape.ts'
 import type { Field, Fields, Shape } from './shape.ts'
 
 const whole: Shape = { kind: 'number', least: 0, whole: true }
@@ -78,5 +79,10 @@ export const SPEC: Fields = {
   scopes: kept('What the token of steps may do.'),
   scopeSnapshot: kept('Read only.'),
   serviceAccount: kept('Service account for ECR.'),
-  debug: later('Breakpoints of debug runs.', 'warning'),
+  debug: {
+    shape: record({
+      steps: { shape: { kind: 'map', of: record(DEBUG) }, about: 'Step -> its breakpoints.' },
+    }),
+    about: 'Breakpoints; they have no effect but in debug runs.',
+  },
 }

@@ -31,7 +31,7 @@ function checkFailFast(entries: Entries, report: Report): void {
   const value = written.kind === 'scalar' ? written.value : undefined
   const isFlag = value !== undefined && value !== null && (toFlag(String(value)) !== undefined || String(value).includes('${{'))
   if (isFlag) return
-  if ((typeof value === 'string' && value !== '') || written.kind === 'map')
+  if ((typeof value === 'string' && value.trim() !== '') || written.kind === 'map')
     report.warning('invalid-value', written.range, `"fail_fast" is no boolean and counts as true${currentValue(written)}`, where)
   else report.error('wrong-type', written.range, `"fail_fast" must be a boolean or one variable${currentValue(written)}`, where)
 }

@@ -1,6 +1,8 @@
 /** What can be said about steps that ask for each other before anything runs: whether the asked one can be done then, and circles. */
 import type { PlanStep } from '@windlass/plan'
+import type { Report } from './report.ts'
 import type { Draft, Drafting } from './step-draft.ts'
+import type { TreeNode } from './tree.ts'
 
 /** What an asked step is when a step that asks starts. `unknown` where nothing can be said. */
 export type Standing = 'done' | 'around' | 'beside' | 'later' | 'inside' | 'itself' | 'unknown'
@@ -91,6 +93,24 @@ function findStuck(waits: readonly Waiting[], byDraft: ReadonlyMap<Draft, Waitin
   }
   for (let next = free.pop(); next !== undefined; next = free.pop()) release(next)
   return stuck
+}
+
+/** Reports steps of `spec.debug.steps` that do not exist. */
+export function checkBreakpoints(steps: TreeNode | undefined, { names }: Drafting, report: Report): void {
+  if (steps?.kind !== 'map') return
+  for (const { key, keyRange } of steps.entries.values()) {
+    if (names.find(key, undefined) !== undefined) continue
+    const close = names.suggest(key)
+    report.error(
+      'unknown-step',
+      keyRange,
+      `there is no step "${key}"${close === undefined ? '' : `. Did you mean "${close}"?`}`,
+      {
+        path: `spec.debug.steps.${key}`,
+        ...(close !== undefined && { suggestion: { from: key, to: close } }),
+      },
+    )
+  }
 }
 
 /** Reports each circle once, at its first step. */

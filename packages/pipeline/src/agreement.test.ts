@@ -1,0 +1,124 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, test } from 'vitest'
+import { parseYaml } from './parse.ts'
+import { toValue } from './tree.ts'
+import { ACCEPTED, REJECTED } from '../test/language-cases.ts'
+import { compile } from './compile.ts'
+import { describeLanguage } from './describe.ts'
+import type { FieldDescription } from './describe.ts'
+import type { Diagnostic } from './diagnostic.ts'
+import { jsonSchema } from './json-schema.ts'
+import { COMMON, ROOT, STEP_TYPES } from './language.ts'
+import type { Fields } from './shape.ts'
+
+const validate = new Ajv2020({ strict: false }).compile({ ...jsonSchema() })
+
+/** Errors that come from the tables alone: rules between fields are told by `compile` only. */
+const TABLE_CODES: readonly Diagnostic['code'][] = ['wrong-type', 'unknown-key', 'required', 'empty-value']
+
+const SAMPLES: readonly unknown[] = [
+  'text',
+  '',
+  '  ',
+  5,
+  '5',
+  true,
+  'YES',
+  '${{X}}',
+  [],
+  ['text'],
+  [5],
+  {},
+  { wrong_key: 1 },
+  [{ wrong_key: 1 }],
+]
+
+/** The least that a step of each type needs. */
+const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  freestyle: { image: 'x' },
+  'git-clone': { repo: 'a/b' },
+  build: { image_name: 'x' },
+  push: { candidate: 'x' },
+  'push-tag': { image_name: 'x', tags: ['y'] },
+  composition: { composition: {}, composition_candidates: { a: { image: 'x' } } },
+  'launch-composition': { composition: {} },
+  deploy: { kind: 'kubernetes', cluster: 'c', namespace: 'n', service: 's' },
+  parallel: { steps: { inside: { image: 'x' } } },
+  travis: { services: {}, test: { image: 'x', command: 'y' } },
+  simple_travis: { services: ['redis'], test: { image: 'x', command: 'y' } },
+  'integration-test': { test: { image: 'x', commands: ['y'] } },
+}
+
+/** Checked by code of their own, which says more than a schema can. */
+const OWN_RULES = new Set(['hooks', 'scale', 'matrix', 'metadata', 'annotations', 'arguments', 'version', 'type', 'timeout'])
+
+function problemsOf(document: unknown): readonly Diagnostic[] {
+  return compile({ text: JSON.stringify(document), file: 'x.yml' }).problems.filter(({ severity }) => severity === 'error')
+}
+
+function judge(document: unknown, where: string): void {
+  const problems = problemsOf(document)
+  const passes = validate(document)
+  if (!passes) expect([where, problems.length > 0]).toEqual([where, true])
+  if (problems.some(({ code }) => TABLE_CODES.includes(code))) expect([where, passes]).toEqual([where, false])
+}
+
+function samplesFor(fields: Fields): [string, unknown][] {
+  return Object.keys(fields)
+    .filter((name) => !OWN_RULES.has(name))
+    .flatMap((name) => SAMPLES.map((sample): [string, unknown] => [name, sample]))
+}
+
+describe('validation and the JSON Schema agree', () => {
+  test('on root fields of every kind', () => {
+    for (const [name, sample] of samplesFor(ROOT))
+      judge({ version: '1.0', steps: {}, [name]: sample }, `${name}: ${JSON.stringify(sample)}`)
+  })
+
+  test.each(Object.keys(STEP_TYPES))('on fields of every kind of %s steps', (type) => {
+    for (const [name, sample] of samplesFor({ ...COMMON, ...STEP_TYPES[type]?.fields })) {
+      const step = { type, ...NEEDED[type], [name]: sample }
+      judge({ version: '1.0', steps: { it: step } }, `${name}: ${JSON.stringify(sample)}`)
+    }
+  })
+
+  test('on what each type needs, and on fields that nobody knows', () => {
+    for (const type of Object.keys(STEP_TYPES)) {
+      judge({ version: '1.0', steps: { it: { type } } }, type)
+      judge({ version: '1.0', steps: { it: { type, ...NEEDED[type] } } }, type)
+      expect([type, validate({ version: '1.0', steps: { it: { type, ...NEEDED[type] } } })]).toEqual([type, true])
+    }
+    judge({ version: '1.0', steps: {}, nobody: 1 }, 'root')
+  })
+
+  test.each(Object.entries(ACCEPTED))('on %s, which both accept', (_, text) => {
+    const { problems } = compile({ text, file: 'x.yml' })
+    expect(problems.filter(({ severity }) => severity === 'error')).toEqual([])
+    expect([validate(toPlain(text)), validate.errors]).toEqual([true, null])
+  })
+
+  test.each(Object.entries(REJECTED))('on %s, where what the schema refuses is refused', (_, { text }) => {
+    const { problems } = compile({ text, file: 'x.yml' })
+    expect(problems.some(({ severity }) => severity === 'error')).toBe(true)
+  })
+})
+
+test('the reference, the JSON Schema and the tables know the same fields', () => {
+  const language = describeLanguage()
+  const schema = JSON.parse(JSON.stringify(jsonSchema()))
+  expect(namesOf(language.root)).toEqual(Object.keys(schema.properties).toSorted())
+  for (const { name, fields } of language.types) {
+    const expected = [...new Set([...namesOf(language.common), ...namesOf(fields)])].toSorted()
+    expect(Object.keys(schema.$defs[name].properties).toSorted()).toEqual(expected)
+  }
+})
+
+/** With other spellings, as editors complete them. */
+function namesOf(fields: readonly FieldDescription[]): string[] {
+  return fields.flatMap(({ name, aliases }) => [name, ...aliases]).toSorted()
+}
+
+function toPlain(text: string): unknown {
+  const { root } = parseYaml({ text, file: 'x.yml' })
+  return root === undefined ? undefined : JSON.parse(JSON.stringify(toValue(root)))
+}

@@ -1,0 +1,19 @@
+import { describe, expect, test } from 'vitest'
+import { messagesOf } from '../test/documents.ts'
+import { ACCEPTED, REJECTED } from '../test/language-cases.ts'
+import { compile } from './compile.ts'
+
+describe('P174: the language accepts', () => {
+  test.each(Object.entries(ACCEPTED))('%s', (_, text) => {
+    const { plan, problems } = compile({ text, file: 'x.yml' })
+    expect(problems.filter(({ severity }) => severity === 'error')).toEqual([])
+    expect(plan).toBeDefined()
+  })
+})
+
+describe('P174: the language refuses', () => {
+  test.each(Object.entries(REJECTED))('%s', (_, { text, messages }) => {
+    expect(compile({ text, file: 'x.yml' }).plan).toBeUndefined()
+    expect(messagesOf(text)).toEqual(messages)
+  })
+})
