@@ -6,95 +6,309 @@ function freestyle(...lines: string[]): string[] {
   return messagesOf(oneStep('image: x', ...lines))
 }
 
-describe('P174: the rules of the language', () => {
-  test('V01: version is required and is 1.0 in one of its spellings', () => {
-    for (const version of ['1.0', '1', "'1'", "'1.0'"]) expect(messagesOf(`version: ${version}\nsteps: {}\n`)).toEqual([])
-    expect(messagesOf('steps: {}\n')).toEqual(['"version" is required'])
-    expect(messagesOf('version: 2\nsteps: {}\n')).toEqual(['Current version: 2 is invalid. please change version to 1.0'])
-    expect(messagesOf('version: []\nsteps: {}\n')).toEqual([
-      'Current version: an object is invalid. please change version to 1.0',
+/** Those of a document with this root key. */
+function root(line: string): string[] {
+  return messagesOf(`version: 1\n${line}\nsteps: {}\n`)
+}
+
+test('P174 V01: version is required and is 1.0 in one of its spellings', () => {
+  for (const version of ['1.0', '1', "'1'", "'1.0'"]) expect(messagesOf(`version: ${version}\nsteps: {}\n`)).toEqual([])
+  expect(messagesOf('steps: {}\n')).toEqual(['"version" is required'])
+  for (const version of ['2', '-1', 'one', '"1.1"'])
+    expect(messagesOf(`version: ${version}\nsteps: {}\n`)).toEqual([
+      `Current version: ${version.replaceAll('"', '')} is invalid. please change version to 1.0`,
     ])
-  })
+  expect(messagesOf('version: []\nsteps: {}\n')).toEqual(['Current version: an object is invalid. please change version to 1.0'])
+})
 
-  test('V02: steps is a mapping of mappings', () => {
-    expect(messagesOf('version: 1\n')).toEqual(['"steps" is required'])
-    expect(messagesOf('version: 1\nsteps: [a]\n')).toEqual(['"steps" must be an object'])
-    expect(problemsOf('version: 1\nsteps:\n  a:\n  image: x\n')).toEqual([
-      '3:3 error wrong-type "a" must be an object',
-      '4:3 error wrong-type "image" must be an object',
+test('P174 V02: steps is a mapping of mappings', () => {
+  expect(messagesOf('version: 1\n')).toEqual(['"steps" is required'])
+  expect(messagesOf('version: 1\nsteps: [a]\n')).toEqual(['"steps" must be an object'])
+  expect(problemsOf('version: 1\nsteps:\n  a:\n  image: x\n')).toEqual([
+    '3:3 error wrong-type "a" must be an object',
+    '4:3 error wrong-type "image" must be an object',
+  ])
+  expect(messagesOf('version: 1\nsteps: {}\n')).toEqual([])
+})
+
+test('P174 V03: unknown root keys', () => {
+  expect(root('foobarbaz: 1')).toEqual(['"foobarbaz" is not allowed'])
+  expect(problemsOf('version: 1\nstage: [a]\nsteps: {}\n')).toEqual([
+    '2:1 error unknown-key "stage" is not allowed. Did you mean "stages"?',
+  ])
+})
+
+test('P174 V04: mode is sequential or parallel', () => {
+  for (const mode of ['sequential', 'parallel']) expect(root(`mode: ${mode}`)).toEqual([])
+  expect(root('mode: serial')).toEqual(['"mode" must be one of [sequential, parallel]. Current value: serial'])
+  expect(root('mode: []')).toEqual(['"mode" must be one of [sequential, parallel]'])
+})
+
+test('P174 V05: build_version is v1 or v2', () => {
+  for (const version of ['v1', 'v2']) expect(root(`build_version: ${version}`)).toEqual([])
+  expect(root('build_version: v3')).toEqual(['"build_version" must be one of [v1, v2]. Current value: v3'])
+})
+
+test('P174 V06: stages is a list of strings', () => {
+  expect(root('stages: [a, b]')).toEqual([])
+  expect(root('stages: one')).toEqual(['"stages" must be an array. Current value: one'])
+  expect(root('stages: [1]')).toEqual(['"0" must be a string. Current value: 1'])
+})
+
+test('P174 V07: the stage of a step is one of the stages, of which there are none by default', () => {
+  const staged = (stages: string, stage: string): string[] =>
+    messagesOf(`version: 1\n${stages}\nsteps:\n  a: { image: x, stage: ${stage} }\n`)
+  expect(staged('stages: [test, build]', 'build')).toEqual([])
+  expect(staged('stages: [test, build]', 'biuld')).toEqual(['"stage" must be one of [test, build]. Current value: biuld'])
+  expect(staged('indicators: []', 'test')).toEqual(['"stage" must be one of []. Current value: test'])
+})
+
+test('P174 V08: services is an object', () => {
+  expect(root('services: []')).toEqual(['"services" must be an object'])
+  expect(root('services: { name: s, composition: { db: { image: d } } }')).toEqual([])
+})
+
+test('P174 V09: indicators is a list', () => {
+  expect(root('indicators: [{ a: &a b }]')).toEqual([])
+  expect(root('indicators: {}')).toEqual(['"indicators" must be an array'])
+})
+
+test('P174 V10: characters that names of steps may not have, one error for each name', () => {
+  for (const name of ['a.b', 'a#b', 'a$b', 'a[b', 'a]b']) {
+    expect(messagesOf(`version: 1\nsteps:\n  "${name}": { image: x }\n`)).toEqual([
+      `step name cannot contain ".", "#", "$", "[", or "]". Current value: ${name}`,
     ])
-  })
+  }
+  expect(messagesOf('version: 1\nsteps:\n  "a b-c_1": { image: x }\n')).toEqual([])
+  expect(messagesOf('version: 1\nsteps:\n  a.b: { image: x }\n  c.d: { image: x }\n')).toHaveLength(2)
+})
 
-  test('V03 to V09: root keys', () => {
-    const root = (line: string): string[] => messagesOf(`version: 1\n${line}\nsteps: {}\n`)
-    expect(root('foobarbaz: 1')).toEqual(['"foobarbaz" is not allowed'])
-    expect(root('mode: serial')).toEqual(['"mode" must be one of [sequential, parallel]. Current value: serial'])
-    expect(root('build_version: v3')).toEqual(['"build_version" must be one of [v1, v2]. Current value: v3'])
-    expect(root('stages: one')).toEqual(['"stages" must be an array. Current value: one'])
-    expect(root('stages: [1]')).toEqual(['"0" must be a string. Current value: 1'])
-    expect(root('indicators: {}')).toEqual(['"indicators" must be an array'])
-  })
+test('P174 V11: names are unique in the whole document, each further one is told', () => {
+  expect(problemsOf('version: 1\nsteps:\n  a: { image: x }\n  a: { image: y }\n')).toEqual([
+    '4:3 error duplicate-key "a" stands twice in this mapping',
+  ])
+  const nested = `version: 1
+steps:
+  a: { image: x }
+  group:
+    type: parallel
+    steps:
+      a: { image: x }
+      inner:
+        type: parallel
+        steps:
+          a: { image: x }
+          group: { image: x }
+`
+  expect(problemsOf(nested)).toEqual([
+    '7:7 error duplicate-step step name exist more than once. Current value: a',
+    '11:11 error duplicate-step step name exist more than once. Current value: a',
+    '12:11 error duplicate-step step name exist more than once. Current value: group',
+  ])
+})
 
-  test('V10 to V12: step names', () => {
-    for (const name of ['a.b', 'a#b', 'a$b', 'a[b', 'a]b']) {
-      expect(messagesOf(`version: 1\nsteps:\n  "${name}": { image: x }\n`)).toEqual([
-        `step name cannot contain ".", "#", "$", "[", or "]". Current value: ${name}`,
-      ])
-    }
-    expect(messagesOf('version: 1\nsteps:\n  "a b-c_1": { image: x }\n')).toEqual([])
-    expect(messagesOf(`version: 1\nsteps:\n  ${'x'.repeat(151)}: { image: x }\n`)).toEqual(['step name length is limited to 150'])
-    expect(problemsOf('version: 1\nsteps:\n  a: { image: x }\n  a: { image: y }\n')).toEqual([
-      '4:3 error duplicate-key "a" stands twice in this mapping',
+test('P174 V12: names of steps have at most 150 characters', () => {
+  const named = (length: number): string[] => messagesOf(`version: 1\nsteps:\n  ${'x'.repeat(length)}: { image: x }\n`)
+  expect(named(150)).toEqual([])
+  expect(named(151)).toEqual(['step name length is limited to 150'])
+})
+
+test('P174 V13: hooks have four moments', () => {
+  for (const moment of ['on_elected', 'on_success', 'on_fail', 'on_finish']) {
+    expect(root(`hooks: { ${moment}: [echo] }`)).toEqual([])
+    expect(freestyle(`hooks: { ${moment}: [echo] }`)).toEqual([])
+  }
+  expect(root('hooks: { on_something: [echo] }')).toEqual(['"on_something" is not allowed'])
+  expect(freestyle('hooks: { on_start: [echo] }')[0]).toContain('"on_start" is not allowed')
+  expect(root('hooks: [echo]')).toEqual(['"hooks" must be an object'])
+})
+
+test('P174 V14: shapes of hooks, and what their steps may not have', () => {
+  const hook = (value: string): string[] => root(`hooks: { on_finish: ${value} }`)
+  for (const shape of [
+    '[echo]',
+    '{ exec: [echo] }',
+    '{ exec: [echo], annotations: { set: [{ annotations: [{ a: 1 }] }] } }',
+    '{ exec: { image: x, commands: [echo] } }',
+    '{ image: x, commands: [echo] }',
+    '{ steps: { h: { image: x } }, mode: parallel, fail_fast: false }',
+    '{ exec: { steps: { h: { image: x } } } }',
+    '{ exec: { type: git-clone, repo: a/b } }',
+    '{ annotations: { set: [{ annotations: [a] }] } }',
+  ])
+    expect(hook(shape), shape).toEqual([])
+  for (const key of ['debug: {}', 'hooks: {}', 'stage: s', 'on_start: {}', 'on_finish: {}', 'on_fail: {}', 'on_success: {}']) {
+    const name = key.slice(0, key.indexOf(':'))
+    expect(hook(`{ exec: { image: x, ${key} } }`)[0], key).toContain(`"${name}" is not allowed`)
+    expect(hook(`{ steps: { h: { image: x, ${key} } } }`)[0], key).toContain(`"${name}" is not allowed`)
+  }
+  for (const key of ['type: freestyle', 'image: x'])
+    expect(hook(`{ steps: { h: { image: x } }, ${key} }`)[0]).toContain(`"${key.split(':')[0]}" is not allowed`)
+  expect(hook('5')).toHaveLength(1)
+  expect(hook('{ exec: [echo], annotation: {} }')[0]).toContain('Did you mean "annotations"?')
+})
+
+test('P174 V15: operations after a step stand in hooks or beside them, not both', () => {
+  const both = freestyle('on_success: { annotations: { set: [{ annotations: [a] }] } }', 'hooks: { on_success: [echo] }')
+  expect(both).toEqual(['Either old "on_success/on_fail/on_finish" or new "hooks" should be used'])
+  const one = freestyle('on_fail: { annotations: { set: [{ annotations: [a] }] } }')
+  expect(one).toEqual([])
+})
+
+test('P174 V16: shapes of when', () => {
+  expect(freestyle('when: { brunch: {} }')).toEqual(['"brunch" is not allowed. Did you mean "branch"?'])
+  expect(freestyle('when: { branch: { on: [a] } }')).toEqual(['"on" is not allowed. Did you mean "only"?'])
+  expect(freestyle('when: { branch: { only: main } }')).toEqual(['"only" must be an array. Current value: main'])
+  expect(freestyle('when: { condition: { or: {} } }')).toEqual(['"or" is not allowed. Did you mean "all"?'])
+  expect(freestyle('when: []')).toEqual(['"when" must be an object'])
+  expect(freestyle("when: { condition: { all: { a: '1 == 1' }, any: { b: 'true' } }, branch: { ignore: ['/x/i'] } }")).toEqual([])
+})
+
+test('P174 V17: labels of conditions have letters, digits and underscores', () => {
+  expect(freestyle('when: { condition: { all: { a_1: "1 == 1" } } }')).toEqual([])
+  for (const label of ['a-b', 'a b', 'a.b'])
+    expect(freestyle(`when: { condition: { all: { "${label}": "1 == 1" } } }`)).toEqual([
+      `"${label}" may have only letters, digits and "_"`,
     ])
-  })
+})
 
-  test('V16 to V18: when', () => {
-    expect(freestyle('when: { brunch: {} }')).toEqual(['"brunch" is not allowed. Did you mean "branch"?'])
-    expect(freestyle('when: { branch: { on: [a] } }')).toEqual(['"on" is not allowed. Did you mean "only"?'])
-    expect(freestyle('when: { branch: { only: main } }')).toEqual(['"only" must be an array. Current value: main'])
-    expect(freestyle('when: { condition: { or: {} } }')).toEqual(['"or" is not allowed. Did you mean "all"?'])
-    expect(freestyle('when: { condition: { all: { "a-b": "1 == 1" } } }')).toEqual([
-      '"a-b" may have only letters, digits and "_"',
-    ])
-    expect(freestyle('when: { steps: { all: [], one: 1 } }')).toEqual([
-      '"all" must contain at least 1 items',
-      '"one" is not allowed. Did you mean "any"?',
-    ])
-    expect(freestyle('when: []')).toEqual(['"when" must be an object'])
-  })
+test('P174 V18: when.steps has all or any, and only one of them', () => {
+  const when = (steps: string): string[] =>
+    messagesOf(`version: 1\nsteps:\n  a: { image: x }\n  b: { image: x, when: { steps: ${steps} } }\n`)
+  for (const steps of ['[{ name: a }]', '{ all: [{ name: a }] }', '{ any: [{ name: a, on: [success] }] }'])
+    expect(when(steps)).toEqual([])
+  expect(when('{ all: [{ name: a }], any: [{ name: a }] }')).toEqual(['"all" conflict with forbidden peer "any"'])
+  expect(when('{}')).toEqual(['"steps" must contain "all" or "any"'])
+  expect(when('{ all: [], one: 1 }')).toEqual([
+    '"all" must contain at least 1 items',
+    '"one" is not allowed. Did you mean "any"?',
+  ])
+})
 
-  test('V20: retry', () => {
-    expect(freestyle('retry: { maxAttempts: 0 }')).toEqual(['"maxAttempts" must be a positive number. Current value: 0'])
-    expect(freestyle('retry: { exponentialFactor: two }')).toEqual(['"exponentialFactor" must be a number. Current value: two'])
-    expect(freestyle("retry: { maxAttempts: '3', delay: '7.5' }")).toEqual([])
-    expect(freestyle('retry: { maxAttempts: 99 }')).toEqual(['"maxAttempts" must be from 1 to 10; 10 is used. Current value: 99'])
-  })
+test('P174 V19: on is a list of states, at least one', () => {
+  const on = (states: string): string[] =>
+    messagesOf(`version: 1\nsteps:\n  a: { image: x }\n  b: { image: x, when: { steps: [{ name: a, on: ${states} }] } }\n`)
+  expect(on('[success, failure, skipped, pending, terminating, terminated, finished, approved, denied, running]')).toEqual([])
+  expect(on('[]')).toEqual(['"on" must contain at least 1 items'])
+  expect(on('[succes]')[0]).toMatch(/^"0" must be one of \[.*\]\. Current value: succes$/)
+  expect(on('success')).toEqual(['"on" must be an array. Current value: success'])
+})
 
-  test('V21: a wrong timeout is a warning', () => {
-    for (const timeout of ['90s', '.5h', '1.m', '0s', 'null', "'${{T}}'"]) expect(freestyle(`timeout: ${timeout}`)).toEqual([])
-    expect(problemsOf(oneStep('image: x', 'timeout: 5'))).toEqual([
-      '5:14 warning timeout-ignored "timeout" must be a string. Current value: 5',
-    ])
-    expect(freestyle('timeout: 5 days')).toEqual(['"timeout" must be a number followed by s, m or h. Current value: 5 days'])
-  })
+test('P174 V20: numbers of retry are positive, and moved into their ranges with a word', () => {
+  expect(freestyle('retry: { maxAttempts: 0 }')).toEqual(['"maxAttempts" must be a positive number. Current value: 0'])
+  expect(freestyle('retry: { delay: -1 }')).toEqual(['"delay" must be a positive number. Current value: -1'])
+  expect(freestyle('retry: { exponentialFactor: two }')).toEqual(['"exponentialFactor" must be a number. Current value: two'])
+  expect(freestyle("retry: { maxAttempts: '3', delay: '7.5' }")).toEqual([])
+  expect(problemsOf(oneStep('image: x', 'retry: { maxAttempts: 99, delay: 3 }'))).toEqual([
+    '5:27 warning retry-range "maxAttempts" must be from 1 to 10; 10 is used. Current value: 99',
+    '5:38 warning retry-range "delay" must be from 5 to 60; 5 is used. Current value: 3',
+  ])
+})
 
-  test('V22 and V23: flags', () => {
-    for (const flag of ['true', 'Yes', "'off'", '1', "'0'", "'${{FF}}'"]) expect(freestyle(`fail_fast: ${flag}`)).toEqual([])
-    for (const flag of ['42', 'maybe', '"a ${{FF}}"', '[]']) expect(freestyle(`fail_fast: ${flag}`)).toHaveLength(1)
-    for (const flag of ['true', "'${{FF}}'"]) expect(freestyle(`strict_fail_fast: ${flag}`)).toEqual([])
-    for (const flag of ["'true'", '0', "''", 'text', '{}', 'null', '[]', '42'])
-      expect(freestyle(`strict_fail_fast: ${flag}`)).toHaveLength(1)
-  })
+test('P174 V21: a wrong timeout is a warning on all types but pending-approval and deploy', () => {
+  for (const timeout of ['90s', '.5h', '1.m', '0s', 'null', "'${{T}}'"]) expect(freestyle(`timeout: ${timeout}`)).toEqual([])
+  expect(problemsOf(oneStep('image: x', 'timeout: 5'))).toEqual([
+    '5:14 warning timeout-ignored "timeout" must be a string. Current value: 5',
+  ])
+  expect(freestyle('timeout: 5 days')).toEqual(['"timeout" must be a number followed by s, m or h. Current value: 5 days'])
+  expect(problemsOf(oneStep('type: pending-approval', 'timeout: 5m'))[0]).toContain(
+    'error wrong-type "timeout" must be an object',
+  )
+  const deploy = ['type: deploy', 'kind: kubernetes', 'cluster: c', 'namespace: n', 'service: s']
+  expect(problemsOf(oneStep(...deploy, "timeout: '300'"))).toEqual([])
+  expect(problemsOf(oneStep(...deploy, 'timeout: 5m'))[0]).toContain('error invalid-value "timeout" must be a number of seconds')
+})
 
-  test('V25 and V26: credentials need both parts, texts are texts', () => {
-    expect(messagesOf(oneStep('type: git-clone', 'repo: a/b', 'credentials: { username: u }'))).toEqual([
-      '"password" is required',
-    ])
-    expect(freestyle('title: 5')).toEqual(['"title" must be a string. Current value: 5'])
-    expect(freestyle('working_directory: {}')).toEqual(['"working_directory" must be a string'])
-    expect(messagesOf(oneStep('image: ""'))).toEqual(['"image" is not allowed to be empty'])
-  })
+test('P174 V22: strict_fail_fast is a boolean or one variable and nothing like it', () => {
+  for (const flag of ['true', 'false', "'${{FF}}'"]) {
+    expect(freestyle(`strict_fail_fast: ${flag}`)).toEqual([])
+    expect(root(`strict_fail_fast: ${flag}`)).toEqual([])
+  }
+  for (const flag of ["'true'", '0', "''", 'text', '{}', 'null', '[]', '42', '"a ${{FF}}"']) {
+    expect(freestyle(`strict_fail_fast: ${flag}`)).toHaveLength(1)
+    expect(root(`strict_fail_fast: ${flag}`)).toHaveLength(1)
+  }
+})
 
+test('P174 V23: fail_fast is a boolean or a variable on steps; the root takes texts and objects too', () => {
+  for (const flag of ['true', 'Yes', "'off'", '1', "'0'", "'${{FF}}'"]) expect(freestyle(`fail_fast: ${flag}`)).toEqual([])
+  for (const flag of ['42', 'maybe', '"a ${{FF}}"', '[]', '{}']) expect(freestyle(`fail_fast: ${flag}`)).toHaveLength(1)
+  for (const flag of ['false', "'${{FF}}'"]) expect(root(`fail_fast: ${flag}`)).toEqual([])
+  for (const flag of ['maybe', '{}'])
+    expect(problemsOf(`version: 1\nfail_fast: ${flag}\nsteps: {}\n`).join()).not.toContain('error')
+})
+
+test('P174 V24: docker_machine creates or uses a machine, without effect', () => {
+  expect(freestyle('docker_machine: { create: { provider: p } }')).toEqual([])
+  expect(freestyle('docker_machine: { use: { node: n } }')).toEqual([])
+  expect(freestyle('docker_machine: { make: {} }')).toEqual(['"make" is not allowed. Did you mean "use"?'])
+  expect(freestyle('docker_machine: yes please')).toEqual(['"docker_machine" must be an object. Current value: yes please'])
+})
+
+test('P174 V25: credentials need a user name and a password', () => {
+  for (const type of ['type: git-clone\n    repo: a/b', 'type: push\n    candidate: a']) {
+    expect(messagesOf(oneStep(type, 'credentials: { username: u }'))).toEqual(['"password" is required'])
+    expect(messagesOf(oneStep(type, 'credentials: {}'))).toEqual(['"username" is required', '"password" is required'])
+    expect(messagesOf(oneStep(type, 'credentials: me'))).toEqual(['"credentials" must be an object. Current value: me'])
+  }
+})
+
+test('P174 V26: texts are texts, and numbers need quotes', () => {
+  expect(freestyle('title: 5')).toEqual(['"title" must be a string. Current value: 5'])
+  expect(freestyle('description: []')).toEqual(['"description" must be a string'])
+  expect(freestyle('working_directory: {}')).toEqual(['"working_directory" must be a string'])
+  expect(messagesOf(oneStep('image: 1.5'))).toEqual(['"image" must be a string. Current value: 1.5'])
+  expect(messagesOf(oneStep('image: ""'))).toEqual(['"image" is not allowed to be empty'])
+  expect(messagesOf(oneStep('type: build', 'image_name: x', 'tag: 1.0'))).toEqual(['"tag" must be a string. Current value: 1.0'])
+})
+
+test('P174 V27: shapes of annotations and metadata', () => {
+  const after = (fields: string): string[] => freestyle(`on_success: ${fields}`)
+  const set = (entries: string): string[] => after(`{ annotations: { set: [{ entity_type: build, annotations: ${entries} }] } }`)
+  expect(set("[a, { b: text }, { c: true }, { d: 5 }, { e: { evaluate: '1 == 1' } }]")).toEqual([])
+  expect(after('{ annotations: { put: [] } }')).toEqual(['"put" is not allowed. Did you mean "set"?'])
+  expect(after('{ annotations: { set: {} } }')).toEqual(['"set" must be an array'])
+  expect(after('{ metadata: { put: [] } }')[0]).toContain('"put" is not allowed')
+  expect(after("{ metadata: { set: [{ '${{it}}': { A: 1 } }] } }")).toHaveLength(1)
+  expect(after("{ metadata: { set: [{ '${{it.imageId}}': [{ A: 1 }] }] } }")).toEqual([])
+  expect(set('[{ a-b: 1 }]')).toHaveLength(1)
+  expect(set('[{ a: [] }]')).toHaveLength(1)
+  expect(after('{ annotations: { set: [{ annotations: [a], display: a }] } }')).toEqual([])
+  expect(after('{ annotations: { unset: [{ annotations: [a], display: a }] } }')).toEqual(['"display" is not allowed'])
+})
+
+test('P174 V28: versions of typed steps', () => {
+  const version = (type: string): string[] =>
+    problemsOf(oneStep(`type: ${type}`)).filter((problem) => problem.includes('step-version'))
+  expect(version("'my/greet:1.2.3-rc.1+5'")).toEqual([])
+  expect(version('my/greet')).toEqual([
+    '4:11 warning step-version Step version not specified. The latest version will be used, which may result in breaking changes.',
+  ])
+  expect(version("'my/greet:1.2'")).toEqual(['4:11 warning step-version Invalid semantic version "1.2" for step.'])
+  expect(version("'my/greet:${{V}}'")).toEqual([])
+  expect(version('freestyle')).toEqual([])
+})
+
+test('P174 V29: a type that nobody knows here is accepted with a word, one that is misspelt is not', () => {
+  expect(problemsOf(oneStep("type: 'my/greet:1.0.0'"))).toEqual([
+    '4:11 warning step-type the step type "my/greet" is not known here; the step is not checked',
+  ])
+  expect(problemsOf(oneStep('type: freestyl'))).toEqual([
+    '4:11 error step-type there is no step type "freestyl". Did you mean "freestyle"?',
+  ])
+  for (const type of ['freestyle-ssh', 'github-action', 'services'])
+    expect(problemsOf(oneStep(`type: ${type}`))).toEqual([`4:11 error type-refused steps of type "${type}" are not run`])
+})
+
+test('P174 V30: a record of an environment has a name and one of two types', () => {
+  expect(freestyle('env: { name: prod, type: helm-release, endpoints: [{ name: web, url: "https://a" }] }')).toEqual([])
+  expect(freestyle('env: { type: kubernetes }')).toEqual(['"name" is required'])
+  expect(freestyle('env: { name: prod, type: nomad }')).toEqual([
+    '"type" must be one of [kubernetes, helm-release]. Current value: nomad',
+  ])
+})
+
+describe('P174: the rules of the step types', () => {
   test('freestyle: commands, cmd and shell exclude each other, environment and volumes have a form', () => {
     expect(freestyle('commands: [a]', 'cmd: [b]')).toEqual(['"commands" conflict with forbidden peer "cmd"'])
     expect(freestyle('shell: bash', 'cmd: b')).toEqual(['"shell" conflict with forbidden peer "cmd"'])
@@ -162,7 +376,7 @@ describe('P174: the rules of the language', () => {
   })
 })
 
-describe('P173: suggestions in documents', () => {
+describe('P173: suggestions', () => {
   const cases: [type: string, key: string, suggested: string | undefined][] = [
     ['type: build', 'titl', 'title'],
     ['type: build', 'working-irectory', 'working_directory'],
@@ -170,6 +384,7 @@ describe('P173: suggestions in documents', () => {
     ['type: build', 'warcing_derektory', 'working_directory'],
     ['type: build', 'image_nam', 'image_name'],
     ['type: push', 'condidate', 'candidate'],
+    ['type: pending-approval', 'git', 'title'],
     ['type: build', 'repo', 'retry'],
     ['type: build', 'titleaaa', undefined],
     ['type: build', 'ing_directory', undefined],
@@ -181,21 +396,45 @@ describe('P173: suggestions in documents', () => {
     const message = messagesOf(oneStep(type, `${key}: x`)).find((one) => one.startsWith(`"${key}"`))
     expect(message).toBe(`"${key}" is not allowed${suggested === undefined ? '' : `. Did you mean "${suggested}"?`}`)
   })
-})
 
-describe('text checks', () => {
-  test('T1: tabs in the indentation break a document, inside a block text they are worth a warning', () => {
-    expect(problemsOf('version: 1\nsteps:\n  a:\n \timage: x\n')[0]).toMatch(
-      /^4:2 error mixed-indentation Your YAML contains both spaces and tabs\./,
-    )
-    expect(problemsOf(oneStep('image: x', 'commands:', '  - |', '    cat <<E', '    \tindented', '    E'))).toEqual([
-      '8:9 warning mixed-indentation Your YAML contains both spaces and tabs.',
+  test('image_nam: what is missing is told beside it', () => {
+    expect(messagesOf(oneStep('type: build', 'image_nam: x'))).toContain('"image_name" is required')
+  })
+
+  test('deeper keys have the candidates of their own level', () => {
+    expect(freestyle('when: { brunch: {} }')).toEqual(['"brunch" is not allowed. Did you mean "branch"?'])
+    expect(freestyle('when: { branch: { on: [a] } }')).toEqual(['"on" is not allowed. Did you mean "only"?'])
+    expect(messagesOf(oneStep('type: pending-approval', 'timeout: { duratin: 5 }'))).toEqual([
+      '"duratin" is not allowed. Did you mean "duration"?',
+    ])
+    expect(messagesOf(oneStep('type: pending-approval', 'timeout: { tit: 5 }'))).toEqual(['"tit" is not allowed'])
+  })
+
+  test('older spellings are never suggested', () => {
+    expect(messagesOf(oneStep('type: build', 'image_name: x', 'tag-polic: lowercase'))).toEqual([
+      '"tag-polic" is not allowed. Did you mean "tag_policy"?',
     ])
   })
+})
 
-  test('T2: deeper lines after >- get a warning', () => {
-    expect(
-      problemsOf(oneStep('image: x', 'commands:', '  - >-', '    one', '      two', '  - >-', '    three', '    four')),
-    ).toEqual(["8:1 warning folded-indentation Your YAML contains invalid indentation after characters '>-'."])
-  })
+test('P174 T1: tabs in the indentation break a document, inside a block text they are worth a warning', () => {
+  expect(problemsOf('version: 1\nsteps:\n  a:\n \timage: x\n')[0]).toMatch(
+    /^4:2 error mixed-indentation Your YAML contains both spaces and tabs\./,
+  )
+  expect(problemsOf(oneStep('image: x', 'commands:', '  - |', '    cat <<E', '    \tindented', '    E'))).toEqual([
+    '8:9 warning mixed-indentation Your YAML contains both spaces and tabs.',
+  ])
+})
+
+test('P174 T2: deeper lines after >- get a warning, up to the next item or a field that stands further out', () => {
+  const warning = "warning folded-indentation Your YAML contains invalid indentation after characters '>-'."
+  expect(
+    problemsOf(oneStep('image: x', 'commands:', '  - >-', '    one', '      two', '  - >-', '    three', '    four')),
+  ).toEqual([`8:1 ${warning}`])
+  expect(
+    problemsOf(
+      oneStep('image: x', 'commands:', '  - >-', '    one', 'environment:', '    - A=1', '    - B=2', 'retry:', '  delay: 9'),
+    ),
+  ).toEqual([])
+  expect(problemsOf(oneStep('image: x', 'commands:', '  - |-', '    one', '      two'))).toEqual([])
 })
