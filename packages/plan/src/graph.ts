@@ -117,7 +117,7 @@ class Round {
     if (!states.isSelected(node)) return this.#skip(node, 'not-selected')
     if (this.#context.forced === true) return this.#skip(node, states.cancelled ?? 'cancelled')
     if (elected !== undefined && election !== 'pending' && failsElection(node, states.standing)) return this.#unelect(node)
-    const halt = this.#survives(node) ? undefined : states.haltOf(node)
+    const halt = this.#survives(node) ? states.haltInside(node) : states.haltOf(node)
     if (halt !== undefined && !this.#mayStillRun(node)) return this.#skip(node, halt)
     if (election !== 'pending') return this.#start(node)
     const verdict = this.#judge(node)

@@ -122,6 +122,11 @@ export class RoundStates {
     return this.cancelled ?? this.#halts.get(node.parent)
   }
 
+  /** The same for clean-up, which a cancel does not stop: only a failure in its own group does. */
+  haltInside(node: Node): Reason | undefined {
+    return this.#halts.get(node.parent)
+  }
+
   /** The steps of the same group. */
   beside(node: Node): readonly Node[] {
     return node.parent === undefined ? this.shape.roots : node.parent.children
