@@ -36,6 +36,7 @@ export interface StepOutputOptions {
 export function openStepOutput(options: StepOutputOptions): StepOutput {
   const { stream, allowance } = options
   let more: Automaton | undefined
+  const hidden = new Set<string>()
   // Two maskers: a secret that one output prints in two pieces must not show because the other one said something in between.
   const maskers = { 1: new Masker(options.secrets), 2: new Masker(options.secrets) }
   let further = { 1: new Masker(undefined), 2: new Masker(undefined) }
@@ -74,7 +75,8 @@ export function openStepOutput(options: StepOutputOptions): StepOutput {
       await put(Buffer.from(atLineStart ? text : `\n${text}`))
     },
     hide(values) {
-      more = buildAutomaton(secretForms(values))
+      for (const value of values) hidden.add(value)
+      more = buildAutomaton(secretForms(hidden))
       further = { 1: new Masker(more), 2: new Masker(more) }
     },
     async end() {

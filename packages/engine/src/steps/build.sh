@@ -1,11 +1,39 @@
-# Builds an image with the BuildKit of the daemon. Arguments of `docker buildx build` come NUL-separated in a file among the secrets.
-# Standard output: the id of the image. Exit codes: 20 no such directory, 21 no such Dockerfile, else that of the build.
+# Builds an image. Environment: DIRECTORY, DOCKERFILE, BUILDER (container of a BuildKit daemon; empty: the one inside the Docker daemon), LABEL,
+# MAX_BYTES. Files in /run/windlass: options (NUL-separated, of `docker buildx build`), and where the content is to be looked at: salt, visible.awk,
+# known (hashes). Standard output: `hash H`, then `known H` when nothing needs to be done, else `id I` and `metadata JSON`.
+# Exit codes: 20 no such directory, 21 no such Dockerfile, else that of the build.
 set -uo pipefail
 exec 3>&1 1>&2
 tar -xf - -C /run/windlass || exit 1
-export DOCKER_CONFIG=/run/windlass HOME=/run/windlass DOCKER_HOST=unix:///var/run/docker.sock
+export DOCKER_CONFIG=/run/windlass HOME=/run/windlass DOCKER_HOST=unix:///var/run/docker.sock BUILDX_NO_DEFAULT_ATTESTATIONS=1
 cd "$DIRECTORY" 2>/run/windlass/said || exit 20
 [[ -f $DOCKERFILE ]] || exit 21
 mapfile -d '' -t options </run/windlass/options
-docker buildx build --iidfile /run/windlass/image-id "${options[@]}" --file "$DOCKERFILE" . || exit
-cat /run/windlass/image-id >&3
+
+# Times, owners and the order of files do not count; names, modes and contents do.
+content_hash() {
+  local bytes
+  find . -mindepth 1 -print0 | tr '\n\0' '\001\n' | sed 's|^\./||' | awk -f /run/windlass/visible.awk | LC_ALL=C sort | tr '\n\001' '\0\n' >/run/windlass/visible
+  bytes=$(xargs -0 -r stat -c %s </run/windlass/visible | awk '{ total += $1 } END { printf "%.0f", total }')
+  ((${bytes:-0} <= MAX_BYTES)) || return 1
+  {
+    cat /run/windlass/salt
+    tar --null --no-recursion --files-from=/run/windlass/visible --mtime=@0 --owner=0 --group=0 --numeric-owner --format=gnu -cf -
+  } | sha256sum | cut -d' ' -f1
+}
+if [[ -f /run/windlass/salt ]] && hash=$(content_hash 2>/run/windlass/said) && [[ $hash =~ ^[0-9a-f]{64}$ ]]; then
+  printf 'hash %s\n' "$hash" >&3
+  if grep -qxF "$hash" /run/windlass/known; then
+    printf 'known %s\n' "$hash" >&3
+    exit 0
+  fi
+  options+=(--label "$LABEL=$hash")
+fi
+
+if [[ -n $BUILDER ]]; then
+  docker buildx create --name windlass --driver remote "docker-container://$BUILDER" >/run/windlass/said || exit
+  options+=(--builder windlass)
+fi
+docker buildx build --iidfile /run/windlass/image-id --metadata-file /run/windlass/metadata.json "${options[@]}" --file "$DOCKERFILE" . || exit
+printf 'id %s\n' "$(cat /run/windlass/image-id)" >&3
+printf 'metadata %s\n' "$(tr -d '\n' </run/windlass/metadata.json)" >&3

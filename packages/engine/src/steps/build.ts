@@ -1,48 +1,115 @@
-/** build steps (pipeline language 2.4): an image from a folder of the shared volume, pushed where the account wants it. */
-import { readFileSync } from 'node:fs'
+/** build steps (pipeline language 2.4): an image from a folder of the shared volume, pushed where step or account want it. */
 import { normalize, VOLUME_PATH, type ResolvedBuild } from '@windlass/plan'
-import type { RegistryAccess } from '@windlass/protocol'
 import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
-import { findRegistryOf, getRegistry, qualify, toLogin } from '../attempt/registries.ts'
-import { registryDomain } from '../docker/images.ts'
+import { missingFolder } from '../build/build-failure.ts'
+import { openBuilder } from '../build/builder.ts'
+import { readContentKey, type ContentKey } from '../build/content.ts'
+import { loginsFor, openCredentials, toDockerConfig } from '../build/credentials.ts'
+import { registerEmulators } from '../build/emulators.ts'
+import { takeKnownImage } from '../build/known-image.ts'
+import type { LayerCache } from '../build/layer-cache.ts'
+import { findPushTarget, type PushTarget } from '../build/push-target.ts'
+import { runBuildx, type BuildxRun } from '../build/run-buildx.ts'
+import { signImage } from '../build/sign.ts'
 import { pushAll } from './push-image.ts'
-import { runTool } from './tool-container.ts'
 
-const SCRIPT = readFileSync(new URL('build.sh', import.meta.url), 'utf8')
 const INLINE_DOCKERFILE = '/run/windlass/Dockerfile'
+
+/** What became of the image itself, before it is pushed. */
+interface Made {
+  /** What later steps name: an id of the daemon, or a reference at a registry when the daemon does not have it. */
+  readonly imageId: string
+  readonly contentHash?: string | undefined
+  readonly cache?: LayerCache | undefined
+  /** Set when the builder has pushed it. */
+  readonly digest?: string | undefined
+}
 
 export async function runBuild(run: StepRun<ResolvedBuild>): Promise<StepOutcome> {
   const { action, context } = run
-  const { registries } = context.input
   const tags = tagsOf(run)
-  const dockerfile = 'path' in action.dockerfile ? normalize(`${action.directory}/${action.dockerfile.path}`) : INLINE_DOCKERFILE
-  const logins = loginsFor(action, registries)
-  const target = action.disablePush === true ? undefined : pushTarget(action, registries)
-  const end = await runTool(run, {
-    script: SCRIPT,
-    environment: { DIRECTORY: action.directory, DOCKERFILE: dockerfile },
-    secrets: {
-      options: optionsOf(run, tags).join('\0'),
+  const found = findPushTarget(action, context.input)
+  const target = 'repository' in found ? found : undefined
+  const made = await makeImage(run, { tags, target })
+  const digest = target === undefined ? undefined : (made.digest ?? (await push(run, { made, tags, target })))
+  if ('why' in found) await run.output.say(`The image ${action.imageName}:${tags[0] ?? ''} is not pushed: ${found.why}.`)
+  await report(run, { made, tags, target, digest })
+  if (action.cosign?.sign === true) await signImage(run, { options: action.cosign.options, target, digest })
+  const members = {
+    imageName: action.imageName,
+    imageTagName: tags[0] ?? '',
+    imageId: made.imageId,
+    workingDirectory: action.directory,
+    ...(target !== undefined && digest !== undefined && { imageRepoDigest: `${target.repository}@${digest}` }),
+  }
+  return { status: 'success', exitCode: 0, members, exports: [] }
+}
+
+interface Wanted {
+  readonly tags: readonly string[]
+  readonly target: PushTarget | undefined
+}
+
+async function makeImage(run: StepRun<ResolvedBuild>, wanted: Wanted): Promise<Made> {
+  const { action, context, output } = run
+  const { input, workspace } = context
+  if ((await workspace.stat(action.directory)) === undefined) throw missingFolder(action.directory)
+  const dockerfile = 'path' in action.dockerfile ? dockerfilePath(action.directory, action.dockerfile.path) : INLINE_DOCKERFILE
+  const logins = loginsFor(action, input.registries)
+  const platforms = platformsOf(action)
+  const isForBuilder = action.buildx !== false || platforms.length > 0 || action.cacheTo.some((entry) => !isInline(entry))
+  const mayLook = !isForBuilder && !action.noCache && !input.noCache && !action.noCfCache && input.noCfCache !== true
+  const [credentials, content, builder] = await Promise.all([
+    openCredentials(run),
+    mayLook ? readContentKey(run, { dockerfilePath: dockerfile, registries: logins }) : undefined,
+    isForBuilder ? prepareBuilder(run, platforms) : undefined,
+  ])
+  const buildx: BuildxRun = {
+    dockerfile,
+    options: [
+      ...commonOptions(run),
+      ...credentials.options,
+      ...(isForBuilder ? builderOptions(action, wanted, platforms) : await daemonOptions(run, wanted)),
+    ],
+    files: {
+      ...credentials.files,
       'config.json': JSON.stringify(toDockerConfig(logins)),
       ...('content' in action.dockerfile && { Dockerfile: action.dockerfile.content }),
     },
-    mounts: [{ type: 'bind', source: context.docker.socketPath, target: '/var/run/docker.sock', readOnly: false }],
-  })
-  if (end.exitCode !== 0) throw buildFailure(end, { directory: action.directory, dockerfile })
-  const imageId = end.result.toString('utf8').trim()
-  const members = { imageName: action.imageName, imageTagName: tags[0] ?? '', imageId, workingDirectory: action.directory }
-  if (target !== undefined)
-    await pushAll(run, {
-      image: imageId,
-      repository: qualify(action.imageName, target.registry),
-      tags,
-      login: toLogin(target.registry),
-    })
-  else
-    await run.output.say(
-      `The image ${action.imageName}:${tags[0] ?? ''} is not pushed${action.disablePush === true ? '' : ': no registry is named and there is no default one'}.`,
-    )
-  return { status: 'success', exitCode: 0, members, exports: [] }
+    builder,
+    content,
+    known: [...(content?.known.keys() ?? [])],
+  }
+  const known = await buildOrFind(run, { buildx, content, tags: wanted.tags })
+  if (known.made !== undefined) return known.made
+  const { built, contentHash } = known.end
+  if (built === undefined) throw new Error('a builder that knows no image answered a known one')
+  const { hits, misses } = built.cache
+  await output.say(`Layer cache: ${hits} of ${hits + misses} steps of the Dockerfile were found, ${misses} ran.`)
+  if (platforms.length <= 1) return { imageId: built.id, contentHash, cache: built.cache }
+  if (wanted.target === undefined || built.digest === undefined)
+    throw new StepFailure('build-failed', 'The builder did not say under which digest it pushed the image.')
+  return { imageId: `${wanted.target.repository}@${built.digest}`, cache: built.cache, digest: built.digest }
+}
+
+type Ended = { readonly made: Made } | { readonly made?: undefined; readonly end: Awaited<ReturnType<typeof runBuildx>> }
+
+/** Builds, unless an image of the same content can be had. */
+async function buildOrFind(
+  run: StepRun<ResolvedBuild>,
+  { buildx, content, tags }: { buildx: BuildxRun; content: ContentKey | undefined; tags: readonly string[] },
+): Promise<Ended> {
+  const first = await runBuildx(run, buildx)
+  if (first.built !== undefined || content === undefined) return { end: first }
+  const source = content.known.get(first.contentHash ?? '')
+  const imageId = source && (await takeKnownImage(run, { source, tags }))
+  if (imageId !== undefined) return { made: { imageId, contentHash: first.contentHash } }
+  return { end: await runBuildx(run, { ...buildx, known: [] }) }
+}
+
+/** `dockerfile` is below the working directory, though it looks absolute, unless it is a path on the shared volume. */
+function dockerfilePath(directory: string, path: string): string {
+  return normalize(path.startsWith(`${VOLUME_PATH}/`) ? path : `${directory}/${path}`)
 }
 
 /** Without tags: the branch, else the commit, as a tag. */
@@ -53,69 +120,90 @@ function tagsOf({ action, step }: StepRun<ResolvedBuild>): string[] {
   return [action.tagPolicy === 'lowercase' ? tag.toLowerCase() : tag]
 }
 
-function optionsOf({ action, context }: StepRun<ResolvedBuild>, tags: readonly string[]): string[] {
-  const progress = ['plain', 'quiet', 'rawjson'].includes(action.progress ?? '') ? (action.progress ?? 'plain') : 'plain'
+function platformsOf({ platform }: ResolvedBuild): string[] {
+  return (platform ?? '')
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+}
+
+function isInline(entry: string): boolean {
+  return entry === 'type=inline' || entry.startsWith('type=inline,')
+}
+
+function commonOptions({ action, context }: StepRun<ResolvedBuild>): string[] {
   return [
-    `--progress=${progress}`,
-    ...tags.flatMap((tag) => ['--tag', `${action.imageName}:${tag}`]),
+    `--progress=${action.progress === 'rawjson' ? 'rawjson' : 'plain'}`,
     ...action.buildArguments.flatMap((argument) => ['--build-arg', argument]),
-    ...(action.target === undefined ? [] : ['--target', action.target]),
+    ...(action.target === undefined || action.target === '' ? [] : ['--target', action.target]),
     ...(action.noCache || context.input.noCache ? ['--no-cache'] : []),
     ...action.cacheFrom.flatMap((source) => ['--cache-from', source]),
+    ...action.cacheTo.flatMap((destination) => ['--cache-to', destination]),
   ]
 }
 
-/** One login per domain: what the step names, else the primary integration. Two of one domain are an error (7.5). */
-function loginsFor(action: ResolvedBuild, registries: readonly RegistryAccess[]): RegistryAccess[] {
-  const named = action.registryContexts.map((name) => getRegistry(name, registries))
-  const twice = named.find((registry, index) => named.findIndex(({ domain }) => domain === registry.domain) !== index)
-  if (twice !== undefined) throw new StepFailure('invalid-step', `"registry_contexts" names two integrations of ${twice.domain}.`)
-  const others = [...new Set(registries.map(({ domain }) => domain))]
-    .filter((domain) => !named.some((registry) => registry.domain === domain))
-    .map((domain) => findRegistryOf(`${domain}/x`, registries))
-    .filter((registry) => registry !== undefined)
-  return [...named, ...others]
+/** The builder inside the Docker daemon leaves the image there. */
+async function daemonOptions(run: StepRun<ResolvedBuild>, { tags, target }: Wanted): Promise<string[]> {
+  const { action, context, output, step } = run
+  const options = tags.flatMap((tag) => ['--tag', `${action.imageName}:${tag}`])
+  if (action.noCfCache || context.input.noCfCache === true || action.noCache || context.input.noCache) return options
+  // The image carries a list of its layers, so that another disk can use them.
+  if (target !== undefined && action.cacheTo.length === 0) options.push('--cache-to', 'type=inline')
+  const last = context.input.knownImages?.find((image) => image.step === step.name && image.digest !== undefined)
+  if (last?.digest === undefined || (await context.docker.inspectImage(last.imageId)) !== undefined) return options
+  const reference = `${last.name}@${last.digest}`
+  await output.say(`Layers may come from the last image of this step: --cache-from ${reference}`)
+  return [...options, '--cache-from', reference]
 }
 
-/** Docker Hub has a key of its own in the CLI's configuration. */
-function toDockerConfig(registries: readonly RegistryAccess[]): object {
-  const auths = registries.flatMap((registry) => {
-    const login = toLogin(registry)
-    if (login === undefined) return []
-    const key = login.domain === 'docker.io' ? 'https://index.docker.io/v1/' : login.domain
-    return [[key, { auth: Buffer.from(`${login.username}:${login.password}`).toString('base64') }] as const]
+/** A builder of its own hands the image to the Docker daemon; one of several platforms goes to the registry at once. */
+function builderOptions({ imageName }: ResolvedBuild, { tags, target }: Wanted, platforms: readonly string[]): string[] {
+  const platform = platforms.length === 0 ? [] : ['--platform', platforms.join(',')]
+  if (platforms.length <= 1) return [...platform, '--load', ...tags.flatMap((tag) => ['--tag', `${imageName}:${tag}`])]
+  if (target === undefined)
+    throw new StepFailure(
+      'invalid-step',
+      'An image of several platforms must be pushed: a Docker daemon holds one platform only.',
+      {
+        hint: 'Write `registry`, and leave out `disable_push`.',
+      },
+    )
+  return [...platform, '--push', ...tags.flatMap((tag) => ['--tag', `${target.repository}:${tag}`])]
+}
+
+async function prepareBuilder(run: StepRun<ResolvedBuild>, platforms: readonly string[]): Promise<string> {
+  const settings = typeof run.action.buildx === 'object' ? run.action.buildx : undefined
+  await registerEmulators(run, { platforms, qemu: settings?.qemu })
+  return (await openBuilder(run, settings?.builder)).id
+}
+
+function push(
+  run: StepRun<ResolvedBuild>,
+  { made, tags, target }: { made: Made; tags: readonly string[]; target: PushTarget },
+): Promise<string | undefined> {
+  return pushAll(run, { image: made.imageId, tags, ...target })
+}
+
+interface Reported extends Wanted {
+  readonly made: Made
+  readonly digest: string | undefined
+}
+
+async function report(
+  { action, context, step }: StepRun<ResolvedBuild>,
+  { made, tags, target, digest }: Reported,
+): Promise<void> {
+  const image = await context.docker.inspectImage(made.imageId)
+  context.tell({
+    type: 'image',
+    step: step.name,
+    imageId: made.imageId,
+    name: target?.repository ?? action.imageName,
+    tags: [...tags],
+    ...(digest !== undefined && { digest }),
+    ...(image !== undefined && { sizeBytes: image.sizeBytes }),
+    pushed: target !== undefined,
+    ...(made.contentHash !== undefined && { contentHash: made.contentHash }),
+    ...(made.cache !== undefined && { cache: made.cache }),
   })
-  return { auths: Object.fromEntries(auths) }
-}
-
-function pushTarget(
-  action: ResolvedBuild,
-  registries: readonly RegistryAccess[],
-): { registry: RegistryAccess | undefined } | undefined {
-  if (action.registry !== undefined) return { registry: getRegistry(action.registry, registries) }
-  if (registryDomain(action.imageName) !== 'docker.io')
-    return action.disablePush === false ? { registry: findRegistryOf(action.imageName, registries) } : undefined
-  const registry = registries.find(({ isDefault }) => isDefault)
-  return registry && { registry }
-}
-
-function buildFailure(
-  end: { exitCode: number; tail: string },
-  { directory, dockerfile }: { directory: string; dockerfile: string },
-): StepFailure {
-  if (end.exitCode === 20)
-    return new StepFailure('build-failed', `The folder ${directory} does not exist.`, {
-      hint: `Is the code cloned before? Folders are below ${VOLUME_PATH}.`,
-    })
-  if (end.exitCode === 21)
-    return new StepFailure('build-failed', `There is no Dockerfile at ${dockerfile}.`, {
-      hint: '`dockerfile` is relative to `working_directory`.',
-    })
-  if (end.exitCode === 137)
-    return new StepFailure('out-of-memory', 'The build was killed (exit code 137), most likely because memory ran out.')
-  const said = /ERROR: (?:failed to build: )?(?:failed to solve: )?(.+)/.exec(end.tail)?.[1]
-  return new StepFailure(
-    'build-failed',
-    said === undefined ? `The build ended with exit code ${end.exitCode}.` : `The image cannot be built: ${said.trim()}`,
-  )
 }

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { toBuildFailure } from './build-failure.ts'
+
+const at = { directory: '/codefresh/volume/app', dockerfile: '/codefresh/volume/app/Dockerfile' }
+
+const tail = (
+  code: number,
+): string => `#6 ERROR: process "/bin/sh -c echo before && exit ${code}" did not complete successfully: exit code: ${code}
+------
+ > [build 2/2] RUN echo before && exit ${code}:
+0.211 before
+0.212 after
+------
+Dockerfile:2
+--------------------
+   2 | >>> RUN echo before && exit ${code}
+--------------------
+ERROR: failed to solve: process "/bin/sh -c echo before && exit ${code}" did not complete successfully: exit code: ${code}
+`
+
+test('a command that fails is named with its exit code and its last lines', () => {
+  expect(toBuildFailure({ exitCode: 1, tail: tail(7), ...at })).toMatchObject({
+    reason: 'build-failed',
+    message: '"RUN echo before && exit 7" in the Dockerfile ended with exit code 7. Its last lines:\nbefore\nafter',
+  })
+})
+
+test('exit code 137 means memory', () => {
+  expect(toBuildFailure({ exitCode: 1, tail: tail(137), ...at })).toMatchObject({ reason: 'out-of-memory' })
+  expect(toBuildFailure({ exitCode: 137, tail: '', ...at })).toMatchObject({ reason: 'out-of-memory' })
+})
+
+test('what is missing is named with its whole path', () => {
+  expect(toBuildFailure({ exitCode: 21, tail: '', ...at }).message).toBe(`There is no Dockerfile at ${at.dockerfile}.`)
+  expect(toBuildFailure({ exitCode: 20, tail: '', ...at }).message).toBe(`The folder ${at.directory} does not exist.`)
+})
+
+test('a push by the builder, a file that is not in the context, the classic builder', () => {
+  expect(
+    toBuildFailure({ exitCode: 1, tail: 'ERROR: failed to solve: failed to push x/y:1: unauthorized', ...at }),
+  ).toMatchObject({ reason: 'push-failed' })
+  expect(
+    toBuildFailure({ exitCode: 1, tail: 'ERROR: failed to solve: failed to compute cache key: "/file": not found', ...at }).hint,
+  ).toContain('.dockerignore')
+  expect(
+    toBuildFailure({ exitCode: 1, tail: "The command '/bin/sh -c exit 7' returned a non-zero code: 7", ...at }).message,
+  ).toBe('"RUN exit 7" in the Dockerfile ended with exit code 7.')
+})
