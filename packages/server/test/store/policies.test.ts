@@ -1,0 +1,312 @@
+import { AccountSettings, PipelineInput, type PipelineSettings } from '@windlass/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putAccountSettings } from '../../src/account/settings.ts'
+import type { App } from '../../src/app.ts'
+import { decideApproval } from '../../src/builds/approve.ts'
+import { elect } from '../../src/builds/elect.ts'
+import { claimAttempt } from '../../src/builds/engine-claim.ts'
+import { awaitCommands } from '../../src/builds/engine-link.ts'
+import { sweep } from '../../src/builds/sweep.ts'
+import { terminateBuild } from '../../src/builds/terminate.ts'
+import { putPipeline } from '../../src/pipelines/pipelines.ts'
+import type { BuildRow } from '../../src/store/schema.ts'
+import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+import {
+  ended,
+  HELLO,
+  openScene,
+  PROTOCOL,
+  report,
+  runAttempt,
+  say,
+  show,
+  startAttempt,
+  started,
+  submit,
+  take,
+  writeLog,
+  type Scene,
+} from '../support/scene.ts'
+
+const GATE = `version: '1.0'
+steps:
+  gate: { type: pending-approval }
+  after: { image: alpine, commands: [echo after] }
+`
+type Settings = Parameters<typeof PipelineSettings.parse>[0]
+
+async function pipeline(app: App, name: string, more: object = {}): Promise<void> {
+  await putPipeline(app, { input: PipelineInput.parse({ name, document: HELLO, ...more }), precondition: {} })
+}
+
+const run = (scene: Scene, name: string, more: object = {}): Promise<BuildRow> =>
+  submit(scene, { document: undefined, pipeline: name, ...more })
+
+async function statusesOf(app: App, builds: readonly BuildRow[]): Promise<string[]> {
+  return Promise.all(builds.map(async ({ id }) => (await show(app, id)).status))
+}
+
+const policy = (...terminationPolicy: object[]): { settings: Settings } => ({ settings: { terminationPolicy } })
+
+/** The build has asked for approval at its gate, and its attempt is gone. */
+async function pause(scene: Scene, build: BuildRow): Promise<void> {
+  const key = await runAttempt(scene, build)
+  await say(scene.app, key, started, { type: 'step.waiting', step: 'gate', reason: 'approval' })
+  await say(scene.app, key, { type: 'attempt.finished', outcome: { status: 'pending-approval' }, streams: {} })
+  for (const task of await take(scene)) await report(scene, task, 'done')
+}
+
+describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await open()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  test('P153: limits of pipeline, branch and trigger hold, a limit of 0 freezes, and each wait says which it is', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    await pipeline(app, 'p/one', { concurrency: 1 })
+    await pipeline(app, 'p/branch', { branchConcurrency: 1 })
+    await pipeline(app, 'p/trigger', { triggerConcurrency: 1 })
+    await pipeline(app, 'p/frozen', { concurrency: 0 })
+    const builds = [
+      await run(scene, 'p/one'),
+      await run(scene, 'p/one'),
+      await run(scene, 'p/branch', { branch: 'main' }),
+      await run(scene, 'p/branch', { branch: 'main' }),
+      await run(scene, 'p/branch', { branch: 'other' }),
+      await run(scene, 'p/trigger', { trigger: 'push' }),
+      await run(scene, 'p/trigger', { trigger: 'push' }),
+      await run(scene, 'p/trigger', { trigger: 'nightly' }),
+      await run(scene, 'p/frozen'),
+    ]
+    await elect(app)
+    const seen = await Promise.all(builds.map(async ({ id }) => show(app, id)))
+    expect(seen.map(({ status, reason }) => (status === 'pending' ? reason : status))).toEqual([
+      'elected',
+      'pipeline-limit',
+      'elected',
+      'branch-limit',
+      'elected',
+      'elected',
+      'trigger-limit',
+      'elected',
+      'pipeline-frozen',
+    ])
+  })
+
+  test('P154: of the builds that wait, the pipeline with the higher priority goes first', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app, { capacity: 1 })
+    await pipeline(app, 'p/low', { priority: -5 })
+    await pipeline(app, 'p/high', { priority: 10 })
+    const builds = [await run(scene, 'p/low'), await run(scene, 'p/high')]
+    await elect(app)
+    expect(await statusesOf(app, builds)).toEqual(['pending', 'elected'])
+  })
+
+  test('a paused account starts no builds and says so; a limit of the account holds over all pipelines', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const builds = [await submit(scene), await submit(scene)]
+    await putAccountSettings(app, AccountSettings.parse({ pauseBuilds: true }))
+    await elect(app)
+    expect(await show(app, builds[0]?.id ?? '')).toMatchObject({ status: 'pending', reason: 'account-paused' })
+    await putAccountSettings(app, AccountSettings.parse({ concurrency: 1 }))
+    await elect(app)
+    expect(await statusesOf(app, builds)).toEqual(['elected', 'pending'])
+    expect(await show(app, builds[1]?.id ?? '')).toMatchObject({ reason: 'account-limit' })
+  })
+
+  test.each([
+    [false, 'elected'],
+    [true, 'pending'],
+  ])('P079: a build that waits for approval counts against its pipeline: %s', async (counts, next) => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    await pipeline(app, 'p/gate', {
+      document: GATE,
+      concurrency: 1,
+      settings: { options: { pendingApprovalConcurrencyApplied: counts } },
+    })
+    const first = await run(scene, 'p/gate')
+    await pause(scene, first)
+    const second = await run(scene, 'p/gate')
+    await elect(app)
+    expect(await statusesOf(app, [first, second])).toEqual(['pending-approval', next])
+    if (counts) {
+      await decideApproval(app, first.id, { decision: 'approved', by: { name: 'ann', type: 'user' } })
+      await elect(app)
+      expect(await statusesOf(app, [first, second])).toEqual(['elected', 'pending'])
+    }
+  })
+
+  test.each([
+    [true, true],
+    [false, false],
+  ])('P078: the stop task says whether the disk is kept for the build that waits (%s)', async (keeps, isKept) => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app)
+    await putAccountSettings(app, AccountSettings.parse({ keepPVCsForPendingApproval: keeps }))
+    const build = await submit(scene, { document: GATE })
+    const key = await runAttempt(scene, build)
+    await say(app, key, started, { type: 'step.waiting', step: 'gate', reason: 'approval' })
+    await say(app, key, { type: 'attempt.finished', outcome: { status: 'pending-approval' }, streams: {} })
+    const [stop] = await take(scene)
+    const until = stop?.kind === 'stop-attempt' ? stop.keepDiskUntil : undefined
+    expect(until === undefined ? false : until > clock.now() + 167 * 3_600_000).toBe(isKept)
+    if (stop !== undefined) await report(scene, stop, 'done')
+    await terminateBuild(app, build.id, 'tester')
+    const released = await take(scene)
+    expect(released.map((task) => task.kind === 'stop-attempt' && task.keepDiskUntil === undefined)).toEqual(isKept ? [true] : [])
+  })
+
+  test('P155: a new build of a branch ends the earlier ones of that branch and trigger', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    await pipeline(app, 'p/own', policy({ type: 'branch', event: 'onCreate' }))
+    const [old, other, byTrigger] = [
+      await run(scene, 'p/own', { branch: 'main' }),
+      await run(scene, 'p/own', { branch: 'other' }),
+      await run(scene, 'p/own', { branch: 'main', trigger: 'push' }),
+    ]
+    const key = await runAttempt(scene, old)
+    await run(scene, 'p/own', { branch: 'main' })
+    expect(await statusesOf(app, [old, other, byTrigger])).toEqual(['terminating', 'elected', 'elected'])
+    expect(await show(app, old.id)).toMatchObject({ reason: 'superseded', message: 'Build 4 took its place.' })
+    const [command] = await awaitCommands(app, key, { after: 0, waitMs: 0, signal: new AbortController().signal })
+    expect(command).toMatchObject({ type: 'terminate', reason: 'superseded' })
+  })
+
+  test('P155: the policy may be for branches of a pattern, for all branches, and for all triggers', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    await pipeline(app, 'p/pattern', policy({ type: 'branch', event: 'onCreate', branchName: '^feature/', ignoreTrigger: true }))
+    await pipeline(app, 'p/all', policy({ type: 'branch', event: 'onCreate', ignoreBranch: true }))
+    const [feature, main] = [
+      await run(scene, 'p/pattern', { branch: 'feature/x', trigger: 'push' }),
+      await run(scene, 'p/pattern', { branch: 'main' }),
+    ]
+    await run(scene, 'p/pattern', { branch: 'feature/x' })
+    await run(scene, 'p/pattern', { branch: 'main' })
+    expect(await statusesOf(app, [feature, main])).toEqual(['terminated', 'pending'])
+    const any = await run(scene, 'p/all', { branch: 'one' })
+    await run(scene, 'p/all', { branch: 'two' })
+    expect(await statusesOf(app, [any])).toEqual(['terminated'])
+  })
+
+  test('P155: terminating a build terminates the builds it started, where its pipeline says so', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    await pipeline(app, 'p/parent', policy({ type: 'annotation', event: 'onTerminate', key: 'cf_predecessor' }))
+    const [parent, lonely] = [await run(scene, 'p/parent'), await submit(scene)]
+    const child = await submit(scene, { annotations: { cf_predecessor: parent.id } })
+    const stranger = await submit(scene, { annotations: { cf_predecessor: lonely.id } })
+    await terminateBuild(app, parent.id, 'tester')
+    await terminateBuild(app, lonely.id, 'tester')
+    expect(await statusesOf(app, [child, stranger])).toEqual(['terminated', 'pending'])
+    expect(await show(app, child.id)).toMatchObject({ reason: 'parent-terminated' })
+  })
+
+  test('P156: a build in which nothing happens is ended as inactive, and output keeps it alive', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app, { limits: { inactiveMs: 60_000, activity: 'output' } })
+    const build = await submit(scene)
+    const key = await runAttempt(scene, build)
+    clock.advance(50_000)
+    await writeLog(app, key, { offset: 0, text: 'still here\n' })
+    clock.advance(50_000)
+    await sweep(app, false)
+    expect(await show(app, build.id)).toMatchObject({ status: 'running' })
+    clock.advance(10_001)
+    await sweep(app, false)
+    expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'inactive' })
+    const [command] = await awaitCommands(app, key, { after: 0, waitMs: 0, signal: new AbortController().signal })
+    expect(command).toMatchObject({ type: 'terminate', reason: 'inactive' })
+  })
+
+  test('P156: a silent container that does something keeps its build alive, unless output alone counts', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app, { limits: { inactiveMs: 60_000 } })
+    const build = await submit(scene)
+    const key = await runAttempt(scene, build)
+    for (const cpuMs of [10, 20, 30]) {
+      clock.advance(50_000)
+      await say(app, key, { type: 'step.usage', step: 'one', usage: { cpuMs } })
+      await sweep(app, false)
+    }
+    expect(await show(app, build.id)).toMatchObject({ status: 'running' })
+    clock.advance(50_000)
+    await say(app, key, { type: 'step.usage', step: 'one', usage: { cpuMs: 30 } })
+    clock.advance(10_001)
+    await sweep(app, false)
+    expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'inactive' })
+  })
+
+  test('P156: the age of a build does not count the time in which it waited for approval', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app, { limits: { buildMs: 3_600_000, inactiveMs: 360_000_000 } })
+    const build = await submit(scene, { document: GATE })
+    await pause(scene, build)
+    clock.advance(100 * 3_600_000)
+    await decideApproval(app, build.id, { decision: 'approved', by: { name: 'ann', type: 'user' } })
+    // The agent is heard of again.
+    await take(scene)
+    await runAttempt(scene, build)
+    await sweep(app, false)
+    expect(await show(app, build.id)).toMatchObject({ status: 'running' })
+    clock.advance(3_600_001)
+    await sweep(app, false)
+    expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'too-long' })
+  })
+
+  test('a queue that is too long loses its oldest builds, and one that waits for too long its overdue ones', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    await putAccountSettings(app, AccountSettings.parse({ maxQueuedBuilds: 2, maxQueuedDays: 1 }))
+    const builds = [await submit({ app }), await submit({ app }), await submit({ app })]
+    await sweep(app, false)
+    expect(await statusesOf(app, builds)).toEqual(['terminated', 'pending', 'pending'])
+    clock.advance(86_400_001)
+    await sweep(app, false)
+    expect(await statusesOf(app, builds)).toEqual(['terminated', 'terminated', 'terminated'])
+    expect(await show(app, builds[1]?.id ?? '')).toMatchObject({ reason: 'queue-expired' })
+  })
+
+  test('P178: the smallest of the log limits of server, runtime, pipeline and account reaches the engine', async () => {
+    await using held = await openTestApp(database, { logLimits: { stepBytes: 5000, buildBytes: 9000 } })
+    const { app } = held
+    const scene = await openScene(app, { limits: { stepLogBytes: 4000 } })
+    await pipeline(app, 'p/small', { settings: { logLimits: { stepBytes: 3000 } } })
+    await putAccountSettings(app, AccountSettings.parse({ logLimits: { buildBytes: 8000 } }))
+    const limitsOf = async (build: BuildRow): Promise<object> => {
+      const { buildId, attempt } = await startAttempt(scene, build)
+      return (await claimAttempt(app, { buildId, attempt }, { ...PROTOCOL, claimKey: `claim-key-of-${buildId}` })).limits
+    }
+    expect(await limitsOf(await run(scene, 'p/small'))).toMatchObject({ stepLogBytes: 3000, buildLogBytes: 8000 })
+    expect(await limitsOf(await submit(scene))).toMatchObject({ stepLogBytes: 4000, buildLogBytes: 8000 })
+  })
+
+  test('a build that has ended by itself leaves its children alone', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    await pipeline(app, 'p/done', policy({ type: 'annotation', event: 'onTerminate', key: 'cf_predecessor' }))
+    const parent = await run(scene, 'p/done')
+    const child = await submit(scene, { annotations: { cf_predecessor: parent.id } })
+    await say(app, await runAttempt(scene, parent), started, ended('success'))
+    expect(await statusesOf(app, [parent, child])).toEqual(['success', 'elected'])
+  })
+})
