@@ -1,6 +1,21 @@
 /** The calls of `/v1` that commands make; paths stand here and nowhere else. */
 import { randomUUID } from 'node:crypto'
-import { AgentCreated, ApiKeyCreated, Build, page, ServerStatus, type BuildInput, type Client } from '@windlass/protocol'
+import { fault } from '@windlass/kit/faults'
+import {
+  AgentCreated,
+  ApiKeyCreated,
+  Build,
+  page,
+  ServerStatus,
+  type BuildInput,
+  type Client,
+  DebugState,
+  TerminalRecord,
+  type DebugAction,
+  type DebugChange,
+  type RestartInput,
+  type TerminalInput,
+} from '@windlass/protocol'
 import { z } from 'zod'
 import type { Kind } from './resources/kinds.ts'
 
@@ -24,6 +39,13 @@ export async function listAll<T>(
     cursor = answer.next
   } while (cursor !== undefined && items.length < limit)
   return items
+}
+
+/** The versions of a step type, latest first. Throws `usage` for other kinds, `not-found`. */
+export async function listVersions<T>(client: Client, kind: Kind<T>, name: string): Promise<T[]> {
+  if (kind.name !== 'step-types')
+    throw fault('usage', { message: '--versions goes with step types only.', hint: 'windlass get step-types NAME --versions' })
+  return (await client.call('GET', `${kind.path}/${encodeURIComponent(name)}/versions`, page(kind.shape))).items
 }
 
 /** One thing by its name or id. Throws `not-found`. */
@@ -53,8 +75,8 @@ export function createBuild(client: Client, body: BuildInput): Promise<Build> {
   return client.call('POST', '/v1/builds', Build, { body, headers: onceOnly() })
 }
 
-export function restart(client: Client, id: string): Promise<Build> {
-  return client.call('POST', `/v1/builds/${encodeURIComponent(id)}/restart`, Build, { body: {}, headers: onceOnly() })
+export function restart(client: Client, id: string, body: RestartInput = {}): Promise<Build> {
+  return client.call('POST', `/v1/builds/${encodeURIComponent(id)}/restart`, Build, { body, headers: onceOnly() })
 }
 
 /** Asks for the end of a build; throws `build-final` when it has ended. */
@@ -92,6 +114,31 @@ export function createFirstKey(client: Client): Promise<z.infer<typeof ApiKeyCre
 /** The last lines of one stream as text. */
 export function logTail(client: Client, id: string, query: Query): Promise<string> {
   return client.text('GET', `/v1/builds/${encodeURIComponent(id)}/log`, { query })
+}
+
+/** Where a build stops for the debugger, and what is held. */
+export function getDebug(client: Client, id: string): Promise<DebugState> {
+  return client.call('GET', `/v1/builds/${encodeURIComponent(id)}/debug`, DebugState)
+}
+
+export function changeDebug(client: Client, id: string, change: DebugChange): Promise<DebugState> {
+  return client.call('POST', `/v1/builds/${encodeURIComponent(id)}/debug`, DebugState, { body: change })
+}
+
+/** Throws `not-held`. */
+export function actOnHeld(
+  client: Client,
+  id: string,
+  { step, action }: { step: string; action: DebugAction },
+): Promise<DebugState> {
+  const path = `/v1/builds/${encodeURIComponent(id)}/debug/${encodeURIComponent(step)}/${action}`
+  return client.call('POST', path, DebugState, { body: {} })
+}
+
+/** Throws `not-held`. */
+export function openTerminal(client: Client, id: string, input: TerminalInput): Promise<TerminalRecord> {
+  const path = `/v1/builds/${encodeURIComponent(id)}/terminals`
+  return client.call('POST', path, TerminalRecord, { body: input, headers: onceOnly() })
 }
 
 /** A call repeated after a lost answer must not make a second thing. */

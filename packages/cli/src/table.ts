@@ -4,6 +4,7 @@ import { applyCommands } from './commands/apply.ts'
 import { authCommands } from './commands/auth.ts'
 import { buildCommands } from './commands/builds.ts'
 import { completionCommands } from './commands/completion.ts'
+import { debugCommands } from './commands/debug.ts'
 import { getCommands } from './commands/get.ts'
 import { runCommands } from './commands/run.ts'
 import { upCommands } from './commands/up.ts'
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
   ...validateCommands,
   ...upCommands,
   ...buildCommands,
+  ...debugCommands,
   ...getCommands,
   ...applyCommands,
   ...authCommands,

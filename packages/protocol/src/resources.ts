@@ -214,6 +214,7 @@ export const RestartInput = z.object({
   from: z.string().min(1).max(150).optional(),
   variables: Variables.optional(),
   secrets: Variables.optional(),
+  debug: DebugInput.optional(),
 })
 export type RestartInput = z.input<typeof RestartInput>
 

@@ -1,6 +1,7 @@
 import { fault } from '@windlass/kit/faults'
 import type { Build, BuildInput, Client } from '@windlass/protocol'
 import { createBuild, restart } from '../api.ts'
+import { toDebugInput } from '../debug/breaks.ts'
 import type { Invocation, Values } from '../command.ts'
 import type { runOptions } from '../commands/run.ts'
 import { readInput, sourcesRead } from '../input-files.ts'
@@ -45,6 +46,7 @@ async function toBuildInput(pipeline: string | undefined, options: RunOptions, s
     ...(options.runtime !== undefined && { runtime: options.runtime }),
     noCache: options.noCache,
     resetVolume: options.resetVolume,
+    ...toDebugInput(options),
   }
 }
 
@@ -60,6 +62,7 @@ function refuseLocalOptions(options: RunOptions): void {
 }
 
 interface RestartOptions {
+  readonly debug: boolean
   readonly detach: boolean
   readonly output: 'json' | undefined
   readonly timestamps: boolean
@@ -69,7 +72,7 @@ interface RestartOptions {
 export async function restartBuild(invocation: Invocation<RestartOptions>): Promise<number> {
   const { args, options, out, settings } = invocation
   const session = openSession(settings)
-  const build = await restart(session.client, args[0] ?? '')
+  const build = await restart(session.client, args[0] ?? '', options.debug ? { debug: {} } : {})
   if (!options.detach) return follow({ client: session.client, build }, invocation)
   out.line(options.output === 'json' ? JSON.stringify(build, null, 2) : build.id)
   return 0

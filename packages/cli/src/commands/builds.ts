@@ -39,6 +39,7 @@ export const buildCommands = [
     summary: 'Run a build again: the same document, variables and commit',
     arguments: ONE,
     options: {
+      debug: flag('--debug', 'Stop at the breakpoints of the document'),
       detach: flag('-d, --detach', 'Print the id of the new build and do not wait for it'),
       output: oneOf('-o, --output <format>', 'Print the final record on standard output, the log on standard error', ['json']),
       timestamps: flag('--timestamps', 'Put the time in front of each line'),

@@ -23,6 +23,9 @@ export const runOptions = {
   skip: texts('--skip <step>', 'With --local: leave this step out; may be given many times'),
   noCache: flag('--no-cache', 'Build images without their caches'),
   resetVolume: flag('--reset-volume', 'Begin with an empty shared volume'),
+  debug: flag('--debug', 'Stop at the breakpoints of the document, and at --break and --on-failure'),
+  break: texts('--break <step:phase>', 'Debug: stop there too: before, override, after or failure; may be given many times'),
+  onFailure: flag('--on-failure', 'Debug: stop at every step that fails'),
   detach: flag('-d, --detach', 'Print the id of the build and do not wait for it'),
   output: oneOf('-o, --output <format>', 'Print the final record of the build on standard output, the log on standard error', [
     'json',

@@ -2,6 +2,7 @@
  * A build as a person sees it while it runs: a header per step, its lines as they come, its result and duration.
  * Lines carry the name of their step only where several steps speak at once. Not here: where the items come from (`feed.ts`, package local).
  */
+import { isTerminalStream } from '@windlass/protocol'
 import type { Clock } from '@windlass/kit'
 import { formatDuration } from '@windlass/plan'
 import { markOf, paintStatus } from '../format/style.ts'
@@ -70,6 +71,8 @@ export class LogView implements Disposable {
 
   /** Shows one item. Items of one build come in their order; none is shown twice, so give each once. */
   show(item: ViewItem): void {
+    // What terminals of the debugger have shown moves the cursor, and is no part of the log.
+    if (item.kind === 'log' && isTerminalStream(item.stream)) return
     if (item.kind === 'log') this.#showBytes(item.stream, item.bytes, item.at)
     else this.#showEvent(item)
   }
@@ -110,7 +113,7 @@ export class LogView implements Disposable {
       case 'step.finished':
         return step === undefined ? undefined : this.#stepFinished(step, item)
       case 'step.waiting':
-        return this.#status.set(`${step ?? ''} waits: ${textField(item.data, 'reason') ?? ''}`)
+        return this.#stepWaiting(step ?? '', item.data)
       case 'build.waiting':
         return this.note(this.#style.yellow(`… waiting: ${describeOutcome(item.data)}`))
       case 'attempt.lost':
@@ -120,6 +123,11 @@ export class LogView implements Disposable {
       default:
         return undefined
     }
+  }
+
+  #stepWaiting(step: string, data: Readonly<Record<string, unknown>>): void {
+    const phase = textField(data, 'phase')
+    this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}${phase === undefined ? '' : ` (${phase})`}`)
   }
 
   #attemptStarted(attempt: number): void {

@@ -88,9 +88,10 @@ export class Debugger {
     const { context, step, spec, signal, output, phase } = request
     const box = openBox(context, step, spec)
     const hold = new Hold(request, box, this.#options)
-    if (request.isStep === true) await box.container()
+    // Whoever is told that the step is held finds it at once; terminals wait for the container by themselves.
     this.#holds.set(step, hold)
     try {
+      if (request.isStep === true) await box.container()
       await output.say(`${SAID[phase]} Look around with \`windlass debug\`; it goes on after \`exit\`.`)
       this.#options.link.onHeld?.(hold)
       const action = await this.#untilReleased(hold, signal)

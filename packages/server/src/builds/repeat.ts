@@ -25,7 +25,7 @@ export async function repeatBuild(app: App, { id, request, initiator }: Request)
   const { query } = app.store
   const before = requireFound(await findBuild(query, app.accountId, request.restartOf ?? ''), `build ${request.restartOf}`)
   const stored = requireFound(await findBuildPlan(query, before.id), `plan of build ${before.id}`)
-  const { restartOf: _again, restartFrom: _from, ...asked } = readRequest(stored)
+  const { restartOf: _again, restartFrom: _from, debug: _held, ...asked } = readRequest(stored)
   const branch = request.branch ?? before.branch ?? undefined
   const revision = request.revision ?? (request.branch === undefined ? (before.revision ?? undefined) : undefined)
   const pipeline = before.pipeline_id === null ? undefined : await findPipeline(query, app.accountId, before.pipeline_id)

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyReply } from 'fastify'
 import { fault } from '@windlass/kit'
-import type { LogQuery } from '@windlass/protocol'
+import { isTerminalStream, type LogQuery } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { listChunks } from '../store/events.ts'
@@ -36,7 +36,7 @@ export async function serveLog(app: App, request: LogRequest): Promise<void> {
   const streams = await listStreams(app.store.query, buildId)
   if (query.stream === undefined) {
     const total = streams
-      .filter(({ attempt }) => query.attempt === undefined || attempt === query.attempt)
+      .filter(({ stream, attempt }) => isOfLog(stream) && (query.attempt === undefined || attempt === query.attempt))
       .reduce((sum, { bytes }) => sum + bytes, 0)
     const read = (from: number, to: number): AsyncGenerator<Buffer> => readAll(app, buildId, { from, to, attempt: query.attempt })
     return write(request, await choosePart(request, total, read), read)
@@ -89,6 +89,11 @@ async function tailStart(total: number, lines: number, read: Read): Promise<numb
   return 0
 }
 
+/** What terminals of the debugger have shown is read by the name of its stream only. */
+function isOfLog(stream: string): boolean {
+  return !isTerminalStream(stream)
+}
+
 async function* readAll(
   app: App,
   buildId: string,
@@ -100,7 +105,7 @@ async function* readAll(
     const chunks = await listChunks(app.store.query, buildId, { after, limit: CHUNKS_PER_PAGE })
     for (const chunk of chunks) {
       after = chunk.position
-      if (range.attempt !== undefined && chunk.attempt !== range.attempt) continue
+      if (!isOfLog(chunk.stream) || (range.attempt !== undefined && chunk.attempt !== range.attempt)) continue
       const start = Math.max(0, range.from - passed)
       const bytes = Math.min(chunk.bytes, range.to - passed) - start
       passed += chunk.bytes

@@ -1,0 +1,217 @@
+/** The debugger over real servers, a real engine and real Docker. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { nodeTransport, silentLog, systemClock } from '@windlass/kit'
+import {
+  Build,
+  createClient,
+  DebugState,
+  TerminalEnd,
+  TerminalInputAck,
+  TerminalRecord,
+  type Client,
+  type TerminalInput,
+} from '@windlass/protocol'
+import { ensureImages } from '../../../../e2e/support/images.ts'
+import { startEngine, type RunningEngine } from '../../../engine/src/index.ts'
+import { startServer } from '../../src/index.ts'
+import { DATABASES, type Database } from '../support/stores.ts'
+import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
+
+let images: Readonly<Record<string, string>>
+
+beforeAll(async () => {
+  images = await ensureImages('shell', 'tools')
+})
+
+interface Debugged extends AsyncDisposable {
+  readonly build: Build
+  readonly engine: RunningEngine
+  state(): Promise<DebugState>
+  /** Resolves when something is held. */
+  held(): Promise<DebugState['held'][number]>
+}
+
+/** Submits a build and runs it with an engine of its own, which talks to the server at `engineUrl`. */
+async function debug(scene: HttpScene, input: object, options: { engineUrl?: string; client?: Client } = {}): Promise<Debugged> {
+  const client = options.client ?? scene.admin
+  const build = await client.call('POST', '/v1/builds', Build, { body: input })
+  const [task] = await scene.agent.claim()
+  if (task?.kind !== 'start-attempt') throw new Error('no start task')
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-debug-'))
+  const engine = startEngine({
+    serverUrl: options.engineUrl ?? scene.server.url,
+    bootstrap: task.engine.bootstrap,
+    dockerEnv: process.env,
+    spoolDir: folder,
+    clock: systemClock,
+    log: silentLog,
+    toolsImage: images['TOOLS_IMAGE'],
+  })
+  await scene.agent.report(task, 'done')
+  const state = (): Promise<DebugState> => client.call('GET', `/v1/builds/${build.id}/debug`, DebugState)
+  return {
+    build,
+    engine,
+    state,
+    async held() {
+      for (let n = 0; n < 300; n += 1) {
+        const [first] = (await state()).held
+        if (first !== undefined) return first
+        await sleep(50)
+      }
+      throw new Error('nothing is held')
+    },
+    async [Symbol.asyncDispose]() {
+      await engine.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+interface Seat {
+  readonly record: TerminalRecord
+  text(): string
+  type(keys: string): Promise<void>
+  until(pattern: RegExp): Promise<void>
+  readonly ended: Promise<TerminalEnd>
+}
+
+/** A person at a terminal. */
+async function sit(client: Client, build: string, input: Partial<TerminalInput> = {}): Promise<Seat> {
+  const record = await client.call('POST', `/v1/builds/${build}/terminals`, TerminalRecord, {
+    body: { columns: 80, rows: 24, ...input },
+  })
+  const path = `/v1/builds/${build}/terminals/${record.id}`
+  let text = ''
+  let shown = 0
+  let typed = 0
+  const ended = (async () => {
+    for await (const { event, data, id } of client.events(`${path}/output`, { query: { after: 0 } })) {
+      if (event === 'end') return TerminalEnd.parse(JSON.parse(data))
+      text += Buffer.from(data, 'base64').toString()
+      shown = Number(id)
+      if (shown % 20 === 0)
+        await client.call('POST', `${path}/input`, TerminalInputAck, { body: { seq: typed + 1, parts: [], ackSeq: shown } })
+    }
+    throw new Error('the output broke off')
+  })()
+  ended.catch(() => undefined)
+  return {
+    record,
+    ended,
+    text: () => text.replaceAll('\r', ''),
+    async type(keys) {
+      const parts = [{ keys: Buffer.from(keys).toString('base64') }]
+      const body = { seq: typed + 1, parts, ackSeq: shown }
+      typed = (await client.call('POST', `${path}/input`, TerminalInputAck, { body })).seq
+    },
+    async until(pattern) {
+      for (let n = 0; !pattern.test(text); n += 1) {
+        if (n > 1000) throw new Error(`never saw ${pattern} in ${text}`)
+        await sleep(5)
+      }
+    },
+  }
+}
+
+function held(steps: Record<string, string>): string {
+  const body = Object.entries(steps).map(([name, line]) => [name, { image: images['SHELL_IMAGE'], commands: [line] }])
+  return JSON.stringify({ version: '1.0', steps: Object.fromEntries(body) })
+}
+
+async function finalOf(client: Client, id: string): Promise<Build> {
+  return client.call('GET', `/v1/builds/${id}/wait`, Build, { query: { timeoutMs: 20_000 }, timeoutMs: 30_000 })
+}
+
+test('P160: a held step is shown, a terminal opens in it over the server, and its exit lets the build go on; the session can be read later', async () => {
+  await using scene = await openHttpScene()
+  const document = held({ one: 'echo never', two: 'echo "two after $A"' })
+  await using run = await debug(scene, { document, debug: { steps: { one: ['override'] } }, secrets: { PASSWORD: 'swordfish' } })
+  expect(await run.held()).toMatchObject({ step: 'one', phase: 'override' })
+  const seat = await sit(scene.admin, run.build.id)
+  await seat.type('cf_export A=from-the-terminal; echo "it is $PASSWORD."\r')
+  await seat.until(/it is \*\*\*\*\*\./)
+  await seat.type('exit\r')
+  expect(await seat.ended).toEqual({ exitCode: 0 })
+  const final = await finalOf(scene.admin, run.build.id)
+  expect(final).toMatchObject({ status: 'success' })
+  await run.engine.ended
+  const log = await scene.admin.text('GET', `/v1/builds/${run.build.id}/log`)
+  expect(log).toContain('two after from-the-terminal')
+  expect(log).not.toContain('it is *****.')
+  const stream = encodeURIComponent(`terminal/${seat.record.id}`)
+  expect(await scene.admin.text('GET', `/v1/builds/${run.build.id}/log?stream=${stream}`)).toContain('it is *****.')
+  expect((await run.state()).terminals).toMatchObject([{ id: seat.record.id, openedBy: 'admin', exitCode: 0 }])
+})
+
+test('P160: a running build is switched to the debugger; its step is tried again, or fails, by a call', async () => {
+  await using scene = await openHttpScene()
+  const document = held({ slow: 'sleep 2', flaky: 'test -e /codefresh/volume/mended', last: 'echo fine' })
+  await using run = await debug(scene, { document })
+  await scene.admin.call('POST', `/v1/builds/${run.build.id}/debug`, DebugState, {
+    body: { onFailure: true, steps: { last: ['after'] } },
+  })
+  expect(await run.held()).toMatchObject({ step: 'flaky', phase: 'failure' })
+  const mend = await sit(scene.admin, run.build.id, { command: 'touch /codefresh/volume/mended; echo done; exit 7' })
+  expect(await mend.ended).toEqual({ exitCode: 7 })
+  expect(mend.text()).toBe('done\n')
+  await scene.admin.call('POST', `/v1/builds/${run.build.id}/debug/flaky/retry`, DebugState, { body: {} })
+  while ((await run.held()).step !== 'last') await sleep(50)
+  await scene.admin.call('POST', `/v1/builds/${run.build.id}/debug/last/fail`, DebugState, { body: {} })
+  const final = await finalOf(scene.admin, run.build.id)
+  expect(final).toMatchObject({ status: 'error' })
+  expect(final.steps?.map(({ name, status, reason, try: tries }) => [name, status, reason, tries])).toEqual([
+    ['slow', 'success', undefined, 1],
+    ['flaky', 'success', undefined, 2],
+    ['last', 'error', 'debug-failed', 1],
+  ])
+})
+
+let postgres: Database
+
+beforeAll(async () => {
+  postgres = await DATABASES[1].open()
+})
+
+afterAll(() => postgres[Symbol.asyncDispose]())
+
+test('P160: the person and the engine may each talk to another server; a key is echoed within 50 ms, and nothing is lost or doubled', async () => {
+  const database = await postgres.fresh()
+  await using scene = await openHttpScene(database)
+  const second = await startServer({ ...database, minFreeShare: 0 })
+  try {
+    const person = createClient({ url: second.url, token: scene.adminToken, transport: nodeTransport() })
+    const document = held({ one: 'echo never' })
+    await using run = await debug(scene, { document, debug: { steps: { one: ['override'] } } }, { client: person })
+    await run.held()
+    const seat = await sit(person, run.build.id)
+    await seat.type('stty -echo; PS1=; cat\r')
+    await sleep(500)
+    const times: number[] = []
+    for (let n = 0; n < 60; n += 1) {
+      const started = performance.now()
+      await seat.type(`key ${n}\r`)
+      await seat.until(new RegExp(`key ${n}\r?\n`))
+      times.push(performance.now() - started)
+    }
+    const median = times.toSorted((a, b) => a - b)[30] ?? Infinity
+    process.stdout.write(`key to echo over two servers: median ${median.toFixed(1)} ms\n`)
+    expect(median).toBeLessThan(50)
+    await seat.type('\u0003')
+    // The kernel throws away what was typed around a Ctrl-C.
+    await sleep(300)
+    await seat.type('seq 1 30000; echo en""d\r')
+    await seat.until(/\nend\r\n/)
+    expect(seat.text().match(/^\d+$/gm)).toEqual(Array.from({ length: 30_000 }, (_, index) => String(index + 1)))
+    await seat.type('exit\r')
+    expect(await seat.ended).toMatchObject({ exitCode: expect.any(Number) })
+    expect(await finalOf(person, run.build.id)).toMatchObject({ status: 'success' })
+    await run.engine.ended
+  } finally {
+    await second.close()
+  }
+})
