@@ -267,3 +267,40 @@ test('login keeps the key out of the command line, and the file of contexts priv
   await desk.run(['auth', 'logout'], { env })
   expect(await readFile(env.WINDLASS_CONFIG, 'utf8')).not.toContain(up.adminKey)
 })
+
+test('P170: step types are created, listed, replaced, used and deleted by their versions', async () => {
+  const manifest = (version: string, text: string): Promise<string> =>
+    desk.file(
+      `greet-${Math.random()}.yml`,
+      [
+        "version: '1.0'",
+        'kind: step-type',
+        `metadata: {name: acme/greet, version: ${version}, description: Greets.}`,
+        'spec:',
+        '  arguments: {type: object, required: [WHO], properties: {WHO: {type: string}}}',
+        `  steps: {main: {image: ${desk.images['SHELL_IMAGE']}, commands: ['echo ${text} \${{WHO}}']}}`,
+        '',
+      ].join('\n'),
+    )
+  expect(await desk.run(['create', 'step-type', '-f', await manifest('1.0.0', 'hi')])).toMatchObject({
+    code: 0,
+    stdout: 'step-type/acme/greet:1.0.0 created\n',
+  })
+  expect((await desk.run(['apply', '-f', await manifest('1.1.0', 'hello')])).stdout).toBe('step-type/acme/greet:1.1.0 created\n')
+  const versions = await desk.run(['get', 'step-types', 'acme/greet', '--versions', '-o', 'name'])
+  expect(versions.stdout).toBe('step-type/acme/greet:1.1.0\nstep-type/acme/greet:1.0.0\n')
+  expect((await desk.run(['replace', 'step-type', '-f', await manifest('1.0.0', 'ciao')])).stdout).toBe(
+    'step-type/acme/greet:1.0.0 replaced\n',
+  )
+  expect((await desk.run(['replace', 'step-type', '-f', await manifest('9.0.0', 'x')])).code).toBe(3)
+  const yaml = await desk.run(['get', 'step-types', 'acme/greet:1.0.0', '-o', 'yaml'])
+  expect(yaml.stdout).toContain('echo ciao')
+  const use = await desk.file('use.yml', "version: '1.0'\nsteps: {a: {type: 'acme/greet:1.0.0', arguments: {WHO: you}}}\n")
+  const run = await desk.run(['run', '-f', use])
+  expect(run.code).toBe(0)
+  expect(run.stdout).toContain('ciao you')
+  expect((await desk.run(['delete', 'step-type', 'acme/greet:1.0.0'])).code).toBe(0)
+  const gone = await desk.run(['run', '-f', use])
+  expect(gone.code).toBe(1)
+  expect(gone.stdout + gone.stderr).toContain('The latest version is 1.1.0.')
+})

@@ -1,5 +1,13 @@
 /** What a local build runs: the document compiled with everything that is known on this machine. */
-import { compile, documentKind, readPipelineDocument, type Diagnostic, type PipelineDocument } from '@windlass/pipeline'
+import {
+  BUILT_IN_CATALOG,
+  compile,
+  documentKind,
+  readPipelineDocument,
+  type Diagnostic,
+  type PipelineDocument,
+  type StepCatalog,
+} from '@windlass/pipeline'
 import { builtinVariables, type BuildFacts, type Plan, type Variable, type VariableLayer } from '@windlass/plan'
 
 export interface LocalPlanInput {
@@ -7,6 +15,8 @@ export interface LocalPlanInput {
   readonly facts: BuildFacts
   readonly variables: Readonly<Record<string, string>>
   readonly secrets: Readonly<Record<string, string>>
+  /** Those that come with Windlass when absent. */
+  readonly stepTypes?: StepCatalog | undefined
 }
 
 export interface LocalPlan {
@@ -22,7 +32,13 @@ export interface CompiledLocally {
 }
 
 /** Compiles an inline document or a `kind: pipeline` one, whose variables count too. Pure. */
-export function compileLocally({ source, facts, variables, secrets }: LocalPlanInput): CompiledLocally {
+export function compileLocally({
+  source,
+  facts,
+  variables,
+  secrets,
+  stepTypes = BUILT_IN_CATALOG,
+}: LocalPlanInput): CompiledLocally {
   const read = documentKind(source.text) === 'pipeline' ? readPipelineDocument(source) : undefined
   const document = read?.document
   const own = document === undefined ? undefined : documentLayer(document)
@@ -31,7 +47,7 @@ export function compileLocally({ source, facts, variables, secrets }: LocalPlanI
     ...(own === undefined ? [] : [own.layer]),
     { level: 'build', variables: { ...toValues(variables), ...toSecrets(secrets, 'build') } },
   ]
-  const compiled = compile(source, { variables: layers })
+  const compiled = compile(source, { variables: layers, stepTypes })
   if (compiled.plan === undefined) return { problems: compiled.problems }
   const values = {
     ...own?.secrets,

@@ -9,6 +9,7 @@ import { decideApproval, type ApprovalRules } from './approvals.ts'
 import { readRepository, type Repository } from './git-facts.ts'
 import { compileLocally, type LocalPlan } from './local-plan.ts'
 import { beginRun } from './local-runs.ts'
+import { readStepTypeFolder } from './step-type-folder.ts'
 import { readRegistryLogins } from './registry-logins.ts'
 
 export interface LocalBuildOptions {
@@ -23,6 +24,8 @@ export interface LocalBuildOptions {
   readonly secrets: Readonly<Record<string, string>>
   readonly only: readonly string[]
   readonly skip: readonly string[]
+  /** Folder of manifests of step types; `.windlass/steps` beside the document, if there is one, when undefined. */
+  readonly stepTypes?: string | undefined
   /** Approvals answered ahead, by step. */
   readonly approve?: readonly string[] | undefined
   readonly deny?: readonly string[] | undefined
@@ -120,8 +123,9 @@ async function prepare(options: LocalBuildOptions): Promise<Prepared> {
     pipeline: pipelineName(options),
     git: { ...repository?.facts, branch, revision },
   }
-  const { source, variables, secrets } = options
-  const { local, problems } = compileLocally({ source, facts, variables, secrets })
+  const { source, variables, secrets, documentPath } = options
+  const stepTypes = readStepTypeFolder({ folder: options.stepTypes, documentPath })
+  const { local, problems } = compileLocally({ source, facts, variables, secrets, stepTypes })
   if (local === undefined) throw fault('pipeline-invalid', { message: `${source.file} does not compile.`, problems })
   refuseUnknownSteps(local.plan, [...options.only, ...options.skip])
   return { buildId, createdAt, local, warnings: problems, repository, branch, revision }
@@ -149,7 +153,11 @@ async function execute(options: LocalBuildOptions, { prepared, docker, spoolDir,
   }
   const runAttempt = (attempt: number): Promise<AttemptOutcome> =>
     runLocally({
-      input: { ...toInput(options, { ...prepared, snapshot: record.state().snapshot, volumeName }), attempt },
+      input: {
+        ...toInput(options, { ...prepared, snapshot: record.state().snapshot, volumeName }),
+        attempt,
+        ...(attempt > 1 && { resume: { cause: 'approval' as const } }),
+      },
       docker,
       sink: record.sinkOf(attempt),
       spoolDir,

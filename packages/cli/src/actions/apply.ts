@@ -19,7 +19,7 @@ interface ApplyOptions {
 /** `apply` and `create` of files. All documents are read before the first is sent; they are sent in their order. */
 export async function applyDocuments(
   { options, out, settings }: Invocation<ApplyOptions>,
-  verb: 'apply' | 'create',
+  verb: 'apply' | 'create' | 'replace',
 ): Promise<void> {
   if (options.file.length === 0)
     throw fault('usage', { message: 'Which document?', hint: `Name a file: windlass ${verb} -f FILE.` })
@@ -45,17 +45,22 @@ function checkPipeline({ kind, name, body, file, firstLine }: Wanted, out: Print
 }
 
 interface Sending {
-  readonly verb: 'apply' | 'create'
+  readonly verb: 'apply' | 'create' | 'replace'
   readonly out: Printer
 }
 
 function send(client: Client, { kind: kindName, name, body }: Wanted, { verb, out }: Sending): Promise<string> {
   return withKind(kindName, async (kind) => {
-    const exists = verb === 'apply' && (await isThere(client, kind, name))
+    const exists = verb !== 'create' && (await isThere(client, kind, name))
     if (exists) {
       await putOne(client, kind, { name, body })
-      return 'configured'
+      return verb === 'replace' ? 'replaced' : 'configured'
     }
+    if (verb === 'replace')
+      throw fault('not-found', {
+        message: `There is no ${kind.singular} '${name}' to replace.`,
+        hint: 'Make it with `windlass create -f FILE`.',
+      })
     if (kindName === 'agents') showToken(out, await createAgent(client, AgentInput.parse(body)))
     else await createOne(client, kind, body)
     return 'created'

@@ -1,6 +1,6 @@
 import { fault } from '@windlass/kit/faults'
 import { nearest } from '@windlass/plan'
-import { deleteOne, getOne, listAll } from '../api.ts'
+import { deleteOne, getOne, listAll, listVersions } from '../api.ts'
 import type { Invocation } from '../command.ts'
 import { printList, printValue } from '../format/output.ts'
 import type { OutputFormat } from '../output-formats.ts'
@@ -14,6 +14,7 @@ interface GetOptions {
   readonly pipeline: string | undefined
   readonly status: string | undefined
   readonly branch: string | undefined
+  readonly versions: boolean
 }
 
 const BUILDS_SHOWN = 20
@@ -30,10 +31,19 @@ export async function getThings({ args, options, out, settings }: Invocation<Get
       const query = kind.name === 'builds' ? { pipeline, status, branch } : {}
       return printList(out, await listAll(session.client, kind, { query, limit }), print)
     }
+    if (options.versions) return printList(out, await listVersions(session.client, kind, name), print)
     const item = await findOne(session, kind, name)
+    const manifest = options.output === 'yaml' ? manifestOf(item) : undefined
+    if (manifest !== undefined) return out.stdout.write(manifest)
     if (options.output === 'json' || options.output === 'yaml') return printValue(out, item, options.output)
     return printList(out, [item], print)
   })
+}
+
+/** A step type as YAML is its manifest, so that it can be changed and given back. */
+function manifestOf(item: unknown): string | undefined {
+  const found = typeof item === 'object' && item !== null && 'manifest' in item ? item.manifest : undefined
+  return typeof found === 'string' ? `${found.trimEnd()}\n` : undefined
 }
 
 /** One thing by its name; a fault that it is not there names the nearest one that is. */

@@ -141,6 +141,7 @@ async function toLocalBuild(pipeline: string | undefined, { options, settings, c
     noCache: options.noCache,
     resetVolume: options.resetVolume,
     stepLogBytes: options.logLimit,
+    stepTypes: options.stepTypes,
     environment: settings.environment,
     stateDir: join(settings.dataFolder, 'local-runs'),
     clock: systemClock,

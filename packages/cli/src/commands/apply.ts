@@ -11,7 +11,7 @@ export const applyCommands = [
   command('apply', {
     summary: 'Make or change what documents describe',
     about:
-      'Documents are YAML, several in a file between lines of ---. Each has a kind (pipeline, project, context, runtime or agent), ' +
+      'Documents are YAML, several in a file between lines of ---. Each has a kind (pipeline, project, context, runtime, agent or step-type), ' +
       'metadata.name and a spec. A pipeline without these needs --name.',
     options: documentOptions,
     examples: [
@@ -25,6 +25,30 @@ export const applyCommands = [
     summary: 'Make what documents describe; fails for what exists already',
     options: documentOptions,
     run: async (invocation) => (await import('../actions/apply.ts')).applyDocuments(invocation, 'create'),
+  }),
+  command('replace', {
+    summary: 'Change what documents describe; fails for what does not exist',
+    options: documentOptions,
+    run: async (invocation) => (await import('../actions/apply.ts')).applyDocuments(invocation, 'replace'),
+  }),
+  command('create step-type', {
+    summary: 'Make a version of a step type from its manifest',
+    options: { file: documentOptions.file },
+    examples: ['windlass create step-type -f greet.yaml'],
+    run: async ({ options, ...rest }) =>
+      (await import('../actions/apply.ts')).applyDocuments(
+        { ...rest, options: { ...options, name: undefined, runtime: undefined } },
+        'create',
+      ),
+  }),
+  command('replace step-type', {
+    summary: 'Replace a version of a step type; builds that run keep what they have',
+    options: { file: documentOptions.file },
+    run: async ({ options, ...rest }) =>
+      (await import('../actions/apply.ts')).applyDocuments(
+        { ...rest, options: { ...options, name: undefined, runtime: undefined } },
+        'replace',
+      ),
   }),
   command('create agent', {
     summary: 'Make an agent and print its token, once',

@@ -17,6 +17,7 @@ export const getCommands = [
       pipeline: text('--pipeline <name>', 'Builds: only of this pipeline'),
       status: text('--status <status>', 'Builds: only in this status'),
       branch: text('--branch <name>', 'Builds: only of this branch'),
+      versions: flag('--versions', 'Step types: all versions of the one that is named'),
     },
     examples: [
       'windlass get builds --pipeline demo/app',
@@ -34,8 +35,8 @@ export const getCommands = [
   command('delete', {
     summary: 'Delete one thing',
     arguments: [
-      { name: '<kind>', summary: 'pipeline, project, context, runtime, agent or key', choices: KIND_NAMES },
-      { name: '<name>', summary: 'Its name (keys: its id)' },
+      { name: '<kind>', summary: 'pipeline, project, context, runtime, agent, key or step-type', choices: KIND_NAMES },
+      { name: '<name>', summary: 'Its name (keys: its id; step types: name:version)' },
     ],
     options: {},
     run: async (invocation) => (await import('../actions/get.ts')).deleteThing(invocation),

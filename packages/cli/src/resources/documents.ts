@@ -1,13 +1,13 @@
 /** Documents of `apply` and `create`: several in a file, each of one kind. */
 import { fault, type Problem } from '@windlass/kit/faults'
 import { nearest } from '@windlass/plan'
-import { AgentInput, ContextInput, PipelineInput, ProjectInput, RuntimeInput } from '@windlass/protocol'
+import { AgentInput, ContextInput, PipelineInput, ProjectInput, RuntimeInput, StepTypeInput } from '@windlass/protocol'
 import { isMap, parseAllDocuments, type Document } from 'yaml'
 import type { z } from 'zod'
 import type { KindName } from '../kind-names.ts'
 import type { InputFile } from '../input-files.ts'
 
-const DOCUMENT_KINDS = ['pipeline', 'project', 'context', 'runtime', 'agent'] as const
+const DOCUMENT_KINDS = ['pipeline', 'project', 'context', 'runtime', 'agent', 'step-type'] as const
 type DocumentKind = (typeof DOCUMENT_KINDS)[number]
 
 /** One thing to make, ready to be sent. */
@@ -115,6 +115,11 @@ function wantedOf(kind: DocumentKind, { part, name, metadata, spec }: Named): Wa
       return check(ContextInput, { name, isDefault, ...spec }, { part, kind: 'contexts', name })
     case 'agent':
       return check(AgentInput, { name, ...spec }, { part, kind: 'agents', name })
+    case 'step-type': {
+      const version = metadata['version']
+      const named = typeof version === 'string' ? `${name}:${version}` : name
+      return check(StepTypeInput, { manifest: part.text }, { part, kind: 'step-types', name: named })
+    }
     case 'runtime': {
       const { type, agent, isDefault: _, ...rest } = spec
       const body = { name, isDefault, ...(type !== undefined && { type }), ...(agent !== undefined && { agent }), spec: rest }

@@ -1,7 +1,7 @@
 /** The kinds of things that `get`, `delete` and `apply` know: where they live in the API and what is shown of them. */
 import { fault } from '@windlass/kit/faults'
 import { formatDuration } from '@windlass/plan'
-import { Agent, ApiKey, Build, Context, Pipeline, Project, Runtime } from '@windlass/protocol'
+import { Agent, ApiKey, Build, Context, Pipeline, Project, Runtime, StepType } from '@windlass/protocol'
 import type { z } from 'zod'
 import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
@@ -139,6 +139,21 @@ const keys: Kind<ApiKey> = {
   wide: { ID: ({ id }) => id },
 }
 
+const stepTypes: Kind<StepType> = {
+  name: 'step-types',
+  singular: 'step-type',
+  path: '/v1/step-types',
+  shape: StepType,
+  nameOf: ({ name, version }) => `${name}:${version}`,
+  columns: {
+    NAME: ({ name }) => name,
+    VERSION: ({ version }) => version,
+    VERSIONS: ({ versions }) => String(versions),
+    AGE: (item, look) => (item.builtIn ? 'built in' : age(item, look)),
+  },
+  wide: { DESCRIPTION: ({ description }) => description.split('\n')[0] ?? '' },
+}
+
 /** Calls `use` with the kind of that name; plural and singular are both understood. Throws `usage`. */
 export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
   switch (name.endsWith('s') ? name : `${name}s`) {
@@ -156,6 +171,8 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(contexts)
     case 'keys':
       return use(keys)
+    case 'step-types':
+      return use(stepTypes)
     default:
       throw fault('usage', { message: `There is no kind '${name}'.`, hint: `The kinds are ${KIND_NAMES.join(', ')}.` })
   }

@@ -42,7 +42,7 @@ export function splitTemplate(text: string, delimiters: Delimiters): Piece[] {
   let at = 0
   let trimNext = false
   while (at <= text.length) {
-    const open = text.indexOf(delimiters.left, at)
+    const open = findOpening(text, delimiters.left, at)
     const end = open < 0 ? text.length : open
     let raw = text.slice(at, end)
     let offset = at
@@ -64,6 +64,13 @@ export function splitTemplate(text: string, delimiters: Delimiters): Piece[] {
     at = action.end
   }
   return pieces
+}
+
+/** With Go's own delimiters `${{NAME}}` is a variable of the pipeline and no action. */
+function findOpening(text: string, left: string, from: number): number {
+  let at = text.indexOf(left, from)
+  while (left === '{{' && at > 0 && text[at - 1] === '$') at = text.indexOf(left, at + left.length)
+  return at
 }
 
 function trimStart(text: string): string {

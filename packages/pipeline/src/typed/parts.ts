@@ -1,5 +1,6 @@
 /** The parts of a typed step, with the fields as published manifests write them. */
 import type { Range } from '../source.ts'
+import { child } from '../tree.ts'
 import type { Entry, MapNode, TreeNode } from '../tree.ts'
 
 /** Where a typed step works that says nothing, whatever else the pipeline clones. */
@@ -21,7 +22,7 @@ export function prepareParts(steps: MapNode, workingDirectory: string | undefine
 
 function preparePart(step: TreeNode, directory: string): TreeNode {
   if (step.kind !== 'map') return step
-  const entries = renamed(step.entries)
+  const entries = withOldForms(renamed(step.entries))
   const inner = entries.get('arguments')
   if (inner?.value.kind === 'map' && isBuiltIn(entries)) {
     entries.set('arguments', { ...inner, value: { ...inner.value, entries: renamed(inner.value.entries) } })
@@ -32,6 +33,23 @@ function preparePart(step: TreeNode, directory: string): TreeNode {
   if (!hasDirectory && !WITHOUT_DIRECTORY.has(typeIn(entries)))
     entries.set('working_directory', textEntry('working_directory', directory, step.range))
   return { ...step, entries }
+}
+
+/** Forms that published manifests use and the language does not have; a field without a value is one that a template left empty. */
+function withOldForms(entries: Map<string, Entry>): Map<string, Entry> {
+  for (const { key, value } of entries.values()) if (value.kind === 'scalar' && value.value === null) entries.delete(key)
+  const type = typeIn(entries)
+  const repository = entries.get('repository')
+  const name = type === 'build' ? 'image_name' : type === 'git-clone' ? 'repo' : undefined
+  if (repository !== undefined && name !== undefined && !entries.has(name)) {
+    entries.delete('repository')
+    entries.set(name, { ...repository, key: name })
+  }
+  const dockerfile = entries.get('dockerfile')
+  const path = child(dockerfile?.value, 'path')
+  if (type === 'build' && dockerfile !== undefined && path !== undefined)
+    entries.set('dockerfile', { ...dockerfile, value: path })
+  return entries
 }
 
 function within(entry: Entry | undefined, key: string): boolean {
