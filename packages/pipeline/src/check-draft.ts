@@ -25,12 +25,18 @@ export function checkDraft(draft: Draft, drafting: Drafting): void {
     if (known?.open === true) warnOfUnknown(draft, fields)
     const place = { report, path, range, buildVersion: drafting.buildVersion }
     known?.rule?.(entries, place)
-    checkContext({ type: draft.type, entries }, { ...place, account: drafting.account })
+    checkContext({ type: draft.type, entries }, { ...place, account: drafting.account, mayNotRun: mayNotRun(draft) })
   } else if (body.kind === 'group' && body.made === 'matrix') {
     checkFields(entries, COMMON, { spot: { key: draft.key, path }, report, open: false, range })
   }
   checkStage(draft, drafting)
   checkReferences(draft, drafting)
+}
+
+/** True for a step with a condition of its own or around it, and for hooks that run after one of two ends. */
+function mayNotRun({ entries, parent, hook }: Draft): boolean {
+  if (entries.has('when') || hook?.moment === 'on_success' || hook?.moment === 'on_fail') return true
+  return parent !== undefined && mayNotRun(parent)
 }
 
 const PARTS_OF_WHEN = ['branch', 'condition']

@@ -206,8 +206,29 @@ steps:
       '5:51 error registry-unknown there is no registry integration "no1"',
       '10:65 error registry-unknown there is no registry integration "no2"',
       '14:19 error registry-unknown there is no registry integration "no3"',
-      '20:53 error registry-unknown there is no registry integration "no4"',
+      '20:53 warning registry-unknown there is no registry integration "no4"',
     ])
+  })
+
+  test('what a step lacks that may never run is a warning', () => {
+    const lacking = { registries: [], git: [], clusters: [] }
+    const when = 'when: { branch: { only: [main] } }'
+    for (const [document, code] of [
+      [clone(when), 100],
+      [push(when), 200],
+      [deploy('cluster: c', when), 300],
+    ] as const)
+      expect(check(document, lacking)[0]).toMatch(new RegExp(`^${code}: warning there is no `))
+    expect(check(push('registry: no', when))).toEqual(['202: warning there is no registry integration "no"'])
+    const inside = `version: '1.0'
+steps:
+  group:
+    type: parallel
+    when: { branch: { only: [main] } }
+    steps:
+      inner: { type: push, candidate: x, registry: no }
+`
+    expect(check(inside)).toEqual(['202: warning there is no registry integration "no"'])
   })
 
   test('what is not known of an account is not checked', () => {

@@ -7,7 +7,7 @@ import type { Entries } from '../fields.ts'
 import { child } from '../tree.ts'
 import { checkBuild, checkPush } from './check-registries.ts'
 import type { ContextPlace, Kind } from './integrations.ts'
-import { checkNamed, checkRegistryContexts, REGISTRY, warnOfDefault } from './integrations.ts'
+import { checkNamed, checkRegistryContexts, REGISTRY, tellLack, warnOfDefault } from './integrations.ts'
 
 export interface CheckedStep {
   /** As run: `build`, or `helm:1.2.0` of a typed step. */
@@ -64,7 +64,7 @@ function checkGit(entries: Entries, place: ContextPlace): void {
   const isUrl = repo.includes('://') || /^[^/\s]+@[^/\s]+:/.test(repo.slice(0, 500)) || repo.startsWith('${{')
   if (git === undefined || (isUrl && named === undefined)) return
   if (git.length === 0) {
-    return place.report.error('git-missing', place.range, 'there is no git integration to clone with', {
+    return tellLack(place, 'git-missing', place.range, 'there is no git integration to clone with', {
       path: `${place.path}.git`,
       hint: 'Add a context of type git, or write the whole URL of a public repository as "repo".',
     })
@@ -79,7 +79,7 @@ function checkCluster(entries: Entries, place: ContextPlace): void {
   checkNamed(child(read.map(entries, 'candidate'), 'registry'), { ...REGISTRY, field: 'candidate.registry' }, place)
   if (clusters === undefined) return checkNamed(written, CLUSTER, place)
   if (clusters.length === 0) {
-    return place.report.error('cluster-missing', place.range, 'there is no cluster to deploy to', {
+    return tellLack(place, 'cluster-missing', place.range, 'there is no cluster to deploy to', {
       path: `${place.path}.cluster`,
       hint: 'Connect a cluster first.',
     })

@@ -6,7 +6,7 @@ import type { TreeNode } from '../tree.ts'
 import type { AccountRegistry } from './account.ts'
 import { isRegistryHost, registryKind } from './account.ts'
 import type { ContextPlace } from './integrations.ts'
-import { checkNamed, checkRegistryContexts, REGISTRY, warnOfDefault } from './integrations.ts'
+import { checkNamed, checkRegistryContexts, REGISTRY, tellLack, warnOfDefault } from './integrations.ts'
 
 const REGISTRY_FIELD = { ...REGISTRY, field: 'registry' }
 
@@ -23,8 +23,9 @@ export function checkPush(entries: Entries, place: ContextPlace): void {
   if (read.text(entries, 'provider') !== 'ecr') checkRegion(entries, registryOf(entries, registries), place)
 }
 
-function tellMissing({ report, path, range }: ContextPlace): void {
-  report.error('registry-missing', range, 'there is no registry integration to push to', {
+function tellMissing(place: ContextPlace): void {
+  const { path, range } = place
+  tellLack(place, 'registry-missing', range, 'there is no registry integration to push to', {
     path: `${path}.registry`,
     hint: 'Add a context of type registry, or write the host of a registry as "registry".',
   })
@@ -43,11 +44,12 @@ export function checkBuild(entries: Entries, place: ContextPlace): void {
 }
 
 /** What becomes of the image of a step that names no registry. */
-function checkPushTarget(entries: Entries, { report, path, range, account }: ContextPlace): void {
+function checkPushTarget(entries: Entries, place: ContextPlace): void {
+  const { report, path, range, account } = place
   if (entries.has('disable_push') || account.disablePush) return
   const where = { path: `${path}.registry` }
   if (!account.autoPush) {
-    report.error('registry-required', range, "'registry' is required", {
+    tellLack(place, 'registry-required', range, "'registry' is required", {
       ...where,
       hint: 'Name the registry integration to push to, or write "disable_push: true".',
     })

@@ -3,6 +3,7 @@ import { exactReference, nearMiss } from '@windlass/plan'
 import type { DiagnosticCode } from '../diagnostic.ts'
 import * as read from '../fields.ts'
 import type { Entries } from '../fields.ts'
+import type { Report } from '../report.ts'
 import type { RulePlace } from '../step-type.ts'
 import { textOf } from '../tree.ts'
 import type { TreeNode } from '../tree.ts'
@@ -10,6 +11,14 @@ import type { AccountContext } from './account.ts'
 
 export interface ContextPlace extends RulePlace {
   readonly account: AccountContext
+  /** The step has a condition, or runs after an end that may not come: what it lacks is told, and does not stop the others. */
+  readonly mayNotRun: boolean
+}
+
+/** Reports something that a step needs: an error, or a warning for a step that may never run. */
+export function tellLack({ report, mayNotRun }: ContextPlace, ...what: Parameters<Report['error']>): void {
+  if (mayNotRun) report.warning(...what)
+  else report.error(...what)
 }
 
 export interface Kind {
@@ -28,7 +37,8 @@ export const REGISTRY: Omit<Kind, 'field'> = {
   names: ({ registries }) => registries?.map(({ name }) => name),
 }
 /** A name of an integration: a variable must be defined (else a warning), a name must exist. */
-export function checkNamed(written: TreeNode | undefined, kind: Kind, { report, path, account }: ContextPlace): void {
+export function checkNamed(written: TreeNode | undefined, kind: Kind, place: ContextPlace): void {
+  const { report, path, account } = place
   const name = textOf(written)
   if (written === undefined || name === undefined) return
   const where = { path: `${path}.${kind.field}` }
@@ -46,7 +56,7 @@ export function checkNamed(written: TreeNode | undefined, kind: Kind, { report, 
   if (names === undefined || name.includes('${{') || names.includes(name)) return
   const close = nearMiss(name, names)
   const question = close === undefined ? '' : `. Did you mean "${close}"?`
-  report.error(kind.unknown, written.range, `there is no ${kind.noun} "${name}"${question}`, {
+  tellLack(place, kind.unknown, written.range, `there is no ${kind.noun} "${name}"${question}`, {
     ...where,
     hint: names.length === 0 ? `There is no ${kind.noun} at all.` : `There are: ${list(names)}.`,
     ...(close !== undefined && { suggestion: { from: name, to: close } }),

@@ -1,6 +1,6 @@
 /** The document of a build to its plan, with the step types that the account has, or those that an earlier build was made with. */
 import { sha256 } from '@windlass/kit'
-import { compile, type CatalogEntry, type Compiled, type Source } from '@windlass/pipeline'
+import { compile, type AccountContext, type CatalogEntry, type Compiled, type Source } from '@windlass/pipeline'
 import type { VariableLayer } from '@windlass/plan'
 import { z } from 'zod'
 import type { App } from '../app.ts'
@@ -11,18 +11,21 @@ const MAX_COMPILED = 200
 const compiled = new Map<string, Compiled>()
 
 /** Compiling is pure, and the same few documents are built again and again. */
-function compileCached({ text, file }: Source): Compiled {
-  const key = sha256(`${file}\n${text}`)
+function compileCached({ text, file }: Source, account: AccountContext | undefined): Compiled {
+  const about = account === undefined ? '' : JSON.stringify({ ...account, variables: [...(account.variables ?? [])] })
+  const key = sha256(`${file}\n${about}\n${text}`)
   const known = compiled.get(key)
   if (known !== undefined) return known
   if (compiled.size >= MAX_COMPILED) compiled.clear()
-  const fresh = compile({ text, file })
+  const fresh = compile({ text, file }, { ...(account !== undefined && { account }) })
   compiled.set(key, fresh)
   return fresh
 }
 
 export interface ForBuild {
   readonly variables: readonly VariableLayer[]
+  /** What steps name in the account is checked when it is known. */
+  readonly account?: AccountContext | undefined
   /** Step types to use in place of those that there are now. */
   readonly frozen?: readonly CatalogEntry[] | undefined
 }
@@ -31,10 +34,11 @@ export interface ForBuild {
 const DEPENDING: readonly string[] = ['step-type', 'type-variable']
 
 /** Compiles the document of a build. */
-export async function compileForBuild(app: App, source: Source, { variables, frozen }: ForBuild): Promise<Compiled> {
-  const plain = compileCached(source)
+export async function compileForBuild(app: App, source: Source, { variables, frozen, account }: ForBuild): Promise<Compiled> {
+  const plain = compileCached(source, account)
   if (plain.problems.every(({ code }) => !DEPENDING.includes(code))) return plain
-  return frozen === undefined ? compileWithTypes(app, source, { variables }) : compileFrozen(source, { variables }, frozen)
+  const options = { variables, ...(account !== undefined && { account }) }
+  return frozen === undefined ? compileWithTypes(app, source, options) : compileFrozen(source, options, frozen)
 }
 
 const Entries = z.array(z.object({ name: z.string(), version: z.string(), text: z.string() }))

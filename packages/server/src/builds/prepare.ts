@@ -9,6 +9,7 @@ import type { AccountSettings, BuildInput, PipelineSettings } from '@windlass/pr
 import { z } from 'zod'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
+import { readAccountContext } from '../contexts/account-context.ts'
 import { openContextData } from '../contexts/context-data.ts'
 import { openVariables, readContextNames } from '../pipelines/variables.ts'
 import { maskDocument } from '../pipelines/mask-document.ts'
@@ -109,7 +110,11 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
     plan,
     problems: found,
     stepTypes,
-  } = await compileForBuild(app, { text: document, file }, { variables: gathered.layers })
+  } = await compileForBuild(
+    app,
+    { text: document, file },
+    { variables: gathered.layers, account: await readAccountContext(app, { layers: gathered.layers, settings: account }) },
+  )
   const problems = [...found, ...toDiagnostics(written?.problems ?? [], file)]
   return {
     document: maskDocument(document, written?.variables ?? []),

@@ -423,7 +423,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     const { app } = held
     const scene = await openScene(app)
     const document =
-      "version: '1.0'\nsteps:\n  main_clone:\n    type: git-clone\n    repo: o/r\n    revision: main\n  two:\n    image: alpine\n    commands: [echo]\n"
+      "version: '1.0'\nsteps:\n  main_clone:\n    type: git-clone\n    repo: https://git.example.com/o/r\n    revision: main\n  two:\n    image: alpine\n    commands: [echo]\n"
     const first = await submit(scene, { document, branch: 'main', variables: { A: '1' }, secrets: { S: 's3cret' } })
     const key = await runAttempt(scene, first)
     const clone = { type: 'step.finished', step: 'main_clone', try: 1, status: 'success', exitCode: 0 } as const

@@ -1,0 +1,84 @@
+import { ContextInput } from '@windlass/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putAccountSettings, readAccountSettings } from '../../src/account/settings.ts'
+import type { App } from '../../src/app.ts'
+import { putContext } from '../../src/contexts/contexts.ts'
+import { openScene, show, submit } from '../support/scene.ts'
+import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+
+function document(...lines: string[]): string {
+  return ["version: '1.0'", 'steps:', '  it:', ...lines.map((line) => `    ${line}`), ''].join('\n')
+}
+
+async function addRegistry(app: App, name: string, isDefault: boolean): Promise<void> {
+  const input = ContextInput.parse({
+    name,
+    type: 'registry',
+    isDefault,
+    data: { domain: 'r.example.com', password: 'hidden-value' },
+  })
+  await putContext(app, { input, mustBeNew: true })
+}
+
+describe.each(DATABASES)('P175: builds are checked against their account on $name', ({ open }) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await open()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  test('a step that names an integration that nobody has ends the build before anything runs', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    await addRegistry(held.app, 'hub', false)
+    const push = document('type: push', 'candidate: x', 'registry: hug')
+    const build = await submit(scene, { document: push, file: 'ci.yml' })
+    expect(await show(held.app, build.id)).toMatchObject({
+      status: 'error',
+      reason: 'invalid-pipeline',
+      message: 'ci.yml:6:15 there is no registry integration "hug". Did you mean "hub"?',
+      problems: [{ line: 6, column: 15, code: 'registry-unknown', severity: 'error' }],
+    })
+    await addRegistry(held.app, 'hug', false)
+    expect(await show(held.app, (await submit(scene, { document: push })).id)).toMatchObject({ status: 'pending' })
+  })
+
+  test('a step that may never run leaves the build a warning', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    const build = await submit(scene, {
+      document: document('type: push', 'candidate: x', 'registry: hub', 'when: { branch: { only: [main] } }'),
+    })
+    expect(await show(held.app, build.id)).toMatchObject({
+      status: 'pending',
+      problems: [{ code: 'registry-missing', severity: 'warning' }],
+    })
+  })
+
+  test('variables of the build count as defined, others are warned of', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    await addRegistry(held.app, 'hub', true)
+    const push = document('type: push', 'candidate: x', 'registry: "${{TARGET}}"')
+    const known = await submit(scene, { document: push, variables: { TARGET: 'hub' } })
+    expect((await show(held.app, known.id)).problems).toBeUndefined()
+    const unknown = await submit(scene, { document: push })
+    expect(await show(held.app, unknown.id)).toMatchObject({
+      status: 'pending',
+      problems: [
+        { code: 'registry-variable', severity: 'warning', message: '"registry" is the variable "TARGET", which is not defined' },
+      ],
+    })
+  })
+
+  test('an account whose images are never pushed is not told where they go', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const build = document('type: build', 'image_name: x')
+    const told = (await show(app, (await submit(scene, { document: build })).id)).problems
+    expect(told).toMatchObject([{ code: 'registry-none', severity: 'warning' }])
+    await putAccountSettings(app, { ...(await readAccountSettings(app.store.query, app.accountId)), autoPush: 'never' })
+    expect((await show(app, (await submit(scene, { document: build })).id)).problems).toBeUndefined()
+  })
+})
