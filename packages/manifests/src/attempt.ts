@@ -30,6 +30,8 @@ export interface AttemptInput {
   /** Epoch milliseconds. */
   readonly now: number
   readonly resetVolume?: boolean | undefined
+  /** Builds whose disk is the best one: this one, and the one that it repeats. */
+  readonly builds?: readonly string[] | undefined
 }
 
 export interface RenderedAttempt {
@@ -97,6 +99,7 @@ function diskRequest(input: AttemptInput): DiskRequest {
     sortOrder: keysOf(settings.reuseVolumeSortOrder),
     labels: { ...attemptNames(input).labels, [LABEL.volumeApp]: 'dind' },
     reset: input.resetVolume === true,
+    builds: [...(input.builds ?? [input.buildId])],
   }
 }
 

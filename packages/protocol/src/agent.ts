@@ -98,7 +98,7 @@ export const Task = z.discriminatedUnion('kind', [
     leaseMs: z.int().positive(),
     /** Give the engine time to end by itself; 0 kills at once. */
     graceMs: z.int().nonnegative(),
-    /** The build goes on later: its disk is kept for it alone until this time. Absent: a disk kept for it is anybody's again. */
+    /** The build goes on later: its disk is kept for it alone until this time; 0 gives a disk that was kept to whoever wants it. */
     keepDiskUntil: Time.optional(),
   }),
 ])

@@ -33,7 +33,7 @@ const request: DiskRequest = {
   reset: false,
 }
 const names = (volumes: readonly Volume[], changes: Partial<DiskRequest> = {}): string[] =>
-  chooseDisks(volumes, { ...request, ...changes }).map(({ metadata }) => metadata.name)
+  chooseDisks(volumes, { ...request, ...changes }, Date.parse('2026-01-10')).map(({ metadata }) => metadata.name)
 const used = (at: string, mounts = 1): Record<string, string> => ({
   'codefresh.io/lastUsedTimestamp': at,
   'codefresh.io/mount-count': String(mounts),
@@ -92,4 +92,18 @@ test('a closed or unready node takes no disk', () => {
   expect(isSchedulable(object(node({}, 'True')))).toBe(true)
   expect(isSchedulable(object(node({ unschedulable: true }, 'True')))).toBe(false)
   expect(isSchedulable(object(node({}, 'Unknown')))).toBe(false)
+})
+
+test('P078: a disk that is kept for a build that waits goes to that build alone, until its time is over', () => {
+  const kept = (until: string): Volume =>
+    volume('kept', { annotations: { 'windlass.io/last-build': 'b1', 'windlass.io/kept-until': until } })
+  const free = volume('free', { annotations: used('2026-01-09T00:00:00Z', 5) })
+  expect(names([kept('2026-01-11T00:00:00Z'), free], { builds: ['b2'] })).toEqual(['free'])
+  expect(names([free, kept('2026-01-11T00:00:00Z')], { builds: ['b1'] })).toEqual(['kept', 'free'])
+  expect(names([free, kept('2026-01-09T00:00:00Z')], { builds: ['b2'] })).toEqual(['free', 'kept'])
+})
+
+test('a build finds the disk it used last, or that of the build it repeats, before those of others', () => {
+  const of = (build: string): Volume => volume(build, { annotations: { 'windlass.io/last-build': build } })
+  expect(names([of('b1'), of('b2'), of('b3')], { builds: ['b9', 'b2'] })[0]).toBe('b2')
 })

@@ -31,20 +31,28 @@ export const NOTE = {
   node: 'codefresh.io/assignedNode',
   deletion: 'node_requested_deletion',
   created: 'codefresh.io/backendVolumeTimestamp',
+  /** The build that used it last, and until when it is kept for that build alone (ISO time). */
+  build: 'windlass.io/last-build',
+  keptUntil: 'windlass.io/kept-until',
 } as const
 
 /**
- * The free disks that fit, best first (runner specification 5.4): all selector keys equal, large enough, not marked for deletion; then
- * by equal keys of the sort order from left to right, the most recently used, the most often used.
+ * The free disks that fit, best first (runner specification 5.4): all selector keys equal, large enough, not marked for deletion, not
+ * kept for another build; first those that the builds of the request used last, then by equal keys of the sort order from left to right, the most recently used, the most often used.
  */
-export function chooseDisks(volumes: readonly Volume[], request: DiskRequest): Volume[] {
+export function chooseDisks(volumes: readonly Volume[], request: DiskRequest, now: number): Volume[] {
+  const { builds = [] } = request
   const rank = (volume: Volume): readonly number[] => [
+    builds.includes(volume.metadata.annotations[NOTE.build] ?? '') ? 1 : 0,
     ...request.sortOrder.map((key) => (sameLabel(volume, request, key) ? 1 : 0)),
     Date.parse(volume.metadata.annotations[NOTE.lastUsed] ?? '') || 0,
     Number(volume.metadata.annotations[NOTE.mountCount] ?? 0),
   ]
   return volumes
-    .filter((volume) => isFree(volume) && request.selector.every((key) => sameLabel(volume, request, key)))
+    .filter(
+      (volume) =>
+        isFree(volume) && !isKept(volume, builds, now) && request.selector.every((key) => sameLabel(volume, request, key)),
+    )
     .filter((volume) => storageBytes(volume.spec.capacity.storage) >= request.sizeBytes)
     .toSorted((a, b) => compareRanks(rank(b), rank(a)))
 }
@@ -57,6 +65,12 @@ function isFree({ metadata, spec, status }: Volume): boolean {
   if (metadata.deletionTimestamp !== undefined || metadata.annotations[NOTE.deletion] !== undefined) return false
   if (spec.persistentVolumeReclaimPolicy !== 'Retain') return false
   return status.phase === 'Released' || (status.phase === 'Available' && spec.claimRef === undefined)
+}
+
+/** A build that waits for approval has its disk waiting with it, for as long as it may wait. */
+function isKept({ metadata: { annotations } }: Volume, builds: readonly string[], now: number): boolean {
+  const until = Date.parse(annotations[NOTE.keptUntil] ?? '')
+  return until > now && !builds.includes(annotations[NOTE.build] ?? '')
 }
 
 function compareRanks(a: readonly number[], b: readonly number[]): number {

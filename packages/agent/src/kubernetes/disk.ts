@@ -37,6 +37,8 @@ export interface Disk {
 export interface DiskPool {
   /** Chooses or makes a disk for a claim and binds them; the same disk when asked again. The claim is bound when this resolves. */
   bind(claim: DiskClaim, signal: AbortSignal): Promise<Disk>
+  /** Keeps the disk that a build used last for it alone until a time; 0 gives it back. Nothing happens when there is none. */
+  keep(buildId: string, until: number): Promise<void>
   /** Notes on which node the disk of a claim lives; later pods that use it go there. */
   assignNode(claim: ObjectRef, node: string): Promise<void>
 }
@@ -84,7 +86,7 @@ class RetainedDisks implements DiskPool {
       const volumes = await this.#list(claim, isFresh, signal)
       const mine = volumes.find(({ spec }) => spec.claimRef?.uid !== undefined && spec.claimRef.uid === claim.claim.metadata.uid)
       if (mine !== undefined) return { volume: mine, reused: true }
-      for (const volume of claim.request.reset ? [] : chooseDisks(volumes, claim.request)) {
+      for (const volume of claim.request.reset ? [] : chooseDisks(volumes, claim.request, this.#clock.now())) {
         const reserved = (await this.#isUsable(volume, signal)) ? await this.#reserve(volume, claim, signal) : undefined
         if (reserved !== undefined) return { volume: reserved, reused: true }
       }
@@ -143,7 +145,7 @@ class RetainedDisks implements DiskPool {
       metadata: {
         resourceVersion: volume.metadata.resourceVersion,
         labels: volumeLabels(claim),
-        annotations: useNotes(claim, mounts, this.#clock.now()),
+        annotations: { ...useNotes(claim, mounts, this.#clock.now()), [NOTE.keptUntil]: null },
       },
       spec: { claimRef: { ...claimRef(claim), resourceVersion: null } },
     }
@@ -185,6 +187,20 @@ class RetainedDisks implements DiskPool {
     return Volume.parse(await this.#kube.apply(volume, [], signal))
   }
 
+  async keep(buildId: string, until: number): Promise<void> {
+    const note = until === 0 ? null : new Date(until).toISOString()
+    const objects = await this.#kube.list({ kind: 'PersistentVolume', labels: `${LABEL.volumeApp}=dind` })
+    const own = objects
+      .map((object) => Volume.parse(object))
+      .filter(({ metadata }) => metadata.annotations[NOTE.build] === buildId)
+    await Promise.all(
+      own.map(({ metadata: { name } }) =>
+        this.#kube.patch({ kind: 'PersistentVolume', name }, { metadata: { annotations: { [NOTE.keptUntil]: note } } }),
+      ),
+    )
+    this.#listedAt = -Infinity
+  }
+
   async assignNode(claim: ObjectRef, nodeName: string): Promise<void> {
     const { spec } = BoundClaim.parse((await this.#kube.find(claim)) ?? {})
     if (spec.volumeName === undefined) return
@@ -220,7 +236,12 @@ function volumeLabels(claim: DiskClaim): Record<string, string> {
 }
 
 function useNotes(claim: DiskClaim, mounts: number, now: number): Record<string, string> {
-  return { [NOTE.lastUsed]: new Date(now).toISOString(), [NOTE.mountCount]: String(mounts), [NOTE.usedBy]: claim.pod }
+  return {
+    [NOTE.lastUsed]: new Date(now).toISOString(),
+    [NOTE.mountCount]: String(mounts),
+    [NOTE.usedBy]: claim.pod,
+    [NOTE.build]: claim.request.labels[LABEL.build] ?? '',
+  }
 }
 
 /** By label, not by field: the scheduler compares the affinity of volumes with labels only. */

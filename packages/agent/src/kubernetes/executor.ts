@@ -84,9 +84,11 @@ function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { re
         throw error
       }
     },
-    stop(task, signal) {
+    async stop(task, signal) {
       stopped.add(attemptKey(task))
-      return removeAttempt(remove, task, signal)
+      // Before the claim goes, so that nobody finds the disk free in between.
+      if (task.keepDiskUntil !== undefined) await disks?.keep(task.buildId, task.keepDiskUntil)
+      await removeAttempt(remove, task, signal)
     },
     async attempts() {
       const selections = namespaces.flatMap((namespace) => PARTS.map((kind) => ({ kind, namespace, labels: LABEL.build })))

@@ -111,7 +111,7 @@ export async function stopAttempt(edit: BuildEdit, graceMs: number, keepDiskUnti
 /** The volume that was kept for a build that waited is anybody's again: its agent hears so from one more stop task. */
 export async function releaseVolume(edit: BuildEdit): Promise<void> {
   const { attempt, build } = edit
-  if (build.keeps_volume === 1 && attempt?.status === 'ended') await insertStop(edit, attempt, { graceMs: 0 })
+  if (build.keeps_volume === 1 && attempt?.status === 'ended') await insertStop(edit, attempt, { graceMs: 0, keepDiskUntil: 0 })
 }
 
 async function insertStop({ tx, now }: BuildEdit, attempt: AttemptRow, payload: StopPayload): Promise<void> {

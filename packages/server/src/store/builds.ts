@@ -21,7 +21,7 @@ export async function lockBuild(tx: Tx, id: string): Promise<BuildRow | undefine
   return tx.query.selectFrom('build').selectAll().where('id', '=', id).$call(tx.forUpdate).executeTakeFirst()
 }
 
-/** True while an attempt of another build may still use the volume on the daemon of this runtime. */
+/** True while an attempt of another build may still use the volume on the daemon of this runtime, or one that waits keeps it. */
 export async function isVolumeInUse(query: Query, volume: string, of: { buildId: string; runtime: string }): Promise<boolean> {
   const user = await query
     .selectFrom('build')
@@ -32,7 +32,18 @@ export async function isVolumeInUse(query: Query, volume: string, of: { buildId:
     .where('attempt.runtime', '=', of.runtime)
     .where('attempt.status', 'in', LIVE_ATTEMPT_STATUSES)
     .executeTakeFirst()
-  return user !== undefined
+  if (user !== undefined) return true
+  const keeper = await query
+    .selectFrom('build')
+    .select('id')
+    .where('volume', '=', volume)
+    .where('id', '!=', of.buildId)
+    .where('runtime', '=', of.runtime)
+    .where('keeps_volume', '=', 1)
+    .where('attempt', '>', 0)
+    .where('status', 'in', LIVE_BUILD_STATUSES)
+    .executeTakeFirst()
+  return keeper !== undefined
 }
 
 export interface PipelineFilter {

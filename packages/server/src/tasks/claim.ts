@@ -100,7 +100,9 @@ async function render(app: App, row: TaskRow, attempt: AttemptRow, bootstrap: st
     bootstrap,
     certificates: issueCertificates({ now, validMs: readLimits(attempt).buildMs + CERTIFICATE_SLACK_MS }),
     now,
-    resetVolume: stored === undefined ? false : readRequest(stored).resetVolume,
+    // A reset belongs to the first attempt; the later ones go on with what it left.
+    resetVolume: stored !== undefined && row.attempt === 1 && readRequest(stored).resetVolume,
+    builds: [build.id, ...(build.restart_of === null ? [] : [build.restart_of])],
   })
   return { objects, disk }
 }

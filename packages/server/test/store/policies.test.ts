@@ -164,7 +164,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     if (stop !== undefined) await report(scene, stop, 'done')
     await terminateBuild(app, build.id, 'tester')
     const released = await take(scene)
-    expect(released.map((task) => task.kind === 'stop-attempt' && task.keepDiskUntil === undefined)).toEqual(isKept ? [true] : [])
+    expect(released.map((task) => task.kind === 'stop-attempt' && task.keepDiskUntil === 0)).toEqual(isKept ? [true] : [])
   })
 
   test('P155: a new build of a branch ends the earlier ones of that branch and trigger', async () => {
