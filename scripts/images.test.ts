@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { BUILDKIT_IMAGE, COSIGN_IMAGE, TOOLS_IMAGE } from '@windlass/engine'
+import { BUILDKIT_IMAGE, COSIGN_IMAGE, DEPLOY_IMAGE, TOOLS_IMAGE } from '@windlass/engine'
 import { RuntimeSpec } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 
@@ -12,7 +12,8 @@ test('the images that code names by default are the ones that are built, in the 
   expect(TOOLS_IMAGE).toBe(names['tools']?.local)
   expect(BUILDKIT_IMAGE).toBe(names['buildkit']?.local)
   expect(COSIGN_IMAGE).toBe(names['cosign']?.local)
+  expect(DEPLOY_IMAGE).toBe(names['deploy']?.local)
   expect(runtimeScheduler.image).toBe(names['windlass']?.local)
   expect(dockerDaemonScheduler.dindImage).toBe(names['dind']?.local)
-  for (const name of ['tools', 'windlass', 'dind', 'buildkit', 'cosign']) expect(names[name]?.local).toBe(`windlass/${name}:${version}`)
+  for (const name of ['tools', 'windlass', 'dind', 'buildkit', 'cosign', 'deploy']) expect(names[name]?.local).toBe(`windlass/${name}:${version}`)
 })

@@ -1,6 +1,6 @@
 export type { AttemptInput, AttemptOptions, LocalSource } from './attempt/input.ts'
 export { runAttempt } from './attempt/run.ts'
-export { BUILDKIT_IMAGE, COSIGN_IMAGE, TOOLS_IMAGE } from './attempt/context.ts'
+export { BUILDKIT_IMAGE, COSIGN_IMAGE, DEPLOY_IMAGE, TOOLS_IMAGE } from './attempt/context.ts'
 export type { DebugLink, HeldStep } from './debug/debugger.ts'
 export type { Terminal } from './debug/terminal.ts'
 export { awaitDocker, openDocker, type Docker, type DockerOptions } from './docker/docker.ts'

@@ -41,3 +41,151 @@ test('P066: the exit codes of the candidates decide, those of other services do 
   expect(bad.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'composition-failed', exitCode: 3 })
   expect(bad.snapshot.steps['it']?.message).toContain('Candidate "test" ended with exit code 3; its last lines: found ⏎ no good')
 })
+
+test('P067: a candidate wins over the service of its name, key by key', async () => {
+  const result = await run(`
+  it:
+    type: composition
+    composition:
+      services:
+        test:
+          image: nothing.invalid/of/that/name:1
+          command: ['sh', '-c', 'echo kept $$A $$B']
+          environment: { A: from-service, B: from-service }
+    composition_candidates:
+      test: { image: $SHELL, environment: [B=from-candidate] }
+`)
+  expect(result.output('it')).toContain('test_1  | kept from-service from-candidate')
+  expect(result.status('it')).toBe('success')
+})
+
+test('P068: a compose file of the shared volume; one that is not there is named', async () => {
+  const result = await run(`
+  write:
+    image: $SHELL
+    commands:
+      - mkdir -p app && echo 'A=of the file' > app/variables
+      - |
+        cat > app/compose.yml <<'END'
+        services:
+          test:
+            command: ["sh", "-c", "echo $$A; cat /data/x; nslookup db >/dev/null && echo found"]
+            env_file: [variables]
+            volumes: ["./data:/data"]
+            depends_on: { db: { condition: service_healthy } }
+          db:
+            image: $SHELL
+            command: ["sleep", "100"]
+            healthcheck: { test: ["CMD", "true"], interval: 1s }
+        END
+      - mkdir app/data && echo relative > app/data/x
+  it:
+    type: composition
+    working_directory: /codefresh/volume/app
+    composition: compose.yml
+    composition_candidates:
+      test: { image: $SHELL }
+  missing:
+    type: composition
+    composition: nowhere.yml
+    composition_candidates:
+      test: { image: $SHELL }
+`)
+  expect(result.output('it')).toContain('test_1  | of the file\ntest_1  | relative\ntest_1  | found\n')
+  expect(result.status('it')).toBe('success')
+  expect(result.snapshot.steps['missing']?.message).toContain('There is no compose file at /codefresh/volume/nowhere.yml.')
+})
+
+test('P069: composition_variables are filled in and are not in the containers; variables of the build are neither', async () => {
+  const result = await run(
+    `
+  it:
+    type: composition
+    composition: { services: {} }
+    composition_variables: ['X=from the step', 'Y=a=b']
+    composition_candidates:
+      test:
+        image: $SHELL
+        environment: { GIVEN: '\${X}', PATHS: '\${PATH}', REF: '\${{SECRET}}' }
+        command: ['sh', '-c', 'echo "$$GIVEN|\${Y}|$$PATHS|$$X|$$FROM_BUILD|$$REF"']
+`,
+    { variables: { FROM_BUILD: 'no' }, secrets: { SECRET: 'pa$$w${Y}rd' } },
+  )
+  expect(result.output('it')).toContain('test_1  | from the step|a=b||||*****')
+  expect(result.log('it')).toMatch(/"PATH\\?" variable is not set/)
+})
+
+test('P070: the shared volume is mounted where the author asks for it, whole or in part', async () => {
+  const result = await run(`
+  write: { image: $SHELL, commands: ['mkdir -p deep', 'echo shared > deep/x'] }
+  it:
+    type: composition
+    composition:
+      services:
+        own: { image: $SHELL, command: ['sh', '-c', 'ls /codefresh/volume 2>&1'] }
+        part: { image: $SHELL, volumes: ['/codefresh/volume/deep:/part:ro'], command: ['sh', '-c', 'cat /part/x; touch /part/y'] }
+    composition_candidates:
+      test:
+        image: $SHELL
+        volumes: ['\${{CF_VOLUME_NAME}}:\${{CF_VOLUME_PATH}}']
+        depends_on: { part: { condition: service_started }, own: { condition: service_completed_successfully, required: false } }
+        command: ['sh', '-c', 'cat /codefresh/volume/deep/x; echo back > /codefresh/volume/back']
+  all:
+    type: composition
+    add_flow_volume_to_composition: true
+    composition: { services: {} }
+    composition_candidates:
+      test: { image: $SHELL, command: ['cat', '/codefresh/volume/back'] }
+  outside:
+    type: composition
+    composition: { services: {} }
+    composition_candidates:
+      test: { image: $SHELL, volumes: ['/etc:/host', '../../../root:/x'], command: ['ls', '/host'] }
+`)
+  expect(result.output('it')).toContain('test_1  | shared')
+  expect(result.output('it')).toContain('part_1  | shared')
+  expect(result.output('it')).toContain('Read-only file system')
+  expect(result.output('all')).toContain('test_1  | back')
+  expect(result.snapshot.steps['outside']?.message).toContain('only what is below /codefresh/volume can be mounted')
+})
+
+test('a service that does not become healthy is named, with its last lines', async () => {
+  const result = await run(`
+  it:
+    type: composition
+    composition:
+      services:
+        db:
+          image: $SHELL
+          command: ['sh', '-c', 'echo cannot read the password; sleep 100']
+          healthcheck: { test: ['CMD', 'false'], interval: 500ms, retries: 1 }
+    composition_candidates:
+      test: { image: $SHELL, command: ['true'], depends_on: { db: { condition: service_healthy } } }
+`)
+  expect(result.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'composition-failed' })
+  expect(result.snapshot.steps['it']?.message).toMatch(
+    /unhealthy.*Service "db" runs still; its last lines: cannot read the password/,
+  )
+})
+
+test('nothing is left of a composition that is cancelled or runs out of time', async () => {
+  const cancel = new AbortController()
+  const text = (timeout: string) => `
+  it:
+    type: composition
+    ${timeout}
+    composition:
+      services:
+        db: { image: $SHELL, command: ['sleep', '1000'], volumes: ['/anonymous', 'named:/named'] }
+      volumes: { named: {} }
+    composition_candidates:
+      test: { image: $SHELL, command: ['sh', '-c', 'echo begun; sleep 1000'] }
+`
+  const cancelled = await run(text(''), {
+    cancel: cancel.signal,
+    onOutput: (_, said) => said.includes('begun') && cancel.abort(),
+  })
+  expect(cancelled.status('it')).toBe('terminated')
+  const late = await run(text('timeout: 5s'))
+  expect(late.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'timeout' })
+})

@@ -15,6 +15,7 @@ import type {
 import type { BuildScope } from './scope.ts'
 import type { Notes, StepProblem } from './step-fields.ts'
 import { StepFields } from './step-fields.ts'
+import { exactReference } from './substitute.ts'
 import type { Scope } from './substitute.ts'
 
 /** A compose document as JSON, or the absolute path of one on the shared volume. */
@@ -168,7 +169,11 @@ export interface ResolvedDeploy {
   readonly cluster: string
   readonly namespace: string
   readonly target:
-    | { readonly service: string; readonly candidate?: { readonly image: string; readonly registry: string } }
+    | {
+        readonly service: string
+        /** `step`: the build or push step that made it, when `image` names one. */
+        readonly candidate?: { readonly image: string; readonly registry: string; readonly step?: string }
+      }
     | { readonly filePath: string }
   readonly rolloutTimeoutMs: number
 }
@@ -189,12 +194,21 @@ export function fillDeploy(action: DeployAction, fields: StepFields): ResolvedDe
             ...(target.candidate !== undefined && {
               candidate: {
                 image: fields.needed('candidate.image', target.candidate.image, 'image'),
+                ...candidateStep(target.candidate.image, fields),
                 registry: fields.needed('candidate.registry', target.candidate.registry),
               },
             }),
           },
     rolloutTimeoutMs: seconds * 1_000,
   }
+}
+
+function candidateStep(image: Template, { scope }: StepFields): { readonly step?: string } {
+  const name = exactReference(image)
+    ?.trim()
+    .replace(/^steps\./, '')
+    .split('.')[0]
+  return name !== undefined && scope.isStep(name) ? { step: name } : {}
 }
 
 /** An annotation with its references filled in; expressions keep theirs (they are operands there). */

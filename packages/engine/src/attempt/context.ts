@@ -15,6 +15,8 @@ export const TOOLS_IMAGE = 'windlass/tools:0.1.0'
 export const BUILDKIT_IMAGE = 'windlass/buildkit:0.1.0'
 /** Signs images. */
 export const COSIGN_IMAGE = 'windlass/cosign:0.1.0'
+/** The image that deploys to Kubernetes. */
+export const DEPLOY_IMAGE = 'windlass/deploy:0.1.0'
 
 export const LABEL_BUILD = 'windlass.io/build'
 export const LABEL_ATTEMPT = 'windlass.io/attempt'

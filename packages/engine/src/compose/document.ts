@@ -138,6 +138,8 @@ function finishService(service: ComposeService, at: Place): object {
   const image = options.images.get(name)
   return {
     ...rest,
+    // The output of a terminal comes in another form, and would hold its control characters.
+    tty: false,
     ...(image !== undefined && { image, pull_policy: 'never' }),
     ...(options.candidates.includes(name) && { restart: 'no' }),
     ...(options.publish && ports !== undefined && { ports }),

@@ -10,7 +10,8 @@ export async function removeProjects(docker: Docker, labels: readonly string[], 
   const containers = await docker.listContainers(labels)
   await Promise.all(
     containers.map(async ({ id, isRunning }) => {
-      if (isRunning && graceMs > 0) await docker.stopContainer(id, graceMs)
+      // One that cannot be stopped is killed below.
+      if (isRunning && graceMs > 0) await docker.stopContainer(id, graceMs).catch(() => undefined)
       await docker.removeContainer(id)
     }),
   )

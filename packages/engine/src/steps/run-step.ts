@@ -9,6 +9,7 @@ import type { StepOutput } from '../output/step-output.ts'
 import type { Services } from '../services/services.ts'
 import { runBuild } from './build.ts'
 import { runComposition } from './composition.ts'
+import { runDeploy } from './deploy.ts'
 import { toUnknownFailure } from './failures.ts'
 import { runFreestyle } from './freestyle.ts'
 import { runGitClone } from './git-clone.ts'
@@ -130,8 +131,9 @@ function runAction(run: Omit<StepRun, 'action'>): Promise<StepOutcome> {
       return runComposition({ ...run, action })
     case 'launch-composition':
       return runLaunch({ ...run, action })
-    case 'push-tag':
     case 'deploy':
+      return runDeploy({ ...run, action })
+    case 'push-tag':
     case 'annotate':
     case 'pending-approval':
     case 'group':
