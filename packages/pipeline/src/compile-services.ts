@@ -50,8 +50,12 @@ function isComposeDocument(value: JsonTemplate): boolean {
   return services !== null && typeof services === 'object' && !('image' in services)
 }
 
+/** The older test types name the services of their composition so. */
+const HAVE_THEIR_OWN: readonly string[] = ['travis', 'simple_travis', 'integration-test']
+
 /** `services` of a step: its own, or the names of root services. */
-export function toServices({ entries, report, path }: Draft, drafting: Drafting): PlanStep['services'] {
+export function toServices({ entries, report, path, type }: Draft, drafting: Drafting): PlanStep['services'] {
+  if (HAVE_THEIR_OWN.includes(type)) return undefined
   const written = read.node(entries, 'services')
   if (written?.kind === 'map') return toServiceSet(written.entries, drafting)
   if (written?.kind !== 'list') return undefined

@@ -114,6 +114,8 @@ export class LogView implements Disposable {
         return step === undefined ? undefined : this.#stepFinished(step, item)
       case 'step.waiting':
         return this.#stepWaiting(step ?? '', item.data)
+      case 'step.decided':
+        return step === undefined ? undefined : this.#stepDecided(step, item.data)
       case 'build.waiting':
         return this.note(this.#style.yellow(`… waiting: ${describeOutcome(item.data)}`))
       case 'attempt.lost':
@@ -170,6 +172,17 @@ export class LogView implements Disposable {
     const line = [`${markOf(status)} ${step}`, time, status === 'success' ? '' : words].filter((part) => part !== '').join('  ')
     if (status === 'skipped' && since === undefined) this.#skipped(line)
     else this.#write(`${paintStatus(this.#style, status, line)}\n`)
+  }
+
+  #stepDecided(step: string, data: Readonly<Record<string, unknown>>): void {
+    this.#running.delete(step)
+    this.#say()
+    const decision = textField(data, 'decision') ?? ''
+    const by = data['by']
+    const who = typeof by === 'object' && by !== null && 'name' in by && typeof by.name === 'string' ? ` by ${by.name}` : ''
+    const status = ({ approved: 'success', denied: 'error' } as Record<string, string>)[decision] ?? 'terminated'
+    if (this.#options.step === undefined)
+      this.#write(`${paintStatus(this.#style, status, `${markOf(status)} ${step}  ${decision}${who}`)}\n`)
   }
 
   /** Skipped steps stand together. */

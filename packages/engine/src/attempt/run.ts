@@ -15,6 +15,7 @@ import {
   resume,
   stateOf,
   stepsInside,
+  stoppedBy,
   VOLUME_PATH,
   workflowResultAt,
   type BuildContext,
@@ -224,6 +225,7 @@ class Attempt {
   #resume(volumeKept: boolean): void {
     const { input } = this.#options
     this.#snapshot = resume(input.plan, input.snapshot, { ...(input.resume ?? { cause: 'infra' }), volumeKept })
+    this.#cancelled ??= stoppedBy(input.plan, this.#snapshot)
     for (const step of input.plan.steps)
       if (isGroup(input.plan, step.name) && stateOf(this.#snapshot, step.name).status === 'running') this.#beginGroup(step)
   }
@@ -394,9 +396,10 @@ function clip(text: string | undefined): string | undefined {
 /** An event about a step, before the journal numbers it. */
 type Told = Extract<EngineEventBody, { type: StepFact['type'] }>
 
-/** Gives back what the attempt had on the daemon. After a loss of infrastructure the next attempt wants to find the build's state. */
+/** Gives back what the attempt had on the daemon. After a loss of infrastructure, and after an approval, the next attempt wants to find the build's state. */
 async function close(context: AttemptContext, outcome: AttemptOutcome | undefined): Promise<void> {
-  const forget = outcome !== undefined && (outcome.reason === undefined || !isInfra(outcome.reason))
+  const isOver = outcome !== undefined && outcome.status !== 'pending-approval'
+  const forget = isOver && (outcome.reason === undefined || !isInfra(outcome.reason))
   await Promise.all([...context.chores, context.namespaces.settled()])
   await context.workspace.close({ forget }).catch((error: unknown) => context.log.warn({ err: error }, 'clean-up failed'))
 }
