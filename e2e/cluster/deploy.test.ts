@@ -1,0 +1,131 @@
+/** deploy steps from this machine's Docker to the real Kubernetes. */
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runPipeline } from '../../packages/engine/test/support/run-pipeline.ts'
+import { startCluster, type Cluster } from '../support/cluster.ts'
+import { ensureImages } from '../support/images.ts'
+
+const namespace = `deploy-${Date.now().toString(36)}`
+let cluster: Cluster
+let clusters: { context: string; kubeconfig: string }[]
+let image: string
+
+beforeAll(async () => {
+  cluster = await startCluster()
+  const { SHELL_IMAGE = '' } = await ensureImages('shell', 'tools', 'deploy')
+  image = SHELL_IMAGE
+  await cluster.load(image)
+  await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  // Containers of the daemon reach the API server at the address of this machine.
+  const kubeconfig = (await readFile(cluster.kubeconfig, 'utf8')).replace('127.0.0.1', cluster.host)
+  clusters = [{ context: 'test', kubeconfig }]
+})
+
+afterAll(async () => {
+  await cluster.kubectl('delete', 'namespace', namespace, '--wait=false')
+})
+
+const deployment = (name: string, more: object = {}) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name, tier: 'web' } },
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        containers: [{ name: 'web', image, imagePullPolicy: 'IfNotPresent', command: ['sleep', '1000'], ...more }],
+      },
+    },
+  },
+})
+const service = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: `${name}-front`, namespace },
+  spec: { selector: { app: name, tier: 'web' }, ports: [{ port: 80 }] },
+})
+
+const deploy = (fields: string): string => `
+version: '1.0'
+steps:
+  write:
+    image: $SHELL
+    commands:
+      - |
+        cat > deployment.json <<'END'
+        ${JSON.stringify(deployment('manifest', { image: '{{IMAGE}}', env: [{ name: 'KEPT', value: '{{NOBODY}}' }] }))}
+        END
+  it:
+    type: deploy
+    kind: kubernetes
+    cluster: test
+    namespace: ${namespace}
+${fields
+  .split('\n')
+  .map((line) => `    ${line}`)
+  .join('\n')}
+`
+
+test('P072: a manifest is filled in and applied, and the step waits for its roll-out', async () => {
+  const result = await runPipeline(deploy('file_path: deployment.json\ntimeout: 60'), {
+    input: { clusters },
+    variables: { IMAGE: image },
+  })
+  expect(result.log('it')).toContain('successfully rolled out')
+  expect(result.status('it')).toBe('success')
+  const shown = await cluster.kubectl('get', 'deployment', 'manifest', '-n', namespace, '-o', 'json')
+  expect(JSON.parse(shown)).toMatchObject({
+    status: { readyReplicas: 1 },
+    spec: { template: { spec: { containers: [{ image, env: [{ value: '{{NOBODY}}' }] }] } } },
+  })
+})
+
+test('P072: the deployment behind a Service gets the candidate and a secret to pull it with', async () => {
+  await cluster.apply(deployment('front'), service('front'))
+  const [repository = ''] = image.split(':')
+  const result = await runPipeline(
+    deploy(`service: front-front\ntimeout: 60\ncandidate: { image: ${repository.split('/')[1] ?? ''}:1, registry: mine }`),
+    {
+      input: {
+        clusters,
+        registries: [
+          { context: 'mine', isDefault: true, domain: repository.split('/')[0] ?? '', username: 'me', password: 'geheim-123' },
+        ],
+      },
+    },
+  )
+  expect(result.log('it')).toContain('successfully rolled out')
+  const { spec } = JSON.parse(await cluster.kubectl('get', 'deployment', 'front', '-n', namespace, '-o', 'json'))
+  expect(spec.template.spec).toMatchObject({
+    imagePullSecrets: [{ name: 'windlass-pull-mine' }],
+    containers: [{ name: 'web', image }],
+  })
+  const secret = JSON.parse(await cluster.kubectl('get', 'secret', 'windlass-pull-mine', '-n', namespace, '-o', 'json'))
+  expect(Buffer.from(secret.data['.dockerconfigjson'], 'base64').toString()).toContain(
+    Buffer.from('me:geheim-123').toString('base64'),
+  )
+  expect(result.log('it')).not.toContain('geheim-123')
+})
+
+test('P072: a roll-out that does not end in time fails the step with the words of the cluster', async () => {
+  await cluster.apply(deployment('late'), service('late'))
+  const result = await runPipeline(
+    deploy('service: late-front\ntimeout: 6\ncandidate: { image: missing.invalid/app:2, registry: mine }'),
+    { input: { clusters, registries: [{ context: 'mine', isDefault: true, domain: 'missing.invalid' }] } },
+  )
+  expect(result.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'deploy-failed' })
+  expect(result.snapshot.steps['it']?.message).toMatch(/not complete after 6 s\..*(ErrImagePull|ImagePullBackOff)/)
+})
+
+test('P072: a cluster or a Service that is not there is named', async () => {
+  const other = await runPipeline(deploy('service: nobody'), { input: { clusters: [] } })
+  expect(other.snapshot.steps['it']).toMatchObject({ reason: 'integration-missing' })
+  const missing = await runPipeline(deploy('service: nobody'), { input: { clusters } })
+  expect(missing.snapshot.steps['it']?.message).toContain('services "nobody" not found')
+  await cluster.apply({ ...service('nothing'), spec: { selector: { app: 'none' }, ports: [{ port: 80 }] } })
+  const empty = await runPipeline(deploy('service: nothing-front'), { input: { clusters } })
+  expect(empty.snapshot.steps['it']?.message).toContain('No Deployment makes pods with app=none')
+})
