@@ -238,9 +238,30 @@ test('a command that the image does not have is told apart', async () => {
   expect(entry.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'command-not-found' })
 })
 
-test('a step that is killed for its memory says so', async () => {
+test('a step that is killed from outside is told apart from one that ran out of memory', async () => {
   const run = await runPipeline(oneStep('    commands: [kill -9 $$]\n'))
-  expect(run.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'out-of-memory', exitCode: 137 })
+  expect(run.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'exit-code', exitCode: 137 })
+  expect(run.snapshot.steps['one']?.message).toContain('killed from outside')
+})
+
+test('a step that runs out of memory says so, with the limit and the most it had; what a long step uses is told', async () => {
+  const run = await runPipeline(`
+version: '1.0'
+steps:
+  hungry:
+    image: $TOOLS
+    shell: bash
+    commands:
+      - self=$(grep -o '[0-9a-f]\\{64\\}' /proc/self/cgroup | head -1)
+      - docker update --memory 64m --memory-swap 64m "$self"
+      - 'x=$(head -c 30000000 /dev/zero | tr "\\0" y); sleep 3'
+      - 'tail /dev/zero'
+`)
+  const step = run.snapshot.steps['hungry']
+  expect(step).toMatchObject({ status: 'error', reason: 'out-of-memory', exitCode: 137 })
+  expect(step?.message).toMatch(/The limit is 64 MiB\. At most \d+ MiB were seen in use\./)
+  const finished = run.events.find((event) => event.type === 'step.finished')
+  expect(finished).toMatchObject({ usage: { memoryLimitBytes: 67_108_864, cpuMs: expect.any(Number) } })
 })
 
 test('a script longer than an argument may be still runs', async () => {

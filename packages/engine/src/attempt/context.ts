@@ -3,6 +3,7 @@ import type { Clock, Logger } from '@windlass/kit'
 import type { ExportedVariable, Reason, ResolvedAction, ResolvedStep } from '@windlass/plan'
 import type { EngineEventBody } from '@windlass/protocol'
 import type { Docker } from '../docker/docker.ts'
+import type { UsageMeter } from '../steps/usage.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import type { AttemptInput, LocalSource } from './input.ts'
 import type { Namespaces } from './namespaces.ts'
@@ -54,6 +55,8 @@ export interface StepRun<A extends ResolvedAction = ResolvedAction> {
   readonly membersOf: (step: string) => Readonly<Record<string, string>>
   /** Aborted with a `StepStop`: stop what runs, and end. */
   readonly signal: AbortSignal
+  /** Looks at what containers of the step use. */
+  readonly meter?: UsageMeter | undefined
   /** How the containers of the step find its services; absent without services. */
   readonly reach?: Reach | undefined
 }
@@ -67,7 +70,7 @@ export interface Reach {
 }
 
 /** What is done on behalf of a step: its own work, or that of its services. */
-export type StepPart = Pick<StepRun, 'context' | 'output' | 'signal'> & { readonly step: Pick<ResolvedStep, 'name'> }
+export type StepPart = Pick<StepRun, 'context' | 'output' | 'signal' | 'meter'> & { readonly step: Pick<ResolvedStep, 'name'> }
 
 export interface StepOutcome {
   readonly status: 'success' | 'error' | 'terminated'

@@ -40,11 +40,13 @@ import { refusalStatus } from '../docker/containers.ts'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
 import { Services } from '../services/services.ts'
 import { runStep, type StepEnd } from '../steps/run-step.ts'
+import { openMeter } from '../steps/usage.ts'
 import { addChore, StepFailure, StepStop, type AttemptContext } from './context.ts'
 import { GroupClock, type GroupRestart } from './group-clock.ts'
 import type { AttemptOptions } from './input.ts'
 import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
+import { hasKubeconfig, KUBECONFIG_PATH } from './private-files.ts'
 import { secretsOf, type SecretSource } from './secrets.ts'
 import { sweepEnvironments, sweepOld } from './sweep.ts'
 import { watchDaemon } from './watch-daemon.ts'
@@ -268,6 +270,11 @@ class Attempt {
       const onTry = (number: number): void => this.#tell({ type: 'step.started', step: step.name, try: number })
       const onHold = (phase: DebugPhase): void => this.#tell({ type: 'step.waiting', step: step.name, reason: 'debugger', phase })
       const { signal } = controller
+      const meter = openMeter({
+        docker: context.docker,
+        clock: context.clock,
+        onUsage: (usage) => void this.#options.journal.append({ type: 'step.usage', step: step.name, usage }),
+      })
       const end = await runStep({
         context,
         services: this.#services,
@@ -278,6 +285,7 @@ class Attempt {
         signal,
         onTry,
         onHold,
+        meter,
         debugger: this.#debugger,
       })
       await output.end()
@@ -290,7 +298,10 @@ class Attempt {
     }
   }
 
-  #tellEnd(step: string, { try: number, status, reason, message, hint, exitCode, members, exports, outputs }: StepEnd): void {
+  #tellEnd(
+    step: string,
+    { try: number, status, reason, message, hint, exitCode, members, exports, outputs, usage }: StepEnd,
+  ): void {
     // An engine that is told to stop, or that has lost its daemon, judges nothing: the next attempt runs these steps again.
     if (this.#options.signal.aborted || this.#broken !== undefined) return
     const told = exports.map(({ name, value, secret }) => ({ name, value, secret }))
@@ -306,6 +317,7 @@ class Attempt {
       members: { ...members },
       exports: told,
       ...(outputs !== undefined && { outputs: { ...outputs } }),
+      ...(usage !== undefined && { usage }),
     })
   }
 
@@ -370,7 +382,13 @@ class Attempt {
 
   #builtins(): Record<string, string> {
     const { input } = this.#options
-    return { CI: 'true', CF_BUILD_ID: input.buildId, CF_VOLUME_NAME: input.volumeName, CF_VOLUME_PATH: VOLUME_PATH }
+    return {
+      CI: 'true',
+      CF_BUILD_ID: input.buildId,
+      CF_VOLUME_NAME: input.volumeName,
+      CF_VOLUME_PATH: VOLUME_PATH,
+      ...(hasKubeconfig(input) && { CF_KUBECONFIG_PATH: KUBECONFIG_PATH }),
+    }
   }
 
   #openOutput(name: string): StepOutput {

@@ -6,6 +6,7 @@ import { findEndpoint } from './endpoint.ts'
 import { execCalls, type Execs } from './execs.ts'
 import { openHttp, type DockerHttp } from './http.ts'
 import { imageCalls, type Images } from './images.ts'
+import { statsCalls, type Stats } from './stats.ts'
 import { networkCalls, type Networks } from './networks.ts'
 import { systemCalls, type System } from './system.ts'
 import { volumeCalls, type Volumes } from './volumes.ts'
@@ -18,7 +19,7 @@ export interface DockerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export interface Docker extends Containers, Execs, Images, Networks, System, Volumes {
+export interface Docker extends Containers, Execs, Images, Stats, Networks, System, Volumes {
   /** Where the daemon listens, for messages. */
   readonly host: string
   /** Of the daemon. */
@@ -84,6 +85,7 @@ function toDocker(http: DockerHttp, { api, version }: { api: string; version: st
     ...containerCalls(http),
     ...execCalls(http),
     ...imageCalls(http),
+    ...statsCalls(http),
     ...networkCalls(http),
     ...systemCalls(http),
     ...volumeCalls(http),

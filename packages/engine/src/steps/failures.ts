@@ -12,15 +12,8 @@ export function exitOutcome(end: ContainerEnd, action: Pick<ResolvedFreestyle, '
   const { exitCode } = end
   if (exitCode === 0) return { status: 'success', exitCode }
   const failed = { status: 'error', exitCode } as const
-  if (end.oomKilled || exitCode === 137) {
-    const limit = end.memoryLimit > 0 ? ` Its limit is ${Math.round(end.memoryLimit / 1_048_576)} MiB.` : ''
-    return {
-      ...failed,
-      reason: 'out-of-memory',
-      message: `A process was killed (exit code ${exitCode}), most likely because memory ran out.${limit}`,
-      hint: 'Give the Docker daemon of the runtime more memory (defaultDindResources), or let the step use less.',
-    }
-  }
+  if (end.oomKilled) return { ...failed, ...outOfMemory(end) }
+  if (exitCode === 137) return { ...failed, ...killed(end) }
   if (action.commands !== undefined && (exitCode === 127 || exitCode === 126)) {
     const what = exitCode === 127 ? 'A command was not found in the image' : 'A command cannot be executed'
     return {
@@ -32,6 +25,35 @@ export function exitOutcome(end: ContainerEnd, action: Pick<ResolvedFreestyle, '
   }
   const signal = exitCode > 128 && exitCode < 160 ? ` (signal ${exitCode - 128})` : ''
   return { ...failed, reason: 'exit-code', message: `Exit code ${exitCode}${signal}.` }
+}
+
+type Told = Pick<StepOutcome, 'reason' | 'message' | 'hint'>
+
+function outOfMemory({ exitCode, memoryLimit, usage }: ContainerEnd): Told {
+  const limit = memoryLimit > 0 ? memoryLimit : (usage?.memoryLimitBytes ?? 0)
+  const limited = limit > 0 ? ` The limit is ${inMib(limit)}.` : ''
+  const peak = usage?.memoryPeakBytes ?? 0
+  const peaked = peak > 0 ? ` At most ${inMib(peak)} were seen in use.` : ''
+  return {
+    reason: 'out-of-memory',
+    message: `Memory ran out, and the kernel killed a process of the step (exit code ${exitCode}).${limited}${peaked}`,
+    hint: 'Give the Docker daemon of the runtime more memory (defaultDindResources), or let the step use less.',
+  }
+}
+
+/** SIGKILL without a word of the kernel about this container's memory: somebody sent it, or the machine as a whole ran out. */
+function killed({ exitCode, usage }: ContainerEnd): Told {
+  const peak = usage?.memoryPeakBytes ?? 0
+  const peaked = peak > 0 ? ` At most ${inMib(peak)} of memory were seen in use.` : ''
+  return {
+    reason: 'exit-code',
+    message: `A process was killed from outside (exit code ${exitCode}, SIGKILL); the container did not run out of memory.${peaked}`,
+    hint: 'A command of the step may have sent the signal, or somebody removed the container, or the machine as a whole had no memory left.',
+  }
+}
+
+function inMib(bytes: number): string {
+  return `${Math.round(bytes / 1_048_576)} MiB`
 }
 
 const SHELL_HINT = 'Name a program that the image has; `shell: sh` works in most images.'

@@ -85,7 +85,7 @@ function directoryMember(action: ResolvedFreestyle, imageDirectory: string): Rec
 }
 
 function start(
-  { context, action, output, signal }: StepRun<ResolvedFreestyle>,
+  { context, action, output, signal, meter }: StepRun<ResolvedFreestyle>,
   spec: ContainerSpec,
   ids: string[],
 ): Promise<ContainerEnd> {
@@ -98,6 +98,7 @@ function start(
       spec,
       signal,
       graceMs: input.limits.stopGraceMs,
+      meter,
       onOutput: (parts, until) => output.write(parts, until),
       onCreated: isLong(script)
         ? async (id) =>

@@ -3,6 +3,7 @@ import type { Clock } from '@windlass/kit'
 import type { Attachment, ContainerSpec } from '../docker/containers.ts'
 import type { OutputPart } from '../docker/demux.ts'
 import type { Docker } from '../docker/docker.ts'
+import type { StepUsage, UsageMeter } from './usage.ts'
 
 export interface ContainerRun {
   readonly docker: Docker
@@ -15,6 +16,8 @@ export interface ContainerRun {
   readonly graceMs: number
   /** Written to standard input, which is closed then. */
   readonly input?: Uint8Array | undefined
+  /** Looks at what the container uses. */
+  readonly meter?: UsageMeter | undefined
   /** Called with the container made and not started. */
   readonly onCreated?: ((id: string) => Promise<void>) | undefined
 }
@@ -22,9 +25,11 @@ export interface ContainerRun {
 export interface ContainerEnd {
   readonly id: string
   readonly exitCode: number
-  /** Set by the kernel's killer, or by a kill from outside that was not ours. */
+  /** The kernel killed a process of it, because memory ran out. */
   readonly oomKilled: boolean
   readonly memoryLimit: number
+  /** Of containers that ran for a second and longer. */
+  readonly usage?: StepUsage | undefined
 }
 
 /** Output that still comes after the container was stopped gets so long. */
@@ -56,6 +61,7 @@ export async function runContainer(run: ContainerRun, created: (id: string) => v
     signal.throwIfAborted()
     await docker.startContainer(id)
     if (run.input !== undefined) attachment.input.end(run.input)
+    using _looked = run.meter?.watch(id)
     return await untilGone(run, { id, exited, pumped })
   } finally {
     attachment.close()
@@ -115,9 +121,10 @@ async function untilGone(run: ContainerRun, { id, exited, pumped }: Running): Pr
     }
     const [exitCode] = first
     if (signal.aborted) throw signal.reason
-    if (exitCode === 0) return { id, exitCode, oomKilled: false, memoryLimit: 0 }
+    const usage = run.meter?.peaksOf(id)
+    if (exitCode === 0) return { id, exitCode, oomKilled: false, memoryLimit: 0, usage }
     const { oomKilled, memoryLimit } = await docker.inspectContainer(id)
-    return { id, exitCode, oomKilled, memoryLimit }
+    return { id, exitCode, oomKilled, memoryLimit, usage }
   } finally {
     signal.removeEventListener('abort', onAbort)
   }

@@ -15,6 +15,7 @@ import { runFreestyle } from './freestyle.ts'
 import { runGitClone } from './git-clone.ts'
 import { runLaunch } from './launch-composition.ts'
 import { runPush } from './push.ts'
+import type { StepUsage, UsageMeter } from './usage.ts'
 
 export interface StepTask {
   readonly context: AttemptContext
@@ -28,6 +29,7 @@ export interface StepTask {
   /** Called when a further try begins, and when the debugger lets a try go on. */
   readonly onTry: (number: number) => void
   readonly services: Services | undefined
+  readonly meter: UsageMeter
   readonly debugger: Debugger
   /** Called when the debugger holds the step. */
   readonly onHold: (phase: DebugPhase) => void
@@ -36,6 +38,8 @@ export interface StepTask {
 export interface StepEnd extends StepOutcome {
   /** The number of the last try. */
   readonly try: number
+  /** Peaks over its containers; undefined when none ran for a second. */
+  readonly usage?: StepUsage | undefined
 }
 
 /** Runs a step with all its tries. Rejects only when the daemon is lost or with a bug. */
@@ -54,7 +58,7 @@ export async function runStep(task: StepTask): Promise<StepEnd> {
       continue
     }
     const next = nextTry(step, { ...outcome, try: number } as { status: 'error'; try: number })
-    if (next === undefined || task.signal.aborted) return { ...outcome, try: number }
+    if (next === undefined || task.signal.aborted) return { ...outcome, try: number, usage: task.meter.peaks() }
     await output.say(
       `Try ${number} of ${step.retry.maxAttempts} failed; the next one begins in ${Math.round(next.delayMs / 100) / 10} s.`,
     )
@@ -93,7 +97,7 @@ async function runTry(task: StepTask, number: number): Promise<TryEnd> {
 async function runLimited(task: StepTask, step: ResolvedStep): Promise<StepOutcome> {
   using limit = startLimit(task, step)
   const { context, output, membersOf, services } = task
-  const part = { context, step, output, signal: limit.signal }
+  const part = { context, step, output, signal: limit.signal, meter: task.meter }
   return await guard(limit.signal, async () => {
     const reach = await services?.reach(task.step, step, part)
     const outcome = await runAction({ ...part, membersOf, reach })

@@ -44,7 +44,7 @@ export async function runTool(run: StepPart, tool: ToolRun): Promise<ToolEnd> {
 
 async function runIn(
   network: string,
-  { context, step, output, signal }: StepPart,
+  { context, step, output, signal, meter }: StepPart,
   tool: ToolRun & { archive: Buffer },
 ): Promise<ToolEnd> {
   const { docker, clock, input } = context
@@ -59,6 +59,7 @@ async function runIn(
         clock,
         signal,
         graceMs: input.limits.stopGraceMs,
+        meter,
         input: tool.archive,
         spec: toSpec(network, tool, { context, step }),
         async onOutput(parts, until) {
