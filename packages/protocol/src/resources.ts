@@ -1,7 +1,7 @@
 /** Resources of `/v1`, as clients see them. An input shape is what a POST takes; a plain noun is what a GET answers. */
 import { z } from 'zod'
 import { BUILD_STATUSES, STEP_STATUSES } from '@windlass/plan'
-import { Id, Name, Time } from './base.ts'
+import { Id, Name, ProblemDocument, Time } from './base.ts'
 import { DebugInput } from './debug.ts'
 import { ReasonName } from './events.ts'
 import { Machine, PipelineSettings } from './settings.ts'
@@ -57,13 +57,16 @@ export const Pipeline = PipelineInput.extend({
   revision: z.int(),
   createdAt: Time,
   updatedAt: Time,
+  /** What is wrong with the document, in answers to writing it. */
+  problems: ProblemDocument.shape.problems,
 })
 export type Pipeline = z.infer<typeof Pipeline>
 
-export const CONTEXT_TYPES = ['config', 'secret', 'git', 'registry'] as const
+export const CONTEXT_TYPES = ['config', 'secret', 'git', 'registry', 'kubernetes'] as const
 /**
  * Shared configuration or an integration. Data of `config` and `secret`: variables. Of `git`: url, username, password, sshPrivateKey,
- * sshKnownHosts. Of `registry`: domain, username, password, repositoryPrefix. Secret fields are answered as `*****`.
+ * sshKnownHosts. Of `registry`: domain, username, password, repositoryPrefix. Of `kubernetes`: kubeconfig, with its
+ * certificates inside. Secret fields are answered as `*****`.
  */
 export const ContextInput = z.object({
   name: Name,

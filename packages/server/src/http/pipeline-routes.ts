@@ -1,10 +1,10 @@
-import { compile } from '@windlass/pipeline'
 import { Name, page, PageQuery, Pipeline, PipelineInput, ProblemDocument, Project, ProjectInput } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/require-found.ts'
 import { present } from '../builds/view.ts'
 import { createPipeline, etag, listPage, putPipeline, removePipeline, showPipeline } from '../pipelines/pipelines.ts'
+import { validateDocument } from '../pipelines/validate-document.ts'
 import { listProjectPage, putProject, removeProject, showProject } from '../pipelines/projects.ts'
 import { findPipeline } from '../store/pipelines.ts'
 import { findProject } from '../store/projects.ts'
@@ -34,7 +34,7 @@ export function pipelineRoutes(app: App): Route[] {
       replies: { 201: Pipeline },
       async handle({ body }) {
         const pipeline = await createPipeline(app, body)
-        return created(pipeline, { etag: etag(pipeline), location: `/v1/pipelines/${pipeline.id}` })
+        return created(await withProblems(app, pipeline), { etag: etag(pipeline), location: `/v1/pipelines/${pipeline.id}` })
       },
     }),
     route('GET', '/v1/pipelines/{name}', {
@@ -56,7 +56,8 @@ export function pipelineRoutes(app: App): Route[] {
       async handle({ params, body, headers }) {
         const precondition = { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] }
         const { pipeline, isNew } = await putPipeline(app, { name: params.name, input: body, precondition })
-        return isNew ? created(pipeline, { etag: etag(pipeline) }) : ok(pipeline, { etag: etag(pipeline) })
+        const shown = await withProblems(app, pipeline)
+        return isNew ? created(shown, { etag: etag(pipeline) }) : ok(shown, { etag: etag(pipeline) })
       },
     }),
     route('DELETE', '/v1/pipelines/{name}', {
@@ -75,7 +76,7 @@ export function pipelineRoutes(app: App): Route[] {
       body: z.object({ document: z.string().max(1_048_576), file: z.string().max(1000).default('pipeline.yaml') }),
       replies: { 200: Validation },
       async handle({ body }) {
-        const { problems } = compile({ text: body.document, file: body.file })
+        const problems = await validateDocument(app, { text: body.document, file: body.file })
         return ok({
           valid: problems.every(({ severity }) => severity !== 'error'),
           problems: problems.map((problem) => ({ ...problem })),
@@ -84,6 +85,12 @@ export function pipelineRoutes(app: App): Route[] {
     }),
     ...projectRoutes(app),
   ]
+}
+
+/** What is wrong with the document of a pipeline that was just stored, which does not keep it from being stored. */
+async function withProblems(app: App, pipeline: Pipeline): Promise<Pipeline> {
+  const problems = await validateDocument(app, { text: pipeline.document, file: 'pipeline.yaml' })
+  return problems.length === 0 ? pipeline : { ...pipeline, problems: problems.map((problem) => ({ ...problem })) }
 }
 
 function projectRoutes(app: App): Route[] {

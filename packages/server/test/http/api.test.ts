@@ -160,6 +160,23 @@ test('a document is checked with its problems by line, and a build needs a pipel
   expect(await scene.submit({ document: 'steps: [' })).toMatchObject({ status: 'error', reason: 'invalid-pipeline' })
 })
 
+test('P175: a pipeline is stored with its problems told, those in its account among them', async () => {
+  await using scene = await openHttpScene()
+  const document = "version: '1.0'\nsteps:\n  it:\n    type: push\n    candidate: '${{IMAGE}}'\n    registry: '${{TARGET}}'\n"
+  const push = { name: 'push', document: document.replace("'${{TARGET}}'", 'nowhere') }
+  expect(await scene.admin.call('POST', '/v1/pipelines', Pipeline, { body: push })).toMatchObject({
+    problems: [{ line: 3, column: 3, severity: 'error', code: 'registry-missing' }],
+  })
+  const body = { name: 'hub', type: 'registry', data: { domain: 'r.example.com' } }
+  await scene.admin.call('POST', '/v1/contexts', Context, { body })
+  expect(await scene.admin.call('PUT', '/v1/pipelines/push', Pipeline, { body: push })).toMatchObject({
+    problems: [{ line: 6, column: 15, severity: 'error', code: 'registry-unknown' }],
+  })
+  const put = { name: 'push', document }
+  expect((await scene.admin.call('PUT', '/v1/pipelines/push', Pipeline, { body: put })).problems).toBeUndefined()
+  expect((await scene.admin.call('GET', '/v1/pipelines/push', Pipeline)).problems).toBeUndefined()
+})
+
 test('contexts, runtimes and agents are made, replaced, shown and deleted', async () => {
   await using scene = await openHttpScene()
   const body = { name: 'git', type: 'git', isDefault: true, data: { url: 'https://git.test', username: 'u', password: 'p' } }
