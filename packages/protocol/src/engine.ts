@@ -80,8 +80,13 @@ export const DebugSettings = z.object({
 })
 export type DebugSettings = z.infer<typeof DebugSettings>
 
-/** A Kubernetes cluster that steps may reach: name of the integration -> kubeconfig (YAML). */
-export const ClusterAccess = z.object({ context: z.string(), kubeconfig: z.string() })
+/** A Kubernetes cluster: name of the integration -> kubeconfig (as JSON, with one context, named like the integration). */
+export const ClusterAccess = z.object({
+  context: z.string(),
+  kubeconfig: z.string(),
+  /** False: deploy steps may name it, but it is not in the kubeconfig that steps find. True when absent. */
+  injected: z.boolean().optional(),
+})
 export type ClusterAccess = z.infer<typeof ClusterAccess>
 
 /** A store of secrets that speaks the HTTP API of Vault's KV engine, version 2, with the token to read it. */
@@ -145,8 +150,8 @@ export const EngineClaimed = z.object({
   files: z.record(z.string(), z.string()).optional(),
   /** Images that may register QEMU; any when absent. */
   trustedQemuImages: z.array(z.string()).optional(),
-  /** What a build step does that says nothing: push to the default registry (also when absent), not at all, or `explicit`: fail. */
-  autoPush: z.union([z.boolean(), z.literal('explicit')]).optional(),
+  /** What a build step does that says nothing: push to the default registry, or not at all. Absent: push where there is a default one. */
+  autoPush: z.boolean().optional(),
   /** Images of earlier builds of the pipeline by content hash, newest first. */
   knownImages: z.array(KnownImage).optional(),
 })

@@ -7,21 +7,21 @@ const registries = [standard, other]
 const image = { imageName: 'team/app' }
 
 test.each([
-  ['always', undefined, {}, 'registry.example.com/team/app'],
-  ['always, said aloud', true, {}, 'registry.example.com/team/app'],
+  ['explicit, with a default registry', undefined, {}, 'registry.example.com/team/app'],
+  ['always', true, {}, 'registry.example.com/team/app'],
   ['always, but not this one', true, { disablePush: true }, undefined],
   ['never', false, {}, undefined],
   ['never, but this one', false, { disablePush: false }, 'registry.example.com/team/app'],
   ['never, but the step names a registry', false, { registry: 'other' }, 'other.example.com/team/app'],
-  ['explicit, registry named', 'explicit', { registry: 'other' }, 'other.example.com/team/app'],
-  ['explicit, not pushed', 'explicit', { disablePush: true }, undefined],
+  ['explicit, registry named', undefined, { registry: 'other' }, 'other.example.com/team/app'],
+  ['explicit, not pushed', undefined, { disablePush: true }, undefined],
 ] as const)('P060: account mode %s', (_, autoPush, says, repository) => {
   const target = findPushTarget({ ...image, ...says }, { registries, autoPush })
   expect('repository' in target ? target.repository : undefined).toBe(repository)
 })
 
-test('P060: in the explicit mode a step that says nothing fails', () => {
-  expect(() => findPushTarget(image, { registries, autoPush: 'explicit' })).toThrow('The step must say where its image goes')
+test('P060: in the mode always a missing default registry fails the step', () => {
+  expect(() => findPushTarget(image, { registries: [other], autoPush: true })).toThrow('no default one')
 })
 
 test('without a default registry nothing is pushed, and a step that insists fails', () => {

@@ -19,20 +19,17 @@ export function findPushTarget(
   const { imageName, registry, disablePush } = action
   if (disablePush === true) return { why: 'the step says `disable_push`' }
   if (registry !== undefined && registry !== '') return toTarget(imageName, getRegistry(registry, registries))
-  if (disablePush === undefined && autoPush === 'explicit')
-    throw new StepFailure('invalid-step', 'The step must say where its image goes: the account asks every build step for it.', {
-      hint: 'Write `registry`, or `disable_push: true`.',
-    })
   if (disablePush === undefined && autoPush === false)
     return { why: 'the account pushes an image only where the step names a registry' }
   if (registryDomain(imageName) !== 'docker.io') {
     const own = findRegistryOf(imageName, registries)
-    if (own === undefined && disablePush !== false) return { why: 'there is no integration for the registry in its name' }
+    if (own === undefined && disablePush !== false && autoPush !== true)
+      return { why: 'there is no integration for the registry in its name' }
     return { repository: imageName, login: toLogin(own) }
   }
   const standard = registries.find(({ isDefault }) => isDefault)
   if (standard !== undefined) return toTarget(imageName, standard)
-  if (disablePush !== false) return { why: 'no registry is named and there is no default one' }
+  if (disablePush !== false && autoPush !== true) return { why: 'no registry is named and there is no default one' }
   throw new StepFailure(
     'integration-missing',
     'The image is to be pushed, but no registry is named and there is no default one.',

@@ -7,6 +7,7 @@ import type { App } from '../app.ts'
 import { record, type BuildEdit } from '../builds/edit.ts'
 import { deleteAnnotations, listAnnotations, saveAnnotation, setDisplayed, type Annotated } from '../store/annotations.ts'
 import { findBuild } from '../store/builds.ts'
+import { findImage, findImageOfStep } from '../store/images.ts'
 import { findPipeline } from '../store/pipelines.ts'
 import { findProject } from '../store/projects.ts'
 import type { AnnotationRow } from '../store/schema.ts'
@@ -76,7 +77,7 @@ async function findEntity(query: Query, accountId: string, { entity, id }: Named
     case 'project':
       return (await findProject(query, accountId, id))?.id
     case 'image':
-      return id
+      return (await findImage(query, accountId, id))?.image_id ?? id
   }
 }
 
@@ -112,7 +113,10 @@ type Annotating = Extract<EngineEvent, { type: 'annotated' }>
 /** A step of a build annotates. What cannot be written is told in the feed: the step has ended already. */
 export async function applyAnnotated(edit: BuildEdit, event: Annotating): Promise<void> {
   const { tx, build, now } = edit
-  const id = event.id ?? { build: build.id, pipeline: build.pipeline_id, project: build.project_id, image: null }[event.entity]
+  const id =
+    event.id ??
+    { build: build.id, pipeline: build.pipeline_id, project: build.project_id, image: null }[event.entity] ??
+    (event.entity === 'image' ? await findImageOfStep(tx.query, build.id, event.step) : null)
   const found = id === null ? undefined : await findAnnotated(tx.query, build.account_id, { entity: event.entity, id })
   if (found === undefined) {
     const message = `There is no ${event.entity}${id === null ? '' : ` ${id}`} to annotate.`

@@ -7,6 +7,7 @@ import type { App } from '../app.ts'
 import { readIntegrations } from '../contexts/integrations.ts'
 import { markApprovalsSeen } from '../store/approvals.ts'
 import { readDebugSettings } from '../debug/debug.ts'
+import { readKnownImages } from '../images/images.ts'
 import { findBuildPlan } from '../store/builds.ts'
 import type { AttemptRow, BuildRow } from '../store/schema.ts'
 import { findStartTask } from '../store/tasks.ts'
@@ -97,7 +98,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     ...present({ only: request.only, skip: request.skip }),
     ...(attempt.cause !== null && { resume: { cause: attempt.cause } }),
     ...(await autoPushOf(app)),
-
+    knownImages: await readKnownImages(query, build.pipeline_id),
     ...(debug !== undefined && { debug }),
     volumeName,
     keepVolume: volumeName !== `windlass-${build.id}`,

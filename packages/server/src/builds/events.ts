@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { applyAnnotated } from '../annotations/annotations.ts'
 import type { App } from '../app.ts'
 import { deleteApprovals, listApprovals } from '../store/approvals.ts'
+import { noteImage } from '../images/images.ts'
 import { listStreams } from '../store/streams.ts'
 import { hearDecision, noteApproval, pauseBuild } from './approve.ts'
 import { sealExports } from './build-secrets.ts'
@@ -74,6 +75,7 @@ async function applyEvent(app: App, edit: BuildEdit, event: EngineEvent): Promis
   record(edit, { type, seq, at, source: 'engine', data: sealExports(app.vault, edit.build, data) })
   noteActivity(edit, event)
   if (event.type === 'step.waiting' && event.reason === 'approval') await noteApproval(edit, event)
+  if (event.type === 'image') await noteImage(edit, event)
   if (event.type === 'annotated') await applyAnnotated(edit, event)
   if (event.type === 'step.started' && event.resets !== undefined) await deleteApprovals(edit.tx, edit.build.id, event.resets)
   if (event.type === 'attempt.finished') await finishAttempt(edit, event)

@@ -6,6 +6,7 @@ import { buildRoutes } from './build-routes.ts'
 import { debugRoutes } from './debug-routes.ts'
 import { engineRoutes } from './engine-routes.ts'
 import { toOpenApi } from './openapi.ts'
+import { imageRoutes } from './image-routes.ts'
 import { pipelineRoutes } from './pipeline-routes.ts'
 import { agentResourceRoutes, contextRoutes, runtimeRoutes } from './resource-routes.ts'
 import { ok, route, type Route } from './route.ts'
@@ -25,6 +26,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...runtimeRoutes(app),
     ...buildRoutes(app),
     ...annotationRoutes(app),
+    ...imageRoutes(app),
     ...settingsRoutes(app),
     ...debugRoutes(app),
     ...agentRoutes(app),

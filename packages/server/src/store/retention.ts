@@ -54,7 +54,17 @@ export async function deleteOldBuilds(tx: Tx, { before, limit }: Old): Promise<{
   const ids = old.map(({ id }) => id)
   if (ids.length === 0) return { builds: 0, objects: [] }
   const objects = await deleteLogs(tx, ids)
-  for (const table of ['event', 'command', 'task', 'attempt', 'approval', 'build_plan', 'terminal', 'terminal_part'] as const)
+  for (const table of [
+    'event',
+    'command',
+    'task',
+    'attempt',
+    'approval',
+    'image',
+    'build_plan',
+    'terminal',
+    'terminal_part',
+  ] as const)
     await tx.query.deleteFrom(table).where('build_id', 'in', ids).execute()
   await tx.query.deleteFrom('annotation').where('entity', '=', 'build').where('entity_id', 'in', ids).execute()
   await tx.query.deleteFrom('build').where('id', 'in', ids).execute()

@@ -22,6 +22,7 @@ export interface Schema {
   attempt: AttemptRow
   approval: ApprovalRow
   annotation: AnnotationRow
+  image: ImageRow
   event: EventRow
   stream: StreamRow
   chunk: ChunkRow
@@ -280,6 +281,29 @@ export interface ApprovalRow {
 }
 
 /** One annotation, or one entry of an image's metadata. */
+/** An image that a step built or pushed; one row for each name that a step gave. */
+export interface ImageRow {
+  id: string
+  account_id: string
+  build_id: string
+  pipeline_id: string | null
+  step: string
+  /** As the Docker daemon of the build, or a registry, knows it. */
+  image_id: string
+  name: string
+  /** JSON: list of texts. */
+  tags: string
+  digest: string | null
+  /** Of what it is made of; null when that cannot be told. */
+  content_hash: string | null
+  pushed: Flag
+  /** Null when nothing was built. */
+  cache_hits: number | null
+  cache_misses: number | null
+  size_bytes: number | null
+  created_at: number
+}
+
 export interface AnnotationRow {
   account_id: string
   entity: AnnotatedEntity

@@ -149,6 +149,11 @@ async function words(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('annotation_pk', ['account_id', 'entity', 'entity_id', 'kind', 'name'])
     .execute()
   await index(db, 'annotation', 'entity name')
+  const image = columns(owned(db, 'image'), 'text', 'build_id pipeline_id? step image_id name tags digest? content_hash?')
+  await columns(columns(image, 'integer', 'pushed cache_hits? cache_misses?'), 'bigint', 'size_bytes? created_at').execute()
+  await index(db, 'image', 'build_id step name', true)
+  await index(db, 'image', 'account_id image_id')
+  await index(db, 'image', 'pipeline_id created_at')
 }
 
 async function work(db: Kysely<unknown>): Promise<void> {
