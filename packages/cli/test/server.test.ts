@@ -220,6 +220,17 @@ test('an invalid document is not applied, and its problems are at their lines in
   expect(stderr).toMatch(/two\.yml:11:\d+: error: /)
 })
 
+test('a pipeline that lacks something in its account is applied, and what it lacks is told at its line', async () => {
+  const path = await desk.file(
+    'lacking.yml',
+    'kind: project\nmetadata: { name: lack }\nspec: {}\n---\nkind: pipeline\nmetadata: { name: lack/p }\nspec:\n  steps:\n    a:\n      type: push\n      candidate: x\n',
+  )
+  const { code, stdout, stderr } = await desk.run(['apply', '-f', path])
+  expect(code).toBe(0)
+  expect(stdout).toContain('pipeline/lack/p created')
+  expect(stderr).toMatch(/lacking\.yml:9:\d+: error: there is no registry integration to push to/)
+})
+
 test('a secret is masked in the log and comes from the environment', async () => {
   const path = await document({ tell: ['echo "[$TOKEN]"'] })
   const { code, stdout } = await desk.run(['run', '-f', path, '-S', 'TOKEN'], { env: { TOKEN: 'correct-horse-battery' } })

@@ -1,6 +1,6 @@
 import { Fault, fault, isFault, type Problem } from '@windlass/kit/faults'
 import { compile, hasErrors } from '@windlass/pipeline'
-import { AgentInput, PipelineInput, type Client } from '@windlass/protocol'
+import { AgentInput, Pipeline, PipelineInput, type Client } from '@windlass/protocol'
 import { createAgent, createOne, getOne, putOne } from '../api.ts'
 import type { Invocation } from '../command.ts'
 import { formatProblem } from '../format/problems.ts'
@@ -49,11 +49,12 @@ interface Sending {
   readonly out: Printer
 }
 
-function send(client: Client, { kind: kindName, name, body }: Wanted, { verb, out }: Sending): Promise<string> {
+function send(client: Client, wanted: Wanted, { verb, out }: Sending): Promise<string> {
+  const { kind: kindName, name, body } = wanted
   return withKind(kindName, async (kind) => {
     const exists = verb !== 'create' && (await isThere(client, kind, name))
     if (exists) {
-      await putOne(client, kind, { name, body })
+      tellAccount(await putOne(client, kind, { name, body }), wanted, out)
       return verb === 'replace' ? 'replaced' : 'configured'
     }
     if (verb === 'replace')
@@ -62,9 +63,20 @@ function send(client: Client, { kind: kindName, name, body }: Wanted, { verb, ou
         hint: 'Make it with `windlass create -f FILE`.',
       })
     if (kindName === 'agents') showToken(out, await createAgent(client, AgentInput.parse(body)))
-    else await createOne(client, kind, body)
+    else tellAccount(await createOne(client, kind, body), wanted, out)
     return 'created'
   })
+}
+
+/** What only the server knows is wrong with a pipeline: that its account lacks something. The pipeline is stored all the same. */
+function tellAccount(answer: unknown, { kind, body, file, firstLine }: Wanted, out: Printer): void {
+  if (kind !== 'pipelines') return
+  const known = new Set(compile({ text: PipelineInput.parse(body).document, file }).problems.map(({ message }) => message))
+  for (const problem of Pipeline.safeParse(answer).data?.problems ?? []) {
+    if (known.has(problem.message)) continue
+    const placed: Problem = { ...problem, file, ...(problem.line !== undefined && { line: problem.line + firstLine - 1 }) }
+    for (const line of formatProblem(placed, sourcesRead(), out.stderr.style)) out.note(line)
+  }
 }
 
 async function isThere<T>(client: Client, kind: Kind<T>, name: string): Promise<boolean> {
