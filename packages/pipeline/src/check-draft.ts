@@ -1,6 +1,6 @@
 /** What the tables say about a step, and the references in its texts. */
 import { findReferences, nearest, nearMiss } from '@windlass/plan'
-import { checkFields } from './check.ts'
+import { checkFields, currentValue } from './check.ts'
 import { checkContext } from './context/check-context.ts'
 import * as read from './fields.ts'
 import type { Entries } from './fields.ts'
@@ -39,6 +39,9 @@ function mayNotRun({ entries, parent, hook }: Draft): boolean {
   return parent !== undefined && mayNotRun(parent)
 }
 
+/** Longer words are near to nothing, and cost much to compare. */
+const MAX_SUGGESTED = 60
+
 const PARTS_OF_WHEN = ['branch', 'condition']
 
 /** Parts of a `when` that stand on the step itself are told as that, not as fields that nobody knows. */
@@ -60,7 +63,7 @@ function withoutMisplaced({ entries, report, path }: Draft, fields: Fields): Ent
 function warnOfUnknown({ entries, report, path, type }: Draft, fields: Fields): void {
   for (const { key, keyRange } of entries.values()) {
     if (Object.hasOwn(fields, key) || PARTS_OF_WHEN.includes(key) || REFUSED_ELSEWHERE.includes(key)) continue
-    const close = report.isFull ? undefined : nearest(key, Object.keys(fields))
+    const close = report.isFull || key.length > MAX_SUGGESTED ? undefined : nearest(key, Object.keys(fields))
     const message = `"${key}" is no field of ${type} steps and has no effect${close === undefined ? '' : `. Did you mean "${close}"?`}`
     report.warning('unknown-key', keyRange, message, {
       path: `${path}.${key}`,
@@ -77,9 +80,10 @@ function checkStage({ entries, report, path }: Draft, { stages }: Drafting): voi
   const written = read.node(entries, 'stage')
   if (stage === undefined || written === undefined || stages.has(stage)) return
   const listed = [...stages]
-  const close = nearMiss(stage.slice(0, 150), listed.slice(0, 100))
-  const shown = listed.length > 20 ? [...listed.slice(0, 20), '…'] : listed
-  report.error('unknown-stage', written.range, `"stage" must be one of [${shown.join(', ')}]. Current value: ${stage}`, {
+  const near = listed.filter((name) => name.length <= MAX_SUGGESTED).slice(0, 100)
+  const close = report.isFull || stage.length > MAX_SUGGESTED ? undefined : nearMiss(stage, near)
+  const shown = [...listed.slice(0, 20).map((name) => name.slice(0, MAX_SUGGESTED)), ...(listed.length > 20 ? ['…'] : [])]
+  report.error('unknown-stage', written.range, `"stage" must be one of [${shown.join(', ')}]${currentValue(written)}`, {
     path: `${path}.stage`,
     hint: listed.length === 0 ? 'List it under "stages" at the root.' : '',
     ...(close !== undefined && { suggestion: { from: stage, to: close } }),

@@ -1,6 +1,5 @@
 /** `success_criteria` of groups and of the document. */
 import type { SuccessCriteria } from '@windlass/plan'
-import { nearMiss } from '@windlass/plan'
 import { toCondition } from './compile-when.ts'
 import type { ExpressionPlace } from './compile-when.ts'
 import * as read from './fields.ts'
@@ -28,7 +27,7 @@ export function toCriteria(entries: Entries, children: readonly Draft[], outer: 
 function toNames(
   list: TreeNode | undefined,
   children: readonly Draft[],
-  { report, path }: ExpressionPlace,
+  { report, path, drafting }: ExpressionPlace,
 ): string[] | undefined {
   if (list?.kind !== 'list') return undefined
   const known = new Map(children.map((child) => [child.key, child.name]))
@@ -37,7 +36,7 @@ function toNames(
     if (name === undefined) return []
     const found = known.get(name)
     if (found !== undefined) return [found]
-    const close = nearMiss(name.slice(0, 150), [...known.keys()].slice(0, 500))
+    const close = drafting.names.suggestAmong(name, known.keys())
     report.error(
       'unknown-step',
       item.range,

@@ -5,6 +5,7 @@ import type { Entries } from './fields.ts'
 import { readType } from './read-type.ts'
 import type { Draft, DraftBody, DraftPlace } from './step-draft.ts'
 import { stepEntries } from './step-entries.ts'
+import { MAX_STEPS } from './step-names.ts'
 import type { StepType } from './step-type.ts'
 import { findTyped, typedPlace } from './typed/draft-typed.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
@@ -12,8 +13,6 @@ import { findType, UNKNOWN_TYPE } from './type-fields.ts'
 
 const MAX_NAME = 150
 const FORBIDDEN_IN_NAME = /[.#$[\]]/
-/** More steps than any build can run in a day. */
-const MAX_STEPS = 10_000
 
 /** Drafts of the steps of a mapping, in order. What is wrong with names and types is reported. */
 export function draftSteps(written: TreeNode | undefined, place: DraftPlace): Draft[] {
@@ -32,7 +31,7 @@ export function draftSteps(written: TreeNode | undefined, place: DraftPlace): Dr
 type EntryPlace = DraftPlace & { readonly after: readonly string[]; readonly hook?: Draft['hook'] | undefined }
 
 function draftEntry(entry: Entry, place: EntryPlace): Draft | undefined {
-  const path = `${place.path}.${entry.key}`
+  const path = `${place.path}.${entry.key.slice(0, MAX_NAME)}`
   checkName(entry, path, place)
   const { value } = entry
   if (value.kind !== 'map') {
@@ -81,7 +80,7 @@ export function draftStep(step: MapNode, named: DraftName, place: EntryPlace): D
   const entries = stepEntries(step, known, { report, path })
   if (isExpanded(entries) && type === 'parallel') return forbidExpanded(entries, path, report)
   if (!isExpanded(entries)) return draftTyped({ type, known, entries }, named, place)
-  const { group, variations } = expand(entries, { ...named, report, variables: place.drafting.variables, type })
+  const { group, variations } = expand(entries, { ...named, report, drafting: place.drafting, type })
   const made: DraftBody = { kind: 'group', mode: 'parallel', made: 'matrix' }
   const parent = addDraft({ type: 'parallel', known: undefined, entries: group }, named, { ...place, body: made })
   if (parent === undefined) return undefined
@@ -195,7 +194,7 @@ export function addDraft(
     order: drafting.names.size,
   }
   if (drafting.names.size >= MAX_STEPS) {
-    report.error('too-large', range, `the pipeline has more than ${MAX_STEPS} steps`, { path })
+    report.error('too-large', { start: 0, end: 0 }, `the pipeline has more than ${MAX_STEPS} steps`)
     return undefined
   }
   if (!drafting.names.add(draft)) {

@@ -1,21 +1,19 @@
 /** `scale` and `matrix`: one step as several, before any of them is checked (pipeline language 3.5). */
-import type { Scope } from '@windlass/plan'
 import type { DraftName } from './draft-steps.ts'
 import { plain } from './fields.ts'
 import type { Entries } from './fields.ts'
 import { readType } from './read-type.ts'
 import type { Report } from './report.ts'
 import type { Range } from './source.ts'
+import type { Drafting } from './step-draft.ts'
 import { stepEntries } from './step-entries.ts'
+import { MAX_STEPS } from './step-names.ts'
 import { findType, UNKNOWN_TYPE } from './type-fields.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
 import { sizeOf, textOf } from './tree.ts'
 
 /** More than any build needs, few enough that no document can ask for too much. */
 export const MAX_VARIATIONS = 1_000
-/** Of all children together: nodes, and characters of their texts. */
-const MAX_NODES = 200_000
-const MAX_CHARS = 4_194_304
 
 export interface Variation {
   /** The name of the child, or its number in a matrix. */
@@ -35,7 +33,7 @@ export interface Expansion {
 
 interface Place extends DraftName {
   readonly report: Report
-  readonly variables: Scope | undefined
+  readonly drafting: Drafting
   /** Of the step itself. */
   readonly type: string
 }
@@ -146,7 +144,7 @@ function isFilledMap(value: TreeNode, key: string, { report, path }: Place): val
 function isAffordable(
   base: Entries,
   count: number,
-  { report, path, range, dimensions = [] }: Place & { readonly dimensions?: readonly Dimension[] },
+  { report, path, range, drafting, dimensions = [] }: Place & { readonly dimensions?: readonly Dimension[] },
 ): boolean {
   if (count > MAX_VARIATIONS) {
     report.error('too-large', range, `this makes ${count} steps; at most ${MAX_VARIATIONS} are allowed`, { path })
@@ -160,7 +158,16 @@ function isAffordable(
     nodes += (own.nodes * count) / values.length
     chars += (own.chars * count) / values.length
   }
-  if (nodes <= MAX_NODES && chars <= MAX_CHARS) return true
+  const { room, size: known } = drafting.names
+  if (known + count > MAX_STEPS) {
+    report.error('too-large', { start: 0, end: 0 }, `the pipeline has more than ${MAX_STEPS} steps`)
+    return false
+  }
+  if (nodes <= room.nodes && chars <= room.chars) {
+    room.nodes -= nodes
+    room.chars -= chars
+    return true
+  }
   report.error('too-large', range, `this makes ${count} steps that are too large together`, {
     path,
     hint: 'Move scripts to files of the repository.',
@@ -172,9 +179,16 @@ function isAffordable(
 function varied(
   base: Entries,
   own: MapNode,
-  { report, path, variables, type }: Place,
+  { report, path, drafting, type }: Place,
 ): { type: string; entries: Map<string, Entry> } {
-  const childType = own.entries.has('type') ? (readType(own, { report, path, variables }) ?? UNKNOWN_TYPE) : type
+  const childType = own.entries.has('type')
+    ? (readType(own, { report, path, variables: drafting.variables }) ?? UNKNOWN_TYPE)
+    : type
+  for (const key of ['scale', 'matrix']) {
+    const nested = own.entries.get(key)
+    if (nested !== undefined)
+      report.error('not-allowed', nested.keyRange, `"${key}" is not allowed inside "scale" or "matrix"`, { path })
+  }
   const entries = new Map(base)
   for (const entry of stepEntries(own, findType(childType), { report, path }).values()) {
     const before = entries.get(entry.key)?.value

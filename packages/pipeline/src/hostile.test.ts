@@ -184,3 +184,143 @@ test('no text makes the compiler throw, and every problem stands inside the text
     { numRuns: 1_500 },
   )
 })
+
+describe('what is made of a document stays bounded too', () => {
+  const doc = (...lines: string[]): string => `version: 1\nsteps:\n${lines.map((line) => `  ${line}\n`).join('')}`
+  const list = (count: number, item = 'x'): string => `[${Array.from({ length: count }, (_, n) => `${item}${n}`).join(',')}]`
+
+  test('a matrix of more combinations than a build can have', () => {
+    const dimensions = ['image', 'title', 'shell', 'cmd', 'entry_point', 'timeout', 'description', 'working_directory']
+    const { problems, ms } = timed(doc(`a: { matrix: { ${dimensions.map((name) => `${name}: ${list(10)}`).join(', ')} } }`))
+    expect(problems).toEqual(['3:16 error too-large this makes 100000000 steps; at most 1000 are allowed'])
+    expect(ms).toBeLessThan(500)
+  })
+
+  test('a matrix whose steps would be too large together', () => {
+    const commands = `[${'echo,'.repeat(20_000)}echo]`
+    const { problems, ms } = timed(doc(`a: { commands: ${commands}, matrix: { image: ${list(1_000)} } }`))
+    expect(problems.map((problem) => problem.replace(/^\d+:\d+ /, ''))).toEqual([
+      'error too-large this makes 1000 steps that are too large together',
+    ])
+    expect(ms).toBeLessThan(3_000)
+    const value = timed(doc(`a: { image: x, matrix: { commands: [[${'"'}${'y'.repeat(50_000)}${'"'}]], title: ${list(900)} } }`))
+    expect(value.problems.join()).toMatch(/too large together/)
+    expect(value.ms).toBeLessThan(1_500)
+  })
+
+  test('many matrices, one after the other', () => {
+    const steps = Array.from({ length: 900 }, (_, n) => `s${n}: { matrix: { image: *l } }`)
+    const { problems, ms } = timed(`indicators: [&l ${list(500)}]\n${doc(...steps)}`)
+    expect(problems).toEqual(['1:1 error too-large the pipeline has more than 10000 steps'])
+    expect(ms).toBeLessThan(3_000)
+  })
+
+  test('a matrix in a matrix, and matrices in parallel steps', () => {
+    expect(problemsOf(doc('a: { image: x, matrix: { scale: [{ b: {} }], image: [y] } }'))).toEqual([
+      '3:28 error not-allowed "scale" is not allowed inside "scale" or "matrix"',
+    ])
+    let inside = 'a: { matrix: { image: [x, y] } }'
+    for (let depth = 0; depth < 30; depth += 1)
+      inside = `p${depth}: { type: parallel, steps: { ${inside}, m${depth}: { matrix: { image: [x, y] } } } }`
+    const { problems, ms } = timed(doc(inside))
+    expect(problems).toEqual([])
+    expect(ms).toBeLessThan(1_000)
+  })
+
+  test('parallel steps nested a thousand deep', () => {
+    let inside = 'a: { image: x }'
+    for (let depth = 0; depth < 1_000; depth += 1) inside = `p${depth}: { type: parallel, steps: { ${inside} } }`
+    const { problems, ms } = timed(doc(inside))
+    expect(problems[0]).toMatch(/too-deep/)
+    expect(ms).toBeLessThan(1_500)
+  })
+
+  test('the same group again and again through aliases', () => {
+    const groups = Array.from({ length: 900 }, (_, n) => `p${n}: *g`)
+    const { problems, ms } = timed(
+      `indicators: [&g { type: parallel, steps: { ${Array.from({ length: 150 }, (_, n) => `c${n}: { image: x }`).join(', ')} } }]\n${doc(...groups)}`,
+    )
+    expect(problems).toHaveLength(150)
+    expect(problems[0]).toMatch(/duplicate-step/)
+    expect(ms).toBeLessThan(3_000)
+  })
+
+  test('hooks of many steps on many steps', () => {
+    const hook = `{ on_fail: { steps: { ${Array.from({ length: 150 }, (_, n) => `c${n}: { image: x }`).join(', ')} } } }`
+    const steps = Array.from({ length: 900 }, (_, n) => `s${n}: { image: x, hooks: *h }`)
+    const { problems, ms } = timed(`indicators: [&h ${hook}]\n${doc(...steps)}`)
+    expect(problems).toEqual(['1:1 error too-large the pipeline has more than 10000 steps'])
+    expect(ms).toBeLessThan(4_000)
+  })
+
+  test('hooks in hooks', () => {
+    let hook = '[echo]'
+    for (let depth = 0; depth < 40; depth += 1) hook = `{ image: x, hooks: { on_fail: ${hook} } }`
+    const { problems, ms } = timed(doc(`a: { image: x, hooks: { on_fail: ${hook} } }`))
+    expect(problems).toEqual(['3:48 error not-allowed "hooks" is not allowed inside a hook'])
+    expect(ms).toBeLessThan(500)
+  })
+
+  test('thousands of wrong names beside thousands of names', () => {
+    const steps = Array.from({ length: 3_000 }, (_, n) => `${`name_of_step_${n}`.padEnd(140, 'x')}: { image: x }`)
+    const wrong = Array.from({ length: 1_200 }, (_, n) => {
+      const name = `nome_of_step_${n}`.padEnd(140, 'x')
+      return `w${n}: { image: "\${{steps.${name}}}", stage: ${'s'.repeat(140)} }`
+    })
+    const stages = Array.from({ length: 100 }, (_, n) => `${'t'.repeat(139)}${n}`)
+    const { problems, ms } = timed(`stages: [${stages.join(',')}]\n${doc(...steps, ...wrong)}`)
+    expect(problems).toHaveLength(500)
+    expect(ms).toBeLessThan(5_000)
+  })
+
+  test('thousands of steps that ask about hundreds of others each', () => {
+    const steps = Array.from({ length: 900 }, (_, n) => `s${n}: { image: x, when: { steps: *all } }`)
+    const asked = Array.from({ length: 150 }, (_, n) => `{ name: s${n * 2 + 1} }`).join(',')
+    const { problems, ms } = timed(`mode: parallel\nindicators: [&all [${asked}]]\n${doc(...steps)}`)
+    expect(problems.length).toBeGreaterThan(0)
+    expect(ms).toBeLessThan(4_000)
+  })
+
+  test('patterns and expressions that would run for ever', () => {
+    for (const pattern of [
+      '/(a+)+$/',
+      '/(a|a)*b/',
+      '/((a{1,100}){1,100}){1,100}/',
+      `/${'(a*)*'.repeat(500)}/`,
+      `/${'a?'.repeat(5_000)}/`,
+    ]) {
+      const text = doc(
+        `a: { image: x, when: { branch: { only: ['${pattern}'] }, condition: { all: { m: "match('aaaaaaaaaaaaaaaaaaaaaaaaaaa!', '${pattern.slice(1, -1)}', false)" } } } }`,
+      )
+      expect([pattern, timed(text).ms < 1_500]).toEqual([pattern, true])
+    }
+    const deep = `${'('.repeat(5_000)}1${')'.repeat(5_000)}`
+    for (const expression of [deep, '!'.repeat(11_000), '1 + '.repeat(2_900), 'a.'.repeat(5_000), "'a' + ".repeat(1_900)]) {
+      const { ms } = timed(doc(`a: { image: x, when: { condition: { all: { m: "${expression}" } } } }`))
+      expect([expression.slice(0, 10), ms < 1_000]).toEqual([expression.slice(0, 10), true])
+    }
+  })
+
+  test('the same huge text again and again through aliases', () => {
+    const { problems, ms } = timed(
+      `indicators: [&t "${'x'.repeat(100_000)}"]\n${doc(`a: { image: x, commands: [${'*t,'.repeat(500)}] }`)}`,
+    )
+    expect(problems).toEqual(['1:1 error too-large the document is too large once its aliases are followed'])
+    expect(ms).toBeLessThan(1_000)
+  })
+
+  test('many merges of a large mapping', () => {
+    const base = `{ ${Array.from({ length: 5_000 }, (_, n) => `k${n}: 1`).join(', ')} }`
+    const { problems, ms } = timed(`indicators: [&b ${base}, ${'{ <<: *b },'.repeat(900)}]\n${doc('a: { image: x }')}`)
+    expect(problems.map((problem) => problem.split(' ')[2])).toContain('too-large')
+    expect(ms).toBeLessThan(3_000)
+  })
+
+  test('names as long as the document', () => {
+    const { problems, ms } = timed(
+      doc(`? ${'n'.repeat(200_000)}\n  : { ${Array.from({ length: 400 }, (_, n) => `timeout${n}: 1`).join(', ')} }`),
+    )
+    expect(problems.every((problem) => problem.length < 1_200)).toBe(true)
+    expect(ms).toBeLessThan(1_500)
+  })
+})

@@ -9,6 +9,9 @@ export interface Details {
 
 /** No document needs more; the rest of a hopeless one is not worth reading. */
 const MAX_PROBLEMS = 500
+/** Names and values in a document may be as long as it is. */
+const MAX_MESSAGE = 1_000
+const MAX_PATH = 500
 
 /** Gathers the problems of one document. */
 export class Report {
@@ -44,13 +47,22 @@ export class Report {
     { code, range, message, details }: { code: DiagnosticCode; range: Range; message: string; details: Details },
   ): void {
     if (this.isFull) return
-    const key = `${code} ${range.start} ${message}`
+    const said = message.slice(0, MAX_MESSAGE)
+    const key = `${code} ${range.start} ${said}`
     if (this.told.has(key)) return
     this.told.add(key)
     const start = this.source.placeOf(range.start)
     const end = this.source.placeOf(Math.max(range.start, range.end))
     const { hint = '', path = '', suggestion } = details
     const place = { file: this.source.file, line: start.line, column: start.column, endLine: end.line, endColumn: end.column }
-    this.problems.push({ ...place, severity, code, message, hint, path, ...(suggestion !== undefined && { suggestion }) })
+    this.problems.push({
+      ...place,
+      severity,
+      code,
+      message: said,
+      hint,
+      path: path.slice(0, MAX_PATH),
+      ...(suggestion !== undefined && { suggestion }),
+    })
   }
 }

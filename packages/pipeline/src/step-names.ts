@@ -2,6 +2,8 @@
 import { nearMiss } from '@windlass/plan'
 import type { Draft } from './step-draft.ts'
 
+/** More steps than any build can run in a day. */
+export const MAX_STEPS = 10_000
 /** Suggestions cost time that grows with the number of names; a document with more wrong names than this needs no more of them. */
 const MAX_SUGGESTIONS = 50
 const MAX_CANDIDATES = 500
@@ -10,6 +12,8 @@ const MAX_LENGTH = 60
 export class StepNames {
   private readonly drafts = new Map<string, Draft>()
   private suggestions = 0
+  /** What the children of `scale` and `matrix` may still hold. */
+  readonly room = { nodes: 400_000, chars: 8_388_608 }
 
   /** In document order; parents before their children. */
   all(): IterableIterator<Draft> {
@@ -34,10 +38,15 @@ export class StepNames {
 
   /** A name that is probably meant by one that does not exist. */
   suggest(wrong: string, from?: Draft): string | undefined {
+    return this.suggestAmong(wrong, [...(from?.locals?.keys() ?? []), ...this.drafts.keys()])
+  }
+
+  /** Like `suggest`, among these names. */
+  suggestAmong(wrong: string, names: Iterable<string>): string | undefined {
+    if (this.suggestions >= MAX_SUGGESTIONS || wrong.length > MAX_LENGTH) return undefined
     this.suggestions += 1
-    if (this.suggestions > MAX_SUGGESTIONS || wrong.length > MAX_LENGTH) return undefined
     const near: string[] = []
-    for (const name of [...(from?.locals?.keys() ?? []), ...this.drafts.keys()]) {
+    for (const name of names) {
       if (near.length >= MAX_CANDIDATES) break
       if (name.length <= MAX_LENGTH && (Math.abs(name.length - wrong.length) < 3 || name.startsWith(wrong))) near.push(name)
     }
