@@ -94,6 +94,7 @@ function finished(state: StepState, fact: StepFact & { type: 'step.finished' }):
     ...(fact.reason !== undefined && { reason: fact.reason }),
     ...(fact.message !== undefined && { message: fact.message }),
     ...(fact.exitCode !== undefined && { exitCode: fact.exitCode }),
+    ...(fact.usage !== undefined && { usage: fact.usage }),
     try: Math.max(fact.try, state.try),
     ...(state.startedAt !== undefined && { startedAt: state.startedAt }),
     ...(state.runningSince !== undefined && { runningSince: state.runningSince }),

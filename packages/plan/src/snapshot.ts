@@ -3,12 +3,23 @@
  */
 import type { Reason, StepStatus } from './lists.ts'
 
+/** Sizes in bytes, time of the processors in milliseconds. */
+export interface StepUsage {
+  readonly memoryPeakBytes?: number | undefined
+  readonly memoryLimitBytes?: number | undefined
+  readonly cpuMs?: number | undefined
+  readonly readBytes?: number | undefined
+  readonly writtenBytes?: number | undefined
+}
+
 export interface StepState {
   readonly status: StepStatus
   readonly reason?: Reason
   /** One sentence for a person. */
   readonly message?: string
   readonly exitCode?: number
+  /** Peaks over the containers of the step, for people; decides nothing. */
+  readonly usage?: StepUsage
   /** 1-based number of the try (pipeline language 3.8), 0 before the first. */
   readonly try: number
   /** Epoch milliseconds. */
@@ -78,6 +89,7 @@ export type StepFact =
       readonly reason?: Reason | undefined
       readonly message?: string | undefined
       readonly exitCode?: number | undefined
+      readonly usage?: StepUsage | undefined
       readonly members: Readonly<Record<string, string>>
       readonly exports: readonly ExportedVariable[]
       /** Outputs of this step alone, beside its exports: `${{steps.NAME.output.X}}`, not `$X` of later steps. */

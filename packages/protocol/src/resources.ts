@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { BUILD_STATUSES, STEP_STATUSES } from '@windlass/plan'
 import { Id, Name, ProblemDocument, Time } from './base.ts'
 import { DebugInput } from './debug.ts'
-import { ReasonName } from './events.ts'
+import { ReasonName, Usage } from './events.ts'
 import { Machine, PipelineSettings } from './settings.ts'
 import { RuntimeInput, RuntimeSpec } from './runtime.ts'
 
@@ -190,6 +190,8 @@ export const BuildStep = z.object({
   message: z.string().optional(),
   hint: z.string().optional(),
   exitCode: z.int().optional(),
+  /** Peaks over the containers of a step that ran for a second and longer. */
+  usage: Usage.optional(),
   try: z.int(),
   /** True when the result was taken over from the build that this one repeats. */
   carried: z.boolean().optional(),

@@ -1,11 +1,12 @@
 import { systemClock } from '@windlass/kit'
 import { formatDuration } from '@windlass/plan'
-import type { Attempt, Build, BuildStep } from '@windlass/protocol'
+import type { Approval, Attempt, Build, BuildStep } from '@windlass/protocol'
 import { getBuild } from '../api.ts'
 import type { Invocation } from '../command.ts'
 import { printValue } from '../format/output.ts'
 import { alignColumns } from '../format/columns.ts'
 import { formatProblem } from '../format/problems.ts'
+import { formatUsage } from '../format/usage.ts'
 import { markOf, paintStatus, type Style } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
 import { textOfReason } from '../follow/wording.ts'
@@ -36,14 +37,32 @@ export function describe(build: Build, look: Look): string[] {
   for (const problem of build.problems ?? [])
     lines.push(...formatProblem({ ...problem, severity: problem.severity === 'warning' ? 'warning' : 'error' }, new Map(), style))
   if ((build.steps ?? []).length > 0) {
-    const head = ['STEP', 'TYPE', 'STATUS', 'TIME', 'REASON'].map((cell) => style.dim(cell))
-    lines.push('', ...alignColumns([head, ...(build.steps ?? []).map((step) => stepRow(step, look))]))
+    const isUsed = (build.steps ?? []).some(({ usage }) => usage !== undefined)
+    const head = ['STEP', 'TYPE', 'STATUS', 'TIME', ...(isUsed ? ['USED'] : []), 'REASON'].map((cell) => style.dim(cell))
+    lines.push('', ...alignColumns([head, ...(build.steps ?? []).map((step) => stepRow(step, look, isUsed))]))
   }
   if ((build.attempts ?? []).length > 0) {
     const head = ['ATTEMPT', 'STATUS', 'RESULT', 'TIME', 'REASON'].map((cell) => style.dim(cell))
     lines.push('', ...alignColumns([head, ...(build.attempts ?? []).map((attempt) => attemptRow(attempt, look))]))
   }
+  const approvals = (build.approvals ?? []).map((approval) => approvalLine(approval, look))
+  if (approvals.length > 0) lines.push('', ...approvals)
   return lines
+}
+
+function annotationsOf({ annotations = {} }: Build): string {
+  return Object.entries(annotations)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ')
+}
+
+function approvalLine({ step, decision, by, comment, waitingSince, expiresAt }: Approval, { now }: Look): string {
+  if (decision === undefined) {
+    const rest = formatDuration(Math.max(0, expiresAt - now))
+    return `Approval of ${step}: waits since ${formatTime(waitingSince)}, for ${rest} more.`
+  }
+  const why = comment === undefined ? '' : `: ${comment}`
+  return `Approval of ${step}: ${decision} by ${by?.name ?? 'somebody'}${why}`
 }
 
 function facts(build: Build, { style, now }: Look): [string, string][] {
@@ -59,6 +78,8 @@ function facts(build: Build, { style, now }: Look): [string, string][] {
     ['Runtime:', build.runtime ?? ''],
     ['Started by:', build.initiator],
     ['Repeats:', build.restartOf ?? ''],
+    ['Trigger:', build.triggerName ?? ''],
+    ['Annotations:', annotationsOf(build)],
     ['Retries:', build.retries > 0 ? String(build.retries) : ''],
     ['Created:', `${formatTime(build.createdAt)} (${formatAge(build.createdAt, now)} ago)`],
     ['Waited:', build.startedAt === undefined ? '' : formatDuration(Math.max(0, build.startedAt - build.createdAt))],
@@ -66,10 +87,19 @@ function facts(build: Build, { style, now }: Look): [string, string][] {
   ]
 }
 
-function stepRow(step: BuildStep, { style, now }: Look): string[] {
+function stepRow(step: BuildStep, { style, now }: Look, isUsed: boolean): string[] {
   const status = paintStatus(style, step.status, `${markOf(step.status)} ${step.status}`)
-  const why = [step.reason ?? '', step.message ?? ''].filter((part) => part !== '').join(': ')
-  return [step.name, step.type, status, timeOf(step.startedAt, step.finishedAt, now), why]
+  const why = [step.carried === true ? 'taken over' : '', step.reason ?? '', step.message ?? '']
+    .filter((part) => part !== '')
+    .join(': ')
+  return [
+    step.name,
+    step.type,
+    status,
+    timeOf(step.startedAt, step.finishedAt, now),
+    ...(isUsed ? [formatUsage(step.usage)] : []),
+    why,
+  ]
 }
 
 function attemptRow(attempt: Attempt, { now }: Look): string[] {

@@ -153,13 +153,16 @@ async function toLocalBuild(pipeline: string | undefined, { options, settings, c
 function refuseServerOptions(pipeline: string | undefined, options: RunOptions): void {
   if (options.file === undefined || pipeline !== undefined)
     throw fault('usage', { message: 'A local run needs a document.', hint: 'Write windlass run --local -f FILE.' })
-  const given = options.detach
-    ? '--detach'
-    : options.context.length > 0
-      ? '--context'
-      : options.runtime === undefined
-        ? undefined
-        : '--runtime'
+  const given = [
+    options.detach ? '--detach' : undefined,
+    options.context.length > 0 ? '--context' : undefined,
+    options.runtime === undefined ? undefined : '--runtime',
+    options.yaml === undefined ? undefined : '--yaml',
+    options.trigger === undefined ? undefined : '--trigger',
+    options.annotation.length > 0 ? '--annotation' : undefined,
+    options.enableNotifications ? '--enable-notifications' : undefined,
+    [options.cpu, options.memory, options.disk].some((size) => size !== undefined) ? '--cpu, --memory or --disk' : undefined,
+  ].find((name) => name !== undefined)
   if (given !== undefined)
     throw fault('usage', { message: `${given} needs a server.`, hint: 'Leave it out, or leave out --local.' })
 }
@@ -193,6 +196,7 @@ function toRecord(build: LocalBuild, { source }: LocalBuildOptions): BuildRecord
         message: state.message ?? null,
         hint: hints[name] ?? null,
         exitCode: state.exitCode ?? null,
+        usage: state.usage ?? null,
         startedAt: state.startedAt ?? null,
         finishedAt: state.finishedAt ?? null,
       }

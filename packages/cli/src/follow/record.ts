@@ -14,6 +14,8 @@ export interface StepRecord {
   readonly message: string | null
   readonly hint: string | null
   readonly exitCode: number | null
+  /** Peaks; null for a step that took less than a second. */
+  readonly usage: NonNullable<BuildStep['usage']> | null
   readonly startedAt: number | null
   readonly finishedAt: number | null
 }
@@ -75,6 +77,7 @@ function toStepRecord(step: BuildStep): StepRecord {
     message: step.message ?? null,
     hint: step.hint ?? null,
     exitCode: step.exitCode ?? null,
+    usage: step.usage ?? null,
     startedAt: step.startedAt ?? null,
     finishedAt: step.finishedAt ?? null,
   }

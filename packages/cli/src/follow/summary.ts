@@ -2,6 +2,7 @@
 import { formatDuration } from '@windlass/plan'
 import { alignColumns, cut } from '../format/columns.ts'
 import { countProblems, formatProblem } from '../format/problems.ts'
+import { formatUsage } from '../format/usage.ts'
 import { markOf, paintStatus, type Style } from '../format/style.ts'
 import type { Terminal } from '../printer.ts'
 import type { BuildRecord, StepRecord } from './record.ts'
@@ -42,11 +43,13 @@ function failedStep({ steps }: BuildRecord): StepRecord | undefined {
 }
 
 function stepTable(steps: readonly StepRecord[], { style, columns }: Terminal): string[] {
-  const head = ['STEP', 'STATUS', 'TIME', 'REASON'].map((cell) => style.dim(cell))
+  const isUsed = steps.some(({ usage }) => usage !== null)
+  const head = ['STEP', 'STATUS', 'TIME', ...(isUsed ? ['USED'] : []), 'REASON'].map((cell) => style.dim(cell))
   const rows = toTree(steps).map(({ step, depth, label }) => [
     '  '.repeat(depth) + label,
     paintStatus(style, step.status, `${markOf(step.status)} ${step.status}`),
     timeOf(step),
+    ...(isUsed ? [formatUsage(step.usage)] : []),
     step.status === 'success' ? '' : (step.reason ?? ''),
   ])
   return alignColumns([head, ...rows]).map((line) => (style.bold('x') === 'x' ? cut(line, Math.max(columns, 100)) : line))

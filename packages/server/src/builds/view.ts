@@ -161,7 +161,7 @@ function toSteps(build: BuildRow, plan: Plan, { snapshot, carried }: Known): Bui
       ...settled(build, state),
       try: state?.try ?? 0,
       ...(state?.finishedAt !== undefined && carried.get(step.name) === state.finishedAt && { carried: true }),
-      ...present({ exitCode: state?.exitCode, startedAt: state?.startedAt, finishedAt: state?.finishedAt }),
+      ...present({ exitCode: state?.exitCode, usage: state?.usage, startedAt: state?.startedAt, finishedAt: state?.finishedAt }),
     }
   })
 }

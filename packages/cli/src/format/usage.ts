@@ -1,0 +1,21 @@
+import type { BuildStep } from '@windlass/protocol'
+
+type Usage = NonNullable<BuildStep['usage']>
+
+/** `512 MiB`, `1.4 GiB`; whole numbers below ten thousand. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  let value = bytes
+  let unit = 0
+  for (; value >= 1024 && unit < units.length - 1; unit += 1) value /= 1024
+  return `${value >= 10 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}
+
+/** Most memory with its limit, and processor time: `410 MiB of 512 MiB, 3.2 s CPU`; empty when nothing is known. */
+export function formatUsage(usage: Usage | undefined | null): string {
+  if (usage === undefined || usage === null) return ''
+  const { memoryPeakBytes: peak, memoryLimitBytes: limit, cpuMs } = usage
+  const memory = peak === undefined ? '' : formatBytes(peak) + (limit === undefined ? '' : ` of ${formatBytes(limit)}`)
+  const cpu = cpuMs === undefined ? '' : `${(cpuMs / 1000).toFixed(1)} s CPU`
+  return [memory, cpu].filter((part) => part !== '').join(', ')
+}
