@@ -24,6 +24,8 @@ export type {
   ReadPipeline,
   RuntimeRequest,
 } from './pipeline-document.ts'
+export { EXACT_VARIABLE_PATTERN, flagFields, stepSchemas, VARIABLE_PATTERN } from './step-schemas.ts'
+export type { FlagFields } from './step-schemas.ts'
 export { toValue } from './tree.ts'
 export { BUILT_IN_CATALOG, BUILT_IN_STEP_TYPES } from './typed/built-in.ts'
 export { catalogOf, joinCatalogs, toCatalogEntry } from './typed/catalog.ts'
