@@ -3,6 +3,7 @@ import type { Snapshot } from '@windlass/plan'
 import { buildAutomaton, type Automaton } from '../output/mask.ts'
 import { secretForms } from '../output/secret-forms.ts'
 import type { AttemptInput } from './input.ts'
+import { kubeconfigSecrets } from './private-files.ts'
 
 /** Further secrets (credentials written in a step) are masked in that step alone. */
 export type SecretSource = (snapshot: Snapshot) => Automaton | undefined
@@ -12,6 +13,7 @@ export function secretsOf(input: AttemptInput): SecretSource {
     ...Object.values(input.secrets),
     ...input.git.flatMap(({ password, sshPrivateKey }) => [password, sshPrivateKey]),
     ...input.registries.map(({ password }) => password),
+    ...kubeconfigSecrets(input),
   ].filter((value) => value !== undefined)
   let exported: string[] = []
   let automaton = buildAutomaton(secretForms(fixed))

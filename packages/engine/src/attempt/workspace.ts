@@ -13,6 +13,7 @@ import { refusalStatus, type ContainerMount, type FileStat } from '../docker/con
 import type { Docker } from '../docker/docker.ts'
 import { attemptLabels, LABEL_BUILD } from './context.ts'
 import type { AttemptInput } from './input.ts'
+import { addFiles, addKubeconfig, hasKubeconfig, SENSITIVE_PATH } from './private-files.ts'
 import { readText } from './read-text.ts'
 
 /** Where a build's own volume is mounted in steps, read-only. Its parent is a folder of the container's own. */
@@ -66,13 +67,14 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
     target,
     readOnly,
   })
-  const door = await openDoor({
-    docker,
-    input,
-    image,
-    mounts: [volume(input.volumeName, VOLUME_PATH, false), volume(marker, BIN_PATH, false)],
-  })
-  await docker.putArchive(await door.id(), '/', await fixtures())
+  const sensitive = `windlass-sensitive-${input.buildId}`
+  if (hasKubeconfig(input)) await docker.createVolume(sensitive, attemptLabels(input))
+  const common = [
+    volume(input.volumeName, VOLUME_PATH, false),
+    ...(hasKubeconfig(input) ? [volume(sensitive, SENSITIVE_PATH, false)] : []),
+  ]
+  const door = await openDoor({ docker, input, image, mounts: [...common, volume(marker, BIN_PATH, false)] })
+  await docker.putArchive(await door.id(), '/', await fixtures(input))
   let shell: Promise<void> | undefined
   async function addShell(): Promise<void> {
     const id = await door.id()
@@ -83,7 +85,7 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
   }
   return {
     kept,
-    mounts: [volume(input.volumeName, VOLUME_PATH, false), volume(marker, BIN_PATH, true)],
+    mounts: [...common, volume(marker, BIN_PATH, true)],
     mountpoint: shared.mountpoint,
     stat: async (path) => docker.statFile(await door.id(), path),
     read: async (path, maxBytes) => readText(docker, await door.id(), { path, maxBytes }),
@@ -92,6 +94,7 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
     relink: async () => docker.putArchive(await door.id(), '/', await exportLink()),
     close: async ({ forget }) => {
       await removeLeftovers(docker, input.buildId)
+      if (hasKubeconfig(input)) await docker.removeVolume(sensitive)
       if (!forget) return
       await docker.removeVolume(marker)
       for (const { name } of await docker.listUnusedVolumes([`${LABEL_BUILD}=${input.buildId}`])) await docker.removeVolume(name)
@@ -140,8 +143,10 @@ async function openDoor({ docker, input, image, mounts }: DoorOptions): Promise<
 
 const CF_EXPORT = readFileSync(new URL('cf_export.sh', import.meta.url))
 
-async function fixtures(): Promise<Buffer> {
+async function fixtures(input: AttemptInput): Promise<Buffer> {
   return archive((tar) => {
+    addFiles(tar, input, BIN_PATH)
+    if (hasKubeconfig(input)) addKubeconfig(tar, input)
     tar.entry({ name: `${BIN_PATH.slice(1)}/cf_export`, mode: 0o755 }, CF_EXPORT)
     tar.entry({ name: `${VOLUME_PATH.slice(1)}/cf_export`, mode: 0o755 }, CF_EXPORT)
     addLink(tar)

@@ -8,7 +8,9 @@ import { readIntegrations } from '../contexts/integrations.ts'
 import { markApprovalsSeen } from '../store/approvals.ts'
 import { readDebugSettings } from '../debug/debug.ts'
 import { readKnownImages } from '../images/images.ts'
+import { readPipelineSettings } from '../pipelines/settings.ts'
 import { findBuildPlan } from '../store/builds.ts'
+import { findPipeline } from '../store/pipelines.ts'
 import type { AttemptRow, BuildRow } from '../store/schema.ts'
 import { findStartTask } from '../store/tasks.ts'
 import { openSecrets } from './build-secrets.ts'
@@ -84,7 +86,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
       volumeKept: true,
     }),
     secrets: openSecrets(app.vault, build, stored.secrets),
-    ...(await readIntegrations(app)),
+    ...(await readIntegrations(app, await injectedClusters(app, build))),
     limits: {
       stepLogBytes: limits.stepLogBytes,
       buildLogBytes: limits.buildLogBytes,
@@ -103,6 +105,12 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     volumeName,
     keepVolume: volumeName !== `windlass-${build.id}`,
   }
+}
+
+/** The clusters that steps find, as the pipeline wants it (`clustersInfo`); all when undefined. */
+async function injectedClusters(app: App, build: BuildRow): Promise<readonly string[] | undefined> {
+  if (build.pipeline_id === null) return undefined
+  return readPipelineSettings(await findPipeline(app.store.query, build.account_id, build.pipeline_id)).clusters
 }
 
 /** What a build step does that says nothing of pushing; absent leaves it to the step (pipeline language 1.6). */

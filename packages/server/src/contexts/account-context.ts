@@ -6,16 +6,17 @@ import type { App } from '../app.ts'
 import { listContexts } from '../store/contexts.ts'
 import { toContext } from './context-data.ts'
 
-/** Clusters are not listed: the engine finds them in the runtime. */
 export async function readAccountContext(
   app: App,
   { layers, settings }: { layers: readonly VariableLayer[]; settings: AccountSettings },
 ): Promise<AccountContext> {
   const rows = await listContexts(app.store.query, app.accountId)
-  const of = (type: 'git' | 'registry'): ReturnType<typeof toContext>[] => rows.filter((row) => row.type === type).map(toContext)
+  const of = (type: 'git' | 'registry' | 'kubernetes'): ReturnType<typeof toContext>[] =>
+    rows.filter((row) => row.type === type).map(toContext)
   return {
     git: of('git').map(({ name, isDefault }) => ({ name, isDefault })),
     registries: of('registry').map(({ name, isDefault, data }) => ({ name, isDefault, domain: data['domain'] ?? '' })),
+    clusters: of('kubernetes').map(({ name, isDefault }) => ({ name, isDefault })),
     variables: new Set(layers.flatMap(({ variables }) => Object.keys(variables))),
     // `explicit` of the settings pushes to the default registry too, where there is one.
     autoPush: settings.autoPush !== 'never',

@@ -5,20 +5,28 @@ import { z } from 'zod'
 import { MASK } from '../secrets/mask.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { ContextRow } from '../store/schema.ts'
+import { readKubeconfig } from './kubeconfig.ts'
 
 type Data = Record<string, string>
 
-/** Fields of `git` and `registry` contexts: those that may be set, and those of them that are secret. `config` and `secret` hold variables. */
-const FIELDS: Readonly<Record<'git' | 'registry', { readonly open: readonly string[]; readonly secret: readonly string[] }>> = {
+/** Fields of integrations: those that may be set, and those of them that are secret. `config` and `secret` hold variables. */
+const FIELDS: Readonly<
+  Record<'git' | 'registry' | 'kubernetes', { readonly open: readonly string[]; readonly secret: readonly string[] }>
+> = {
   git: { open: ['url', 'username', 'sshKnownHosts'], secret: ['password', 'sshPrivateKey'] },
   registry: { open: ['domain', 'username', 'repositoryPrefix'], secret: ['password'] },
+  kubernetes: { open: [], secret: ['kubeconfig'] },
 }
-const REQUIRED = { git: 'url', registry: 'domain' } as const
+const REQUIRED = { git: 'url', registry: 'domain', kubernetes: 'kubeconfig' } as const
 
 const StoredData = z.record(z.string(), z.string())
 
+function isIntegration(type: ContextRow['type']): type is keyof typeof FIELDS {
+  return type !== 'config' && type !== 'secret'
+}
+
 function isSecretField(type: ContextRow['type'], field: string): boolean {
-  return type === 'secret' || ((type === 'git' || type === 'registry') && FIELDS[type].secret.includes(field))
+  return type === 'secret' || (isIntegration(type) && FIELDS[type].secret.includes(field))
 }
 
 function place(context: Pick<ContextRow, 'account_id' | 'id'>, field: string): string {
@@ -49,13 +57,18 @@ export function sealContextData(
 }
 
 function checkFields(type: ContextRow['type'], data: Data): void {
-  if (type !== 'git' && type !== 'registry') return
+  if (!isIntegration(type)) return
   const known = [...FIELDS[type].open, ...FIELDS[type].secret]
   const problems = Object.keys(data)
     .filter((field) => !known.includes(field))
     .map((field) => ({ path: `data.${field}`, message: `A ${type} context has no field ${field}; it has ${known.join(', ')}.` }))
   if (data[REQUIRED[type]] === undefined)
     problems.push({ path: `data.${REQUIRED[type]}`, message: `A ${type} context needs ${REQUIRED[type]}.` })
+  const { kubeconfig } = data
+  if (type === 'kubernetes' && kubeconfig !== undefined && kubeconfig !== MASK) {
+    const read = readKubeconfig(kubeconfig, 'cluster')
+    if ('problem' in read) problems.push({ path: 'data.kubeconfig', message: `The kubeconfig cannot be used. ${read.problem}` })
+  }
   if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
 }
 

@@ -65,10 +65,10 @@ function toSettings({ description, labels, settings }: PipelineDocument): unknow
   }
 }
 
-/** `injectAll` wins over the list. */
+/** `injectAll` wins over the list; without a list, `injectAll: false` means none. */
 function readClusters(info: unknown): unknown {
   if (typeof info !== 'object' || info === null || ('injectAll' in info && info.injectAll === true)) return undefined
-  return 'clusters' in info ? info.clusters : undefined
+  return 'clusters' in info ? info.clusters : 'injectAll' in info ? [] : undefined
 }
 
 /** Throws `pipeline-invalid` when a setting has a wrong shape. */

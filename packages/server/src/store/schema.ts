@@ -125,7 +125,7 @@ export interface ContextRow {
   id: string
   account_id: string
   name: string
-  type: 'config' | 'secret' | 'git' | 'registry'
+  type: 'config' | 'secret' | 'git' | 'registry' | 'kubernetes'
   is_default: Flag
   /** JSON: field -> value; the values of secret fields are sealed. */
   data: string
