@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { openJournal, type Journal } from '@windlass/journal'
 import { isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
 import { createClient, EngineEvent, type AttemptOutcome, type Client, type EngineClaimed } from '@windlass/protocol'
+import type { AttemptOptions } from './attempt/input.ts'
+import { resolveDocument } from './attempt/resolve-document.ts'
 import { runAttempt } from './attempt/run.ts'
 import { removeLeftovers } from './attempt/workspace.ts'
 import { awaitDocker, type Docker } from './docker/docker.ts'
-import { askDockerHost, claim } from './report/claim.ts'
+import { askDockerHost, claim, compileDocument } from './report/claim.ts'
 import { startDrain, type Drain } from './report/drain.ts'
 import { keepLease, listen, type LeaseOptions } from './report/lease.ts'
 import { serverSink } from './report/server-sink.ts'
@@ -132,7 +134,7 @@ class Engine {
         message: 'The engine was restarted while the attempt ran.',
       })
     }
-    return runAttempt({
+    const options: AttemptOptions = {
       input: claimed,
       docker,
       journal,
@@ -143,7 +145,12 @@ class Engine {
       debug: terminalLink(lease),
       toolsImage,
       toolsWaitMs,
+    }
+    const ready = await resolveDocument(options, (text) => compileDocument(lease, text)).catch((error: unknown) => {
+      if (!this.#stopping.signal.aborted) throw error
     })
+    if (ready === undefined) return undefined
+    return 'outcome' in ready ? writeEnd(journal, ready.outcome) : runAttempt({ ...options, input: ready.input })
   }
 
   async #close(journal: Journal<EngineEvent>, drain: Drain, outcome: AttemptOutcome | undefined): Promise<EngineEnd> {

@@ -5,6 +5,7 @@ import { checkFields, numberOf } from './check.ts'
 import { draftBuildHooks } from './compile-hooks.ts'
 import { toCriteria } from './compile-criteria.ts'
 import { toServiceSet } from './compile-services.ts'
+import { toResources, toSource } from './compile-sources.ts'
 import { compileDraft } from './compile-step.ts'
 import { UNKNOWN_ACCOUNT } from './context/account.ts'
 import type { AccountContext } from './context/account.ts'
@@ -96,14 +97,9 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
   const entries = new Map([...written].filter(([key]) => place.path === '' || Object.hasOwn(ROOT, key)))
   const range = { start: place.start, end: place.start }
   if (place.path === 'spec' && !entries.has('version')) entries.set('version', versionEntry(range))
-  const template = written.get('specTemplate')
-  if (place.path === 'spec' && template !== undefined) {
-    report.error('not-yet-supported', template.keyRange, 'steps behind "specTemplate" are not yet supported', {
-      path: 'spec.specTemplate',
-      hint: 'Put the steps in "spec".',
-    })
-    return undefined
-  }
+  const source = place.path === 'spec' ? toSource(written) : undefined
+  const resources = place.path === 'spec' ? toResources(written, report) : undefined
+  if (source !== undefined) return { ...emptyPlan(options), source, ...read.when('externalResources', resources) }
   settleRoot(entries, place)
   checkFields(entries, ROOT, { spot: { key: 'document', path: place.path }, report, open: false, range })
   checkVersion(entries, report)
@@ -126,8 +122,14 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
     ...read.when('successCriteria', criteria),
     ...read.when('services', services === undefined ? undefined : toServiceSet(services, drafting)),
     steps,
+    ...read.when('externalResources', resources),
     variables: options.variables ?? [],
   }
+}
+
+/** What is known of a pipeline whose steps stand elsewhere. */
+function emptyPlan({ variables = [] }: CompileOptions): Plan {
+  return { planVersion: 1, mode: 'serial', stages: [], failFast: true, strictFailFast: false, steps: [], variables }
 }
 
 function toDrafting(

@@ -25,8 +25,37 @@ export interface Plan {
    * children of a matrix, parts of typed steps) are steps like any other.
    */
   readonly steps: readonly PlanStep[]
+  /** Where the steps stand that this plan has not yet. It is filled before the first step: by the server, or with the engine's help. */
+  readonly source?: DocumentSource
+  /** Put on the shared volume before the first step. */
+  readonly externalResources?: readonly ExternalResource[]
   /** Lowest precedence first. Values of secrets are not in the plan. */
   readonly variables: readonly VariableLayer[]
+}
+
+/** A document that stands elsewhere. What is in a repository is fetched where the build runs, what is behind a URL by whoever compiles. */
+export type DocumentSource =
+  | { readonly location: 'url'; readonly url: string }
+  | {
+      readonly location: 'git'
+      readonly repo: Template
+      readonly path: Template
+      /** The revision of the build when absent. */
+      readonly revision?: Template
+      /** Name of the git context; the default one when absent. */
+      readonly git?: Template
+    }
+
+/** A file or folder of a git repository. */
+export interface ExternalResource {
+  readonly repo: Template
+  readonly revision: Template
+  readonly git?: Template
+  /** Path in the repository. */
+  readonly source: Template
+  /** Folder on the shared volume, absolute or below it. */
+  readonly destination: Template
+  readonly isFolder: boolean
 }
 
 export interface PlanStep {

@@ -2,6 +2,7 @@
  * Engine <-> server. All calls but `claim` carry the attempt token; a stale attempt gets 409 `attempt-stale` and stops.
  *
  * POST /v1/engine/claim      bootstrap credential -> what to run. Repeating it with the same claimKey is harmless (a lost answer).
+ * POST /v1/engine/document   EngineDocument -> EngineDocumentAnswer: of a plan whose steps stand in a repository; repeating it is harmless
  * POST /v1/engine/events     EventBatch -> EventAck
  * POST /v1/engine/logs       frame (headers x-windlass-stream|offset|sha256|at, raw body) -> { offset }: where the stored stream ends now
  * POST /v1/engine/heartbeat  {} -> Heartbeat answer
@@ -156,6 +157,13 @@ export const EngineClaimed = z.object({
   knownImages: z.array(KnownImage).optional(),
 })
 export type EngineClaimed = z.infer<typeof EngineClaimed>
+
+/** A document that the engine fetched for a plan with a `source`. */
+export const EngineDocument = z.object({ text: z.string().max(1_048_576) })
+
+/** The plan of the document, or what is wrong with it: then the attempt ends as `invalid-pipeline`. */
+export const EngineDocumentAnswer = z.object({ plan: EngineClaimed.shape.plan.optional(), message: z.string().optional() })
+export type EngineDocumentAnswer = z.infer<typeof EngineDocumentAnswer>
 
 export const EventBatch = z.object({ events: z.array(EngineEvent).max(MAX_EVENTS) })
 export type EventBatch = z.infer<typeof EventBatch>

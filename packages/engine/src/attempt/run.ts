@@ -39,6 +39,7 @@ import { Debugger, isDebugCommand } from '../debug/debugger.ts'
 import { refusalStatus } from '../docker/containers.ts'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
 import { Services } from '../services/services.ts'
+import { copyResources } from '../steps/git-file.ts'
 import { runStep, type StepEnd } from '../steps/run-step.ts'
 import { openMeter } from '../steps/usage.ts'
 import { addChore, StepFailure, StepStop, type AttemptContext } from './context.ts'
@@ -133,13 +134,26 @@ class Attempt {
       prefetchImages(context, this.#buildContext(), this.#snapshot)
       addChore(context, 'sweep', sweepOld(docker, context.clock))
       addChore(context, 'sweep environments', sweepEnvironments(docker, context.clock))
-      const outcome = await this.#loop(context)
+      const outcome = (await this.#fetchResources(context)) ? await this.#loop(context) : this.#broken
       await this.#services?.close()
       const told = await this.#finish(outcome)
       await close(context, told)
       return told
     } finally {
       signal.removeEventListener('abort', onStop)
+    }
+  }
+
+  /** Puts what the pipeline wants from other repositories on the volume; false when that failed, and `#broken` says why. */
+  async #fetchResources(context: AttemptContext): Promise<boolean> {
+    const { plan, secrets } = this.#options.input
+    const scope = buildScope({ plan, snapshot: this.#snapshot, builtins: this.#builtins(), secrets })
+    try {
+      await copyResources({ context, output: this.#system, signal: this.#options.signal, step: { name: 'resources' } }, scope)
+      return true
+    } catch (error) {
+      this.#break(error)
+      return false
     }
   }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFault, retry, type Clock } from '@windlass/kit'
-import { DockerAddress, EngineClaimed, PROTOCOL_VERSION, type Client } from '@windlass/protocol'
+import { DockerAddress, EngineClaimed, EngineDocumentAnswer, PROTOCOL_VERSION, type Client } from '@windlass/protocol'
 import { ENGINE_VERSION } from '../attempt/run.ts'
 
 export interface ClaimOptions {
@@ -34,6 +34,16 @@ export async function askDockerHost(client: Client, { clock, signal }: Pick<Clai
     if (host !== undefined) return host
     await clock.sleep(AWAY.baseMs, signal)
   }
+}
+
+/** Lets the server compile a document that was fetched for it. Throws `attempt-stale`. */
+export async function compileDocument(
+  { client, clock, signal }: Pick<ClaimOptions, 'client' | 'clock' | 'signal'>,
+  text: string,
+): Promise<EngineDocumentAnswer> {
+  return retry({ ...AWAY, clock, signal, retryIf: isPassing }, () =>
+    client.call('POST', '/v1/engine/document', EngineDocumentAnswer, { body: { text }, signal }),
+  )
 }
 
 function isPassing(error: unknown): boolean {

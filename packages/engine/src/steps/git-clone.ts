@@ -3,23 +3,11 @@ import { readFileSync } from 'node:fs'
 import { gitVariables, repositoryName, VOLUME_PATH, type ExportedVariable, type ResolvedGitClone } from '@windlass/plan'
 import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import { toGitTarget, type GitTarget } from './git-access.ts'
+import { GIT_CONFIG, GIT_REMOTE } from './git-remote.ts'
 import { useWorkTree } from './work-tree.ts'
 import { runTool } from './tool-container.ts'
 
-const SCRIPT = readFileSync(new URL('git-clone.sh', import.meta.url), 'utf8')
-const GIT_CONFIG = `[credential]
-	helper = store --file=/run/windlass/credentials
-[safe]
-	directory = *
-[advice]
-	detachedHead = false
-[init]
-	defaultBranch = main
-[gc]
-	auto = 0
-[core]
-	hooksPath = /dev/null
-`
+const SCRIPT = `${GIT_REMOTE}\n${readFileSync(new URL('git-clone.sh', import.meta.url), 'utf8')}`
 
 export async function runGitClone(run: StepRun<ResolvedGitClone>): Promise<StepOutcome> {
   const { action, context, step } = run
@@ -107,7 +95,8 @@ function proxyVariables(environment: Readonly<Record<string, string>>): Record<s
   return found
 }
 
-function cloneFailure(exitCode: number, action: ResolvedGitClone, target: GitTarget): StepFailure {
+/** What a failed git command means, by the exit code of our scripts. */
+export function cloneFailure(exitCode: number, action: ResolvedGitClone, target: GitTarget): StepFailure {
   const used = target.integration === undefined ? 'without an integration' : `with the integration "${target.integration}"`
   const what = `${target.url} (${used})`
   switch (exitCode) {
