@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { fault } from '@windlass/kit/faults'
 import {
+  AccountSettings,
+  Annotations,
   AgentCreated,
   ApiKeyCreated,
   Build,
@@ -21,7 +23,7 @@ import type { Kind } from './resources/kinds.ts'
 
 const PAGE_SIZE = 100
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 /** All things of a kind, newest first where they have an order; at most `limit` of them. */
 export async function listAll<T>(
@@ -77,6 +79,45 @@ export function createBuild(client: Client, body: BuildInput): Promise<Build> {
 
 export function restart(client: Client, id: string, body: RestartInput = {}): Promise<Build> {
   return client.call('POST', `/v1/builds/${encodeURIComponent(id)}/restart`, Build, { body, headers: onceOnly() })
+}
+
+/** Decides about a step that waits. Throws `approval-missing`, `approval-ambiguous`, `approval-decided`, `build-final`. */
+export function decide(
+  client: Client,
+  { id, verb }: { id: string; verb: 'approve' | 'deny' },
+  body: { step?: string | undefined; comment?: string | undefined },
+): Promise<Build> {
+  return client.call('POST', `/v1/builds/${encodeURIComponent(id)}/${verb}`, Build, { body })
+}
+
+interface Annotated {
+  readonly entity: string
+  /** Name or id. */
+  readonly id: string
+}
+
+function annotationsPath({ entity, id }: Annotated): string {
+  return `/v1/annotations/${encodeURIComponent(entity)}/${encodeURIComponent(id)}`
+}
+
+export function getAnnotations(client: Client, of: Annotated): Promise<Annotations> {
+  return client.call('GET', annotationsPath(of), Annotations)
+}
+
+export function putAnnotations(client: Client, of: Annotated, body: object): Promise<Annotations> {
+  return client.call('PUT', annotationsPath(of), Annotations, { body })
+}
+
+export async function removeAnnotation(client: Client, of: Annotated, name: string): Promise<void> {
+  await client.text('DELETE', `${annotationsPath(of)}/${encodeURIComponent(name)}`)
+}
+
+export function getSettings(client: Client): Promise<AccountSettings> {
+  return client.call('GET', '/v1/settings', AccountSettings)
+}
+
+export function putSettings(client: Client, body: object): Promise<AccountSettings> {
+  return client.call('PUT', '/v1/settings', AccountSettings, { body })
 }
 
 /** Asks for the end of a build; throws `build-final` when it has ended. */

@@ -10,14 +10,17 @@ import { runCommands } from './commands/run.ts'
 import { upCommands } from './commands/up.ts'
 import { validateCommands } from './commands/validate.ts'
 import { versionCommands } from './commands/version.ts'
+import { wordCommands } from './commands/words.ts'
 
 export const commands: readonly Command[] = [
   ...runCommands,
   ...validateCommands,
   ...upCommands,
   ...buildCommands,
+  ...wordCommands.filter(({ name }) => !name.startsWith('get ')),
   ...debugCommands,
   ...getCommands,
+  ...wordCommands.filter(({ name }) => name.startsWith('get ')),
   ...applyCommands,
   ...authCommands,
   ...completionCommands,
@@ -29,4 +32,5 @@ export const groups: Readonly<Record<string, string>> = {
   auth: 'Log in to servers and choose between them',
   create: 'Create one thing without a file',
   describe: 'Show one thing in full',
+  set: 'Change one thing without a file',
 }

@@ -31,24 +31,40 @@ export async function readVariableFile(path: string): Promise<Record<string, str
   return Object.fromEntries(entries)
 }
 
+/** The sets of variables of a file: a list of mappings is one for each run, anything else is one alone. Throws `variable-invalid`. */
+export async function readVariableSets(path: string): Promise<Record<string, string>[]> {
+  const { name, text } = readInput(path)
+  if (!/\.(json|ya?ml)$/i.test(name)) return [await readVariableFile(path)]
+  const value = await parseDocument(name, text)
+  return Array.isArray(value) ? value.map((item: unknown) => toVariables(name, item)) : [toVariables(name, value)]
+}
+
 async function readMapping(name: string, text: string): Promise<Record<string, string>> {
+  return toVariables(name, await parseDocument(name, text))
+}
+
+async function parseDocument(name: string, text: string): Promise<unknown> {
   const { parse } = await import('yaml')
-  const invalid = (cause?: unknown) =>
-    fault(
-      'variable-invalid',
-      { message: `${name} is not a mapping of names to values.`, hint: 'Write NAME: value, one per line.' },
-      cause,
-    )
-  let value: unknown
   try {
-    value = parse(text)
+    return parse(text)
   } catch (error) {
-    throw invalid(error)
+    throw noMapping(name, error)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid()
+}
+
+function noMapping(name: string, cause?: unknown): Error {
+  return fault(
+    'variable-invalid',
+    { message: `${name} is not a mapping of names to values.`, hint: 'Write NAME: value, one per line.' },
+    cause,
+  )
+}
+
+function toVariables(name: string, value: unknown): Record<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw noMapping(name)
   return Object.fromEntries(
     Object.entries(value).map(([key, item]): [string, string] => {
-      if (typeof item === 'object' && item !== null) throw invalid()
+      if (typeof item === 'object' && item !== null) throw noMapping(name)
       return [key, item === null || item === undefined ? '' : String(item)]
     }),
   )

@@ -12,7 +12,7 @@ export interface ClientOptions {
 }
 
 export interface CallOptions {
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>> | undefined
   /** Sent as JSON, or as it is when bytes. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -156,7 +156,9 @@ function toFault(status: number, text: string): Fault {
 }
 
 function toQuery(query: CallOptions['query']): string {
-  const pairs = Object.entries(query ?? {}).filter(([, value]) => value !== undefined)
+  const pairs = Object.entries(query ?? {}).flatMap(([key, value]) =>
+    value === undefined ? [] : [value].flat().map((one) => [key, one] as const),
+  )
   if (pairs.length === 0) return ''
   return '?' + pairs.map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(String(value))}`).join('&')
 }

@@ -14,6 +14,7 @@ interface GetOptions {
   readonly pipeline: string | undefined
   readonly status: string | undefined
   readonly branch: string | undefined
+  readonly annotation: readonly string[]
   readonly versions: boolean
 }
 
@@ -26,9 +27,9 @@ export async function getThings({ args, options, out, settings }: Invocation<Get
     const session = openSession(settings)
     const print = { kind, format: options.output, headers: !options.noHeaders }
     if (name === undefined) {
-      const { pipeline, status, branch } = options
+      const { pipeline, status, branch, annotation } = options
       const limit = options.limit ?? (kind.name === 'builds' ? BUILDS_SHOWN : undefined)
-      const query = kind.name === 'builds' ? { pipeline, status, branch } : {}
+      const query = kind.name === 'builds' ? { pipeline, status, branch, annotation } : {}
       return printList(out, await listAll(session.client, kind, { query, limit }), print)
     }
     if (options.versions) return printList(out, await listVersions(session.client, kind, name), print)

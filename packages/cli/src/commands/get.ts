@@ -1,5 +1,5 @@
 /** Looking at what is there. */
-import { command, flag, integer, oneOf, text } from '../command.ts'
+import { command, flag, integer, oneOf, text, texts } from '../command.ts'
 import { KIND_NAMES } from '../kind-names.ts'
 import { OUTPUT_FORMATS } from '../output-formats.ts'
 
@@ -17,6 +17,7 @@ export const getCommands = [
       pipeline: text('--pipeline <name>', 'Builds: only of this pipeline'),
       status: text('--status <status>', 'Builds: only in this status'),
       branch: text('--branch <name>', 'Builds: only of this branch'),
+      annotation: texts('-a, --annotation <name=value>', 'Builds: only those with this annotation; NAME alone takes any value'),
       versions: flag('--versions', 'Step types: all versions of the one that is named'),
     },
     examples: [

@@ -1,7 +1,9 @@
 /** `run`: a build on a server, or on this machine's Docker. */
+import { buildOptions } from './words.ts'
 import { command, flag, integer, oneOf, text, texts } from '../command.ts'
 
 export const runOptions = {
+  ...buildOptions,
   file: text('-f, --file <file>', 'Run this document instead of a stored one; - reads standard input'),
   local: flag('--local', 'Run on this machine, without a server'),
   source: text(
@@ -11,16 +13,23 @@ export const runOptions = {
   branch: text('-b, --branch <name>', 'Branch or tag'),
   sha: text('-s, --sha <commit>', 'Commit'),
   variable: texts('-v, --variable <name=value>', 'Set a variable; may be given many times'),
-  varFile: texts('--var-file <file>', 'Set the variables of a file (.env, .json or .yaml)'),
+  varFile: texts(
+    '--var-file <file>',
+    'Set the variables of a file (.env, .json or .yaml); one that holds a list of sets gives one run for each, and the worst exit code',
+  ),
   secret: texts('-S, --secret <name=value>', 'Set a variable that is masked in logs; NAME alone takes it from the environment'),
   secretFile: texts('--secret-file <file>', 'With --local: set the variables of a file, masked in logs'),
   approve: texts('--approve <step>', 'With --local: approve this step without asking'),
   deny: texts('--deny <step>', 'With --local: deny this step without asking'),
+  stepTypes: text(
+    '--step-types <folder>',
+    'With --local: manifests of step types; .windlass/steps beside the document when left out',
+  ),
   watch: flag('--watch', 'With --local: run again whenever the document or the work tree changes'),
   context: texts('-c, --context <name>', 'Use the variables of a shared configuration'),
   runtime: text('--runtime <name>', 'Runtime environment'),
-  only: texts('--only <step>', 'With --local: run this step alone; may be given many times'),
-  skip: texts('--skip <step>', 'With --local: leave this step out; may be given many times'),
+  only: texts('--only <step>', 'Run this step alone; may be given many times'),
+  skip: texts('--skip <step>', 'Leave this step out; may be given many times'),
   noCache: flag('--no-cache', 'Build images without their caches'),
   resetVolume: flag('--reset-volume', 'Begin with an empty shared volume'),
   debug: flag('--debug', 'Stop at the breakpoints of the document, and at --break and --on-failure'),

@@ -61,6 +61,7 @@ const builds: Kind<Build> = {
     STATUS: ({ status }, { style }) => paintStatus(style, status),
     REASON: ({ reason }) => reason ?? '',
     BRANCH: ({ branch }) => branch ?? '',
+    ANNOTATION: ({ display }) => (display === undefined ? '' : `${display.name}=${display.value}`),
     TIME: durationOf,
     AGE: age,
   },

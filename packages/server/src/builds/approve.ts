@@ -168,7 +168,8 @@ export async function pauseBuild(edit: BuildEdit): Promise<void> {
   const missed = approvals.filter(({ decision, seen }) => decision !== null && seen === 0)
   const names = open.map(({ step }) => `"${step}"`).join(', ')
   const message = open.length === 0 ? REASONS.approval.text : `Waiting for approval of ${names}.`
-  if (!moveBuild(edit, 'wait', { reason: 'approval', message })) return
+  const hint = `Decide with \`windlass approve ${build.id}\` or \`windlass deny ${build.id}\`.`
+  if (!moveBuild(edit, 'wait', { reason: 'approval', message, hint })) return
   if (open.length === 0 && missed.length === 0) {
     await releaseVolume(edit)
     return finishBuild(edit, 'end-error', {
