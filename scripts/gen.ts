@@ -75,11 +75,7 @@ function configurationPage(): string {
 
 function fieldRows(fields: readonly FieldDescription[], path = ''): string[][] {
   return fields.flatMap((field) => {
-    const marks = [
-      field.required ? 'required' : '',
-      field.later === undefined ? '' : 'not supported yet',
-      ...field.aliases.map((alias) => `also \`${alias}\``),
-    ]
+    const marks = [field.required ? 'required' : '', ...field.aliases.map((alias) => `also \`${alias}\``)]
     const about = [field.about, ...marks.filter((mark) => mark !== '')].join(' · ')
     return [[`\`${path}${field.name}\``, field.type, about], ...fieldRows(field.fields, `${path}${field.name}.`)]
   })

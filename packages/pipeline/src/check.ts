@@ -184,11 +184,7 @@ export function checkFields(
     const field = Object.hasOwn(fields, entry.key) ? fields[entry.key] : undefined
     if (field === undefined) {
       if (!open) reportUnknown(entry, Object.keys(fields), path, report)
-    } else if (field.later === undefined) {
-      checkShape(entry.value, field.shape, { key: entry.key, path }, report)
-    } else {
-      reportLater(entry, field.later, path, report)
-    }
+    } else checkShape(entry.value, field.shape, { key: entry.key, path }, report)
   }
   for (const [key, field] of requiredOf(fields)) {
     if (entries.has(key)) continue
@@ -222,13 +218,6 @@ function reportUnknown(entry: Entry, known: readonly string[], path: string, rep
     `"${entry.key}" is not allowed${close === undefined ? '' : `. Did you mean "${close}"?`}`,
     details,
   )
-}
-
-function reportLater(entry: Entry, weight: 'error' | 'warning', path: string, report: Report): void {
-  const message = `"${entry.key}" is not yet supported`
-  if (weight === 'error')
-    report.error('not-yet-supported', entry.keyRange, message, { path, hint: 'Remove it to run the pipeline with this version.' })
-  else report.warning('not-yet-supported', entry.keyRange, `${message} and has no effect`, { path })
 }
 
 function checkEither(node: TreeNode, shapes: readonly Shape[], spot: Spot, report: Report): void {

@@ -13,8 +13,6 @@ export interface FieldDescription {
   readonly required: boolean
   /** Other spellings. */
   readonly aliases: readonly string[]
-  /** `error`: documents that use it do not compile yet; `warning`: it has no effect yet. */
-  readonly later?: 'error' | 'warning'
   /** Fields inside it. */
   readonly fields: readonly FieldDescription[]
 }
@@ -62,13 +60,12 @@ export function describeLanguage(): LanguageDescription {
 }
 
 function describeFields(fields: Fields): FieldDescription[] {
-  return Object.entries(fields).map(([name, { shape, about, required = false, aliases = [], later }]) => ({
+  return Object.entries(fields).map(([name, { shape, about, required = false, aliases = [] }]) => ({
     name,
     type: shapeText(shape),
     about,
     required,
     aliases,
-    ...(later !== undefined && { later }),
     fields: describeFields(fieldsIn(shape)),
   }))
 }

@@ -27,7 +27,7 @@ export const DIAGNOSTIC_CODES = {
   'mixed-indentation': 'Tabs and spaces are mixed.',
   'never-true': 'A condition compares with a word that never occurs.',
   'not-allowed': 'A field does not belong to this type of step, or not here.',
-  'not-yet-supported': 'A part of the language that this version does not run.',
+  'no-effect': 'A part of the language that is accepted and changes nothing.',
   pattern: 'A regular expression cannot be used.',
   'registry-implied': 'Several registry integrations exist and none is named: the default one is used.',
   'registry-missing': 'A push step, and no registry integration at all.',

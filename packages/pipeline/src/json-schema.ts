@@ -76,8 +76,7 @@ function recordSchema(fields: Fields, { open }: { open: boolean }): { type: 'obj
 
 function properties(fields: Fields): Record<string, JsonSchema> {
   const all: Record<string, JsonSchema> = {}
-  for (const [name, { shape, about, aliases = [], later }] of Object.entries(fields)) {
-    if (later === 'error') continue
+  for (const [name, { shape, about, aliases = [] }] of Object.entries(fields)) {
     all[name] = { description: about, ...shapeSchema(shape) }
     for (const alias of aliases)
       all[alias] = { description: `Older spelling of ${name}.`, deprecated: true, ...shapeSchema(shape) }

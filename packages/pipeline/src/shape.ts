@@ -43,8 +43,6 @@ export interface Field {
   readonly required?: boolean
   /** Other spellings, renamed before anything is checked. */
   readonly aliases?: readonly string[]
-  /** Not run by this version: `error` where ignoring it would change what a build does, `warning` where it is a record beside the build. */
-  readonly later?: 'error' | 'warning'
 }
 
 export type Fields = Readonly<Record<string, Field>>
@@ -66,9 +64,4 @@ export function either(...of: Shape[]): Shape {
 
 export function record(fields: Fields): Shape {
   return { kind: 'record', fields }
-}
-
-/** A field that is in the language but not run yet. */
-export function later(about: string, weight: 'error' | 'warning' = 'error'): Field {
-  return { shape: any, about, later: weight }
 }

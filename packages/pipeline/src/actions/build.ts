@@ -73,7 +73,7 @@ function checkProvider(entries: Entries, { report, path }: RulePlace): void {
   const spot = { key: 'arguments', path: `${path}.provider.arguments` }
   const type = provider.entries.get('type')
   if (type !== undefined)
-    report.warning('not-yet-supported', type.value.range, '"gcb" has no effect: the image is built by the daemon of the build', {
+    report.warning('no-effect', type.value.range, '"gcb" has no effect: the image is built by the daemon of the build', {
       path: `${path}.provider.type`,
     })
   if (written === undefined || written.value.kind !== 'map')
