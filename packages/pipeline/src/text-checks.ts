@@ -6,6 +6,7 @@ import type { Report } from './report.ts'
  * parser makes of it; inside block scalars they are worth a warning when spaces stand beside them.
  */
 export function checkIndentation(report: Report, broken: boolean): void {
+  if (!report.source.text.includes('\t')) return
   for (const [index, line] of report.source.lines().entries()) {
     const indent = /^[ \t]*/.exec(line)?.[0] ?? ''
     const tab = indent.indexOf('\t')
@@ -23,6 +24,7 @@ export function checkIndentation(report: Report, broken: boolean): void {
 
 /** After `- >-`, lines indented deeper than the first keep their line breaks, which surprises. */
 export function checkFolded(report: Report): void {
+  if (!report.source.text.includes('- >-')) return
   let first: number | undefined
   let inside = false
   for (const [index, line] of report.source.lines().entries()) {
