@@ -7,6 +7,7 @@ import type { Debugger } from '../debug/debugger.ts'
 import { runDebugged, type DebuggedTry, type TryEnd } from '../debug/hold-step.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import type { Services } from '../services/services.ts'
+import { runAnnotate, type AnnotateRun } from './annotate.ts'
 import { runBuild } from './build.ts'
 import { runComposition } from './composition.ts'
 import { runDeploy } from './deploy.ts'
@@ -14,6 +15,7 @@ import { toUnknownFailure } from './failures.ts'
 import { runFreestyle } from './freestyle.ts'
 import { runGitClone } from './git-clone.ts'
 import { runLaunch } from './launch-composition.ts'
+import { runPushTag } from './push-tag.ts'
 import { runPush } from './push.ts'
 import type { StepUsage, UsageMeter } from './usage.ts'
 
@@ -100,7 +102,7 @@ async function runLimited(task: StepTask, step: ResolvedStep): Promise<StepOutco
   const part = { context, step, output, signal: limit.signal, meter: task.meter }
   return await guard(limit.signal, async () => {
     const reach = await services?.reach(task.step, step, part)
-    const outcome = await runAction({ ...part, membersOf, reach })
+    const outcome = await runAction({ ...part, membersOf, reach, scope: task.scope() })
     if (outcome.status !== 'error' || reach === undefined) return outcome
     const words = (await services?.explain(task.step)) ?? ''
     return words === '' ? outcome : { ...outcome, message: `${outcome.message ?? ''} ${words}`.trim() }
@@ -120,7 +122,7 @@ async function guard(signal: AbortSignal, work: () => Promise<TryEnd>): Promise<
   }
 }
 
-function runAction(run: Omit<StepRun, 'action'>): Promise<StepOutcome> {
+function runAction(run: Omit<StepRun, 'action'> & Pick<AnnotateRun, 'scope'>): Promise<StepOutcome> {
   const { action } = run.step
   switch (action.kind) {
     case 'freestyle':
@@ -138,7 +140,9 @@ function runAction(run: Omit<StepRun, 'action'>): Promise<StepOutcome> {
     case 'deploy':
       return runDeploy({ ...run, action })
     case 'push-tag':
+      return runPushTag({ ...run, action })
     case 'annotate':
+      return runAnnotate({ ...run, action })
     case 'pending-approval':
     case 'group':
       throw new StepFailure('invalid-step', `Steps of kind ${action.kind} do not run yet.`)
