@@ -143,10 +143,9 @@ function draftHook(
   return group
 }
 
-/** The same place for a part of a hook. */
+/** The same place for a part of a hook. Steps inside it are named like those of a hook that is not in parts. */
 function within(place: HookPlace, key: string): HookPlace {
-  const name = `${place.prefix}${key}`
-  return { ...place, name, key, prefix: `${name}.` }
+  return { ...place, name: `${place.prefix}${key}`, key }
 }
 
 function reportSingular(entries: Entries, { report, path }: HookPlace): undefined {
