@@ -63,6 +63,7 @@ export class LogView implements Disposable {
   #attempt = 0
   #isFirst = true
   #afterSkipped = false
+  #afterHeading = false
 
   constructor(options: LogViewOptions) {
     this.#options = options
@@ -129,7 +130,10 @@ export class LogView implements Disposable {
 
   #stepWaiting(step: string, data: Readonly<Record<string, unknown>>): void {
     const phase = textField(data, 'phase')
-    this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}${phase === undefined ? '' : ` (${phase})`}`)
+    if (phase === undefined) return this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}`)
+    // Somebody may sit at a terminal here from now on: nothing may be drawn into it.
+    this.#status.set(undefined)
+    this.note(this.#style.yellow(`‖ ${step} is held by the debugger (${phase})`))
   }
 
   #attemptStarted(attempt: number): void {
@@ -137,7 +141,9 @@ export class LogView implements Disposable {
       for (const name of this.#streams.keys()) this.#flush(name)
       this.#running.clear()
       this.#open = undefined
+      this.#afterHeading = false
       this.#heading(this.#style.yellow(`↻ attempt ${attempt}`))
+      this.#afterHeading = false
     }
     this.#attempt = attempt
     this.wait('starting')
@@ -151,7 +157,8 @@ export class LogView implements Disposable {
     if (isRepeat || this.#options.step !== undefined) return
     if (this.#running.size === 1) this.#open = step
     const title = this.#options.titleOf?.(step) ?? step
-    this.#heading(this.#style.bold(`${markOf('running')} ${step}`) + (title === step ? '' : this.#style.dim(`  ${title}`)))
+    const isPlain = title === step || step.endsWith(`.${title}`)
+    this.#heading(this.#style.bold(`${markOf('running')} ${step}`) + (isPlain ? '' : this.#style.dim(`  ${title}`)))
   }
 
   /** Its children speak for it; its own line comes when it ends. */
@@ -229,6 +236,7 @@ export class LogView implements Disposable {
     stream.last = [...stream.last, ...end].slice(-KEPT_LINES)
     this.#isFirst = false
     this.#afterSkipped = false
+    this.#afterHeading = false
     this.#status.write(lines)
   }
 
@@ -255,14 +263,18 @@ export class LogView implements Disposable {
     return this.#style.dim(time) + (isPlain ? '' : this.#style.cyan(`${step} | `))
   }
 
+  /** Headings that follow each other stand together. */
   #heading(line: string): void {
-    this.#write(this.#isFirst ? `${line}\n` : `\n${line}\n`)
+    const standsAlone = !this.#isFirst && !this.#afterHeading
+    this.#write(standsAlone ? `\n${line}\n` : `${line}\n`)
+    this.#afterHeading = true
   }
 
   /** In a pipe the bytes of a line go out as they came; on a terminal they may not move the cursor. */
   #write(text: string, line?: Buffer): void {
     this.#isFirst = false
     this.#afterSkipped = false
+    this.#afterHeading = false
     if (line === undefined) return this.#status.write(text)
     if (this.#options.terminal.isTTY) {
       const tame = tameLine(line.toString())
