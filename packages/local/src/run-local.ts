@@ -1,10 +1,10 @@
 /** `run --local`: a document and this machine's Docker, no server. */
 import { basename, dirname, resolve } from 'node:path'
-import { openDocker, runLocally, type Docker, type LogFrame, type Sink } from '@windlass/engine'
+import { openDocker, runLocally, type DebugLink, type Docker, type LogFrame, type Sink } from '@windlass/engine'
 import { fault, newId, sha256, type Clock, type Logger } from '@windlass/kit'
 import type { Diagnostic } from '@windlass/pipeline'
 import { emptySnapshot, fold, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
-import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
+import type { AttemptOutcome, DebugSettings, EngineEvent } from '@windlass/protocol'
 import { decideApproval, type ApprovalRules } from './approvals.ts'
 import { readRepository, type Repository } from './git-facts.ts'
 import { compileLocally, type LocalPlan } from './local-plan.ts'
@@ -32,6 +32,8 @@ export interface LocalBuildOptions {
   /** Asks about an approval; see `ApprovalRules`. */
   readonly ask?: ApprovalRules['ask']
   readonly noCache: boolean
+  /** A debug run: where it stops beside the breakpoints of the document, and who attends to what is held. */
+  readonly debug?: { readonly settings: DebugSettings; readonly onHeld: NonNullable<DebugLink['onHeld']> } | undefined
   readonly resetVolume: boolean
   /** Most bytes of log that one step may write. */
   readonly stepLogBytes?: number | undefined
@@ -159,6 +161,7 @@ async function execute(options: LocalBuildOptions, { prepared, docker, spoolDir,
         ...(attempt > 1 && { resume: { cause: 'approval' as const } }),
       },
       docker,
+      ...(options.debug !== undefined && { debug: { onHeld: options.debug.onHeld } }),
       sink: record.sinkOf(attempt),
       spoolDir,
       clock,
@@ -228,6 +231,7 @@ function toInput(
     userAccess: true,
     resetVolume: options.resetVolume,
     noCache: options.noCache,
+    ...(options.debug !== undefined && { debug: options.debug.settings }),
     volumeName,
   }
 }

@@ -1,6 +1,5 @@
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
-import { isFinalBuild } from '@windlass/plan'
 import {
   DEBUG_ACTIONS,
   terminalStream,
@@ -10,7 +9,7 @@ import {
   type DebugState,
   type TerminalRecord,
 } from '@windlass/protocol'
-import { actOnHeld, changeDebug, getBuild, getDebug, openTerminal } from '../api.ts'
+import { actOnHeld, changeDebug, getDebug, openTerminal } from '../api.ts'
 import type { Invocation, Values } from '../command.ts'
 import type { debugOptions } from '../commands/debug.ts'
 import { parseBreaks } from '../debug/breaks.ts'
@@ -109,14 +108,13 @@ async function open(
     try {
       return await openTerminal(client, id, shape)
     } catch (error) {
+      if (isTold && isFault(error, 'build-final')) {
+        out.note(error.message)
+        return undefined
+      }
       if (!isFault(error, 'not-held')) throw error
       const { held, settings } = await getDebug(client, id)
       if (held.length > 1 && step === undefined) throw error
-      const build = await getBuild(client, id)
-      if (isFinalBuild(build.status)) {
-        out.note(`The build has ended: ${build.status}.`)
-        return undefined
-      }
       if (settings === undefined)
         throw fault('not-held', {
           message: 'The build is not debugged.',

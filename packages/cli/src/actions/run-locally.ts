@@ -3,6 +3,7 @@ import { openLog, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { runLocalBuild, type LocalBuild, type LocalBuildOptions, type LocalWatcher } from '@windlass/local'
 import { stateOf } from '@windlass/plan'
+import { DebugInput } from '@windlass/protocol'
 import type { Invocation, Values } from '../command.ts'
 import type { runOptions } from '../commands/run.ts'
 import { EXIT, exitCodeOfBuild } from '../exit-codes.ts'
@@ -13,6 +14,8 @@ import { summarize } from '../follow/summary.ts'
 import { formatError, formatProblem } from '../format/problems.ts'
 import { forgetInputs, readInput, sourcesRead } from '../input-files.ts'
 import type { Settings } from '../config.ts'
+import { attendLocally } from '../debug/attend-locally.ts'
+import { toDebugInput } from '../debug/breaks.ts'
 import { parseSecrets, parseVariables, readVariableFile } from '../variables.ts'
 import { askApproval } from './ask-approval.ts'
 import { catchInterrupts, type Interrupts } from './interrupt.ts'
@@ -93,6 +96,8 @@ async function runOnce(
       order.push({ kind: 'event', attempt, at: event.at, type: event.type, data: { ...event } })
     },
     async output({ stream, at, bytes }) {
+      // What other steps say meanwhile would stand between the lines of a shell.
+      await attending
       order.push({ kind: 'log', attempt, at, stream, bytes })
       await terminal.drained()
     },
@@ -101,8 +106,23 @@ async function runOnce(
     order.flush()
     return askApproval(step, { terminal, signal })
   }
+  let attending: Promise<void> = Promise.resolve()
+  const onHeld: NonNullable<LocalBuildOptions['debug']>['onHeld'] = (held) => {
+    attending = attending.then(async () => {
+      order.flush()
+      await attendLocally(held, terminal).catch((error: unknown) => {
+        view.note(
+          terminal.style.red(
+            `The debugger cannot look into ${held.step}: ${error instanceof Error ? error.message : String(error)}`,
+          ),
+        )
+        held.resume('fail')
+      })
+    })
+  }
+  const debug = toDebug(options, onHeld)
   try {
-    const result = await runLocalBuild({ ...build, ask }, watcher)
+    const result = await runLocalBuild({ ...build, ask, debug }, watcher)
     order.flush()
     view[Symbol.dispose]()
     const record = toRecord(result, build)
@@ -114,6 +134,18 @@ async function runOnce(
     cancel.removeEventListener('abort', onStop)
   }
 }
+
+/** Somebody has to sit at the terminal. Throws `usage`. */
+function toDebug(options: RunOptions, onHeld: NonNullable<LocalBuildOptions['debug']>['onHeld']): LocalBuildOptions['debug'] {
+  const { debug } = toDebugInput(options)
+  if (debug === undefined) return undefined
+  if (!process.stdin.isTTY)
+    throw fault('usage', { message: 'A local debug run needs a terminal.', hint: 'Leave out --debug, --break and --on-failure.' })
+  return { settings: DebugInput.parse({ timeoutMs: LOCAL_TIMEOUT_MS, ...debug }), onHeld }
+}
+
+/** Whoever sits at this terminal may go for lunch. */
+const LOCAL_TIMEOUT_MS = 28_800_000
 
 interface Context {
   readonly options: RunOptions

@@ -36,20 +36,37 @@ export class LeaveKeys {
   }
 }
 
-/** Takes over standard input; a terminal is raw until disposed. */
+/** Takes over standard input; a terminal is raw until disposed. The stream itself stays open for whoever asks next. */
 export function openKeyboard(input: NodeJS.ReadStream | ReadStream): Keyboard {
   if (input.isTTY) input.setRawMode(true)
   const leave = new LeaveKeys()
+  const waiting: Buffer[] = []
   let hasLeft = false
+  let isOver = false
+  let news = Promise.withResolvers<void>()
+
+  const onChunk = (chunk: Buffer | string): void => {
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk)
+    const { keys, isLeft } = input.isTTY ? leave.push(bytes) : { keys: bytes, isLeft: false }
+    if (keys.length > 0) waiting.push(keys)
+    hasLeft ||= isLeft
+    news.resolve()
+  }
+  const onEnd = (): void => {
+    isOver = true
+    news.resolve()
+  }
+  input.on('data', onChunk)
+  input.once('end', onEnd)
+  input.resume()
 
   async function* read(): AsyncGenerator<Buffer> {
-    for await (const chunk of input) {
-      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))
-      const { keys, isLeft } = input.isTTY ? leave.push(bytes) : { keys: bytes, isLeft: false }
+    for (;;) {
+      news = Promise.withResolvers()
+      const keys = Buffer.concat(waiting.splice(0))
       if (keys.length > 0) yield keys
-      if (!isLeft) continue
-      hasLeft = true
-      return
+      else if (isOver || hasLeft) return
+      else await news.promise
     }
   }
 
@@ -57,9 +74,11 @@ export function openKeyboard(input: NodeJS.ReadStream | ReadStream): Keyboard {
     keys: read(),
     hasLeft: () => hasLeft,
     [Symbol.dispose]() {
+      input.off('data', onChunk)
+      input.off('end', onEnd)
       if (input.isTTY) input.setRawMode(false)
       input.pause()
-      input.unref()
+      onEnd()
     },
   }
 }
