@@ -100,7 +100,7 @@ describe('a hook of a step', () => {
     expect(Object.keys(several)).toEqual([
       'it.on_success',
       'it.on_success.exec',
-      'it.on_success.exec.a',
+      'it.on_success.a',
       'it.on_success.annotate',
     ])
     expect(several['it.on_success.exec']).toMatchObject({ parent: 'it.on_success', action: { kind: 'group', mode: 'parallel' } })
