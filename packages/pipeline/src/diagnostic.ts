@@ -10,6 +10,7 @@ export const DIAGNOSTIC_CODES = {
   conflict: 'Two fields exclude each other, or one is written twice under different names.',
   'dependency-circle': 'Steps wait for each other, so that none of them can start.',
   document: 'A document of another kind has wrong or missing fields.',
+  'document-source': 'The document that a pipeline refers to cannot be had, or refers to another one.',
   'duplicate-key': 'A key stands twice in one mapping.',
   'duplicate-step': 'A step name is used more than once.',
   'empty-value': 'A value must not be empty.',

@@ -17,6 +17,8 @@ export interface App {
   readonly timings: Timings
   readonly retention: Retention
   readonly minFreeShare: number
+  /** Hosts that documents may be fetched from; any but forbidden addresses when empty. */
+  readonly documentHosts: readonly string[]
   /** Most bytes of log of any step and any build. */
   readonly logLimits: ServerLogLimits
   readonly dataDir: string

@@ -23,6 +23,10 @@ export const ServerConfig = z.object({
   TLS_CA_PATH: z.string().optional().describe('PEM authority that pods must trust to reach this server.'),
   MASTER_KEY: z.string().optional().describe('Base64 of 32 bytes that seal all secrets; made in DATA_DIR when absent.'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least severe lines that are logged.'),
+  DOCUMENT_HOSTS: z
+    .string()
+    .default('')
+    .describe('Hosts that pipeline documents may be fetched from, separated by commas; any public or private host when empty.'),
   MIN_FREE_PERCENT: z.coerce
     .number()
     .min(0)
@@ -72,6 +76,7 @@ export function toServerOptions(config: ServerConfig): ServerOptions {
     advertisedUrl: config.ADVERTISED_URL,
     ...(certFile !== undefined && keyFile !== undefined && { tls: { certFile, keyFile, caFile } }),
     masterKey: config.MASTER_KEY,
+    documentHosts: config.DOCUMENT_HOSTS.split(',').flatMap((host) => (host.trim() === '' ? [] : [host.trim()])),
     minFreeShare: config.MIN_FREE_PERCENT / 100,
     logLimits: { stepBytes: config.STEP_LOG_BYTES, buildBytes: config.BUILD_LOG_BYTES },
     retention: {

@@ -68,6 +68,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       log,
       timings: { ...TIMINGS, ...options.timings },
       retention: { ...RETENTION, ...options.retention },
+      documentHosts: options.documentHosts ?? [],
       minFreeShare: options.minFreeShare ?? MIN_FREE_SHARE,
       logLimits: options.logLimits ?? {},
       dataDir,

@@ -31,6 +31,8 @@ export interface ServerOptions {
   readonly log?: Logger | undefined
   readonly timings?: Partial<Timings> | undefined
   readonly retention?: Partial<Retention> | undefined
+  /** Hosts that documents behind URLs may be fetched from, whatever their address. Any host when absent, but no loopback or link-local address. */
+  readonly documentHosts?: readonly string[] | undefined
   /** Below this share of free disk (0 to 1) no new builds are taken; 0.05 when absent. */
   readonly minFreeShare?: number | undefined
   /** Most bytes of log of any step and any build; what runtime environments and pipelines allow beyond does not count. */

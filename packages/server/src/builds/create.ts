@@ -144,6 +144,7 @@ function toPlanRow(app: App, build: BuildRow, prepared: Prepared, { request }: C
   }
 }
 
-function toProblem({ line, column, severity, code, message, hint }: Prepared['problems'][number]): Record<string, unknown> {
+/** A problem of a document as it is kept with its build. */
+export function toProblem({ line, column, severity, code, message, hint }: Prepared['problems'][number]): Record<string, unknown> {
   return { line, column, severity, code, message, ...(hint !== '' && { hint }) }
 }

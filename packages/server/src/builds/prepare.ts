@@ -11,6 +11,7 @@ import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
 import { readAccountContext } from '../contexts/account-context.ts'
 import { openContextData } from '../contexts/context-data.ts'
+import { compileSourced } from '../documents/resolve-source.ts'
 import { openVariables, readContextNames } from '../pipelines/variables.ts'
 import { maskDocument } from '../pipelines/mask-document.ts'
 import { readPipelineSettings, readSettings } from '../pipelines/settings.ts'
@@ -19,7 +20,6 @@ import { findPipeline } from '../store/pipelines.ts'
 import { findProject } from '../store/projects.ts'
 import { findDefaultRuntime, findRuntime } from '../store/runtimes.ts'
 import type { PipelineRow, ProjectRow, RuntimeRow } from '../store/schema.ts'
-import { compileForBuild } from './compile-document.ts'
 import { requireFound } from './require-found.ts'
 import { Layers } from './layers.ts'
 import { readSpec } from './limits.ts'
@@ -110,10 +110,16 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
     plan,
     problems: found,
     stepTypes,
-  } = await compileForBuild(
+    fetched,
+  } = await compileSourced(
     app,
     { text: document, file },
-    { variables: gathered.layers, account: await readAccountContext(app, { layers: gathered.layers, settings: account }) },
+    {
+      branch: request.branch,
+      revision: request.revision,
+      variables: gathered.layers,
+      account: await readAccountContext(app, { layers: gathered.layers, settings: account }),
+    },
   )
   const problems = [...found, ...toDiagnostics(written?.problems ?? [], file)]
   return {
@@ -127,6 +133,7 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
     plan: plan === undefined || hasErrors(problems) ? undefined : { ...plan, variables: gathered.layers },
     problems,
     stepTypes,
+    fetched,
     missing,
     secrets: gathered.secrets,
     fills: toFills(request, settings, account),

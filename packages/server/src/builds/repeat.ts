@@ -4,13 +4,14 @@ import type { Compiled } from '@windlass/pipeline'
 import type { Plan } from '@windlass/plan'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
+import { compileSourced } from '../documents/resolve-source.ts'
 import { readPipelineSettings } from '../pipelines/settings.ts'
 import { findBuild, findBuildPlan } from '../store/builds.ts'
 import { findPipeline } from '../store/pipelines.ts'
 import { findProject } from '../store/projects.ts'
 import { openSecrets } from './build-secrets.ts'
 import { carryOver } from './carry-over.ts'
-import { compileForBuild, readStepTypes } from './compile-document.ts'
+import { readStepTypes } from './compile-document.ts'
 import { requireFound } from './require-found.ts'
 import { Layers } from './layers.ts'
 import { chooseRuntime, systemVariables, type Prepared, type Request } from './prepare.ts'
@@ -33,10 +34,10 @@ export async function repeatBuild(app: App, { id, request, initiator }: Request)
   const settings = readPipelineSettings(pipeline)
   const account = await readAccountSettings(query, app.accountId)
   const old = readPlan(stored)
-  const compiled = await compileForBuild(
+  const compiled = await compileSourced(
     app,
-    { text: stored.fetched ?? stored.document, file: asked.file ?? 'pipeline.yaml' },
-    { variables: old?.variables ?? [], frozen: readStepTypes(stored) },
+    { text: stored.document, file: asked.file ?? 'pipeline.yaml' },
+    { variables: old?.variables ?? [], frozen: readStepTypes(stored), branch, revision, fetched: stored.fetched ?? undefined },
   )
   const { plan, problems, carried } = await planAgain(app, before, {
     old,
@@ -64,8 +65,8 @@ export async function repeatBuild(app: App, { id, request, initiator }: Request)
     revision,
     plan: plan === undefined ? undefined : { ...plan, variables: gathered.layers },
     problems,
-    stepTypes: readStepTypes(stored),
-    fetched: stored.fetched ?? undefined,
+    stepTypes: compiled.stepTypes,
+    fetched: compiled.fetched,
     missing: undefined,
     secrets: gathered.secrets,
     fills: {

@@ -5,6 +5,8 @@ import {
   DockerAddress,
   EngineClaim,
   EngineClaimed,
+  EngineDocument,
+  EngineDocumentAnswer,
   EventAck,
   EventBatch,
   FrameAck,
@@ -17,6 +19,7 @@ import type { App } from '../app.ts'
 import { awaitCommands, awaitDockerHost, heartbeat } from '../builds/engine-link.ts'
 import { claimAttempt, type AttemptKey } from '../builds/engine-claim.ts'
 import { applyEvents } from '../builds/events.ts'
+import { takeDocument } from '../documents/take-document.ts'
 import type { Actor } from '../identity/actor.ts'
 import { ok, route, type Route } from './route.ts'
 
@@ -35,6 +38,14 @@ export function engineRoutes(app: App): Route[] {
       body: EngineClaim,
       replies: { 200: EngineClaimed },
       handle: async ({ body, actor }) => ok(await claimAttempt(app, attemptOf(actor), body)),
+    }),
+    route('POST', '/v1/engine/document', {
+      summary: 'Give the document of a plan whose steps stand in a repository; answers the plan',
+      allow: 'attempt',
+      body: EngineDocument,
+      maxBodyBytes: 2 * 1_048_576 + 1024,
+      replies: { 200: EngineDocumentAnswer },
+      handle: async ({ body, actor }) => ok(await takeDocument(app, attemptOf(actor), body.text)),
     }),
     route('POST', '/v1/engine/events', {
       summary: 'Tell events of an attempt',

@@ -77,6 +77,11 @@ export async function updateBuild(tx: Tx, id: string, changes: Partial<BuildRow>
   await tx.query.updateTable('build').set(changes).where('id', '=', id).execute()
 }
 
+/** Changes what is frozen with a build; only while its document is fetched. */
+export async function updateBuildPlan(tx: Tx, buildId: string, changes: Partial<BuildPlanRow>): Promise<void> {
+  await tx.query.updateTable('build_plan').set(changes).where('build_id', '=', buildId).execute()
+}
+
 export async function findBuildPlan(query: Query, buildId: string): Promise<BuildPlanRow | undefined> {
   return query.selectFrom('build_plan').selectAll().where('build_id', '=', buildId).executeTakeFirst()
 }
