@@ -22,7 +22,7 @@ export function checkDraft(draft: Draft, drafting: Drafting): void {
     const { fields } = typeFields(known)
     const open = known === undefined || known.open
     checkFields(withoutMisplaced(draft, fields), fields, { spot: { key: draft.key, path }, report, open, range })
-    if (known?.open === true) warnOfUnknown(draft, fields)
+    if (body.kind !== 'unknown' && open) warnOfUnknown(draft, fields)
     const place = { report, path, range, buildVersion: drafting.buildVersion }
     known?.rule?.(entries, place)
     checkContext({ type: draft.type, entries }, { ...place, account: drafting.account, mayNotRun: mayNotRun(draft) })

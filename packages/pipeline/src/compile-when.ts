@@ -2,7 +2,6 @@
 import {
   checkPattern,
   ExpressionError,
-  nearMiss,
   nodesOf,
   parseExpression,
   PatternError,
@@ -103,12 +102,20 @@ export function checkExpression(node: ScalarNode, text: string, place: Expressio
 function checkNode(node: ExpressionNode, range: Range, place: ExpressionPlace): void {
   if (node.kind === 'path') checkPath(node.path, range, place)
   if (node.kind === 'chain') checkComparison(node, range, place)
+  if (node.kind === 'reference') checkReference(node.name, range, place)
+  for (const part of node.kind === 'text' ? node.parts : []) if (typeof part !== 'string') checkReference(part.name, range, place)
 }
 
 function checkPath(path: readonly string[], range: Range, place: ExpressionPlace): void {
   const [first = '', second = ''] = path
   if (first === 'workflow' && second === 'result') return
   checkStepName(first === 'steps' || first === 'parentSteps' ? second : first, range, { ...place, on: undefined })
+}
+
+/** `${{steps.NAME...}}` in an expression; other references may be variables that are not known yet. */
+function checkReference(name: string, range: Range, place: ExpressionPlace): void {
+  const step = /^\s*(?:steps|parentSteps)\.([^.]+)/.exec(name)?.[1]?.trim()
+  if (step !== undefined) checkStepName(step, range, { ...place, on: undefined })
 }
 
 const RESULTS = [

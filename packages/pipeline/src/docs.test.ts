@@ -12,7 +12,7 @@ function documentsOf(page: string): { text: string; line: number }[] {
     if (line !== '```yaml') return []
     const end = lines.indexOf('```', start)
     const text = `${lines.slice(start + 1, end).join('\n')}\n`
-    return /^version:/.test(text) && !/^kind:/m.test(text) ? [{ text, line: start + 2 }] : []
+    return text.startsWith('version:') && !/^kind:/m.test(text) ? [{ text, line: start + 2 }] : []
   })
 }
 

@@ -226,6 +226,11 @@ steps:
       '9:19 warning unknown-step there is no step "bild". Did you mean "build"?',
       '9:77 error unknown-step there is no step "buil". Did you mean "build"?',
     ])
+    const expression = (text: string): string[] =>
+      messagesOf(`version: 1\nsteps:\n  a: { image: x }\n  b: { image: x, when: { condition: { all: { c: ${text} } } } }\n`)
+    expect(expression(`"\${{steps.z.result}} == 'success'"`)).toEqual(['there is no step "z"'])
+    expect(expression(`"'\${{steps.zz.output.V}}' == '\${{VARIABLE}}'"`)).toEqual(['there is no step "zz"'])
+    expect(expression(`"'\${{steps.a.output.V}}' == '1'"`)).toEqual([])
   })
 })
 

@@ -1,6 +1,7 @@
 /** JSON Schema of inline documents, for editors; made from the same tables that validation reads. */
 import { COMMON, REFUSED_TYPES, ROOT, STEP_TYPES } from './language.ts'
 import type { Fields, Shape } from './shape.ts'
+import { TYPED } from './type-fields.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -24,8 +25,8 @@ export function jsonSchema(): JsonSchema {
         type: 'object',
         properties: { type: { description: COMMON['type']?.about, anyOf: [{ enum: names }, typedName] } },
         allOf: [
-          ...names.map((name) => ({ if: typeIs(name), then: { $ref: `#/$defs/${name}` } })),
-          { if: { properties: { type: typedName }, required: ['type'] }, then: { $ref: '#/$defs/typed' } },
+          ...names.map((name) => ({ if: { not: typeIs(name) }, else: { $ref: `#/$defs/${name}` } })),
+          { if: { not: { properties: { type: typedName }, required: ['type'] } }, else: { $ref: '#/$defs/typed' } },
         ],
       },
       ...Object.fromEntries(
@@ -34,7 +35,11 @@ export function jsonSchema(): JsonSchema {
           stepSchema(about, { ...COMMON, ...fields }, open),
         ]),
       ),
-      typed: stepSchema('A step whose type is defined elsewhere: `name:version` or `account/name:version`.', COMMON, true),
+      typed: stepSchema(
+        'A step whose type is defined elsewhere: `name:version` or `account/name:version`.',
+        { ...COMMON, ...TYPED },
+        true,
+      ),
     },
   }
 }

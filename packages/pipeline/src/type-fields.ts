@@ -1,4 +1,6 @@
 /** All fields that a step may have, those of every step and those of its type, worked out once for each type. */
+import { workingDirectory } from './actions/common-fields.ts'
+import { STEP_SERVICES } from './control-fields.ts'
 import { COMMON, STEP_TYPES } from './language.ts'
 import type { Fields } from './shape.ts'
 import type { StepType } from './step-type.ts'
@@ -8,13 +10,16 @@ export interface TypeFields {
   readonly aliases: readonly { readonly from: string; readonly to: string }[]
 }
 
+/** What typed steps may have beside the fields of every step. */
+export const TYPED: Fields = { working_directory: workingDirectory, services: STEP_SERVICES }
+
 const OF_TYPES = new Map<StepType | undefined, TypeFields>()
 
 /** The fields of a step type; of a typed step when there is none. */
 export function typeFields(type: StepType | undefined): TypeFields {
   const known = OF_TYPES.get(type)
   if (known !== undefined) return known
-  const fields = { ...COMMON, ...type?.fields }
+  const fields = { ...COMMON, ...(type?.fields ?? TYPED) }
   const made = { fields, aliases: aliasesOf(fields) }
   OF_TYPES.set(type, made)
   return made
