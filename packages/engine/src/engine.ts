@@ -5,6 +5,7 @@ import { openJournal, type Journal } from '@windlass/journal'
 import { isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
 import { createClient, EngineEvent, type AttemptOutcome, type Client, type EngineClaimed } from '@windlass/protocol'
 import type { AttemptOptions } from './attempt/input.ts'
+import { readStoreSecrets } from './attempt/secret-stores.ts'
 import { resolveDocument } from './attempt/resolve-document.ts'
 import { runAttempt } from './attempt/run.ts'
 import { removeLeftovers } from './attempt/workspace.ts'
@@ -150,7 +151,12 @@ class Engine {
       if (!this.#stopping.signal.aborted) throw error
     })
     if (ready === undefined) return undefined
-    return 'outcome' in ready ? writeEnd(journal, ready.outcome) : runAttempt({ ...options, input: ready.input })
+    if ('outcome' in ready) return writeEnd(journal, ready.outcome)
+    const filled = await readStoreSecrets({ ...options, input: ready.input }).catch((error: unknown) => {
+      if (!this.#stopping.signal.aborted) throw error
+    })
+    if (filled === undefined) return undefined
+    return 'outcome' in filled ? writeEnd(journal, filled.outcome) : runAttempt({ ...options, input: filled.input })
   }
 
   async #close(journal: Journal<EngineEvent>, drain: Drain, outcome: AttemptOutcome | undefined): Promise<EngineEnd> {

@@ -63,7 +63,12 @@ export function buildScope(input: ScopeInput): BuildScope {
 
 /** Builds scopes for many steps of one moment: what they share is made once. The steps of the snapshot may change meanwhile, its exports not. */
 export function scopesOf(input: Omit<ScopeInput, keyof ScopePlace>): (place: ScopePlace) => BuildScope {
-  const moment: Moment = { snapshot: input.snapshot, shape: shapeOf(input.plan), variables: variablesOf(input) }
+  const moment: Moment = {
+    snapshot: input.snapshot,
+    shape: shapeOf(input.plan),
+    variables: variablesOf(input),
+    secrets: input.secrets ?? {},
+  }
   return (place) => scopeOver(moment, placeOf(moment, place), moment.variables)
 }
 
@@ -72,6 +77,8 @@ interface Moment {
   readonly shape: Shape
   /** Those of the build. */
   readonly variables: ReadonlyMap<string, string>
+  /** Values of secrets; those of stores outside by their whole name, such as `secrets.vault.token`. */
+  readonly secrets: Readonly<Record<string, string>>
 }
 
 interface Place {
@@ -111,6 +118,7 @@ function scopeOver(moment: Moment, place: Place, variables: ReadonlyMap<string, 
   const purposes = (purpose: Purpose): Scope => ({
     lookup(name) {
       const made = place.arguments.get(name) ?? (purpose === 'text' ? undefined : stepValue(moment, place, { name, purpose }))
+      if (name.startsWith('secrets.') && Object.hasOwn(moment.secrets, name)) return moment.secrets[name]
       return made ?? memberReference(moment, place, name) ?? variables.get(name) ?? stepValue(moment, place, { name, purpose })
     },
   })

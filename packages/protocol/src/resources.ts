@@ -62,9 +62,11 @@ export const Pipeline = PipelineInput.extend({
 })
 export type Pipeline = z.infer<typeof Pipeline>
 
-export const CONTEXT_TYPES = ['config', 'secret', 'git', 'registry', 'kubernetes'] as const
+export const CONTEXT_TYPES = ['config', 'secret', 'yaml', 'secret-yaml', 'git', 'registry', 'kubernetes', 'secret-store'] as const
 /**
- * Shared configuration or an integration. Data of `config` and `secret`: variables. Of `git`: url, username, password, sshPrivateKey,
+ * Shared configuration or an integration. Data of `config` and `secret`: variables. Of `yaml` and `secret-yaml`: any YAML mapping; where it
+ * is used, its keys are variables, values that are not plain as JSON. Of `secret-store`: url, mount (`secret`), path, namespace and token of
+ * a store that speaks the HTTP API of Vault's KV engine, version 2. Of `git`: url, username, password, sshPrivateKey,
  * sshKnownHosts. Of `registry`: domain, username, password, repositoryPrefix. Of `kubernetes`: kubeconfig, with its
  * certificates inside. Secret fields are answered as `*****`.
  */
@@ -72,7 +74,17 @@ export const ContextInput = z.object({
   name: Name,
   type: z.enum(CONTEXT_TYPES),
   isDefault: z.boolean().default(false),
-  data: z.record(z.string().max(200), z.string().max(1_048_576)),
+  data: z.record(
+    z.string().max(200),
+    z.union([
+      z.string().max(1_048_576),
+      z.number(),
+      z.boolean(),
+      z.null(),
+      z.array(z.unknown()),
+      z.record(z.string(), z.unknown()),
+    ]),
+  ),
 })
 export type ContextInput = z.infer<typeof ContextInput>
 export const Context = ContextInput.extend({ id: Id, createdAt: Time, updatedAt: Time })

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
 import { readAccountContext } from '../contexts/account-context.ts'
-import { openContextData } from '../contexts/context-data.ts'
+import { openContextVariables } from '../contexts/context-data.ts'
 import { compileSourced } from '../documents/resolve-source.ts'
 import { openVariables, readContextNames } from '../pipelines/variables.ts'
 import { maskDocument } from '../pipelines/mask-document.ts'
@@ -213,8 +213,9 @@ async function addContexts(app: App, layers: Layers, names: readonly string[]): 
     const context = await findContext(app.store.query, app.accountId, name)
     if (context === undefined) return `There is no context ${name}.`
     const place = { level: 'context', source: context.name } as const
-    if (context.type === 'config') layers.add(place, openContextData(app.vault, context))
-    if (context.type === 'secret') layers.addSecrets(place, openContextData(app.vault, context))
+    const variables = openContextVariables(app.vault, context)
+    if (variables?.isSecret === true) layers.addSecrets(place, variables.values)
+    else if (variables !== undefined) layers.add(place, variables.values)
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 /** The fields of contexts: which are secret, how they are stored, and how they are shown. */
 import { fault } from '@windlass/kit'
-import type { Context } from '@windlass/protocol'
+import { ContextInput, type Context } from '@windlass/protocol'
 import { z } from 'zod'
 import { MASK } from '../secrets/mask.ts'
 import type { Vault } from '../secrets/vault.ts'
@@ -8,25 +8,35 @@ import type { ContextRow } from '../store/schema.ts'
 import { readKubeconfig } from './kubeconfig.ts'
 
 type Data = Record<string, string>
+type Written = ContextInput['data']
 
 /** Fields of integrations: those that may be set, and those of them that are secret. `config` and `secret` hold variables. */
 const FIELDS: Readonly<
-  Record<'git' | 'registry' | 'kubernetes', { readonly open: readonly string[]; readonly secret: readonly string[] }>
+  Record<
+    'git' | 'registry' | 'kubernetes' | 'secret-store',
+    { readonly open: readonly string[]; readonly secret: readonly string[] }
+  >
 > = {
   git: { open: ['url', 'username', 'sshKnownHosts'], secret: ['password', 'sshPrivateKey'] },
   registry: { open: ['domain', 'username', 'repositoryPrefix'], secret: ['password'] },
   kubernetes: { open: [], secret: ['kubeconfig'] },
+  'secret-store': { open: ['url', 'mount', 'path', 'namespace'], secret: ['token'] },
 }
-const REQUIRED = { git: 'url', registry: 'domain', kubernetes: 'kubeconfig' } as const
+const REQUIRED = { git: 'url', registry: 'domain', kubernetes: 'kubeconfig', 'secret-store': 'url' } as const
 
 const StoredData = z.record(z.string(), z.string())
 
 function isIntegration(type: ContextRow['type']): type is keyof typeof FIELDS {
-  return type !== 'config' && type !== 'secret'
+  return Object.hasOwn(FIELDS, type)
+}
+
+/** Values of any shape, kept as JSON. */
+function isYaml(type: ContextRow['type']): boolean {
+  return type === 'yaml' || type === 'secret-yaml'
 }
 
 function isSecretField(type: ContextRow['type'], field: string): boolean {
-  return type === 'secret' || (isIntegration(type) && FIELDS[type].secret.includes(field))
+  return type === 'secret' || type === 'secret-yaml' || (isIntegration(type) && FIELDS[type].secret.includes(field))
 }
 
 function place(context: Pick<ContextRow, 'account_id' | 'id'>, field: string): string {
@@ -37,9 +47,10 @@ function place(context: Pick<ContextRow, 'account_id' | 'id'>, field: string): s
 export function sealContextData(
   vault: Vault,
   context: Pick<ContextRow, 'account_id' | 'id' | 'type'>,
-  data: Data,
+  written: Written,
   before: ContextRow | undefined,
 ): string {
+  const data = toTexts(context.type, written)
   checkFields(context.type, data)
   const kept = before === undefined ? {} : StoredData.parse(JSON.parse(before.data))
   const entries = Object.entries(data).map(([field, value]): [string, string] => {
@@ -54,6 +65,19 @@ export function sealContextData(
     return [field, stored]
   })
   return JSON.stringify(Object.fromEntries(entries))
+}
+
+/** Every value as a text: YAML contexts keep JSON, all others take texts alone. */
+function toTexts(type: ContextRow['type'], written: Written): Data {
+  if (isYaml(type))
+    return Object.fromEntries(
+      Object.entries(written).map(([field, value]) => [field, value === MASK ? MASK : JSON.stringify(value)]),
+    )
+  const problems = Object.entries(written)
+    .filter(([, value]) => typeof value !== 'string')
+    .map(([field]) => ({ path: `data.${field}`, message: `The value of ${field} must be a text; quote it.` }))
+  if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
+  return Object.fromEntries(Object.entries(written).map(([field, value]) => [field, String(value)]))
 }
 
 function checkFields(type: ContextRow['type'], data: Data): void {
@@ -83,6 +107,26 @@ export function openContextData(vault: Vault, context: ContextRow): Data {
   )
 }
 
+export interface ContextVariables {
+  readonly values: Data
+  readonly isSecret: boolean
+}
+
+/** The variables that a context of shared configuration gives; undefined for an integration. Values that are not plain come as JSON. */
+export function openContextVariables(vault: Vault, context: ContextRow): ContextVariables | undefined {
+  if (isIntegration(context.type)) return undefined
+  const data = openContextData(vault, context)
+  const values = isYaml(context.type)
+    ? Object.fromEntries(Object.entries(data).map(([field, json]) => [field, plainText(JSON.parse(json), json)]))
+    : data
+  return { values, isSecret: isSecretField(context.type, '') }
+}
+
+function plainText(value: unknown, json: string): string {
+  if (value === null) return ''
+  return typeof value === 'object' ? json : String(value)
+}
+
 /** What users see: secret fields as `*****`. */
 export function toContext(context: ContextRow): Context {
   const stored = StoredData.parse(JSON.parse(context.data))
@@ -92,9 +136,19 @@ export function toContext(context: ContextRow): Context {
     type: context.type,
     isDefault: context.is_default === 1,
     data: Object.fromEntries(
-      Object.entries(stored).map(([field, value]) => [field, isSecretField(context.type, field) ? MASK : value]),
+      Object.entries(stored).map(([field, value]) => [
+        field,
+        isSecretField(context.type, field) ? MASK : shown(context.type, value),
+      ]),
     ),
     createdAt: context.created_at,
     updatedAt: context.updated_at,
   }
 }
+
+/** Values of YAML contexts in their own shape. */
+function shown(type: ContextRow['type'], value: string): Context['data'][string] {
+  return isYaml(type) ? Shown.parse(JSON.parse(value)) : value
+}
+
+const Shown = ContextInput.shape.data.valueType

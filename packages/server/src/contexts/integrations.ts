@@ -1,13 +1,14 @@
-import type { ClusterAccess, GitAccess, RegistryAccess } from '@windlass/protocol'
+import type { ClusterAccess, GitAccess, RegistryAccess, SecretStoreAccess } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { listContexts } from '../store/contexts.ts'
-import { openContextData } from './context-data.ts'
+import { openContextData, openContextVariables } from './context-data.ts'
 import { readKubeconfig } from './kubeconfig.ts'
 
 export interface Integrations {
   readonly git: GitAccess[]
   readonly registries: RegistryAccess[]
   readonly clusters: ClusterAccess[]
+  readonly secretStores: SecretStoreAccess[]
 }
 
 /** Every integration of the account with its credentials, for an engine's memory. Steps find `injected` clusters, or all when it is absent. */
@@ -15,15 +16,17 @@ export async function readIntegrations(app: App, injected?: readonly string[]): 
   const git: GitAccess[] = []
   const registries: RegistryAccess[] = []
   const clusters: ClusterAccess[] = []
+  const secretStores: SecretStoreAccess[] = []
   for (const row of await listContexts(app.store.query, app.accountId)) {
-    if (row.type === 'config' || row.type === 'secret') continue
-    const { url = '', domain = '', kubeconfig = '', ...data } = openContextData(app.vault, row)
+    if (openContextVariables(app.vault, row) !== undefined) continue
+    const { url = '', domain = '', kubeconfig = '', mount = 'secret', token = '', ...data } = openContextData(app.vault, row)
     const common = { context: row.name, isDefault: row.is_default === 1 }
     if (row.type === 'git') git.push({ ...data, ...common, url })
     else if (row.type === 'kubernetes') clusters.push(...toCluster(row.name, kubeconfig, injected))
+    else if (row.type === 'secret-store') secretStores.push({ ...data, context: row.name, url, mount, token })
     else registries.push({ ...data, ...common, domain })
   }
-  return { git, registries, clusters }
+  return { git, registries, clusters, secretStores }
 }
 
 function toCluster(name: string, text: string, injected: readonly string[] | undefined): ClusterAccess[] {

@@ -125,7 +125,7 @@ export interface ContextRow {
   id: string
   account_id: string
   name: string
-  type: 'config' | 'secret' | 'git' | 'registry' | 'kubernetes'
+  type: 'config' | 'secret' | 'yaml' | 'secret-yaml' | 'git' | 'registry' | 'kubernetes' | 'secret-store'
   is_default: Flag
   /** JSON: field -> value; the values of secret fields are sealed. */
   data: string

@@ -1,0 +1,103 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { systemClock } from '@windlass/kit'
+import { buildScope, emptySnapshot, substitute, type Plan } from '@windlass/plan'
+import type { SecretStoreAccess } from '@windlass/protocol'
+import { expect, test } from 'vitest'
+import type { AttemptInput } from './input.ts'
+import { readStoreSecrets } from './secret-stores.ts'
+
+/** A store with the HTTP API of Vault's KV engine: path -> values; the first answers fail when asked to. */
+async function openStore(secrets: Readonly<Record<string, object>>, failures = 0) {
+  const calls: string[] = []
+  let left = failures
+  const server = createServer((request, response) => {
+    calls.push(request.url ?? '')
+    const data = secrets[decodeURIComponent(request.url ?? '').replace('/v1/secret/data/', '')]
+    left -= 1
+    response.statusCode = left >= 0 ? 503 : request.headers['x-vault-token'] !== 'good' ? 403 : data === undefined ? 404 : 200
+    response.end(JSON.stringify(response.statusCode === 200 ? { data: { data, metadata: { version: 1 } } } : { errors: [] }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  return { url, calls, [Symbol.dispose]: () => void server.close() }
+}
+
+function inputOf(texts: readonly string[], stores: readonly Partial<SecretStoreAccess>[]): AttemptInput {
+  const plan: Plan = {
+    planVersion: 1,
+    mode: 'serial',
+    stages: [],
+    failFast: true,
+    strictFailFast: false,
+    steps: [],
+    variables: [{ level: 'pipeline', variables: Object.fromEntries(texts.map((value, index) => [`V${index}`, { value }])) }],
+  }
+  return {
+    buildId: '0'.repeat(24),
+    attempt: 1,
+    plan,
+    snapshot: emptySnapshot(plan),
+    secrets: {},
+    git: [],
+    registries: [],
+    limits: { stepLogBytes: 1, buildLogBytes: 1, heartbeatMs: 1, stopGraceMs: 1 },
+    userAccess: false,
+    resetVolume: false,
+    noCache: false,
+    volumeName: 'v',
+    secretStores: stores.map((store) => ({ context: 'vault', url: '', token: 'good', mount: 'secret', ...store })),
+  }
+}
+
+const read = (input: AttemptInput) => readStoreSecrets({ input, clock: systemClock, signal: new AbortController().signal })
+
+test('P133: references to secret stores have their values in texts and variables, each secret read once', async () => {
+  using store = await openStore({ 'team/app': { token: 't-1', port: 8080 }, 'other/one': { key: 'k-2' } })
+  const input = inputOf(
+    ['a ${{secrets.vault.token}} b', '${{ secrets.vault.port }}', '${{secrets.free.other/one@key}}'],
+    [
+      { url: store.url, path: 'team/app' },
+      { context: 'free', url: `${store.url}/` },
+    ],
+  )
+  const ready = await read(input)
+  if (!('input' in ready)) throw new Error(JSON.stringify(ready))
+  const scope = buildScope({ plan: ready.input.plan, snapshot: ready.input.snapshot, secrets: ready.input.secrets })
+  expect(['V0', 'V1', 'V2'].map((name) => substitute(`\${{${name}}}`, scope).text)).toEqual(['a t-1 b', '8080', 'k-2'])
+  expect(Object.keys(scope.environment()).filter((name) => name.startsWith('secrets.'))).toEqual([])
+  expect(store.calls).toEqual(['/v1/secret/data/team/app', '/v1/secret/data/other/one'])
+})
+
+test('P133: a store that is away for a moment is asked again', async () => {
+  using store = await openStore({ app: { key: 'v' } }, 2)
+  const ready = await read(inputOf(['${{secrets.vault.app@key}}'], [{ url: store.url }]))
+  expect(ready).toMatchObject({ input: { secrets: { 'secrets.vault.app@key': 'v' } } })
+  expect(store.calls).toHaveLength(3)
+})
+
+test('P133: a store, secret or key that is not there ends the build with its name, never with a value', async () => {
+  using store = await openStore({ app: { key: 'the-value' } })
+  const cases: [string, Partial<SecretStoreAccess>, RegExp][] = [
+    ['${{secrets.nobody.key}}', { url: store.url }, /no secret store/],
+    ['${{secrets.vault.key}}', { url: store.url }, /names no secret/],
+    ['${{secrets.vault.gone@key}}', { url: store.url }, /has no secret gone/],
+    ['${{secrets.vault.app@other}}', { url: store.url }, /has no key other/],
+    ['${{secrets.vault.app@key}}', { url: store.url, token: 'bad' }, /refused to tell app \(403\)/],
+  ]
+  for (const [text, access, message] of cases) {
+    const ready = await read(inputOf([text], [access]))
+    expect(ready).toMatchObject({
+      outcome: { status: 'error', reason: 'integration-missing', message: expect.stringMatching(message) },
+    })
+    expect(JSON.stringify(ready)).not.toMatch(/the-value|good/)
+  }
+})
+
+test('without references to stores nothing is asked', async () => {
+  using store = await openStore({})
+  const input = inputOf(['${{secrets}} ${{OTHER}}'], [{ url: store.url }])
+  expect(await read(input)).toEqual({ input })
+  expect(store.calls).toEqual([])
+})

@@ -1,0 +1,184 @@
+import { ContextInput, PipelineInput, type Context } from '@windlass/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { App } from '../../src/app.ts'
+import { claimAttempt } from '../../src/builds/engine-claim.ts'
+import { putContext } from '../../src/contexts/contexts.ts'
+import { putPipeline } from '../../src/pipelines/pipelines.ts'
+import { putProject } from '../../src/pipelines/projects.ts'
+import { findPipeline } from '../../src/store/pipelines.ts'
+import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+import { HELLO, openScene, PROTOCOL, startAttempt, submit, type Scene } from '../support/scene.ts'
+
+async function context(app: App, type: string, data: object, name: string = type): Promise<Context> {
+  return (await putContext(app, { input: ContextInput.parse({ name, type, data }), mustBeNew: false })).context
+}
+
+async function claimOf(scene: Scene, input: object): ReturnType<typeof claimAttempt> {
+  const build = await submit(scene, input)
+  const { buildId, attempt } = await startAttempt(scene, build)
+  return claimAttempt(scene.app, { buildId, attempt }, { ...PROTOCOL, claimKey: `claim-key-of-${buildId}` })
+}
+
+const PIPELINE = `version: '1.0'
+kind: pipeline
+metadata: { name: shop/app, description: The shop, labels: { tags: [public] } }
+spec:
+  variables:
+    - { key: PLAIN, value: one }
+    - { key: TOKEN, value: very-secret, encrypted: true }
+  options: { noCache: true, resetVolume: true, keepPVCsForPendingApproval: true }
+  runtimeEnvironment: { name: local, cpu: 2000m, memory: 4Gi, dindStorage: nullGi }
+  concurrency: 3
+  triggerConcurrency: 2
+  branchConcurrency: 1
+  priority: 5
+  permitRestartFromFailedSteps: false
+  terminationPolicy:
+    - { type: branch, event: onCreate, ignoreTrigger: true }
+    - { type: annotation, event: onTerminate, key: cf_predecessor }
+  clustersInfo: { injectAll: false, clusters: [stage] }
+  externalResources: [{ type: git, repo: o/n, revision: main, source: a, destination: b }]
+  steps:
+    one: { image: alpine, commands: [echo one] }
+`
+
+describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await open()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  test('P132: all four types of shared configuration give variables, the secret ones as secrets', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    await context(held.app, 'config', { A: 'config' })
+    await context(held.app, 'secret', { B: 'secret-b' })
+    await context(held.app, 'yaml', { c: 'text', count: 3, on: true, nested: { deep: [1, 'two'] }, nothing: null })
+    const shown = await context(held.app, 'secret-yaml', { D: 'secret-d', more: { key: 'secret-more' } })
+    expect(shown.data).toEqual({ D: '*****', more: '*****' })
+    const { plan, secrets } = await claimOf(scene, { contexts: ['config', 'secret', 'yaml', 'secret-yaml'] })
+    const layers = plan.variables.filter(({ level }) => level === 'context')
+    expect(layers.map(({ source }) => source)).toEqual(['config', 'secret', 'yaml', 'secret-yaml'])
+    expect(layers[2]?.variables).toEqual({
+      c: { value: 'text' },
+      count: { value: '3' },
+      on: { value: 'true' },
+      nested: { value: '{"deep":[1,"two"]}' },
+      nothing: { value: '' },
+    })
+    expect(Object.values(secrets)).toEqual(['secret-b', 'secret-d', '{"key":"secret-more"}'])
+    expect(JSON.stringify(plan)).not.toContain('secret-d')
+    const stored = await held.app.store.query.selectFrom('context').select('data').execute()
+    expect(JSON.stringify(stored)).not.toMatch(/secret-[bd]|secret-more/)
+  })
+
+  test('a YAML context is shown in its own shape, and a secret one keeps what is written back masked', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    const data = { replicas: 3, image: { tag: 'v1' }, list: ['a', null] }
+    expect((await context(held.app, 'yaml', data)).data).toEqual(data)
+    await context(held.app, 'secret-yaml', { a: { b: 'kept' } })
+    await context(held.app, 'secret-yaml', { a: '*****', c: 1 })
+    expect(Object.values((await claimOf(scene, { contexts: ['secret-yaml'] })).secrets)).toEqual(['{"b":"kept"}', '1'])
+    await expect(context(held.app, 'config', { A: 1 })).rejects.toMatchObject({ code: 'request-invalid' })
+  })
+
+  test('P133: a secret store reaches the engine with its token, and is shown without', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    const shown = await context(
+      held.app,
+      'secret-store',
+      { url: 'http://vault:8200', token: 'root-token', path: 'team/app' },
+      'vault',
+    )
+    expect(shown.data).toEqual({ url: 'http://vault:8200', token: '*****', path: 'team/app' })
+    await expect(context(held.app, 'secret-store', { token: 'x' }, 'bad')).rejects.toMatchObject({ code: 'request-invalid' })
+    const { secretStores } = await claimOf(scene, {})
+    expect(secretStores).toEqual([
+      { context: 'vault', url: 'http://vault:8200', mount: 'secret', token: 'root-token', path: 'team/app' },
+    ])
+  })
+
+  test('P119: variables of runtime, project, contexts in their order, pipeline and run lie over each other in this order', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app, { variables: { V: 'runtime' } })
+    await context(app, 'config', { V: 'first' }, 'first')
+    await context(app, 'config', { V: 'second' }, 'second')
+    await putProject(app, { input: { name: 'p', variables: { V: 'project' } }, mustBeNew: true })
+    const input = PipelineInput.parse({
+      name: 'p/one',
+      document: HELLO,
+      contexts: ['first', 'second'],
+      variables: [{ key: 'V', value: 'pipeline' }],
+    })
+    await putPipeline(app, { input, precondition: {} })
+    const { plan } = await claimOf(scene, { document: undefined, pipeline: 'p/one', variables: { V: 'build' } })
+    const order = plan.variables.flatMap(({ variables }) => {
+      const found = variables['V']
+      return found === undefined || !('value' in found) ? [] : [found.value]
+    })
+    expect(order).toEqual(['runtime', 'project', 'first', 'second', 'pipeline', 'build'])
+  })
+
+  test('P131: encrypted values never come back, and written back as ***** they are kept', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const { pipeline } = await putPipeline(app, {
+      input: PipelineInput.parse({ name: 'shop/app', document: PIPELINE }),
+      precondition: {},
+    })
+    expect(JSON.stringify(pipeline)).not.toContain('very-secret')
+    expect(pipeline.variables).toContainEqual({ key: 'TOKEN', value: '*****', encrypted: true })
+    await putPipeline(app, { input: PipelineInput.parse(pipeline), precondition: {} })
+    const { secrets } = await claimOf(scene, { document: undefined, pipeline: 'shop/app' })
+    expect(Object.values(secrets)).toEqual(['very-secret'])
+  })
+
+  test('the settings of a pipeline document are stored and acted on', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const { pipeline } = await putPipeline(app, {
+      input: PipelineInput.parse({ name: 'shop/app', document: PIPELINE }),
+      precondition: {},
+    })
+    expect(pipeline).toMatchObject({
+      project: 'shop',
+      runtime: 'local',
+      concurrency: 3,
+      triggerConcurrency: 2,
+      branchConcurrency: 1,
+      priority: 5,
+      settings: {
+        description: 'The shop',
+        options: { noCache: true, resetVolume: true, noCfCache: false, keepPVCsForPendingApproval: true },
+        machine: { cpu: '2000m', memory: '4Gi' },
+        permitRestartFromFailedSteps: false,
+        terminationPolicy: [{ type: 'branch' }, { type: 'annotation', key: 'cf_predecessor' }],
+        clusters: ['stage'],
+        kept: { externalResources: [{ repo: 'o/n' }] },
+      },
+    })
+    const build = await submit(scene, { document: undefined, pipeline: 'shop/app', machine: { memory: '8Gi' } })
+    expect(build).toMatchObject({ priority: 5, keeps_volume: 1, approval_counts: 0 })
+    await startAttempt(scene, build)
+    const { payload } = await app.store.query.selectFrom('task').select('payload').executeTakeFirstOrThrow()
+    expect(JSON.parse(payload)).toMatchObject({
+      spec: { dockerDaemonScheduler: { defaultDindResources: { limits: { cpu: '2000m', memory: '8Gi' } } } },
+    })
+    expect(await findPipeline(app.store.query, app.accountId, 'shop/app')).toMatchObject({ trigger_concurrency: 2 })
+  })
+
+  test('a setting of a wrong shape is refused when stored, and ends a build of such a document', async () => {
+    await using held = await openTestApp(database)
+    const wrong = PIPELINE.replace('type: branch, event: onCreate', 'type: nonsense, event: onCreate')
+    const put = putPipeline(held.app, { input: PipelineInput.parse({ name: 'shop/app', document: wrong }), precondition: {} })
+    await expect(put).rejects.toMatchObject({ code: 'pipeline-invalid' })
+    await openScene(held.app)
+    expect(await submit({ app: held.app }, { document: wrong })).toMatchObject({ status: 'error', reason: 'invalid-pipeline' })
+  })
+})
