@@ -57,6 +57,11 @@ export const faults = {
 
   // pipelines and builds
   'document-invalid': { status: 422, text: 'The document is not valid.', hint: 'See `problems` for file, line and column.' },
+  'document-unreachable': {
+    status: 422,
+    text: 'The document that the pipeline refers to cannot be read.',
+    hint: 'Check its place, and that it can be reached from here.',
+  },
   'pipeline-invalid': { status: 422, text: 'The pipeline does not compile.', hint: 'See `problems` for file, line and column.' },
   'file-not-found': { status: 404, text: 'The file cannot be read.', hint: 'Check the path.' },
   'approval-ambiguous': {

@@ -2,6 +2,7 @@
 import {
   BUILT_IN_CATALOG,
   compile,
+  type Compiled,
   documentKind,
   readPipelineDocument,
   type Diagnostic,
@@ -17,6 +18,8 @@ export interface LocalPlanInput {
   readonly secrets: Readonly<Record<string, string>>
   /** Those that come with Windlass when absent. */
   readonly stepTypes?: StepCatalog | undefined
+  /** The document that `source` refers to, once it was read. */
+  readonly steps?: { readonly text: string; readonly file: string } | undefined
 }
 
 export interface LocalPlan {
@@ -38,6 +41,7 @@ export function compileLocally({
   variables,
   secrets,
   stepTypes = BUILT_IN_CATALOG,
+  steps,
 }: LocalPlanInput): CompiledLocally {
   const read = documentKind(source.text) === 'pipeline' ? readPipelineDocument(source) : undefined
   const document = read?.document
@@ -47,13 +51,22 @@ export function compileLocally({
     ...(own === undefined ? [] : [own.layer]),
     { level: 'build', variables: { ...toValues(variables), ...toSecrets(secrets, 'build') } },
   ]
-  const compiled = compile(source, { variables: layers, stepTypes })
+  const outer = compile(source, { variables: layers, stepTypes })
+  const compiled = steps === undefined ? outer : behind(outer, compile(steps, { variables: layers, stepTypes }))
   if (compiled.plan === undefined) return { problems: compiled.problems }
   const values = {
     ...own?.secrets,
     ...Object.fromEntries(Object.entries(secrets).map(([name, value]) => [`build/${name}`, value])),
   }
   return { problems: compiled.problems, local: { plan: compiled.plan, secrets: values } }
+}
+
+/** The document that another one refers to, with what that one says beside it. */
+function behind(outer: Compiled, inner: Compiled): Compiled {
+  const { plan, problems } = inner
+  const all = { ...inner, problems: [...outer.problems, ...problems] }
+  const resources = outer.plan?.externalResources
+  return plan === undefined || resources === undefined ? all : { ...all, plan: { ...plan, externalResources: resources } }
 }
 
 function documentLayer(document: PipelineDocument): { layer: VariableLayer; secrets: Record<string, string> } {

@@ -9,6 +9,7 @@ import { decideApproval, type ApprovalRules } from './approvals.ts'
 import { readRepository, type Repository } from './git-facts.ts'
 import { compileLocally, type LocalPlan } from './local-plan.ts'
 import { beginRun } from './local-runs.ts'
+import { readSource } from './read-source.ts'
 import { readStepTypeFolder } from './step-type-folder.ts'
 import { readRegistryLogins } from './registry-logins.ts'
 
@@ -74,6 +75,8 @@ export interface LocalBuild {
   readonly finishedAt: number
 }
 
+/** Where `owner/name` is when no repository around the document says. */
+const GITHUB = 'https://github.com'
 const LOG_BYTES = 1_073_741_824
 const STOP_GRACE_MS = 10_000
 
@@ -127,7 +130,11 @@ async function prepare(options: LocalBuildOptions): Promise<Prepared> {
   }
   const { source, variables, secrets, documentPath } = options
   const stepTypes = readStepTypeFolder({ folder: options.stepTypes, documentPath })
-  const { local, problems } = compileLocally({ source, facts, variables, secrets, stepTypes })
+  const input = { source, facts, variables, secrets, stepTypes }
+  const first = compileLocally(input)
+  const host = repository?.host ?? GITHUB
+  const steps = first.local && (await readSource(first.local.plan, { branch: options.branch ?? branch, revision, host }))
+  const { local, problems } = steps === undefined ? first : compileLocally({ ...input, steps })
   if (local === undefined) throw fault('pipeline-invalid', { message: `${source.file} does not compile.`, problems })
   refuseUnknownSteps(local.plan, [...options.only, ...options.skip])
   return { buildId, createdAt, local, warnings: problems, repository, branch, revision }
@@ -220,7 +227,7 @@ function toInput(
     plan: local.plan,
     snapshot,
     secrets: { ...local.secrets },
-    git: [{ context: 'local', isDefault: true, url: repository?.host ?? 'https://github.com' }],
+    git: [{ context: 'local', isDefault: true, url: repository?.host ?? GITHUB }],
     registries: readRegistryLogins(options.environment),
     limits: {
       stepLogBytes: options.stepLogBytes ?? LOG_BYTES,
