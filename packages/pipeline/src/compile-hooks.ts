@@ -120,6 +120,8 @@ function draftHook(
   if (entries.has('annotation')) return reportSingular(entries, inner)
   const annotated = entries.has('metadata') || entries.has('annotations')
   if (!entries.has('exec') && !annotated) return draftBody(value, inner)
+  if (!entries.has('exec') && (entries.has('type') || entries.has('image') || entries.has('steps')))
+    return reportMixed(entries, inner)
   checkFields(entries, HOOK_EXEC, {
     spot: { key: moment, path: place.path },
     report: place.report,
@@ -146,6 +148,18 @@ function draftHook(
 /** The same place for a part of a hook. Steps inside it are named like those of a hook that is not in parts. */
 function within(place: HookPlace, key: string): HookPlace {
   return { ...place, name: `${place.prefix}${key}`, key }
+}
+
+/** Annotations beside a step need to know which is which. */
+function reportMixed(entries: Entries, { report, path }: HookPlace): undefined {
+  for (const key of ['metadata', 'annotations']) {
+    const range = entries.get(key)?.keyRange
+    if (range === undefined) continue
+    report.error('conflict', range, `"${key}" stands beside the fields of a step`, {
+      path: `${path}.${key}`,
+      hint: 'Put the step under "exec".',
+    })
+  }
 }
 
 function reportSingular(entries: Entries, { report, path }: HookPlace): undefined {

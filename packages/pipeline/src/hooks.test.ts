@@ -97,12 +97,7 @@ describe('a hook of a step', () => {
       ['it.on_success.annotate', 'it.on_success', ['it.on_success.exec'], 'annotate'],
     ])
     const several = hookOf('{ exec: { mode: parallel, steps: { a: { image: x } } }, metadata: { set: [] } }')
-    expect(Object.keys(several)).toEqual([
-      'it.on_success',
-      'it.on_success.exec',
-      'it.on_success.a',
-      'it.on_success.annotate',
-    ])
+    expect(Object.keys(several)).toEqual(['it.on_success', 'it.on_success.exec', 'it.on_success.a', 'it.on_success.annotate'])
     expect(several['it.on_success.exec']).toMatchObject({ parent: 'it.on_success', action: { kind: 'group', mode: 'parallel' } })
   })
 

@@ -135,6 +135,10 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: hook('{ exec: { steps: { a: { image: x } }, type: freestyle } }'),
     messages: ['"type" is not allowed. Did you mean "steps"?'],
   },
+  'annotations beside the fields of a step': {
+    text: hook('{ image: x, annotations: { set: [] } }'),
+    messages: ['"annotations" stands beside the fields of a step'],
+  },
   'annotation in the singular': {
     text: hook('{ annotation: {} }'),
     messages: ['"annotation" is not allowed. Did you mean "annotations"?'],
