@@ -35,6 +35,8 @@ export const RegistryAccess = z.object({
   isDefault: z.boolean(),
   /** Host with optional port, e.g. `registry.example.com:5000`. */
   domain: z.string(),
+  /** Taken for pulls where several have the same domain; else the default one, else the first. */
+  isPrimary: z.boolean().optional(),
   /** Put between domain and image name when set. */
   repositoryPrefix: z.string().optional(),
   username: z.string().optional(),

@@ -67,7 +67,7 @@ export const CONTEXT_TYPES = ['config', 'secret', 'yaml', 'secret-yaml', 'git', 
  * Shared configuration or an integration. Data of `config` and `secret`: variables. Of `yaml` and `secret-yaml`: any YAML mapping; where it
  * is used, its keys are variables, values that are not plain as JSON. Of `secret-store`: url, mount (`secret`), path, namespace and token of
  * a store that speaks the HTTP API of Vault's KV engine, version 2. Of `git`: url, username, password, sshPrivateKey,
- * sshKnownHosts. Of `registry`: domain, username, password, repositoryPrefix. Of `kubernetes`: kubeconfig, with its
+ * sshKnownHosts. Of `registry`: domain, username, password, repositoryPrefix, primary (`true`). Of `kubernetes`: kubeconfig, with its
  * certificates inside. Secret fields are answered as `*****`.
  */
 export const ContextInput = z.object({

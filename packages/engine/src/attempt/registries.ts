@@ -17,7 +17,7 @@ export function getRegistry(name: string, registries: readonly RegistryAccess[])
 export function findRegistryOf(repository: string, registries: readonly RegistryAccess[]): RegistryAccess | undefined {
   const domain = registryDomain(repository)
   const same = registries.filter((registry) => registry.domain === domain)
-  return same.find(({ isDefault }) => isDefault) ?? same[0]
+  return same.find(({ isPrimary }) => isPrimary) ?? same.find(({ isDefault }) => isDefault) ?? same[0]
 }
 
 export function toLogin(registry: RegistryAccess | undefined): RegistryLogin | undefined {

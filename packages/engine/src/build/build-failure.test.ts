@@ -25,6 +25,20 @@ test('a command that fails is named with its exit code and its last lines', () =
   })
 })
 
+test('an older BuildKit', () => {
+  const old = `------
+ > [2/2] RUN echo big && exit 137:
+#5 0.201 big
+------
+Dockerfile:2
+ERROR: failed to solve: executor failed running [/bin/sh -c echo big && exit 137]: exit code: 137
+`
+  expect(toBuildFailure({ exitCode: 1, tail: old, ...at })).toMatchObject({
+    reason: 'out-of-memory',
+    message: expect.stringMatching(/^"RUN echo big && exit 137" in the Dockerfile was killed .*Its last lines:\nbig$/s),
+  })
+})
+
 test('exit code 137 means memory', () => {
   expect(toBuildFailure({ exitCode: 1, tail: tail(137), ...at })).toMatchObject({ reason: 'out-of-memory' })
   expect(toBuildFailure({ exitCode: 137, tail: '', ...at })).toMatchObject({ reason: 'out-of-memory' })

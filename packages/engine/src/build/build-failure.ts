@@ -57,10 +57,11 @@ interface FailedCommand {
 
 /** The instruction of the Dockerfile whose command failed, as BuildKit and the classic builder tell it. */
 function failedCommand(text: string): FailedCommand | undefined {
-  const end = /did not complete successfully: exit code: (\d+)/.exec(text)
+  const end = /(?:did not complete successfully|executor failed running \[.*\]): exit code: (\d+)/.exec(text)
   if (end?.[1] !== undefined) {
     const block = /\n ?> \[[^\]]*\] (.+):\n([\s\S]*?)\n?------/.exec(`\n${text}`)
-    const process = /process "(.*)" did not complete/.exec(text)?.[1]?.replace(/^\/bin\/sh -c /, 'RUN ')
+    const said = /(?:process "|failed running \[)(.*)(?:" did not complete|\]: exit code)/.exec(text)?.[1]
+    const process = said?.replace(/^\/bin\/sh -c /, 'RUN ')
     const lines = (block?.[2] ?? '')
       .split('\n')
       .map((line) => line.replace(/^(#\d+ )?\d+\.\d+ ?/, '').trimEnd())

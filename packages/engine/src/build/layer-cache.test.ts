@@ -36,6 +36,14 @@ test('the classic builder', () => {
   ).toEqual({ hits: 1, misses: 1 })
 })
 
+test('rawjson over several lines', () => {
+  const object = { vertexes: [{ digest: 'b', name: '[2/3] RUN x', completed: 't', cached: true }], statuses: [{ id: '}' }] }
+  expect(count(`${JSON.stringify(object, undefined, 2)}\n${JSON.stringify({ vertexes: [] }, undefined, 2)}\n`)).toEqual({
+    hits: 1,
+    misses: 0,
+  })
+})
+
 test('rawjson', () => {
   const vertex = (digest: string, name: string, more: object) => JSON.stringify({ vertexes: [{ digest, name, ...more }] }) + '\n'
   expect(

@@ -23,12 +23,15 @@ const RawLine = z.looseObject({
     .optional(),
 })
 const LONGEST_LINE = 65_536
+const LONGEST_OBJECT = 4_194_304
 
 export class LayerCacheCounter {
   /** Vertex -> whether it was found in the cache. */
   readonly #steps = new Map<string, boolean>()
   #rest = ''
   #classic = 0
+  /** The beginning of an object that goes on. */
+  #object: string | undefined
 
   push(bytes: Uint8Array): void {
     const lines = (this.#rest + Buffer.from(bytes).toString('utf8')).split('\n')
@@ -51,11 +54,17 @@ export class LayerCacheCounter {
       this.#classic += 1
       this.#note(`classic ${this.#classic}`, false)
     } else if (line.trim() === '---> Using cache') this.#note(`classic ${this.#classic}`, true)
-    else if (line.startsWith('{')) this.#readRaw(line)
+    else this.#readRaw(line)
   }
 
+  /** One object on a line, or spread over lines between `{` and `}` without a space in front. */
   #readRaw(line: string): void {
-    const parsed = RawLine.safeParse(parse(line))
+    if (this.#object === undefined && !line.startsWith('{')) return
+    const text: string = (this.#object ?? '') + line
+    const isOpen = !line.endsWith('}') || line.startsWith(' ')
+    this.#object = isOpen && text.length < LONGEST_OBJECT ? text : undefined
+    if (isOpen) return
+    const parsed = RawLine.safeParse(parse(text))
     for (const { digest, name = '', cached, completed } of parsed.data?.vertexes ?? [])
       if (VERTEX.test(name) && completed !== undefined) this.#note(digest, cached ?? false)
   }

@@ -18,11 +18,17 @@ export async function runPush(run: StepRun<ResolvedPush>): Promise<StepOutcome> 
   const { credentials } = action
   if (credentials !== undefined) output.hide([credentials.password])
   const login = credentials === undefined ? toLogin(registry) : { ...credentials, domain: registryDomain(repository) }
-  const digest = await pushAll(run, {
-    image: found.id,
-    repository,
-    tags: action.tags.length > 0 ? action.tags : ['latest'],
-    login,
+  const tags = action.tags.length > 0 ? [...action.tags] : ['latest']
+  const digest = await pushAll(run, { image: found.id, repository, tags, login })
+  context.tell({
+    type: 'image',
+    step: run.step.name,
+    imageId: found.id,
+    name: repository,
+    tags,
+    ...(digest !== undefined && { digest }),
+    sizeBytes: found.sizeBytes,
+    pushed: true,
   })
   return {
     status: 'success',

@@ -18,7 +18,7 @@ const FIELDS: Readonly<
   >
 > = {
   git: { open: ['url', 'username', 'sshKnownHosts'], secret: ['password', 'sshPrivateKey'] },
-  registry: { open: ['domain', 'username', 'repositoryPrefix'], secret: ['password'] },
+  registry: { open: ['domain', 'username', 'repositoryPrefix', 'primary'], secret: ['password'] },
   kubernetes: { open: [], secret: ['kubeconfig'] },
   'secret-store': { open: ['url', 'mount', 'path', 'namespace'], secret: ['token'] },
 }

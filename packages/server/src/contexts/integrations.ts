@@ -19,12 +19,20 @@ export async function readIntegrations(app: App, injected?: readonly string[]): 
   const secretStores: SecretStoreAccess[] = []
   for (const row of await listContexts(app.store.query, app.accountId)) {
     if (openContextVariables(app.vault, row) !== undefined) continue
-    const { url = '', domain = '', kubeconfig = '', mount = 'secret', token = '', ...data } = openContextData(app.vault, row)
+    const {
+      url = '',
+      domain = '',
+      kubeconfig = '',
+      mount = 'secret',
+      token = '',
+      primary,
+      ...data
+    } = openContextData(app.vault, row)
     const common = { context: row.name, isDefault: row.is_default === 1 }
     if (row.type === 'git') git.push({ ...data, ...common, url })
     else if (row.type === 'kubernetes') clusters.push(...toCluster(row.name, kubeconfig, injected))
     else if (row.type === 'secret-store') secretStores.push({ ...data, context: row.name, url, mount, token })
-    else registries.push({ ...data, ...common, domain })
+    else registries.push({ ...data, ...common, domain, ...(primary === 'true' && { isPrimary: true }) })
   }
   return { git, registries, clusters, secretStores }
 }

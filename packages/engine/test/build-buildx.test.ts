@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '@windlass/kit'
+import { z } from 'zod'
+import { buildDocument, deleteMadeImages } from './support/build-document.ts'
+import { image } from './support/images.ts'
+import { startRegistry, type Registry } from './support/registry.ts'
+import { runPipeline, testDocker } from './support/run-pipeline.ts'
+
+const run = promisify(execFile)
+let registry: Registry
+let base: string
+
+beforeAll(async () => {
+  registry = await startRegistry()
+  base = `${registry.domain}/base/shell:1`
+  await run('docker', ['tag', image('shell'), base])
+  await run('docker', ['push', '--quiet', base])
+  await run('docker', ['rmi', base])
+})
+
+afterAll(async () => {
+  await registry[Symbol.asyncDispose]()
+  await deleteMadeImages()
+})
+
+const input = () => ({ registries: [{ context: 'open', isDefault: true, domain: registry.domain }] })
+const Index = z.looseObject({
+  mediaType: z.string(),
+  manifests: z.array(z.looseObject({ platform: z.looseObject({ os: z.string(), architecture: z.string() }) })),
+})
+
+async function platformsAt(repository: string, tag: string): Promise<string[]> {
+  const answer = await fetch(`http://${registry.domain}/v2/${repository}/manifests/${tag}`, {
+    headers: { accept: 'application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json' },
+  })
+  return Index.parse(await answer.json()).manifests.map(({ platform }) => `${platform.os}/${platform.architecture}`)
+}
+
+test('P056: buildx builds for two platforms and pushes one manifest list, which later steps can name', async () => {
+  const { text, name } = buildDocument({
+    dockerfile: ['FROM scratch', 'ARG TARGETARCH', 'COPY file /from-$TARGETARCH'],
+    fields: '    tags: [one, two]\n    buildx: true\n    platform: linux/amd64,linux/arm64',
+    more: "  say: {image: $SHELL, commands: ['echo ${{steps.build.imageId}} ${{steps.build.imageRepoDigest}}']}",
+  })
+  const built = await runPipeline(text, { input: input() })
+  expect(built.log('build')).toContain('BuildKit runs in a container of its own')
+  expect(built.outcome).toEqual({ status: 'success' })
+  expect(await registry.tags(name)).toEqual(['one', 'two'])
+  expect((await platformsAt(name, 'two')).toSorted()).toEqual(['linux/amd64', 'linux/arm64'])
+  expect(built.output('say')).toMatch(
+    new RegExp(`^${registry.domain}/${name}@sha256:[0-9a-f]{64} ${registry.domain}/${name}@sha256:`),
+  )
+  expect(built.events.find(({ type }) => type === 'image')).toMatchObject({ pushed: true, cache: { hits: 0, misses: 2 } })
+  const docker = await testDocker()
+  expect(await docker.listContainers([`windlass.io/build=${built.buildId}`])).toEqual([])
+})
+
+test('P056: commands of another platform run in an emulator', async () => {
+  const { text, name } = buildDocument({
+    dockerfile: [`FROM ${base}`, `RUN echo ${newId(Date.now())}`, 'ARG TARGETARCH', 'RUN echo built for $TARGETARCH'],
+    fields: '    buildx: true\n    platform: linux/amd64',
+    more: "  use: {image: '${{build}}', commands: [echo loaded]}",
+  })
+  const built = await runPipeline(text, { input: input() })
+  expect(built.output('build')).toContain('built for amd64')
+  expect(built.output('use')).toBe('loaded\n')
+  expect(await registry.tags(name)).toEqual(['latest'])
+})
+
+test('P057: a builder with options of its own exports its cache to the registry and takes it from there', async () => {
+  const cache = `${registry.domain}/cache/${newId(Date.now())}`
+  const build = (...commands: string[]) =>
+    runPipeline(
+      buildDocument({
+        dockerfile: [`FROM ${base}`, `RUN echo ${cache}`, 'COPY file /file'],
+        commands,
+        fields: `    buildx:
+      builder: {driver: docker-container, driver_opts: 'network=host,env.NAME=value'}
+    cache_to: ['type=registry,ref=${cache}:all,mode=max']
+    cache_from: ['type=registry,ref=${cache}:all', 'type=registry,ref=${cache}:none']`,
+      }).text,
+      { input: input() },
+    )
+  const first = await build()
+  expect(first.status('build')).toBe('success')
+  expect(await registry.tags(cache.replace(`${registry.domain}/`, ''))).toEqual(['all'])
+  expect((await build('echo other > file')).log('build')).toContain('1 of 2 steps of the Dockerfile were found, 1 ran')
+})
+
+test('P057: cache_to a registry works without buildx: BuildKit is started where dockerd cannot do it', async () => {
+  const cache = `cache/${newId(Date.now())}`
+  const built = await runPipeline(
+    buildDocument({
+      dockerfile: [`FROM ${base}`, 'COPY file /file', 'CMD cat /file'],
+      fields: `    buildkit: true\n    cache_to: ['type=registry,ref=${registry.domain}/${cache}:x']`,
+      more: "  use: {image: '${{build}}'}",
+    }).text,
+    { input: input() },
+  )
+  expect(built.output('use')).toBe('content\n')
+  expect(await registry.tags(cache)).toEqual(['x'])
+})
+
+test('P059: a QEMU image that the runtime does not trust is refused', async () => {
+  const { text } = buildDocument({
+    dockerfile: ['FROM scratch', 'COPY file /file'],
+    fields: '    buildx:\n      qemu: {image: evil/binfmt:latest}\n    platform: linux/arm64',
+  })
+  const built = await runPipeline(text, { input: { ...input(), trustedQemuImages: ['tonistiigi/binfmt'] } })
+  expect(built.snapshot.steps['build']).toMatchObject({ status: 'error', reason: 'invalid-step' })
+  expect(built.snapshot.steps['build']?.message).toContain('evil/binfmt:latest is not trusted')
+})
+
+test('an image of several platforms that is not to be pushed, and a builder that is not known, are told', async () => {
+  const dockerfile = ['FROM scratch', 'COPY file /file']
+  const nowhere = await runPipeline(
+    buildDocument({ dockerfile, fields: '    buildx: true\n    platform: linux/amd64,linux/arm64' }).text,
+  )
+  expect(nowhere.snapshot.steps['build']?.message).toContain('must be pushed')
+  const driver = await runPipeline(buildDocument({ dockerfile, fields: '    buildx: {builder: {driver: kubernetes}}' }).text, {
+    input: input(),
+  })
+  expect(driver.snapshot.steps['build']?.message).toContain('The builder driver "kubernetes" is not supported')
+})

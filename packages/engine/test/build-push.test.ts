@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildDocument, deleteMadeImages } from './support/build-document.ts'
+import { image } from './support/images.ts'
+import { startRegistry, type Registry } from './support/registry.ts'
+import { runPipeline, testDocker } from './support/run-pipeline.ts'
+
+const run = promisify(execFile)
+const login = { username: 'pusher', password: 'push-push-push' }
+const FROM = `FROM ${image('shell')}`
+let open: Registry
+let locked: Registry
+
+beforeAll(async () => {
+  open = await startRegistry()
+  locked = await startRegistry(login)
+})
+
+afterAll(async () => {
+  await open[Symbol.asyncDispose]()
+  await locked[Symbol.asyncDispose]()
+  await deleteMadeImages()
+})
+
+const integrations = () => [
+  { context: 'open', isDefault: true, domain: open.domain },
+  { context: 'wrong', isDefault: false, domain: locked.domain, username: 'pusher', password: 'not-the-password' },
+  { context: 'right', isDefault: false, domain: locked.domain, ...login },
+]
+
+test('P060: the three account modes, and disable_push, on a real registry', async () => {
+  const registries = integrations()
+  const pushed = async (fields: string, autoPush?: boolean): Promise<readonly string[]> => {
+    const { text, name } = buildDocument({ dockerfile: [FROM, 'COPY file /file'], fields })
+    const built = await runPipeline(text, { input: { registries, ...(autoPush !== undefined && { autoPush }) } })
+    expect(built.status('build')).toBe('success')
+    return open.tags(name)
+  }
+  expect(await pushed('    tag: a', true)).toEqual(['a'])
+  expect(await pushed('    tag: a', false)).toEqual([])
+  expect(await pushed('    tag: a\n    disable_push: false', false)).toEqual(['a'])
+  expect(await pushed('    tag: a\n    disable_push: true', true)).toEqual([])
+  expect(await pushed('    tag: a\n    registry: open')).toEqual(['a'])
+})
+
+test('P184: of two integrations of one domain a step names the one to pull with', async () => {
+  const docker = await testDocker()
+  const base = { repository: `${locked.domain}/private/base`, tag: '1' }
+  await docker.tagImage(image('shell'), base)
+  await docker.pushImage(base, { login: { domain: locked.domain, ...login } })
+  const forget = () => run('docker', ['rmi', `${base.repository}:1`])
+  await forget()
+  const input = { registries: integrations() }
+  const build = (fields: string) =>
+    runPipeline(
+      buildDocument({
+        dockerfile: [`FROM ${base.repository}:1`, 'COPY file /file'],
+        fields: `    disable_push: true\n    no_cf_cache: true\n${fields}`,
+      }).text,
+      { input },
+    )
+  const primary = await build('')
+  expect(primary.snapshot.steps['build']).toMatchObject({ status: 'error', reason: 'build-failed' })
+  expect(primary.log('build')).toContain('name its integration in `registry_contexts`')
+  expect((await build('    registry_contexts: [right]')).status('build')).toBe('success')
+  expect((await build('    registry_contexts: [right, wrong]')).snapshot.steps['build']?.message).toContain(
+    `two integrations of ${locked.domain}`,
+  )
+  const marked = integrations().map((one) => ({ ...one, ...(one.context === 'right' && { isPrimary: true }) }))
+  const { text } = buildDocument({
+    dockerfile: [`FROM ${base.repository}:1`, 'COPY file /other'],
+    fields: '    disable_push: true',
+  })
+  expect((await runPipeline(text, { input: { registries: marked } })).status('build')).toBe('success')
+  const step = (context: string) =>
+    runPipeline(
+      `version: '1.0'\nsteps:\n  use: {image: '${base.repository}:1', registry_context: ${context}, commands: [echo used]}\n`,
+      { input },
+    )
+  expect((await step('wrong')).snapshot.steps['use']).toMatchObject({ status: 'error', reason: 'image-not-found' })
+  expect((await step('right')).output('use')).toBe('used\n')
+  await forget()
+})
+
+test('P063, P065: a candidate that is a reference is pulled, pushed under other tags, and told as an image', async () => {
+  const source = `${open.domain}/source/app:1`
+  await run('docker', ['tag', image('shell'), source])
+  await run('docker', ['push', '--quiet', source])
+  await run('docker', ['rmi', source])
+  const text = `
+version: '1.0'
+steps:
+  push: {type: push, candidate: '${source}', registry: right, tags: [x, y]}
+  say: {image: $SHELL, commands: ['echo \${{steps.push.imageRepoDigest}}']}
+`
+  const pushed = await runPipeline(text, { input: { registries: integrations() } })
+  expect(pushed.outcome).toEqual({ status: 'success' })
+  expect(await locked.tags('source/app')).toEqual(['x', 'y'])
+  const event = pushed.events.find(({ type }) => type === 'image')
+  expect(event).toMatchObject({ step: 'push', name: `${locked.domain}/source/app`, tags: ['x', 'y'], pushed: true })
+  expect(pushed.output('say')).toBe(`${locked.domain}/source/app@${event?.type === 'image' ? event.digest : ''}\n`)
+  await run('docker', ['rmi', source])
+})
+
+test('push-tag gives an image at a registry further tags without moving a layer', async () => {
+  const source = `${locked.domain}/tagged/app:1`
+  const docker = await testDocker()
+  await docker.tagImage(image('shell'), { repository: `${locked.domain}/tagged/app`, tag: '1' })
+  const digest = await docker.pushImage(
+    { repository: `${locked.domain}/tagged/app`, tag: '1' },
+    { login: { domain: locked.domain, ...login } },
+  )
+  await run('docker', ['rmi', source])
+  const tag = (fields: string) => `  tag: {type: push-tag, tags: [stable, '2'], ${fields}}\n`
+  const document = (fields: string) =>
+    `version: '1.0'\nsteps:\n${tag(fields)}  say: {image: $SHELL, commands: ['echo \${{steps.tag.imageRepoDigest}}']}\n`
+  const input = { registries: integrations() }
+  const tagged = await runPipeline(document(`image_name: 'tagged/app:1', registry: right`), { input })
+  expect(tagged.outcome).toEqual({ status: 'success' })
+  expect(await locked.tags('tagged/app')).toEqual(['1', '2', 'stable'])
+  expect(tagged.output('say')).toBe(`${locked.domain}/tagged/app@${digest}\n`)
+  expect(await docker.inspectImage(source)).toBeUndefined()
+  const missing = await runPipeline(document(`image_name: 'tagged/app:none', registry: right`), { input })
+  expect(missing.snapshot.steps['tag']).toMatchObject({ status: 'error', reason: 'image-not-found' })
+  const denied = await runPipeline(document(`image_name: '${source}', registry: wrong`), { input })
+  expect(denied.snapshot.steps['tag']).toMatchObject({ status: 'error', reason: 'push-failed' })
+})
