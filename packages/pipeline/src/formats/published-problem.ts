@@ -38,7 +38,7 @@ interface Check {
   readonly page?: string
 }
 
-const INTEGRATIONS = 'pipelines.md#contexts'
+const INTEGRATIONS = 'validating.md#integrations'
 
 /** The checks that are none of the tables: their numbers and what they are about. */
 const CHECKS: Partial<Record<DiagnosticCode, Check>> = {
@@ -62,7 +62,7 @@ const CHECKS: Partial<Record<DiagnosticCode, Check>> = {
   'mixed-indentation': { number: 400, path: 'indention' },
   'folded-indentation': { number: 500, path: 'indention' },
   'helm-version': { number: 601, path: 'helm' },
-  'step-version': { path: 'type', page: 'typed-steps.md#versions' },
+  'step-version': { path: 'type', page: 'validating.md#versions-of-typed-steps' },
   'uppercase-image': { path: 'image_name' },
 }
 
