@@ -27,6 +27,32 @@ export interface GitFacts {
   readonly commitMessage?: string | undefined
   readonly commitAuthor?: string | undefined
   readonly commitUrl?: string | undefined
+  readonly pullRequest?: PullRequestFacts | undefined
+  readonly release?: ReleaseFacts | undefined
+}
+
+export interface PullRequestFacts {
+  /** The provider's own word: opened, synchronize, ... */
+  readonly action?: string | undefined
+  readonly id?: string | undefined
+  readonly number?: string | undefined
+  /** Branch that it is to be merged into, and the one that it comes from. */
+  readonly target?: string | undefined
+  readonly headBranch?: string | undefined
+  readonly headCommit?: string | undefined
+  readonly labels?: string | undefined
+  readonly title?: string | undefined
+  readonly comment?: string | undefined
+  readonly commentAuthor?: string | undefined
+  readonly merged?: boolean | undefined
+  readonly mergedCommit?: string | undefined
+}
+
+export interface ReleaseFacts {
+  readonly name?: string | undefined
+  readonly tag?: string | undefined
+  readonly id?: string | undefined
+  readonly isPrerelease?: boolean | undefined
 }
 
 /** Where the shared volume of a build is mounted in every step. */
@@ -53,6 +79,24 @@ export const BUILTIN_VARIABLES = {
   CF_CURRENT_ATTEMPT: 'Number of the try of this step, from 1.',
   CF_MAX_ATTEMPTS: 'How many tries this step has in all.',
   CF_PIPELINE_NAME: '`project/pipeline`.',
+  CF_KUBECONFIG_PATH: 'A kubeconfig with the clusters that steps can reach, when there are any.',
+  CF_PRERELEASE_FLAG: '`true` for a release that is marked as a prerelease.',
+  CF_PULL_REQUEST_ACTION: "What happened to the pull request, in the provider's own word.",
+  CF_PULL_REQUEST_COMMENT: 'The comment, on comment events.',
+  CF_PULL_REQUEST_COMMENT_AUTHOR: 'Who wrote the comment.',
+  CF_PULL_REQUEST_HEAD_BRANCH: 'Branch that the pull request comes from.',
+  CF_PULL_REQUEST_HEAD_COMMIT_SHA: 'Last commit of that branch.',
+  CF_PULL_REQUEST_ID: 'Id of the pull request.',
+  CF_PULL_REQUEST_LABELS: 'Its labels, separated by commas.',
+  CF_PULL_REQUEST_MERGED: '`true` when it was merged.',
+  CF_PULL_REQUEST_MERGED_COMMIT_SHA: 'Commit of the merge.',
+  CF_PULL_REQUEST_NUMBER: 'Number of the pull request.',
+  CF_PULL_REQUEST_TARGET: 'Branch that it is to be merged into.',
+  CF_PULL_REQUEST_TITLE: 'Its title; quotes have a backslash in front.',
+  CF_PULL_REQUEST_TITLE_ESCAPED: 'Its title with a backslash before every special character.',
+  CF_RELEASE_ID: 'Id of the release.',
+  CF_RELEASE_NAME: 'Name of the release.',
+  CF_RELEASE_TAG: 'Tag of the release.',
   CF_REPO_NAME: 'Name of the repository.',
   CF_REPO_OWNER: 'Owner of the repository.',
   CF_REVISION: 'Full hash of the commit.',
@@ -110,9 +154,42 @@ export function gitVariables(git: GitFacts): Record<string, string> {
     CF_SHORT_REVISION: git.revision?.slice(0, 7),
     CF_COMMIT_AUTHOR: git.commitAuthor,
     CF_COMMIT_URL: git.commitUrl,
-    CF_COMMIT_MESSAGE: git.commitMessage?.replace(/['"]/g, '\\$&'),
+    CF_COMMIT_MESSAGE: escapeQuotes(git.commitMessage),
     CF_COMMIT_MESSAGE_ESCAPED: git.commitMessage === undefined ? undefined : escapeAll(git.commitMessage),
+    ...(git.pullRequest !== undefined && pullRequestVariables(git.pullRequest)),
+    ...(git.release !== undefined && releaseVariables(git.release)),
   })
+}
+
+function pullRequestVariables(pull: PullRequestFacts): Record<string, string | undefined> {
+  return {
+    CF_PULL_REQUEST_ACTION: pull.action,
+    CF_PULL_REQUEST_ID: pull.id,
+    CF_PULL_REQUEST_NUMBER: pull.number,
+    CF_PULL_REQUEST_TARGET: pull.target,
+    CF_PULL_REQUEST_HEAD_BRANCH: pull.headBranch,
+    CF_PULL_REQUEST_HEAD_COMMIT_SHA: pull.headCommit,
+    CF_PULL_REQUEST_LABELS: pull.labels,
+    CF_PULL_REQUEST_TITLE: escapeQuotes(pull.title),
+    CF_PULL_REQUEST_TITLE_ESCAPED: pull.title === undefined ? undefined : escapeAll(pull.title),
+    CF_PULL_REQUEST_COMMENT: pull.comment,
+    CF_PULL_REQUEST_COMMENT_AUTHOR: pull.commentAuthor,
+    CF_PULL_REQUEST_MERGED: pull.merged?.toString(),
+    CF_PULL_REQUEST_MERGED_COMMIT_SHA: pull.mergedCommit,
+  }
+}
+
+function releaseVariables({ name, tag, id, isPrerelease }: ReleaseFacts): Record<string, string | undefined> {
+  return {
+    CF_RELEASE_NAME: name,
+    CF_RELEASE_TAG: tag,
+    CF_RELEASE_ID: id,
+    CF_PRERELEASE_FLAG: isPrerelease?.toString(),
+  }
+}
+
+function escapeQuotes(text: string | undefined): string | undefined {
+  return text?.replace(/['"]/g, '\\$&')
 }
 
 /** A text as Docker tag: runs of other characters become one `_`, no `.` or `-` in front, at most 128 characters. */

@@ -14,7 +14,7 @@ import { matchesResult } from './results.ts'
 import { nextTry } from './retry.ts'
 import { RoundStates } from './round-states.ts'
 import { belongings, hookOf, lineage } from './shape.ts'
-import type { Node } from './shape.ts'
+import type { Node, Shape } from './shape.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** Decisions of one call belong together: carry all of them out, and fold their facts, before asking again. */
@@ -53,15 +53,36 @@ export function decide(plan: Plan, snapshot: Snapshot, context: BuildContext = {
   return new Round(plan, snapshot, context).run()
 }
 
+/** Steps to consider; of several the first of the document comes first, so that the same state always gives the same decisions. */
+class DocumentQueue {
+  readonly #isQueued: boolean[] = []
+  #from = 0
+
+  add({ index }: Node): void {
+    this.#isQueued[index] = true
+    this.#from = Math.min(this.#from, index)
+  }
+
+  next({ nodes }: Shape): Node | undefined {
+    for (; this.#from < nodes.length; this.#from += 1) {
+      if (this.#isQueued[this.#from] !== true) continue
+      this.#isQueued[this.#from] = false
+      return nodes[this.#from]
+    }
+    return undefined
+  }
+}
+
 /** One call of `decide`: decisions made so far are taken as done, and whoever they concern is considered again. */
 class Round {
   readonly #decisions: Decision[] = []
   readonly #context: BuildContext
   readonly #states: RoundStates
-  /** Steps to consider; each is in it at most once. */
-  readonly #queue = new Set<Node>()
+  readonly #queue = new DocumentQueue()
   /** In root parallel mode: steps whose `when` does not hold yet. */
   readonly #patient = new Set<Node>()
+  /** Those of them whose time will not come. */
+  readonly #hopeless = new Set<Node>()
   readonly #isParallel: boolean
 
   constructor(plan: Plan, snapshot: Snapshot, context: BuildContext) {
@@ -73,11 +94,9 @@ class Round {
   run(): Decision[] {
     const { shape } = this.#states
     for (const node of shape.nodes) if (!this.#states.isFinal(node)) this.#queue.add(node)
+    if (this.#context.cancelled !== undefined) this.#endWaits()
     do {
-      for (const node of this.#queue) {
-        this.#queue.delete(node)
-        this.#consider(node)
-      }
+      for (let node = this.#queue.next(shape); node !== undefined; node = this.#queue.next(shape)) this.#consider(node)
     } while (this.#giveUp())
     if (this.#states.openCount === 0) this.#decisions.push({ type: 'end', outcome: this.#outcome() })
     else this.#pause()
@@ -91,10 +110,15 @@ class Round {
 
   #pause(): void {
     const { shape, moving } = this.#states
-    if (this.#decisions.some(({ type }) => type === 'start' || type === 'restart')) return
+    if (this.#decisions.some(({ type }) => type === 'restart')) return
     const waiting = shape.nodes.filter((node) => this.#states.of(node).status === 'waiting')
     const isIdle = moving === waiting.length && waiting.every((node) => this.#states.of(node).reason === 'approval')
     if (isIdle && waiting.length > 0) this.#decisions.push({ type: 'pause', steps: waiting.map(({ name }) => name) })
+  }
+
+  /** A cancel ends waits before anything else, as it has ended what ran. */
+  #endWaits(): void {
+    for (const node of this.#states.shape.nodes) if (this.#states.of(node).status === 'waiting') this.#consider(node)
   }
 
   #consider(node: Node): void {
@@ -117,16 +141,18 @@ class Round {
     if (!states.isSelected(node)) return this.#skip(node, 'not-selected')
     if (this.#context.forced === true) return this.#skip(node, states.cancelled ?? 'cancelled')
     if (elected !== undefined && election !== 'pending' && failsElection(node, states.standing)) return this.#unelect(node)
-    const halt = this.#survives(node) ? states.haltInside(node) : states.haltOf(node)
+    const halt = this.#haltOf(node)
     if (halt !== undefined && !this.#mayStillRun(node)) return this.#skip(node, halt)
     if (election !== 'pending') return this.#start(node)
+    if (this.#hopeless.has(node)) return this.#skip(node, halt ?? 'condition-false')
     const verdict = this.#judge(node)
     if (verdict.holds === 'broken') return this.#finish(node, 'error', { reason: 'condition-error', message: verdict.message })
     const holds = verdict.holds === 'yes' && (halt === undefined || node.asks || this.#isRescue(node))
     if (holds) {
       this.#patient.delete(node)
-      if (elected === undefined) this.#start(node)
-      else this.#open(elected)
+      if (elected === undefined) return this.#start(node)
+      this.#open(elected)
+      if (states.isFinal(elected)) this.#considerStep(node)
     } else if (this.#isPatient(node)) this.#patient.add(node)
     else this.#skip(node, halt ?? 'condition-false')
   }
@@ -153,7 +179,8 @@ class Round {
   /** A halt does not concern steps that ask for `workflow.result`, nor, in root parallel mode, those that a failed or finished step may let run. */
   #mayStillRun(node: Node): boolean {
     if (node.asks || this.#states.isRepeated(node)) return this.#states.cancelled === undefined || node.asks
-    return this.#isPatient(node) && this.#states.cancelled === undefined && rescueOf(node).length > 0
+    if (this.#states.cancelled !== undefined || this.#states.isExpired(node.parent)) return false
+    return this.#isPatient(node) && rescueOf(node).length > 0
   }
 
   /** True when the `when` of the step holds because another one has failed or finished. */
@@ -169,6 +196,11 @@ class Round {
       if (action.kind === 'group' && action.mode === 'serial') return false
     }
     return true
+  }
+
+  /** Why the step does not start any more. */
+  #haltOf(node: Node): Reason | undefined {
+    return this.#survives(node) ? this.#states.haltInside(node) : this.#states.haltOf(node)
   }
 
   /** True inside clean-up, which goes on after a cancel. */
@@ -195,19 +227,20 @@ class Round {
     }
     if (!states.isOver(hook.owner)) return
     const siblings = hook.owner?.hooks ?? states.shape.hooks
-    if (moment === 'on_finish' && !siblings.every((other) => other === hook || states.isFinal(other))) return
+    if (moment === 'on_finish' && !siblings.every((other) => other === hook || states.isWhole(other))) return
     const why = this.#whyNot(hook)
-    if (why === undefined) this.#open(hook)
-    else this.#skip(hook, why)
+    if (why !== undefined) return this.#skip(hook, why)
+    const isUnwanted = (other: Node): boolean => other.step.hook?.moment !== moment && other.step.hook?.moment !== 'on_finish'
+    if (siblings.every((other) => !isUnwanted(other) || states.isWhole(other))) this.#open(hook)
   }
 
   /** Why a hook that comes after its step does not run. */
   #whyNot(hook: Node): Reason | undefined {
     const { owner } = hook
     const { cancelled } = this.#states
-    if (this.#context.forced === true) return cancelled ?? 'cancelled'
     const ended = owner === undefined ? this.#outcome() : this.#states.of(owner)
     if (ended.status === 'skipped' && !this.#wasElected(owner)) return ended.reason ?? 'not-reached'
+    if (this.#context.forced === true) return cancelled ?? 'cancelled'
     if (hook.step.hook?.moment === 'on_finish') return undefined
     if (cancelled !== undefined && !(owner !== undefined && (owner.asks || this.#survives(owner)))) return cancelled
     const isWanted = ended.status === (hook.step.hook?.moment === 'on_success' ? 'success' : 'error')
@@ -276,6 +309,9 @@ class Round {
     }
     this.#decisions.push({ type: 'finish', step: node.name, status, ...known })
     const change = this.#states.finish(node, { status, ...known })
+    // A group that ends without having run takes all inside it along.
+    for (const inside of node.isGroup ? belongings(node, { inside: true }) : [])
+      if (!this.#states.isFinal(inside)) this.#skip(inside, reason ?? 'not-reached')
     for (const other of change === 'build' ? this.#states.shape.nodes : change === 'group' ? this.#states.beside(node) : [])
       if (!this.#states.isFinal(other)) this.#queue.add(other)
     this.#tellOthers(node)
@@ -285,17 +321,22 @@ class Round {
   #tellOthers(node: Node): void {
     const { shape } = this.#states
     const about = node.step.hook === undefined ? node : node.owner
-    for (const inside of node.children) this.#queue.add(inside)
     for (const hook of about?.hooks ?? shape.hooks) if (hook !== node) this.#queue.add(hook)
     if (about === undefined) for (const root of shape.roots) this.#queue.add(root)
     else {
       this.#queue.add(about)
-      if (about.parent !== undefined) this.#queue.add(about.parent)
+      if (about.parent !== undefined) this.#tellGroup(about.parent)
       for (const follower of about.followers) this.#queue.add(follower)
       this.#tellWatchers(about)
       if (about.owner === undefined && this.#states.isOver(undefined)) for (const hook of shape.hooks) this.#queue.add(hook)
     }
     for (const held of this.#states.released()) this.#queue.add(held)
+  }
+
+  #tellGroup(group: Node): void {
+    this.#queue.add(group)
+    // One that was left out is over only when all inside it is.
+    if (this.#states.isFinal(group) && this.#states.areSettledIn(group)) this.#tellOthers(group)
   }
 
   #tellWatchers(node: Node): void {
@@ -314,7 +355,10 @@ class Round {
     const plain = [...this.#patient].filter(({ asks }) => !asks)
     const patient = plain.length > 0 ? plain : [...this.#patient]
     const hopeless = patient.filter((node) => !node.mentions.some((other) => this.#patient.has(other)))
-    for (const node of hopeless.length > 0 ? hopeless : patient) this.#skip(node, this.#states.haltOf(node) ?? 'condition-false')
+    for (const node of hopeless.length > 0 ? hopeless : patient) {
+      this.#hopeless.add(node)
+      this.#queue.add(node)
+    }
     return true
   }
 }

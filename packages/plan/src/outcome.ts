@@ -109,7 +109,7 @@ export function failsElection(node: Node, standing: Standing): boolean {
 }
 
 /** True for a failed on_elected hook of the build or of a step that is in no hook itself: it fails the whole build. */
-function failsBuild(node: Node, standing: Standing): boolean {
+export function failsBuild(node: Node, standing: Standing): boolean {
   if (node.step.hook?.moment !== 'on_elected' || node.owner?.isHook === true) return false
   return stateOf(standing.snapshot, node.name).status === 'error' && flagAt(node, node.step.failFast, standing)
 }

@@ -2,7 +2,7 @@
 import { stateOf } from './fold.ts'
 import { isFinalStep } from './lists.ts'
 import type { Reason } from './lists.ts'
-import { buildOutcome, failsElection, isFatalFailure } from './outcome.ts'
+import { buildOutcome, failsBuild, isFatalFailure } from './outcome.ts'
 import type { BuildContext, Standing } from './outcome.ts'
 import type { Plan } from './plan.ts'
 import { scopesOf } from './scope.ts'
@@ -32,6 +32,7 @@ export class RoundStates {
   readonly #halts = new Map<Node | undefined, Reason>()
   /** How many members of a group, from the front, are known to be settled. */
   readonly #settledUpTo = new Map<Node | undefined, number>()
+  readonly #expired = new Set<Node>()
   readonly #repeated: ReadonlySet<Node>
   readonly #held: Set<Node>
   #isReleased = false
@@ -54,6 +55,18 @@ export class RoundStates {
     this.#repeated = new Set(repeated)
     this.#held = new Set(repeated.filter((node) => !this.isSettled(node)))
     for (const node of this.shape.nodes) this.#take(node)
+    for (const name of context.expired ?? []) this.#expire(this.shape.byName.get(name))
+  }
+
+  #expire(group: Node | undefined): void {
+    if (group === undefined || this.of(group).status !== 'running' || !group.isGroup) return
+    this.#expired.add(group)
+    for (const child of group.children) if (!child.asks) this.#expire(child)
+  }
+
+  /** True for a group whose time is over, and for those inside it that are no clean-up. */
+  isExpired(group: Node | undefined): boolean {
+    return group !== undefined && this.#expired.has(group)
   }
 
   #take(node: Node): void {
@@ -72,9 +85,14 @@ export class RoundStates {
     return isFinalStep(this.of(node).status)
   }
 
-  /** True when the step and its hooks are final. */
+  /** True when the step, all inside it, and its hooks are final. */
   isSettled(node: Node): boolean {
-    return this.isFinal(node) && node.hooks.every((hook) => this.isFinal(hook))
+    return this.isWhole(node) && node.hooks.every((hook) => this.isWhole(hook))
+  }
+
+  /** True when the step and all inside it are final. */
+  isWhole(node: Node): boolean {
+    return this.isFinal(node) && (node.children.length === 0 || this.areSettledIn(node))
   }
 
   isSettledStep(name: string): boolean {
@@ -119,12 +137,12 @@ export class RoundStates {
 
   /** Why a step that has not started does not start any more. */
   haltOf(node: Node): Reason | undefined {
-    return this.cancelled ?? this.#halts.get(node.parent)
+    return this.cancelled ?? this.haltInside(node)
   }
 
   /** The same for clean-up, which a cancel does not stop: only a failure in its own group does. */
   haltInside(node: Node): Reason | undefined {
-    return this.#halts.get(node.parent)
+    return this.#halts.get(node.parent) ?? (this.isExpired(node.parent) ? 'not-reached' : undefined)
   }
 
   /** The steps of the same group. */
@@ -133,7 +151,9 @@ export class RoundStates {
   }
 
   start(node: Node): void {
-    this.#steps[node.name] = { ...this.of(node), status: 'running', try: 1 }
+    const isApproval = node.step.action.kind === 'pending-approval'
+    const state = isApproval ? ({ status: 'waiting', reason: 'approval' } as const) : ({ status: 'running' } as const)
+    this.#steps[node.name] = { ...this.of(node), ...state, try: 1 }
     if (!node.isGroup) this.moving += 1
     this.#show(node)
   }
@@ -159,15 +179,9 @@ export class RoundStates {
     const { status, reason } = this.of(node)
     if (node.step.hook !== undefined) return this.#noteHook(node)
     if (status === 'terminated') {
-      if (!node.isHook && this.cancelled === undefined) {
-        this.cancelled = reason ?? 'cancelled'
-        return 'build'
-      }
-      return this.#halt(node.parent, reason ?? 'cancelled')
-    }
-    if (status === 'skipped' && node.hooks.length > 0 && failsElection(node, this.standing)) {
-      this.#halt(node.parent, 'not-reached')
-      this.#halt(undefined, 'not-reached')
+      const reach = this.#halt(node.parent, reason ?? 'cancelled')
+      if (node.isHook || this.cancelled !== undefined) return reach
+      this.cancelled = reason ?? 'cancelled'
       return 'build'
     }
     return status === 'error' && isFatalFailure(node, this.standing) ? this.#halt(node.parent, 'not-reached') : 'none'
@@ -180,8 +194,10 @@ export class RoundStates {
       this.cancelled = reason ?? 'cancelled'
       return 'build'
     }
-    const isFatal = hook.owner === undefined && buildOutcome(this.standing.plan, this.standing.snapshot).step === hook.name
-    return isFatal ? this.#halt(undefined, 'not-reached') : 'none'
+    if (!failsBuild(hook, this.standing)) return 'none'
+    if (hook.owner !== undefined) this.#halt(hook.owner.parent, 'not-reached')
+    this.#halt(undefined, 'not-reached')
+    return 'build'
   }
 
   #halt(group: Node | undefined, reason: Reason): Reach {
@@ -192,7 +208,7 @@ export class RoundStates {
 
   #show(node: Node): void {
     if (this.#seen === this.#steps) return
-    for (const one of [node, ...(node.step.hook === undefined || node.owner === undefined ? [] : [node.owner])]) {
+    for (const one of lineage(node)) {
       const state = this.of(one)
       this.#seen[one.name] = this.isFinal(one) && !this.isSettled(one) ? { ...state, status: 'running' } : state
     }
@@ -219,7 +235,7 @@ export class RoundStates {
    */
   workflowResultOf(node: Node): string {
     if (this.cancelled !== undefined) return 'terminated'
-    const isHalted = [undefined, ...enclosing(node)].some((group) => this.#halts.has(group))
+    const isHalted = [undefined, ...enclosing(node)].some((group) => this.#halts.has(group) || this.isExpired(group))
     if (isHalted) return 'failure'
     if (!this.isNearEnd(node)) return 'running'
     const { plan, snapshot, context } = this.standing

@@ -104,7 +104,7 @@ function link(node: Draft, byName: ReadonlyMap<string, Draft>): void {
 function linkMentions(node: Draft, drafts: readonly Draft[], byName: ReadonlyMap<string, Draft>): void {
   if (node.isHook || node.step.when === undefined) return
   const text = conditionTexts(node.step).join('\n')
-  const found = new Set<Draft>(text === '' ? [] : drafts.filter(({ name, isHook }) => !isHook && text.includes(name)))
+  const found = new Set<Draft>(text === '' ? [] : drafts.filter(({ name }) => text.includes(name)))
   for (const { name } of node.step.when.steps?.of ?? []) {
     const named = findNear(node, name, byName)
     const draft = named === undefined ? undefined : drafts[named.index]

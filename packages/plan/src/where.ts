@@ -1,4 +1,6 @@
 /** Where steps stand in a plan, for those that run it. */
+import { stateOf } from './fold.ts'
+import type { Reason } from './lists.ts'
 import type { BuildContext } from './outcome.ts'
 import type { Plan } from './plan.ts'
 import { RoundStates } from './round-states.ts'
@@ -20,6 +22,12 @@ export function isInOnFinish(plan: Plan, step: string): boolean {
 /** True for a step that holds others and runs nothing itself. */
 export function isGroup(plan: Plan, step: string): boolean {
   return shapeOf(plan).byName.get(step)?.isGroup ?? false
+}
+
+/** Why the build is over because of one of its steps: an approval that nobody decided in time. */
+export function stoppedBy(plan: Plan, snapshot: Snapshot): Reason | undefined {
+  const states = shapeOf(plan).nodes.flatMap(({ name, isHook }) => (isHook ? [] : [stateOf(snapshot, name)]))
+  return states.find(({ status }) => status === 'terminated')?.reason
 }
 
 /** `workflow.result` as a step sees it that starts now. */
