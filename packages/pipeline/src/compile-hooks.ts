@@ -21,7 +21,6 @@ interface HookPlace extends DraftPlace {
   readonly range: Range
   readonly after: readonly string[]
   readonly hook?: Draft['hook'] | undefined
-  readonly body: DraftBody
   /** Of the draft. */
   readonly name: string
   readonly key: string
@@ -73,9 +72,9 @@ function draftOwnAnnotations(owner: Draft, place: DraftPlace): void {
   add(
     owner,
     addDraft(
-      { type: 'annotate', known: undefined, entries },
+      { type: 'annotate', known: undefined, entries, body: { kind: 'annotate', ofBuild: true } },
       { ...own, name, key: 'annotations' },
-      { ...own, body: { kind: 'annotate', ofBuild: true } },
+      own,
     ),
   )
 }
@@ -103,7 +102,6 @@ function hookPlace(moment: HookMoment, range: Range, place: DraftPlace & { reado
     failFast: true,
     after: [],
     hook: { moment, ...(owner !== undefined && { of: owner.name }) },
-    body: { kind: 'step' },
     locals: new Map(),
   }
 }
@@ -132,11 +130,8 @@ function draftHook(
   if (exec === undefined) return draftAnnotate(entries, inner)
   const execPlace = { ...inner, path: `${inner.path}.exec`, range: exec.keyRange }
   if (!annotated) return draftBody(exec.value, execPlace)
-  const group = addDraft({ type: 'parallel', known: undefined, entries: new Map() }, inner, {
-    ...inner,
-    locals: undefined,
-    body: { kind: 'group', mode: 'serial', made: 'hook' },
-  })
+  const body: DraftBody = { kind: 'group', mode: 'serial', made: 'hook' }
+  const group = addDraft({ type: 'parallel', known: undefined, entries: new Map(), body }, inner, { ...inner, locals: undefined })
   if (group === undefined) return undefined
   const inside = { ...inner, parent: group, hook: undefined }
   const first = draftBody(exec.value, { ...execPlace, ...within(inside, 'exec'), path: execPlace.path, locals: new Map() })
@@ -185,7 +180,7 @@ function draftBody(value: TreeNode, place: HookPlace): Draft | undefined {
   }
   return value.entries.has('steps') && textOf(child(value, 'type')) !== 'parallel'
     ? draftSeveral(value, place)
-    : draftStep(value, place, { ...place })
+    : draftStep(value, place, place)
 }
 
 function draftCommands(commands: TreeNode & { kind: 'list' }, place: HookPlace): Draft | undefined {
@@ -204,11 +199,8 @@ function draftSeveral(value: MapNode, place: HookPlace): Draft | undefined {
   const mode = read.text(entries, 'mode') === 'parallel' ? 'parallel' : 'serial'
   const flags = new Map([...entries].filter(([key]) => key === 'fail_fast' || key === 'strict_fail_fast'))
   const steps = entries.get('steps')
-  const group = addDraft({ type: 'parallel', known: undefined, entries: flags }, place, {
-    ...place,
-    locals: undefined,
-    body: { kind: 'group', mode, made: 'hook' },
-  })
+  const body: DraftBody = { kind: 'group', mode, made: 'hook' }
+  const group = addDraft({ type: 'parallel', known: undefined, entries: flags, body }, place, { ...place, locals: undefined })
   if (group === undefined || steps === undefined) return group
   if (steps.value.kind !== 'map')
     report.error('wrong-type', steps.value.range, '"steps" must be an object', { path: `${path}.steps` })
@@ -222,8 +214,5 @@ function draftSeveral(value: MapNode, place: HookPlace): Draft | undefined {
 
 function draftAnnotate(entries: Entries, place: HookPlace): Draft | undefined {
   const own = new Map([...entries].filter(([key]) => key === 'metadata' || key === 'annotations'))
-  return addDraft({ type: 'annotate', known: undefined, entries: own }, place, {
-    ...place,
-    body: { kind: 'annotate', ofBuild: false },
-  })
+  return addDraft({ type: 'annotate', known: undefined, entries: own, body: { kind: 'annotate', ofBuild: false } }, place, place)
 }

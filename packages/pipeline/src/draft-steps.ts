@@ -21,16 +21,13 @@ export function draftSteps(written: TreeNode | undefined, place: DraftPlace): Dr
   for (const entry of written.entries.values()) {
     const before = drafts.at(-1)
     const after = place.mode === 'serial' && before !== undefined ? [before.name] : []
-    const draft = draftEntry(entry, { ...place, after, hook: undefined })
+    const draft = draftEntry(entry, after, place)
     if (draft !== undefined) drafts.push(draft)
   }
   return drafts
 }
 
-/** `hook` for the step at the top of one. */
-type EntryPlace = DraftPlace & { readonly after: readonly string[]; readonly hook?: Draft['hook'] | undefined }
-
-function draftEntry(entry: Entry, place: EntryPlace): Draft | undefined {
+function draftEntry(entry: Entry, after: readonly string[], place: DraftPlace): Draft | undefined {
   const path = `${place.path}.${entry.key.slice(0, MAX_NAME)}`
   checkName(entry, path, place)
   const { value } = entry
@@ -48,7 +45,7 @@ function draftEntry(entry: Entry, place: EntryPlace): Draft | undefined {
     })
     return undefined
   }
-  return draftStep(value, { key: entry.key, name: `${place.prefix}${entry.key}`, range: entry.keyRange, path }, place)
+  return draftStep(value, { key: entry.key, name: `${place.prefix}${entry.key}`, range: entry.keyRange, path, after }, place)
 }
 
 /** A condition that slipped out of its step looks like a step named `when`. */
@@ -69,10 +66,13 @@ export interface DraftName {
   readonly name: string
   readonly range: Entry['keyRange']
   readonly path: string
+  readonly after: readonly string[]
+  /** Of the step at the top of a hook. */
+  readonly hook?: Draft['hook'] | undefined
 }
 
 /** The draft of one step with what is made of it: a group for `scale` and `matrix`, its steps for a parallel one, its hooks. */
-export function draftStep(step: MapNode, named: DraftName, place: EntryPlace): Draft | undefined {
+export function draftStep(step: MapNode, named: DraftName, place: DraftPlace): Draft | undefined {
   const { report } = place
   const { path } = named
   const type = readType(step, { report, path, variables: place.drafting.variables }) ?? UNKNOWN_TYPE
@@ -82,16 +82,16 @@ export function draftStep(step: MapNode, named: DraftName, place: EntryPlace): D
   if (!isExpanded(entries)) return draftTyped({ type, known, entries }, named, place)
   const { group, variations } = expand(entries, { ...named, report, drafting: place.drafting, type })
   const made: DraftBody = { kind: 'group', mode: 'parallel', made: 'matrix' }
-  const parent = addDraft({ type: 'parallel', known: undefined, entries: group }, named, { ...place, body: made })
+  const parent = addDraft({ type: 'parallel', known: undefined, entries: group, body: made }, named, place)
   if (parent === undefined) return undefined
-  const inside: EntryPlace = { ...place, parent, mode: 'parallel', after: [], hook: undefined }
+  const inside: DraftPlace = { ...place, parent, mode: 'parallel' }
   for (const one of variations) {
     const name = one.numbered ? `${named.name}_${one.key}` : `${place.prefix}${one.key}`
     const key = one.numbered ? `${named.key}_${one.key}` : one.key
     if (!one.numbered) checkName({ key, keyRange: one.range }, one.path, place)
     const child = draftTyped(
       { type: one.type, known: findType(one.type), entries: one.entries },
-      { key, name, range: one.range, path: one.path },
+      { key, name, range: one.range, path: one.path, after: [] },
       inside,
     )
     if (child !== undefined) parent.children.push(child)
@@ -115,11 +115,11 @@ interface Typed {
   readonly entries: Entries
 }
 
-function draftTyped(typed: Typed, named: DraftName, place: EntryPlace): Draft | undefined {
+function draftTyped(typed: Typed, named: DraftName, place: DraftPlace): Draft | undefined {
   if (typed.type === 'pending-approval') checkApproval(typed.entries, named, place)
   const isTyped = typed.known === undefined && typed.type !== UNKNOWN_TYPE
   const { body, expansion } = isTyped ? findTyped({ ...typed, ...named }, place) : { body: bodyOf(typed), expansion: undefined }
-  const draft = addDraft(typed, named, { ...place, body })
+  const draft = addDraft({ ...typed, body }, named, place)
   if (draft === undefined) return undefined
   if (expansion !== undefined) {
     const inside = typedPlace(draft, place, expansion)
@@ -148,7 +148,7 @@ function checkApproval(entries: Entries, { path, range }: DraftName, { parent, h
   }
 }
 
-function draftChildren(draft: Draft, place: EntryPlace): void {
+function draftChildren(draft: Draft, place: DraftPlace): void {
   const entry = draft.entries.get('steps')
   if (entry === undefined) return
   const path = `${draft.path}.steps`
@@ -167,11 +167,11 @@ function draftChildren(draft: Draft, place: EntryPlace): void {
 
 /** Registers a draft under its name; undefined when the name is taken or there are too many steps. */
 export function addDraft(
-  { type, known, entries }: Typed,
-  { key, name, range, path }: DraftName,
-  place: EntryPlace & { readonly body: DraftBody },
+  { type, known, entries, body }: Typed & { readonly body: DraftBody },
+  { key, name, range, path, after, hook }: DraftName,
+  place: DraftPlace,
 ): Draft | undefined {
-  const { drafting, report, parent, hookOf, locals, position, hook } = place
+  const { drafting, report, parent, hookOf, locals, position } = place
   const draft: Draft = {
     name,
     key,
@@ -186,8 +186,8 @@ export function addDraft(
     ...(hook !== undefined && { hook }),
     ...(hookOf !== undefined && hookOf !== 'build' && { hookOf }),
     ...(locals !== undefined && { locals }),
-    after: place.after,
-    body: place.body,
+    after,
+    body,
     failFast: place.failFast,
     children: [],
     hooks: [],
