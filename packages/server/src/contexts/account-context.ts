@@ -6,6 +6,7 @@ import type { App } from '../app.ts'
 import { listContexts } from '../store/contexts.ts'
 import { toContext } from './context-data.ts'
 
+/** The account as builds of these variables see it; one query. */
 export async function readAccountContext(
   app: App,
   { layers, settings }: { layers: readonly VariableLayer[]; settings: AccountSettings },

@@ -55,6 +55,16 @@ describe.each(DATABASES)('P175: builds are checked against their account on $nam
     })
   })
 
+  test('a deployment to a cluster that nobody connected ends the build', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    const deploy = document('type: deploy', 'kind: kubernetes', 'cluster: prod', 'namespace: n', 'service: s')
+    expect(await show(held.app, (await submit(scene, { document: deploy })).id)).toMatchObject({
+      status: 'error',
+      problems: [{ code: 'cluster-missing', message: 'there is no cluster to deploy to' }],
+    })
+  })
+
   test('variables of the build count as defined, others are warned of', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
