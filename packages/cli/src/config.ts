@@ -31,8 +31,9 @@ export function readSettings(env: Readonly<Record<string, string | undefined>> =
   return {
     configFile: get('WINDLASS_CONFIG') ?? join(get('XDG_CONFIG_HOME') ?? join(home, '.config'), 'windlass', 'config.yaml'),
     dataFolder: join(get('XDG_DATA_HOME') ?? join(home, '.local', 'share'), 'windlass'),
-    url: get('WINDLASS_URL'),
-    apiKey: get('WINDLASS_API_KEY'),
+    // Steps of a build are logged in to the server that runs it.
+    url: get('WINDLASS_URL') ?? (get('CF_BUILD_ID') === undefined ? undefined : get('CF_URL')),
+    apiKey: get('WINDLASS_API_KEY') ?? (get('CF_BUILD_ID') === undefined ? undefined : get('CF_API_KEY')),
     caFile: get('WINDLASS_CA_FILE'),
     postgres: get('WINDLASS_POSTGRES'),
     docsUrl: (get('WINDLASS_DOCS_URL') ?? get('DOCS_BASE_URL'))?.replace(/\/+$/, ''),

@@ -155,6 +155,35 @@ export const StepType = z.object({
 })
 export type StepType = z.infer<typeof StepType>
 
+const Fact = z.string().max(65_536).optional()
+/** What is known of the commit, pull request or release that a build is about, beside its branch and revision: the `CF_*` variables. */
+export const GitFactsInput = z.object({
+  repoOwner: Fact,
+  repoName: Fact,
+  baseBranch: Fact,
+  commitMessage: Fact,
+  commitAuthor: Fact,
+  commitUrl: Fact,
+  pullRequest: z
+    .object({
+      action: Fact,
+      id: Fact,
+      number: Fact,
+      target: Fact,
+      headBranch: Fact,
+      headCommit: Fact,
+      labels: Fact,
+      title: Fact,
+      comment: Fact,
+      commentAuthor: Fact,
+      merged: z.boolean().optional(),
+      mergedCommit: Fact,
+    })
+    .optional(),
+  release: z.object({ name: Fact, tag: Fact, id: Fact, isPrerelease: z.boolean().optional() }).optional(),
+})
+export type GitFactsInput = z.infer<typeof GitFactsInput>
+
 /** How to start a build: of a stored pipeline, or of a document given with it. */
 export const BuildInput = z.object({
   pipeline: Name.optional(),
@@ -163,6 +192,8 @@ export const BuildInput = z.object({
   file: z.string().max(1000).optional(),
   branch: z.string().max(500).optional(),
   revision: z.string().max(500).optional(),
+  /** As an event would tell it: the run pretends to be started by it. */
+  git: GitFactsInput.optional(),
   variables: Variables.default({}),
   /** Encrypted at rest, masked in logs. */
   secrets: Variables.default({}),

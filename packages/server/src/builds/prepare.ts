@@ -5,7 +5,7 @@
 import { fault, type Problem } from '@windlass/kit'
 import { hasErrors, type CatalogEntry, type Diagnostic } from '@windlass/pipeline'
 import { builtinVariables, type Plan } from '@windlass/plan'
-import type { AccountSettings, BuildInput, PipelineSettings } from '@windlass/protocol'
+import type { AccountSettings, BuildInput, GitFactsInput, PipelineSettings } from '@windlass/protocol'
 import { z } from 'zod'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
@@ -94,7 +94,7 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
   if (runtime !== undefined) gathered.add({ level: 'runtime' }, readSpec(runtime).variables)
   gathered.add(
     { level: 'system' },
-    systemVariables(app, { id, initiator, name, branch: request.branch, revision: request.revision }),
+    systemVariables(app, { id, initiator, name, branch: request.branch, revision: request.revision, git: request.git }),
   )
   if (project !== undefined)
     gathered.add(
@@ -190,10 +190,11 @@ interface SystemFacts {
   readonly name: string | undefined
   readonly branch: string | undefined
   readonly revision: string | undefined
+  readonly git: GitFactsInput | undefined
 }
 
 /** The built-in variables of a build. */
-export function systemVariables(app: App, { id, initiator, name, branch, revision }: SystemFacts): Record<string, string> {
+export function systemVariables(app: App, { id, initiator, name, branch, revision, git }: SystemFacts): Record<string, string> {
   const serverUrl = app.advertisedUrl()
   return builtinVariables({
     buildId: id,
@@ -203,7 +204,8 @@ export function systemVariables(app: App, { id, initiator, name, branch, revisio
     initiator,
     trigger: 'build',
     pipeline: name,
-    git: { branch, revision },
+    account: app.accountName,
+    git: { ...git, branch, revision },
   })
 }
 

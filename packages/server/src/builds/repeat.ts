@@ -47,7 +47,14 @@ export async function repeatBuild(app: App, { id, request, initiator }: Request)
     compiled,
   })
   const gathered = new Layers()
-  const system = systemVariables(app, { id, initiator, name: before.pipeline ?? undefined, branch, revision })
+  const system = systemVariables(app, {
+    id,
+    initiator,
+    name: before.pipeline ?? undefined,
+    branch,
+    revision,
+    git: request.git ?? asked.git,
+  })
   for (const layer of old?.variables ?? []) {
     if (layer.level === 'system') gathered.add({ level: 'system' }, system)
     else gathered.layers.push(layer)
