@@ -1,7 +1,10 @@
 /** Compositions on a real daemon, by the real compose of the tools image. */
 import { afterEach, expect, test } from 'vitest'
 import { leftOf } from './support/left-of.ts'
-import { runPipeline } from './support/run-pipeline.ts'
+import { image } from './support/images.ts'
+import { deleteImage } from './support/make-image.ts'
+import { startRegistry } from './support/registry.ts'
+import { runPipeline, testDocker } from './support/run-pipeline.ts'
 
 const seen: string[] = []
 afterEach(async () => {
@@ -188,4 +191,59 @@ test('nothing is left of a composition that is cancelled or runs out of time', a
   expect(cancelled.status('it')).toBe('terminated')
   const late = await run(text('timeout: 5s'))
   expect(late.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'timeout' })
+})
+
+test('P189: the older test types run as compositions', async () => {
+  const result = await run(`
+  travis:
+    type: travis
+    services:
+      store: { image: $SHELL, ports: [80], environment: { GREETING: hello }, command: ignored }
+    test: { image: $SHELL, command: 'echo "test in $PWD" && ls /codefresh/volume >/dev/null' }
+  integration:
+    type: integration-test
+    fail_fast: false
+    services:
+      store: { image: $SHELL }
+    test: { image: $SHELL, commands: ['echo one', 'false', 'echo two'] }
+`)
+  expect(result.output('travis')).toContain('test in /codefresh/volume')
+  expect(result.status('travis')).toBe('success')
+  expect(result.output('integration')).toContain('| one')
+  expect(result.output('integration')).not.toContain('| two')
+  expect(result.status('integration')).toBe('error')
+})
+
+test('images of a composition come with the login of the registry that the step names, and what it builds stays on the daemon', async () => {
+  await using registry = await startRegistry({ username: 'me', password: 'geheim' })
+  const repository = `${registry.domain}/team/app`
+  const app = `${repository}:1`
+  const docker = await testDocker()
+  await docker.tagImage(image('shell'), { repository, tag: '1' })
+  await docker.pushImage({ repository, tag: '1' }, { login: { domain: registry.domain, username: 'me', password: 'geheim' } })
+  await deleteImage(app)
+  const registries = [
+    { context: 'wrong', isDefault: true, domain: registry.domain, username: 'me', password: 'other' },
+    { context: 'right', isDefault: false, domain: registry.domain, username: 'me', password: 'geheim' },
+  ]
+  const result = await run(
+    `
+  write: { image: $SHELL, commands: ['mkdir app', 'printf "FROM $SHELL\\nRUN touch /made\\n" > app/Dockerfile'] }
+  it:
+    type: composition
+    registry_contexts: [right]
+    composition: { services: { side: { image: '${app}', command: ['true'] } } }
+    composition_candidates:
+      test: { build: ./app, command: ['ls', '/made'] }
+  wrong:
+    type: composition
+    fail_fast: false
+    composition: { services: {} }
+    composition_candidates: { test: { image: '${registry.domain}/team/other:1' } }
+`,
+    { input: { registries } },
+  )
+  expect(result.log('it')).toContain(`side: Image ${app} was pulled`)
+  expect(result.output('it')).toContain('test_1  | /made')
+  expect(result.snapshot.steps['wrong']).toMatchObject({ status: 'error', reason: 'image-not-found' })
 })

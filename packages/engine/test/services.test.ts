@@ -17,7 +17,7 @@ async function run(text: string, options: Parameters<typeof runPipeline>[1] = {}
 /** Keeps what is put into it for as long as it lives: `wget -q -O- http://<name>/<value>` adds a line, `/` shows them. */
 const STORE = `{ image: $SHELL, command: ['sh', '-c', 'mkdir /www; echo begun > /www/index.html; echo listening; exec httpd -f -p 80 -h /www'] }`
 
-test('P110: services of the build live as long as the attempt: what is in them survives between steps', async () => {
+test('P110, P112: services of the build live as long as the attempt, for steps that list them and for those that do not', async () => {
   const result = await run(`
 services:
   name: stores
@@ -56,21 +56,6 @@ steps:
   expect(result.output('two')).toContain('gone')
   expect(result.status('two')).toBe('success')
   expect(result.log('one.services')).toContain('store_1  | listening')
-})
-
-test('P112: a name that no services of the build have fails the step that lists it', async () => {
-  const result = await run(`
-services:
-  name: stores
-  composition:
-    store: ${STORE}
-steps:
-  one: { image: $SHELL, services: [other], commands: [echo no], fail_fast: false }
-  two: { image: $SHELL, services: [stores], commands: [nslookup store >/dev/null && echo known] }
-`).catch((error: unknown) => error)
-  // Whoever sees it first tells: the compiler, or the engine.
-  if (result instanceof Error) expect(result.message).toContain('other')
-  else expect(result).toMatchObject({ snapshot: { steps: { one: { status: 'error' }, two: { status: 'success' } } } })
 })
 
 test('P113: a readiness that never succeeds fails the step after its tries, with the last words of the service', async () => {
