@@ -41,6 +41,7 @@ async function platformsAt(repository: string, tag: string): Promise<string[]> {
 test('P056: buildx builds for two platforms and pushes one manifest list, which later steps can name', async () => {
   const { text, name } = buildDocument({
     dockerfile: ['FROM scratch', 'ARG TARGETARCH', 'COPY file /from-$TARGETARCH'],
+    commands: [`echo ${newId(Date.now())} > file`],
     fields: '    tags: [one, two]\n    buildx: true\n    platform: linux/amd64,linux/arm64',
     more: "  say: {image: $SHELL, commands: ['echo ${{steps.build.imageId}} ${{steps.build.imageRepoDigest}}']}",
   })
@@ -57,15 +58,63 @@ test('P056: buildx builds for two platforms and pushes one manifest list, which 
   expect(await docker.listContainers([`windlass.io/build=${built.buildId}`])).toEqual([])
 })
 
-test('P056: commands of another platform run in an emulator', async () => {
+/** A program for linux/arm64 of 170 bytes that says one line: an ELF header, one segment, eight instructions, the text. */
+function armProgram(line: string): string {
+  const text = Buffer.from(`${line}\n`)
+  const code = [
+    0xd2800020,
+    0x100000e1,
+    0xd2800002 | (text.length << 5),
+    0xd2800808,
+    0xd4000001,
+    0xd2800000,
+    0xd2800ba8,
+    0xd4000001,
+  ]
+  const start = 120
+  const bytes = Buffer.alloc(start + code.length * 4)
+  bytes.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1])
+  bytes.writeUInt16LE(2, 16)
+  bytes.writeUInt16LE(183, 18)
+  bytes.writeUInt32LE(1, 20)
+  bytes.writeBigUInt64LE(0x400000n + BigInt(start), 24)
+  bytes.writeBigUInt64LE(64n, 32)
+  for (const [offset, value] of [
+    [52, 64],
+    [54, 56],
+    [56, 1],
+  ] as const)
+    bytes.writeUInt16LE(value, offset)
+  bytes.writeUInt32LE(1, 64)
+  bytes.writeUInt32LE(5, 68)
+  bytes.writeBigUInt64LE(0x400000n, 80)
+  bytes.writeBigUInt64LE(0x400000n, 88)
+  const size = BigInt(start + code.length * 4 + text.length)
+  bytes.writeBigUInt64LE(size, 96)
+  bytes.writeBigUInt64LE(size, 104)
+  bytes.writeBigUInt64LE(0x1000n, 112)
+  for (const [index, word] of code.entries()) bytes.writeUInt32LE(word >>> 0, start + index * 4)
+  return Buffer.concat([bytes, text]).toString('base64')
+}
+
+test('P056: commands of another platform run in an emulator, and an image of one platform is there for later steps', async () => {
+  const program = armProgram('said by an arm64 program')
   const { text, name } = buildDocument({
-    dockerfile: [`FROM ${base}`, `RUN echo ${newId(Date.now())}`, 'ARG TARGETARCH', 'RUN echo built for $TARGETARCH'],
-    fields: '    buildx: true\n    platform: linux/amd64',
-    more: "  use: {image: '${{build}}', commands: [echo loaded]}",
+    dockerfile: [
+      'FROM scratch',
+      `LABEL mark=${newId(Date.now())}`,
+      'COPY program /program',
+      'RUN ["/program"]',
+      'CMD ["/program"]',
+    ],
+    commands: [`echo ${program} | base64 -d > program && chmod +x program`],
+    fields: '    buildx: true\n    platform: linux/arm64',
+    more: "  use: {image: '${{build}}'}",
   })
   const built = await runPipeline(text, { input: input() })
-  expect(built.output('build')).toContain('built for amd64')
-  expect(built.output('use')).toBe('loaded\n')
+  expect(built.log('build')).toContain('Emulators for linux/arm64 are registered')
+  expect(built.output('build')).toContain('said by an arm64 program')
+  expect(built.output('use')).toBe('said by an arm64 program\n')
   expect(await registry.tags(name)).toEqual(['latest'])
 })
 

@@ -49,6 +49,15 @@ test('what is missing is named with its whole path', () => {
   expect(toBuildFailure({ exitCode: 20, tail: '', ...at }).message).toBe(`The folder ${at.directory} does not exist.`)
 })
 
+test('the way that an error took is left out', () => {
+  const old =
+    'ERROR: failed to solve: rpc error: code = Unknown desc = failed to solve with frontend dockerfile.v0: failed to create LLB definition: 401 Unauthorized'
+  expect(toBuildFailure({ exitCode: 1, tail: old, ...at })).toMatchObject({
+    message: 'The image cannot be built: 401 Unauthorized',
+    hint: expect.stringContaining('registry_contexts'),
+  })
+})
+
 test('a push by the builder, a file that is not in the context, the classic builder', () => {
   expect(
     toBuildFailure({ exitCode: 1, tail: 'ERROR: failed to solve: failed to push x/y:1: unauthorized', ...at }),

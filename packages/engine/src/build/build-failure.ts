@@ -8,6 +8,9 @@ export const NO_DOCKERFILE = 21
 
 const MEMORY_HINT = 'Give the Docker daemon of the runtime more memory (defaultDindResources), or let the command use less.'
 const LAST_LINES = 10
+/** BuildKit tells through which of its parts an error came before it tells the error. */
+const HISTORY =
+  /^(failed to build: |failed to solve: |rpc error: code = \w+ desc = |failed to solve with frontend [\w.]+: |failed to create LLB definition: )+/
 
 export interface FailedBuild {
   readonly exitCode: number
@@ -25,7 +28,7 @@ export function toBuildFailure({ exitCode, tail, directory, dockerfile }: Failed
       hint: MEMORY_HINT,
     })
   const text = tail.replaceAll('\r', '')
-  const said = /^ERROR: (?:failed to build: )?(?:failed to solve: )?(.+)/m.exec(text)?.[1]?.trim()
+  const said = /^ERROR: (.+)/m.exec(text)?.[1]?.replace(HISTORY, '').trim()
   const command = failedCommand(text)
   if (command !== undefined) return commandFailure(command)
   const push = /failed to push [^\n]*/.exec(text)?.[0]
@@ -89,7 +92,7 @@ function hintFor(said: string): { hint: string } | undefined {
   if (/target stage .* could not be found/.test(said)) return { hint: '`target` names a stage: FROM image AS stage.' }
   if (/failed to (compute cache key|calculate checksum)|"\/[^"]*": not found/.test(said))
     return { hint: 'A file that COPY names is not in the build context. Check `working_directory` and .dockerignore.' }
-  if (/pull access denied|insufficient_scope|authorization failed|unauthorized|not found/.test(said))
+  if (/pull access denied|insufficient_scope|authorization failed|unauthorized|not found/i.test(said))
     return { hint: 'Check the names of base images; for a private registry name its integration in `registry_contexts`.' }
   return undefined
 }

@@ -1,5 +1,6 @@
 /** Programs of other platforms: the kernel is told to run them with QEMU (`binfmt_misc`). */
 import type { Buildx } from '@windlass/plan'
+import type { EngineClaimed } from '@windlass/protocol'
 import { BUILDKIT_IMAGE, attemptLabels, StepFailure, type StepRun } from '../attempt/context.ts'
 import { parseImageName } from '../docker/images.ts'
 import { runContainer } from '../steps/run-container.ts'
@@ -22,7 +23,23 @@ function short(repository: string): string {
   return repository.replace(/^(index\.)?docker\.io\//, '').replace(/^library\//, '')
 }
 
-/** Registers emulators for the platforms that the daemon cannot run itself. Throws `StepFailure` (`invalid-step`) for an image that is not trusted. */
+function isOurs(image: string): boolean {
+  return short(parseImageName(image).repository) === STANDARD_IMAGE
+}
+
+/** Throws `StepFailure` (`invalid-step`) for a QEMU image that the runtime does not trust: it runs with rights over the whole kernel. */
+export function requireTrusted(
+  { trustedQemuImages }: Pick<EngineClaimed, 'trustedQemuImages'>,
+  qemu: Buildx['qemu'] | undefined,
+): void {
+  if (qemu === undefined || isOurs(qemu.image) || trustedQemuImages === undefined || isTrusted(qemu.image, trustedQemuImages))
+    return
+  throw new StepFailure('invalid-step', `The QEMU image ${qemu.image} is not trusted by the runtime environment.`, {
+    hint: `Trusted are: ${trustedQemuImages.join(', ') || 'none'}. The administrator of the runtime sets TRUSTED_QEMU_IMAGES.`,
+  })
+}
+
+/** Registers emulators for the platforms that the daemon cannot run itself; the kernel knows them as long as the builder lives. */
 export async function registerEmulators(
   run: StepRun,
   { platforms, qemu }: { readonly platforms: readonly string[]; readonly qemu: Buildx['qemu'] | undefined },
@@ -30,11 +47,7 @@ export async function registerEmulators(
   const { context, output, signal } = run
   const { input, docker, images, clock } = context
   const named = qemu?.image ?? STANDARD_IMAGE
-  const isStandard = short(parseImageName(named).repository) === STANDARD_IMAGE
-  if (!isStandard && input.trustedQemuImages !== undefined && !isTrusted(named, input.trustedQemuImages))
-    throw new StepFailure('invalid-step', `The QEMU image ${named} is not trusted by the runtime environment.`, {
-      hint: `Trusted are: ${input.trustedQemuImages.join(', ') || 'none'}. The administrator of the runtime sets TRUSTED_QEMU_IMAGES.`,
-    })
+  const isStandard = isOurs(named)
   const { architecture } = await docker.readSettings()
   const foreign = platforms.filter((platform) => !platform.startsWith(`linux/${architecture}`) && platform !== 'linux/386')
   if (foreign.length === 0) return

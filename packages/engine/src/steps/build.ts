@@ -5,7 +5,7 @@ import { missingFolder } from '../build/build-failure.ts'
 import { openBuilder } from '../build/builder.ts'
 import { readContentKey, type ContentKey } from '../build/content.ts'
 import { loginsFor, openCredentials, toDockerConfig } from '../build/credentials.ts'
-import { registerEmulators } from '../build/emulators.ts'
+import { registerEmulators, requireTrusted } from '../build/emulators.ts'
 import { takeKnownImage } from '../build/known-image.ts'
 import type { LayerCache } from '../build/layer-cache.ts'
 import { findPushTarget, type PushTarget } from '../build/push-target.ts'
@@ -173,8 +173,11 @@ function builderOptions({ imageName }: ResolvedBuild, { tags, target }: Wanted, 
 
 async function prepareBuilder(run: StepRun<ResolvedBuild>, platforms: readonly string[]): Promise<string> {
   const settings = typeof run.action.buildx === 'object' ? run.action.buildx : undefined
+  requireTrusted(run.context.input, settings?.qemu)
+  const { id } = await openBuilder(run, settings?.builder)
+  // After the builder: it keeps what the kernel is told.
   await registerEmulators(run, { platforms, qemu: settings?.qemu })
-  return (await openBuilder(run, settings?.builder)).id
+  return id
 }
 
 function push(
