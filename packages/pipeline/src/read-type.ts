@@ -27,8 +27,11 @@ export function readType(step: MapNode, place: TypePlace): string | undefined {
   const text = textOf(written)
   const path = `${place.path}.type`
   if (text === undefined || text.trim() === '' || text.length > MAX_TYPE) {
-    const problem = text === undefined ? 'must be a string' : text.trim() === '' ? 'is not allowed to be empty' : 'is too long'
-    place.report.error('wrong-type', written.range, `"type" ${problem}${currentValue(written)}`, { path })
+    // The table of fields tells the first two in the same words, which count once.
+    if (text === undefined)
+      place.report.error('wrong-type', written.range, `"type" must be a string${currentValue(written)}`, { path })
+    else if (text.trim() === '') place.report.error('empty-value', written.range, '"type" is not allowed to be empty', { path })
+    else place.report.error('invalid-value', written.range, '"type" is too long', { path })
     return undefined
   }
   const type = text.includes('${{') ? filledIn(text, written, place) : text
