@@ -5,7 +5,7 @@ import { createClient } from '@windlass/protocol'
 import { readFile } from 'node:fs/promises'
 import { join, dirname } from 'node:path'
 import { CLUSTER_HOST } from '../support/cluster.ts'
-import { type Installation, startInstallation } from '../support/installation.ts'
+import { eventually, type Installation, startInstallation } from '../support/installation.ts'
 import { readCases, readEvents } from './case.ts'
 import { differences } from './judge.ts'
 import { toLines } from './observed.ts'
@@ -22,7 +22,12 @@ beforeAll(async () => {
   const config = await readFile(join(dirname(await installation.file('conformance.txt', '')), 'config.yaml'), 'utf8')
   const token = /apiKey: "?([^\s"]+)/.exec(config)?.[1] ?? ''
   const client = createClient({ url: installation.url, transport: nodeTransport({ maxSockets: 64 }), token })
-  place = { client, variables: parts.variables }
+  const settled = (): Promise<void> =>
+    eventually('the pods of the build are gone', async () => {
+      const pods = await installation.kubectl('get', 'pods', '--output', 'name')
+      return pods.trim() === '' ? true : undefined
+    }).then(() => undefined)
+  place = { client, variables: parts.variables, settled }
 })
 afterAll(async () => {
   await parts?.close()
@@ -37,7 +42,7 @@ const titled = (of: (typeof cases)[number]): readonly [string, (typeof cases)[nu
 async function holds(of: (typeof cases)[number]): Promise<void> {
   const seen = await runCaseOnServer(of, place)
   const log = [...seen.log].map(([step, text]) => `--- ${step}\n${text}`).join('\n')
-  expect(differences(of, seen), `${seen.problems.join('\n')}\n${log}`).toEqual([])
+  expect(differences(of, seen).join('\n'), `${toLines(seen)}\n${seen.problems.join('\n')}\n${log}`).toBe('')
   expect(toLines(seen), 'the same as on Docker alone').toBe(readEvents(of))
 }
 

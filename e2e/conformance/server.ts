@@ -8,10 +8,12 @@ import { Observation, type Observed } from './observed.ts'
 export interface ServerPlace {
   readonly client: Client
   readonly variables: Readonly<Record<string, string>>
+  /** Resolves when a build that has ended has given back its disk. */
+  readonly settled: () => Promise<void>
 }
 
 /** Runs all builds of the case and tells what was seen of the last. Several builds belong to one pipeline, so that they share its volume. */
-export async function runCaseOnServer(of: Case, { client, variables }: ServerPlace): Promise<Observed> {
+export async function runCaseOnServer(of: Case, { client, variables, settled }: ServerPlace): Promise<Observed> {
   const { inputs } = of
   const pipeline = inputs.builds > 1 ? `conformance/${of.name}` : undefined
   if (pipeline !== undefined)
@@ -26,7 +28,10 @@ export async function runCaseOnServer(of: Case, { client, variables }: ServerPla
     noCache: inputs.noCache,
     resetVolume: inputs.resetVolume,
   }
-  for (let build = 1; build < inputs.builds; build += 1) await runOnce(of, client, body)
+  for (let build = 1; build < inputs.builds; build += 1) {
+    await runOnce(of, client, body)
+    await settled()
+  }
   return runOnce(of, client, body)
 }
 
