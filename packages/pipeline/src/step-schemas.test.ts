@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Validator } from '@cfworker/json-schema'
 import { expect, test } from 'vitest'
 import { STEP_TYPES } from './language.ts'
 import { EXACT_VARIABLE_PATTERN, flagFields, stepSchemas, VARIABLE_PATTERN } from './step-schemas.ts'
@@ -6,7 +6,7 @@ import { EXACT_VARIABLE_PATTERN, flagFields, stepSchemas, VARIABLE_PATTERN } fro
 test('every step type has a JSON Schema of its own', () => {
   const schemas = stepSchemas()
   expect(Object.keys(schemas)).toEqual(Object.keys(STEP_TYPES))
-  const valid = (type: string, step: unknown): boolean => new Ajv2020({ strict: false }).compile({ ...schemas[type] })(step)
+  const valid = (type: string, step: unknown): boolean => new Validator({ ...schemas[type] }, '2020-12').validate(step).valid
   expect(valid('push', { type: 'push', candidate: 'x' })).toBe(true)
   expect(valid('push', { type: 'push', dockerfile: 'x' })).toBe(false)
   expect(valid('build', { type: 'build', image_name: 'x', buildx: { qemu: { platforms: 'all' } } })).toBe(true)
