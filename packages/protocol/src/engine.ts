@@ -127,6 +127,8 @@ export const EngineClaimed = z.object({
   snapshot: z.custom<Snapshot>((value) => typeof value === 'object' && value !== null && 'steps' in value),
   /** Secret variables by the name that the plan uses. */
   secrets: z.record(z.string(), z.string()),
+  /** What steps find as CF_API_KEY: may read and start builds while this one lives. */
+  buildToken: z.string().optional(),
   git: z.array(GitAccess),
   registries: z.array(RegistryAccess),
   limits: EngineLimits,

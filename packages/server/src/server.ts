@@ -83,7 +83,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let url = ''
   const { app, stop, close } = await openApp(options, () => options.advertisedUrl?.replace(/\/+$/, '') ?? url)
   try {
-    const authenticator = openAuthenticator(app.store.query)
+    const authenticator = openAuthenticator(app.store.query, app.vault)
     const http = openHttp(app, { tls: options.tls, authenticator, routes: allRoutes(app, authenticator) })
     url = toLocalUrl(await http.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 }), options.host)
     app.log.info({ url, store: app.store.name }, 'server listens')

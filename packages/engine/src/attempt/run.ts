@@ -397,6 +397,7 @@ class Attempt {
   #builtins(): Record<string, string> {
     const { input } = this.#options
     return {
+      ...(input.buildToken !== undefined && { CF_API_KEY: input.buildToken }),
       CI: 'true',
       CF_BUILD_ID: input.buildId,
       CF_VOLUME_NAME: input.volumeName,

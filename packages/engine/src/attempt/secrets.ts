@@ -11,6 +11,7 @@ export type SecretSource = (snapshot: Snapshot) => Automaton | undefined
 export function secretsOf(input: AttemptInput): SecretSource {
   const fixed = [
     ...Object.values(input.secrets),
+    input.buildToken,
     ...input.git.flatMap(({ password, sshPrivateKey }) => [password, sshPrivateKey]),
     ...input.registries.map(({ password }) => password),
     ...kubeconfigSecrets(input),

@@ -9,6 +9,7 @@ import { markApprovalsSeen } from '../store/approvals.ts'
 import { readDebugSettings } from '../debug/debug.ts'
 import { readKnownImages } from '../images/images.ts'
 import { readPipelineSettings } from '../pipelines/settings.ts'
+import { buildToken } from '../identity/build-token.ts'
 import { findBuildPlan } from '../store/builds.ts'
 import { findPipeline } from '../store/pipelines.ts'
 import type { AttemptRow, BuildRow } from '../store/schema.ts'
@@ -86,6 +87,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
       volumeKept: true,
     }),
     secrets: openSecrets(app.vault, build, stored.secrets),
+    buildToken: buildToken(app.vault, build.id),
     ...(await readIntegrations(app, await injectedClusters(app, build))),
     limits: {
       stepLogBytes: limits.stepLogBytes,

@@ -20,6 +20,8 @@ import { findPipeline } from '../store/pipelines.ts'
 import type { BuildRow } from '../store/schema.ts'
 import { created, ok, route, type Answer, type Call, type Route } from './route.ts'
 
+/** The annotation of a child build that names its parent. */
+const PREDECESSOR = 'cf_predecessor'
 const ById = z.object({ id: Id })
 const Statuses = z
   .string()
@@ -40,7 +42,7 @@ const MAX_HELD_MS = 60_000
 const MAX_BODY_BYTES = 8_388_608
 
 export function nameOf(actor: Actor): string {
-  return actor.kind === 'key' ? actor.name : actor.kind
+  return actor.kind === 'key' || actor.kind === 'build' ? actor.name : actor.kind
 }
 
 export function buildRoutes(app: App): Route[] {
@@ -51,7 +53,7 @@ function changes(app: App): Route[] {
   return [
     route('POST', '/v1/builds', {
       summary: 'Start a build of a stored pipeline, or of a document',
-      allow: 'user',
+      allow: 'run',
       body: BuildInput,
       maxBodyBytes: MAX_BODY_BYTES,
       replies: { 201: Build },
@@ -68,15 +70,30 @@ function changes(app: App): Route[] {
       handle: (call) => start(app, call, toRestart(call.params.id, call.body), 'restart'),
     }),
     route('POST', '/v1/builds/{id}/terminate', {
-      summary: 'Terminate a build',
-      allow: 'user',
+      summary: 'Terminate a build; the steps of a build only those that it has started',
+      allow: 'run',
       params: ById,
       replies: { 200: Build },
-      handle: async ({ params, actor }) => ok(toBuild(await terminateBuild(app, params.id, nameOf(actor)))),
+      async handle({ params, actor }) {
+        if (actor.kind === 'build') await requireParent(app, params.id, actor.buildId)
+        return ok(toBuild(await terminateBuild(app, params.id, nameOf(actor))))
+      },
     }),
     decisionRoute(app, 'approve'),
     decisionRoute(app, 'deny'),
   ]
+}
+
+/** A build that the steps of another one start is its child, whatever they say. */
+function withParent(request: z.output<typeof BuildInput>, parent: string): z.output<typeof BuildInput> {
+  return { ...request, annotations: { ...request.annotations, [PREDECESSOR]: parent } }
+}
+
+async function requireParent(app: App, id: string, parent: string): Promise<void> {
+  const row = requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
+  const { annotations } = await describeBuild(app, row)
+  if (annotations?.[PREDECESSOR] !== parent)
+    throw fault('forbidden', { message: 'The steps of a build may terminate only builds that it has started.' })
 }
 
 function toRestart(id: string, { from, ...more }: z.output<typeof RestartInput>): z.output<typeof BuildInput> {
@@ -107,8 +124,8 @@ async function start(
   await requireSpace(app)
   const answer = (build: BuildRow): Answer => created(toBuild(build), { location: `/v1/builds/${build.id}` })
   const build = await createBuild(app, {
-    request,
-    trigger,
+    request: call.actor.kind === 'build' ? withParent(request, call.actor.buildId) : request,
+    trigger: call.actor.kind === 'build' ? 'build' : trigger,
     initiator: nameOf(call.actor),
     within: (tx, row) => call.settle(tx, answer(row)),
   })

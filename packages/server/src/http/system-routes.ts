@@ -39,6 +39,7 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       allow: 'viewer',
       replies: { 200: Whoami },
       async handle({ actor }) {
+        if (actor.kind === 'build') return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: 'viewer' })
         if (actor.kind !== 'key') throw fault('forbidden')
         return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: actor.role })
       },

@@ -4,6 +4,8 @@ import { findAgentById } from '../store/agents.ts'
 import { findApiKey } from '../store/api-keys.ts'
 import { findAttemptByToken } from '../store/attempts.ts'
 import type { Query } from '../store/store.ts'
+import { findBuildToken } from './build-token.ts'
+import type { Vault } from '../secrets/vault.ts'
 import type { Actor, Permission } from './actor.ts'
 
 interface Known {
@@ -23,13 +25,13 @@ export interface Authenticator {
   forget(id: string): void
 }
 
-export function openAuthenticator(query: Query): Authenticator {
+export function openAuthenticator(query: Query, vault: Pick<Vault, 'derive'>): Authenticator {
   const remembered = new Map<string, Known>()
 
   async function lookUp(id: string, now: number, expected: Permission): Promise<Known | undefined> {
     const known = remembered.get(id)
     if (known !== undefined && now - known.readAt < REMEMBER_MS && now >= known.readAt) return known
-    const found = await findCredential(query, id, expected)
+    const found = (await findCredential(query, id, expected)) ?? (await findBuildToken(query, vault, id))
     if (found === undefined) {
       remembered.delete(id)
       return undefined
@@ -59,7 +61,7 @@ interface Credential {
 
 type Finder = (query: Query, id: string) => Promise<Credential | undefined>
 
-const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody'>, Finder>> = {
+const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody' | 'build'>, Finder>> = {
   async attempt(query, id) {
     const row = await findAttemptByToken(query, 'token_id', id)
     if (row === undefined || row.token_hash === null) return undefined

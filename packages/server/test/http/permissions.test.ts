@@ -1,16 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeTransport, newToken } from '@windlass/kit'
-import { ApiKeyCreated, type Method } from '@windlass/protocol'
+import { ApiKeyCreated, Build, type Method } from '@windlass/protocol'
 import { z } from 'zod'
 import { expect, test } from 'vitest'
 import { openAuthenticator } from '../../src/identity/authenticate.ts'
 import type { Permission } from '../../src/identity/actor.ts'
 import { allRoutes } from '../../src/http/routes.ts'
-import { openHttpScene } from '../support/http-scene.ts'
+import { HELLO, openHttpScene } from '../support/http-scene.ts'
 
 /** Written out once more on purpose: this is what the table must say. */
 const ALLOWED: Readonly<Record<Permission, readonly string[]>> = {
-  public: ['nobody', 'viewer', 'user', 'admin', 'agent', 'bootstrap', 'attempt'],
-  viewer: ['viewer', 'user', 'admin'],
+  public: ['nobody', 'viewer', 'user', 'admin', 'agent', 'bootstrap', 'attempt', 'build'],
+  viewer: ['viewer', 'user', 'admin', 'build'],
+  run: ['user', 'admin', 'build'],
   user: ['user', 'admin'],
   admin: ['admin'],
   agent: ['agent'],
@@ -18,7 +20,7 @@ const ALLOWED: Readonly<Record<Permission, readonly string[]>> = {
   attempt: ['attempt'],
 }
 
-const CHANGING: readonly Permission[] = ['public', 'user', 'admin', 'agent', 'bootstrap', 'attempt']
+const CHANGING: readonly Permission[] = ['public', 'run', 'user', 'admin', 'agent', 'bootstrap', 'attempt']
 
 test('every route denies every credential that its permission does not name', async () => {
   await using scene = await openHttpScene()
@@ -33,6 +35,7 @@ test('every route denies every credential that its permission does not name', as
     agent: scene.agentToken,
     bootstrap: task.engine.bootstrap,
     attempt: engine.claimed.token,
+    build: engine.claimed.buildToken,
   }
   const transport = nodeTransport()
   const call = async (method: Method, path: string, token: string | undefined): Promise<number> => {
@@ -41,7 +44,7 @@ test('every route denies every credential that its permission does not name', as
     if (!path.endsWith('/follow')) await answer.text()
     return answer.status
   }
-  const routes = allRoutes(scene.server.app, openAuthenticator(scene.server.app.store.query))
+  const routes = allRoutes(scene.server.app, openAuthenticator(scene.server.app.store.query, scene.server.app.vault))
   expect(routes.length).toBeGreaterThan(45)
   for (const route of routes) {
     // A name that does not exist, so that what is allowed does no harm.
@@ -87,4 +90,22 @@ test('the first admin is made once, and guessing is slowed down', async () => {
     Array.from({ length: 25 }, () => scene.nobody.text('POST', '/v1/bootstrap', { body: {} }).catch((error: unknown) => error)),
   )
   expect(calls.at(-1)).toMatchObject({ code: 'rate-limited' })
+})
+
+test('P171: the steps of a build may start children and end those alone, until the build has ended', async () => {
+  await using scene = await openHttpScene()
+  const { build, engine } = await scene.start()
+  const steps = scene.nobody.withToken(engine.claimed.buildToken ?? '')
+  const child = await steps.call('POST', '/v1/builds', Build, {
+    body: { document: HELLO, annotations: { cf_predecessor: 'f'.repeat(24), other: 'x' } },
+  })
+  expect(child).toMatchObject({ initiator: `build ${build.number}`, trigger: 'build' })
+  const shown = await scene.admin.call('GET', `/v1/builds/${child.id}`, Build)
+  expect(shown.annotations).toMatchObject({ cf_predecessor: build.id, other: 'x' })
+  await expect(steps.text('POST', `/v1/builds/${build.id}/terminate`, { body: {} })).rejects.toMatchObject({ code: 'forbidden' })
+  await expect(steps.text('POST', '/v1/keys', { body: { name: 'mine' } })).rejects.toMatchObject({ code: 'forbidden' })
+  await steps.text('POST', `/v1/builds/${child.id}/terminate`, { body: {} })
+  await engine.succeed()
+  await sleep(3100)
+  await expect(steps.text('GET', '/v1/builds')).rejects.toMatchObject({ code: 'unauthenticated' })
 })
