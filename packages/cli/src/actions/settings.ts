@@ -2,7 +2,7 @@ import { fault } from '@windlass/kit/faults'
 import { nearest } from '@windlass/plan'
 import { AccountSettings } from '@windlass/protocol'
 import { getSettings, putSettings } from '../api.ts'
-import { readChanges } from '../changes.ts'
+import { readChanges, type Changes } from '../changes.ts'
 import type { Invocation } from '../command.ts'
 import { alignColumns } from '../format/columns.ts'
 import { printValue } from '../format/output.ts'
@@ -38,7 +38,7 @@ function requireName(name: string): void {
 }
 
 /** Some settings are texts of digits. */
-function fitTypes(set: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function fitTypes(set: Changes['set']): Record<string, unknown> {
   const { lowMemoryWarningThreshold: percent, ...rest } = set
   return { ...rest, ...(percent !== undefined && { lowMemoryWarningThreshold: String(percent) }) }
 }
@@ -49,5 +49,5 @@ async function print(out: Printer, settings: AccountSettings, format: 'json' | '
 }
 
 function show(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

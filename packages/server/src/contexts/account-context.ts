@@ -16,11 +16,15 @@ export async function readAccountContext(
     rows.filter((row) => row.type === type).map(toContext)
   return {
     git: of('git').map(({ name, isDefault }) => ({ name, isDefault })),
-    registries: of('registry').map(({ name, isDefault, data }) => ({ name, isDefault, domain: String(data['domain'] ?? '') })),
+    registries: of('registry').map(({ name, isDefault, data }) => ({ name, isDefault, domain: textOf(data['domain']) })),
     clusters: of('kubernetes').map(({ name, isDefault }) => ({ name, isDefault })),
     variables: new Set(layers.flatMap(({ variables }) => Object.keys(variables))),
     // `explicit` of the settings pushes to the default registry too, where there is one.
     autoPush: settings.autoPush !== 'never',
     disablePush: settings.autoPush === 'never',
   }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }

@@ -77,7 +77,9 @@ function toTexts(type: ContextRow['type'], written: Written): Data {
     .filter(([, value]) => typeof value !== 'string')
     .map(([field]) => ({ path: `data.${field}`, message: `The value of ${field} must be a text; quote it.` }))
   if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
-  return Object.fromEntries(Object.entries(written).map(([field, value]) => [field, String(value)]))
+  return Object.fromEntries(
+    Object.entries(written).flatMap(([field, value]) => (typeof value === 'string' ? [[field, value]] : [])),
+  )
 }
 
 function checkFields(type: ContextRow['type'], data: Data): void {
@@ -124,7 +126,7 @@ export function openContextVariables(vault: Vault, context: ContextRow): Context
 
 function plainText(value: unknown, json: string): string {
   if (value === null) return ''
-  return typeof value === 'object' ? json : String(value)
+  return typeof value === 'string' ? value : json
 }
 
 /** What users see: secret fields as `*****`. */

@@ -1,4 +1,4 @@
-import { ApprovalInput, Build } from '@windlass/protocol'
+import { type ApprovalInput, Build } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
 import { openHttpScene } from '../support/http-scene.ts'
