@@ -10,6 +10,7 @@ import { checkNamed, checkRegistryContexts, REGISTRY, tellLack, warnOfDefault } 
 
 const REGISTRY_FIELD = { ...REGISTRY, field: 'registry' }
 
+/** `push` and `push-tag`: codes 200 to 203 and 206. */
 export function checkPush(entries: Entries, place: ContextPlace): void {
   const { registries } = place.account
   const registry = read.text(entries, 'registry')
@@ -31,6 +32,7 @@ function tellMissing(place: ContextPlace): void {
   })
 }
 
+/** `build`: codes 201, 202 and 204 to 207. */
 export function checkBuild(entries: Entries, place: ContextPlace): void {
   const { registries } = place.account
   const registry = read.text(entries, 'registry')

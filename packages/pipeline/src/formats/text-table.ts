@@ -26,6 +26,7 @@ export const RED = 31
 export const GREEN = 32
 export const YELLOW = 33
 
+/** The text in an ANSI colour. */
 export function paint(text: string, colour: number): string {
   return `\u001B[${colour}m${text}\u001B[39m`
 }
