@@ -8,6 +8,7 @@ import type { AttemptOptions } from './attempt/input.ts'
 import { readStoreSecrets } from './attempt/secret-stores.ts'
 import { resolveDocument } from './attempt/resolve-document.ts'
 import { runAttempt } from './attempt/run.ts'
+import { withUserVariables } from './attempt/user-variables.ts'
 import { removeLeftovers } from './attempt/workspace.ts'
 import { awaitDocker, type Docker } from './docker/docker.ts'
 import { askDockerHost, claim, compileDocument } from './report/claim.ts'
@@ -20,7 +21,7 @@ export interface EngineOptions {
   readonly serverUrl: string
   /** Credential for one exchange at `/v1/engine/claim`. */
   readonly bootstrap: string
-  /** How to reach the daemon; see `DockerOptions`. */
+  /** How to reach the daemon, see `DockerOptions`; and variables of the runtime for every step, see `withUserVariables`. */
   readonly dockerEnv: Readonly<Record<string, string | undefined>>
   /** Without DOCKER_HOST in `dockerEnv` the server is asked for the daemon's address instead of looking for a local one. */
   readonly askDockerHost?: boolean | undefined
@@ -136,7 +137,7 @@ class Engine {
       })
     }
     const options: AttemptOptions = {
-      input: claimed,
+      input: withUserVariables(claimed, this.#options.dockerEnv),
       docker,
       journal,
       clock,

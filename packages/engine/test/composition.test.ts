@@ -198,7 +198,7 @@ test('P189: the older test types run as compositions', async () => {
   travis:
     type: travis
     services:
-      store: { image: $SHELL, ports: [80], environment: { GREETING: hello }, command: ignored }
+      store: { image: $SHELL, ports: [80], environment: { GREETING: hello } }
     test: { image: $SHELL, command: 'echo "test in $PWD" && ls /codefresh/volume >/dev/null' }
   integration:
     type: integration-test

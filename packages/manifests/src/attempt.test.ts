@@ -56,6 +56,20 @@ test('R181, R184, R185, R187, R189, R191, R192, R193: the settings of a runtime 
   await expect(JSON.stringify(renderAttempt(input({}, spec)), null, 2)).toMatchFileSnapshot('golden/runtime-settings.golden')
 })
 
+test('P182: keys of the cluster reach the engine by reference, under names that cannot change what it does', () => {
+  const secretKeyRef = { name: 'team', key: 'token' }
+  const userEnvVars = [
+    { name: 'PLAIN', value: 'in the plan already' },
+    { name: 'DOCKER_HOST', valueFrom: { secretKeyRef } },
+    { name: 'ZONE', valueFrom: { configMapKeyRef: { name: 'zones', key: 'here' } } },
+  ]
+  const { objects } = renderAttempt(input({}, { runtimeScheduler: { userEnvVars } }))
+  const pod = JSON.stringify(ofKind(objects, 'Pod', 'runtime').spec)
+  expect(pod).toContain(JSON.stringify({ name: 'WINDLASS_USER_SECRET_DOCKER_HOST', valueFrom: { secretKeyRef } }))
+  expect(pod).toContain('"name":"WINDLASS_USER_VARIABLE_ZONE"')
+  expect(pod).not.toContain('PLAIN')
+})
+
 test('later attempts have names of their own, so that nothing of an older one is taken for theirs', () => {
   const { objects } = renderAttempt(input({ attempt: 3 }))
   const id = '65a1b2c3d4e5f60718293a4b-retry-2'

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@windlass/protocol'
+import { USER_SECRET_PREFIX, USER_VARIABLE_PREFIX, type KubeObject } from '@windlass/protocol'
 import type { AttemptInput } from './attempt.ts'
 import { SECRET_KEY, type AttemptNames } from './names.ts'
 import { DOCKER_SERVER_NAME } from './certificates.ts'
@@ -51,7 +51,7 @@ function engineContainer(input: AttemptInput): Record<string, unknown> {
     image: settings.image,
     imagePullPolicy: settings.imagePullPolicy,
     command: ['node', 'packages/engine/src/main.ts'],
-    env: [...toEnv(settings.envVars), ...toEnv(engineEnv(input))],
+    env: [...toEnv(settings.envVars), ...userVariables(settings.userEnvVars), ...toEnv(engineEnv(input))],
     securityContext: {
       runAsNonRoot: true,
       readOnlyRootFilesystem: true,
@@ -66,6 +66,15 @@ function engineContainer(input: AttemptInput): Record<string, unknown> {
       { name: 'tmp', mountPath: '/tmp' },
     ],
   }
+}
+
+/** Those with a value are in the plan already. */
+function userVariables(list: AttemptInput['runtime']['spec']['runtimeScheduler']['userEnvVars']): object[] {
+  return list.flatMap(({ name, valueFrom }) => {
+    if (valueFrom === undefined) return []
+    const prefix = valueFrom.secretKeyRef === undefined ? USER_VARIABLE_PREFIX : USER_SECRET_PREFIX
+    return [{ name: `${prefix}${name}`, valueFrom }]
+  })
 }
 
 /** The address of the Docker daemon is not known yet: without DOCKER_HOST the engine asks the server for it. */

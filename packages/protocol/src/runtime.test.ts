@@ -24,3 +24,12 @@ test('a key that does not exist is named with its place, not dropped', () => {
 test('what a newer server adds to a runtime is read past', () => {
   expect(RuntimeSpec.parse({ addedLater: true, limits: { addedLater: 1 } }).limits.retries).toBe(2)
 })
+
+test('P182: variables of every step have a value, or a key of the cluster, and nothing else', () => {
+  const parse = (...userEnvVars: object[]) => RuntimeSpec.safeParse({ runtimeScheduler: { userEnvVars } }).success
+  expect(parse({ name: 'A', value: '1' }, { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } })).toBe(true)
+  expect(parse({ name: 'A' })).toBe(false)
+  expect(parse({ name: 'A', value: '1', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } })).toBe(false)
+  expect(parse({ name: 'A', valueFrom: { fieldRef: { fieldPath: 'x' } } })).toBe(false)
+  expect(parse({ name: 'A=B', value: '1' })).toBe(false)
+})

@@ -21,6 +21,24 @@ const PodSettings = {
   schedulerName: z.string().optional(),
 }
 
+const KeyReference = z.strictObject({ name: z.string().min(1), key: z.string().min(1), optional: z.boolean().optional() })
+
+/** A variable of every step: a value, or a key of a Secret or ConfigMap of the cluster that builds run in, which the server never sees. */
+const UserVariable = z
+  .strictObject({
+    name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'),
+    value: z.string().optional(),
+    valueFrom: z
+      .strictObject({ secretKeyRef: KeyReference.optional(), configMapKeyRef: KeyReference.optional() })
+      .refine((from) => (from.secretKeyRef === undefined) !== (from.configMapKeyRef === undefined), {
+        message: 'must have secretKeyRef or configMapKeyRef',
+      })
+      .optional(),
+  })
+  .refine(({ value, valueFrom }) => (value === undefined) !== (valueFrom === undefined), {
+    message: 'must have value or valueFrom',
+  })
+
 /** `z.object` for what we read back, `z.strictObject` for what people write: a key that has no effect is told, not dropped. */
 type ObjectOf = <S extends z.ZodRawShape>(shape: S) => z.ZodObject<S>
 
@@ -37,6 +55,7 @@ function specOf(object: ObjectOf) {
       cluster: Cluster.prefault({}),
       resources: Resources.default({ requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1000m', memory: '2048Mi' } }),
       terminationGracePeriodSeconds: z.int().min(0).default(180),
+      userEnvVars: z.array(UserVariable).max(500).default([]),
       ...PodSettings,
     }).prefault({}),
     dockerDaemonScheduler: object({
@@ -80,6 +99,10 @@ function specOf(object: ObjectOf) {
     }).prefault({}),
   })
 }
+
+/** Variables of the cluster reach the engine under names with these in front, so that they cannot change what the engine itself does. */
+export const USER_VARIABLE_PREFIX = 'WINDLASS_USER_VARIABLE_'
+export const USER_SECRET_PREFIX = 'WINDLASS_USER_SECRET_'
 
 export const RuntimeSpec = specOf((shape) => z.object(shape))
 // A strict object differs from a plain one in what it refuses, not in what it yields.

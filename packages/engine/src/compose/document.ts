@@ -42,8 +42,8 @@ export type ComposeDocument = z.infer<typeof ComposeDocument>
 
 /** The document of a pipeline for compose. The key `version` means nothing any more, and compose warns of it. */
 export function toDocument(inline: JsonTemplate): object {
-  if (inline === null || typeof inline !== 'object') return { services: {} }
-  return { services: {}, ...inline, version: undefined }
+  if (inline === null || typeof inline !== 'object' || Array.isArray(inline)) return { services: {} }
+  return { services: {}, ...(inline as object), version: undefined }
 }
 
 /** How the containers reach each other and the step. */

@@ -76,8 +76,8 @@ export class Services {
 
   /** The words of services around a step that ended badly; empty when none did. */
   async explain(plan: PlanStep): Promise<string> {
-    const running = this.#ownedFor(plan).map(({ owner }) => this.#entries.get(owner)?.running.catch(() => undefined))
-    const words = (await Promise.all(running)).map((set) => set?.explain() ?? '')
+    const entries = this.#ownedFor(plan).flatMap(({ owner }) => this.#entries.get(owner) ?? [])
+    const words = await Promise.all(entries.map(({ running }) => running.then((set) => set.explain()).catch(() => '')))
     return words.filter((text) => text !== '').join(' ')
   }
 

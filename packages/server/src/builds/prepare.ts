@@ -5,7 +5,7 @@
 import { fault, type Problem } from '@windlass/kit'
 import { hasErrors, type CatalogEntry, type Diagnostic } from '@windlass/pipeline'
 import { builtinVariables, type Plan } from '@windlass/plan'
-import type { AccountSettings, BuildInput, GitFactsInput, PipelineSettings } from '@windlass/protocol'
+import type { AccountSettings, BuildInput, GitFactsInput, PipelineSettings, RuntimeSpec } from '@windlass/protocol'
 import { z } from 'zod'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
@@ -91,7 +91,7 @@ export async function prepareBuild(app: App, { id, request, initiator }: Request
     ...request.contexts,
   ]
   const gathered = new Layers()
-  if (runtime !== undefined) gathered.add({ level: 'runtime' }, readSpec(runtime).variables)
+  if (runtime !== undefined) gathered.add({ level: 'runtime' }, runtimeVariables(readSpec(runtime)))
   gathered.add(
     { level: 'system' },
     systemVariables(app, { id, initiator, name, branch: request.branch, revision: request.revision, git: request.git }),
@@ -173,6 +173,12 @@ function toDiagnostics(problems: readonly Problem[], file: string): Diagnostic[]
     message: `${path}: ${message}`,
     hint: '',
   }))
+}
+
+/** The variables of a runtime whose values the server knows. */
+function runtimeVariables({ variables, runtimeScheduler }: RuntimeSpec): Record<string, string> {
+  const own = runtimeScheduler.userEnvVars.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]))
+  return { ...variables, ...Object.fromEntries(own) }
 }
 
 /** The runtime of this name, or the default one. Throws `runtime-unknown`. */
