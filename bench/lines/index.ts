@@ -3,6 +3,7 @@ import type { Line } from '../row.ts'
 import { cluster } from './cluster.ts'
 import { fakeBuilds } from './fake-builds.ts'
 import { idleMemory } from './idle-memory.ts'
+import { imageBuild } from './image-build.ts'
 import { language } from './language.ts'
 import { lineLatency } from './line-latency.ts'
 import { localBuild } from './local-build.ts'
@@ -13,6 +14,7 @@ import { taskHandover } from './task-handover.ts'
 export const LINES: readonly Line[] = [
   localBuild,
   localSteps,
+  imageBuild,
   taskHandover,
   logMillion,
   lineLatency,
