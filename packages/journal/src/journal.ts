@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { sha256, type Clock } from '@windlass/kit'
 import { EventLog, type Numbered, type Unnumbered } from './event-log.ts'
 import { appendRecord, isNoSpace, scanRecords } from './record.ts'
+import type { KeepAllowance } from './recent.ts'
 import { StreamSpool } from './stream-spool.ts'
 
 export interface JournalOptions<E extends Numbered> {
@@ -61,8 +62,11 @@ export interface Journal<E extends Numbered> {
   acknowledgeEvents(seq: number): void
   /** Streams with bytes that are written and not acknowledged. */
   waiting(): readonly { readonly stream: string; readonly bytes: number }[]
-  /** The next frame of a stream, at most `maxBytes`; undefined when all is acknowledged. The same one again until it is. */
-  nextFrame(stream: string, maxBytes: number): Promise<SpooledFrame | undefined>
+  /**
+   * The next frame of a stream, at most `maxBytes`; undefined when all is acknowledged. The same one again until it is. Its bytes may lie
+   * in `into`, which then belongs to the frame until the caller is done with it.
+   */
+  nextFrame(stream: string, maxBytes: number, into?: Buffer): Promise<SpooledFrame | undefined>
   /** Says where the kept copy of a stream ends; sending goes on there, be it forward or back. False when that place is not here (any more). */
   acknowledge(stream: string, offset: number): Promise<boolean>
   /** Length and hash of every stream so far. */
@@ -87,6 +91,8 @@ export async function openJournal<E extends Numbered>(options: JournalOptions<E>
 }
 
 const SAVE_EVERY_MS = 1_000
+/** Bytes of log that are on the disk and still in memory, for a sender that keeps up. */
+const KEPT_BYTES = 4 * 1024 * 1024
 
 class Spool<E extends Numbered> implements Journal<E> {
   readonly #options: JournalOptions<E>
@@ -95,6 +101,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   readonly #names: number
   #namesEnd = 0
   readonly #room: (() => void)[] = []
+  readonly #keep: KeepAllowance = { left: KEPT_BYTES }
   readonly foundEvents: number
   version = 0
   #savedAt = -Infinity
@@ -155,8 +162,8 @@ class Spool<E extends Numbered> implements Journal<E> {
       .map(({ name, readable }) => ({ stream: name, bytes: readable }))
   }
 
-  async nextFrame(stream: string, maxBytes: number): Promise<SpooledFrame | undefined> {
-    const found = await this.#streams.get(stream)?.read(maxBytes)
+  async nextFrame(stream: string, maxBytes: number, into?: Buffer): Promise<SpooledFrame | undefined> {
+    const found = await this.#streams.get(stream)?.read(maxBytes, into)
     return found === undefined ? undefined : { stream, ...found, sha256: sha256(found.bytes) }
   }
 
@@ -207,7 +214,12 @@ class Spool<E extends Numbered> implements Journal<E> {
   #openStream(name: string): StreamSpool {
     const dir = join(this.#options.dir, String(this.#streams.size + 1).padStart(4, '0'))
     mkdirSync(dir, { recursive: true })
-    const spool = new StreamSpool(name, { dir, clock: this.#options.clock, onWritten: () => this.#notify() })
+    const spool = new StreamSpool(name, {
+      dir,
+      clock: this.#options.clock,
+      onWritten: () => this.#notify(),
+      keep: this.#keep,
+    })
     this.#streams.set(name, spool)
     return spool
   }

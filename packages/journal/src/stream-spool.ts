@@ -1,6 +1,7 @@
 /** One byte stream of an attempt: what writers hand over goes to its segments in order, and readers get it in frames. */
 import { createHash, type Hash } from 'node:crypto'
 import type { Clock } from '@windlass/kit'
+import { Recent, type KeepAllowance } from './recent.ts'
 import { LARGEST_RECORD, Segments, type Batch } from './segments.ts'
 
 /** Bytes of one record are at most that old apart: followers see times this exact. */
@@ -18,6 +19,7 @@ export class StreamSpool {
   readonly #clock: Clock
   readonly #segments: Segments
   readonly #onWritten: () => void
+  readonly #recent: Recent
   #pending: Piece[] = []
   #pendingBytes = 0
   #writing: Promise<void> | undefined
@@ -25,11 +27,12 @@ export class StreamSpool {
   #hash: Hash | undefined
   #acked: number
 
-  constructor(name: string, options: { dir: string; clock: Clock; onWritten: () => void }) {
+  constructor(name: string, options: { dir: string; clock: Clock; onWritten: () => void; keep: KeepAllowance }) {
     this.name = name
     this.#clock = options.clock
     this.#segments = new Segments(options.dir)
     this.#onWritten = options.onWritten
+    this.#recent = new Recent(options.keep)
     this.#acked = this.#segments.start
     if (this.#segments.end === 0) this.#hash = createHash('sha256')
   }
@@ -73,7 +76,14 @@ export class StreamSpool {
         const pieces = this.#pending
         this.#pending = []
         const batches = toBatches(pieces)
+        let start = this.#segments.end
         await this.#segments.append(batches)
+        for (const { at, parts } of batches) {
+          for (const bytes of parts) {
+            this.#recent.add(start, { at, bytes })
+            start += bytes.byteLength
+          }
+        }
         for (const { bytes } of batches) this.#pendingBytes -= bytes
         this.#onWritten()
       }
@@ -84,10 +94,11 @@ export class StreamSpool {
     }
   }
 
-  /** The next bytes that are not acknowledged, at most `maxBytes`; undefined when there are none. */
-  async read(maxBytes: number): Promise<{ offset: number; bytes: Buffer; at: number } | undefined> {
+  /** The next bytes that are not acknowledged, at most `maxBytes`, in `into` when they fit; undefined when there are none. */
+  async read(maxBytes: number, into?: Buffer): Promise<{ offset: number; bytes: Buffer; at: number } | undefined> {
     const offset = this.#acked
-    const found = await this.#segments.read(offset, { maxBytes, spanMs: TIME_GRAIN_MS })
+    const limits = { maxBytes, spanMs: TIME_GRAIN_MS }
+    const found = this.#recent.read(offset, { ...limits, into }) ?? (await this.#segments.read(offset, limits))
     return found === undefined ? undefined : { offset, ...found }
   }
 
@@ -95,6 +106,7 @@ export class StreamSpool {
   async acknowledge(offset: number): Promise<boolean> {
     if (offset > this.#segments.end || offset < this.#segments.start) return false
     this.#acked = offset
+    this.#recent.forget(offset)
     await this.#segments.drop(offset)
     return true
   }

@@ -1,16 +1,15 @@
 /** `run --local`: a document and this machine's Docker, no server. */
-import { basename, dirname, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { openDocker, runLocally, type DebugLink, type Docker, type LogFrame, type Sink } from '@windlass/engine'
-import { fault, newId, sha256, type Clock, type Logger } from '@windlass/kit'
+import { sha256, type Clock, type Logger } from '@windlass/kit'
 import type { Diagnostic } from '@windlass/pipeline'
 import { emptySnapshot, fold, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
 import type { AttemptOutcome, DebugSettings, EngineEvent } from '@windlass/protocol'
 import { decideApproval, type ApprovalRules } from './approvals.ts'
-import { readRepository, type Repository } from './git-facts.ts'
-import { compileLocally, type LocalPlan } from './local-plan.ts'
+import type { Repository } from './git-facts.ts'
+import type { LocalPlan } from './local-plan.ts'
 import { beginRun } from './local-runs.ts'
-import { readSource } from './read-source.ts'
-import { readStepTypeFolder } from './step-type-folder.ts'
+import { GITHUB, prepareLocalBuild, type PreparedBuild } from './prepare-local-build.ts'
 import { readRegistryLogins } from './registry-logins.ts'
 
 export interface LocalBuildOptions {
@@ -75,8 +74,6 @@ export interface LocalBuild {
   readonly finishedAt: number
 }
 
-/** Where `owner/name` is when no repository around the document says. */
-const GITHUB = 'https://github.com'
 const LOG_BYTES = 1_073_741_824
 const STOP_GRACE_MS = 10_000
 
@@ -86,7 +83,7 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
   const connecting = openDocker({ env: options.environment })
   connecting.catch(() => undefined)
   try {
-    const prepared = await prepare(options)
+    const prepared = await prepareLocalBuild(options)
     const docker = await connecting
     const run = await beginRun({ docker, stateDir: options.stateDir, buildId: prepared.buildId, clock })
     try {
@@ -103,45 +100,8 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
   }
 }
 
-interface Prepared {
-  readonly buildId: string
-  readonly createdAt: number
-  readonly local: LocalPlan
-  readonly warnings: readonly Diagnostic[]
-  readonly repository: Repository | undefined
-  readonly branch: string | undefined
-  readonly revision: string | undefined
-}
-
-async function prepare(options: LocalBuildOptions): Promise<Prepared> {
-  const createdAt = options.clock.now()
-  const buildId = newId(createdAt)
-  const folder = resolve(options.workTree ?? (options.documentPath === undefined ? '.' : dirname(options.documentPath)))
-  const repository = await readRepository(folder, options.branch)
-  const branch = repository?.facts.branch ?? options.branch
-  const revision = options.revision ?? repository?.facts.revision
-  const facts = {
-    buildId,
-    createdAt,
-    initiator: options.environment['USER'] ?? 'local',
-    trigger: 'build' as const,
-    pipeline: pipelineName(options),
-    git: { ...repository?.facts, branch, revision },
-  }
-  const { source, variables, secrets, documentPath } = options
-  const stepTypes = readStepTypeFolder({ folder: options.stepTypes, documentPath })
-  const input = { source, facts, variables, secrets, stepTypes }
-  const first = compileLocally(input)
-  const host = repository?.host ?? GITHUB
-  const steps = first.local && (await readSource(first.local.plan, { branch: options.branch ?? branch, revision, host }))
-  const { local, problems } = steps === undefined ? first : compileLocally({ ...input, steps })
-  if (local === undefined) throw fault('pipeline-invalid', { message: `${source.file} does not compile.`, problems })
-  refuseUnknownSteps(local.plan, [...options.only, ...options.skip])
-  return { buildId, createdAt, local, warnings: problems, repository, branch, revision }
-}
-
 interface Execution {
-  readonly prepared: Prepared
+  readonly prepared: PreparedBuild
   readonly docker: Docker
   readonly spoolDir: string
   readonly watcher: LocalWatcher
@@ -196,17 +156,6 @@ export function volumeNameOf({ documentPath }: Pick<LocalBuildOptions, 'document
     .replace(/[^A-Za-z0-9_.-]+/g, '-')
     .slice(0, 40)
   return `windlass-local-${name}-${sha256(path).slice(0, 10)}`
-}
-
-function pipelineName({ documentPath }: LocalBuildOptions): string {
-  return documentPath === undefined ? 'local' : basename(documentPath).replace(/\.ya?ml$/, '')
-}
-
-function refuseUnknownSteps(plan: Plan, names: readonly string[]): void {
-  const known = plan.steps.map(({ name }) => name)
-  const unknown = names.find((name) => !known.includes(name))
-  if (unknown !== undefined)
-    throw fault('usage', { message: `There is no step '${unknown}'.`, hint: `The steps are ${known.join(', ')}.` })
 }
 
 interface Parts {
@@ -275,7 +224,8 @@ function openRecord(plan: Plan, watcher: LocalWatcher): BuildRecording {
         const end = ends.get(frame.stream) ?? 0
         const next = frame.offset + frame.bytes.byteLength
         if (frame.offset > end || next <= end) return end
-        await watcher.output({ ...frame, offset: end, bytes: frame.bytes.subarray(end - frame.offset) })
+        // A copy: the next frame lies in the same memory, and watchers put things in order before they show them.
+        await watcher.output({ ...frame, offset: end, bytes: Uint8Array.from(frame.bytes.subarray(end - frame.offset)) })
         ends.set(frame.stream, next)
         return next
       },

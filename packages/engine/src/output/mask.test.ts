@@ -96,3 +96,45 @@ test('masking 32 MB with a hundred secrets takes less than 0.64 s, that is 50 MB
   for (let bytes = 0; bytes < 32e6; bytes += line.length) masker.push(line)
   expect(performance.now() - started).toBeLessThan(640)
 })
+
+test('a secret in every encoding is masked the same at every split of the text', () => {
+  const secret = 'p4ss w/ord+1'
+  for (const [name, encode] of Object.entries(encodings)) {
+    const bytes = Buffer.from(`before ${encode(secret, 'x', 'yz')} between ${encode(secret, '', '')} after p4ss`)
+    const whole = maskInPieces([secret], bytes, [])
+    expect(whole.includes('*****'), name).toBe(true)
+    for (let first = 0; first <= bytes.length; first += 1) {
+      expect(maskInPieces([secret], bytes, [first]).equals(whole), `${name} at ${first}`).toBe(true)
+      for (let second = first; second <= bytes.length; second += 7)
+        expect(maskInPieces([secret], bytes, [first, second]).equals(whole), `${name} at ${first} and ${second}`).toBe(true)
+    }
+  }
+})
+
+test('long texts, of which most is not looked at, are masked as byte by byte', () => {
+  fc.assert(
+    fc.property(
+      fc.array(word, { minLength: 1, maxLength: 4 }),
+      fc.array(fc.oneof(word, fc.nat(3), fc.constant('a long piece of text without anything to hide in it. '.repeat(20))), {
+        maxLength: 12,
+      }),
+      fc.array(fc.nat(4000), { maxLength: 6 }),
+      (secrets, pieces, cuts) => {
+        const bytes = Buffer.from(pieces.map((piece) => (typeof piece === 'number' ? (secrets[piece] ?? '') : piece)).join(''))
+        expect(maskInPieces(secrets, bytes, cuts).equals(maskInPieces(secrets, bytes, [...bytes.keys()]))).toBe(true)
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
+
+test('bytes that were shown early are not shown again, and the rest of their secret is masked', () => {
+  const masker = new Masker(buildAutomaton(secretForms(['swordfish'])))
+  expect(masker.push(Buffer.from('a swo')).toString()).toBe('a ')
+  expect(masker.showHeld(2).toString()).toBe('sw')
+  expect(masker.showHeld(2).toString()).toBe('')
+  expect(masker.push(Buffer.from('rdfish too')).toString()).toBe('***** too')
+  expect(masker.push(Buffer.from('sw')).toString()).toBe('')
+  expect(masker.showHeld(2).toString()).toBe('sw')
+  expect(masker.push(Buffer.from('im')).toString()).toBe('im')
+})

@@ -3,6 +3,8 @@
  * keeps its place between pieces; only bytes that may be the beginning of a secret are held back. 100 MB/s and more.
  */
 
+import { buildPrefilter, type Prefilter } from './prefilter.ts'
+
 /** What stands in the place of a secret. Secrets that overlap give one. */
 export const MASK = Buffer.from('*****')
 const EMPTY = Buffer.alloc(0)
@@ -17,6 +19,8 @@ export interface Automaton {
   readonly depth: Int32Array
   /** Length of the longest pattern that ends here; 0 when none does. */
   readonly match: Int32Array
+  /** Finds out fast that there is nothing to find. */
+  readonly prefilter: Prefilter
 }
 
 /** Builds the automaton for these patterns; undefined when there are none. */
@@ -31,6 +35,7 @@ export function buildAutomaton(patterns: readonly Uint8Array[]): Automaton | und
     fail: new Int32Array(size),
     depth: new Int32Array(size),
     match: new Int32Array(size),
+    prefilter: buildPrefilter(patterns),
   }
   let states = 1
   for (const pattern of patterns) {
@@ -118,7 +123,7 @@ export class Masker {
   push(bytes: Buffer): Buffer {
     if (this.#trie === undefined) return bytes
     const text = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes])
-    const spans = this.#scan(this.#trie, text, this.#held.length)
+    const spans = this.#canSkip(this.#trie, text) ? this.#skip(this.#trie, text) : this.#scan(this.#trie, text, this.#held.length)
     const safe = text.length - openDepth(this.#trie, this.#state)
     return this.#give(text, spans, safe)
   }
@@ -141,6 +146,20 @@ export class Masker {
     const rest = this.#give(this.#held, this.#spans, this.#held.length)
     this.#state = 0
     return rest
+  }
+
+  /** True when no secret lies in the text as a whole. Worth a look only where what is looked at instead is much less. */
+  #canSkip({ prefilter }: Automaton, text: Buffer): boolean {
+    return this.#spans.length === 0 && text.length > prefilter.longest * 4 && !prefilter.mayMatch(text)
+  }
+
+  /** The state behind a text depends on its last bytes alone: as many as the longest secret has. */
+  #skip(trie: Automaton, text: Buffer): Span[] {
+    let state = 0
+    for (let index = text.length - trie.prefilter.longest; index < text.length; index += 1)
+      state = step(trie, state, text[index] ?? 0)
+    this.#state = state
+    return this.#spans
   }
 
   #scan(trie: Automaton, text: Buffer, from: number): Span[] {

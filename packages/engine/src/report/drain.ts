@@ -20,8 +20,8 @@ export interface Drain {
   readonly failed: Promise<never>
 }
 
-/** A stream that has so much waiting is sent at once, a smaller rest every 100 ms. */
-const FLUSH_BYTES = 256 * 1024
+/** A stream that has so much waiting is sent at once, a smaller rest every 100 ms. What a frame costs the server, it costs whatever its size. */
+const FLUSH_BYTES = MAX_FRAME_BYTES
 const FLUSH_MS = 100
 const AWAY = { baseMs: 200, maxMs: 10_000 }
 const MAX_BATCH_CHARS = 1_048_576
@@ -48,6 +48,8 @@ class Draining {
   readonly #options: DrainOptions
   readonly #sentAt = new Map<string, number>()
   #nudge = new AbortController()
+  /** Frames go out one after the other: all of them lie here. New memory for each would cost more than sending it. */
+  #frame: Buffer | undefined
 
   constructor(options: DrainOptions) {
     this.#options = options
@@ -118,7 +120,8 @@ class Draining {
 
   async #takeFrame(stream: string): Promise<void> {
     const { journal, sink, signal } = this.#options
-    const frame = await journal.nextFrame(stream, MAX_FRAME_BYTES)
+    this.#frame ??= Buffer.allocUnsafeSlow(MAX_FRAME_BYTES)
+    const frame = await journal.nextFrame(stream, MAX_FRAME_BYTES, this.#frame)
     if (frame === undefined) return
     try {
       await this.#goOnAt(stream, await sink.frame(frame, signal))

@@ -22,6 +22,6 @@ export interface LogFrame {
 export interface Sink {
   /** Takes events in order; answers the sequence up to which all are kept. */
   events(events: readonly EngineEvent[], signal: AbortSignal): Promise<number>
-  /** Takes a frame; answers the offset at which the kept stream ends now. */
+  /** Takes a frame; answers the offset at which the kept stream ends now. Its bytes are the sink's until then and not longer. */
   frame(frame: LogFrame, signal: AbortSignal): Promise<number>
 }

@@ -7,6 +7,7 @@ import type { App } from '../app.ts'
 import type { Actor } from '../identity/actor.ts'
 import { isAllowed } from '../identity/actor.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
+import { readBody, releaseBody } from './body-pool.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { toFault, toProblem } from './problem.ts'
 import { beginRepeatable } from './replies.ts'
@@ -27,7 +28,9 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
   const server = newServer(options)
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => parseJson(String(body), done))
-  server.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  server.addContentTypeParser('application/octet-stream', (request: FastifyRequest, payload: AsyncIterable<Buffer>) =>
+    readBody(request, payload, request.routeOptions.bodyLimit ?? DEFAULT_BODY_BYTES),
+  )
   server.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id))
   server.setErrorHandler((error, request, reply) => sendProblem(app, { error, request, reply }))
   server.setNotFoundHandler((request) => {
@@ -90,7 +93,9 @@ function addRoute(app: App, server: FastifyInstance, authenticator: Authenticato
     },
     async handler(request, reply) {
       const started = app.clock.monotonic()
-      const outcome = await answer(app, route, { request, reply, actor: actors.get(request) ?? { kind: 'nobody' } })
+      const outcome = await answer(app, route, { request, reply, actor: actors.get(request) ?? { kind: 'nobody' } }).finally(() =>
+        releaseBody(request),
+      )
       if (outcome === 'stream') return reply
       measure(app, route, outcome.status, started)
       return send(reply, outcome)
