@@ -29,6 +29,7 @@ export function checkDraft(draft: Draft, drafting: Drafting): void {
   } else if (body.kind === 'group' && body.made === 'matrix') {
     checkFields(entries, COMMON, { spot: { key: draft.key, path }, report, open: false, range })
   }
+  if (body.kind === 'step') forbidCriteria(draft)
   checkStage(draft, drafting)
   checkReferences(draft, drafting)
 }
@@ -41,6 +42,15 @@ function mayNotRun({ entries, parent, hook }: Draft): boolean {
 
 /** Longer words are near to nothing, and cost much to compare. */
 const MAX_SUGGESTED = 60
+
+function forbidCriteria({ entries, report, path }: Draft): void {
+  const criteria = entries.get('success_criteria')
+  if (criteria === undefined) return
+  report.error('not-allowed', criteria.keyRange, '"success_criteria" needs steps inside', {
+    path: `${path}.success_criteria`,
+    hint: 'Parallel steps have them, steps with "scale" or "matrix", and the document itself.',
+  })
+}
 
 const PARTS_OF_WHEN = ['branch', 'condition']
 

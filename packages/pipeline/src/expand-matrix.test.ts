@@ -130,6 +130,24 @@ steps:
     expect(hook).toMatchObject({ name: 'it_1.on_fail', hook: { of: 'it_1' } })
   })
 
+  test('criteria decide which of the steps that it makes count', () => {
+    const lines = ['type: build', 'image_name: x', 'matrix: { target: [a, b] }']
+    expect(stepsOf(...lines, 'success_criteria: { steps: { ignore: [it_2] } }')[0]).toMatchObject({
+      successCriteria: { ignore: ['it_2'] },
+    })
+    expect(problemsOf(oneStep(...lines, 'success_criteria: { steps: [it_3] }'))).toEqual([
+      '7:33 error unknown-step there is no step "it_3" here. Did you mean "it_1"?',
+    ])
+    expect(stepsOf(...lines, 'fail_fast: false', 'success_criteria: { steps: [it_1] }').map(({ failFast }) => failFast)).toEqual([
+      false,
+      false,
+      false,
+    ])
+    expect(problemsOf(oneStep('image: x', 'success_criteria: { steps: [it] }'))).toEqual([
+      '5:5 error not-allowed "success_criteria" needs steps inside',
+    ])
+  })
+
   test('works on every type, and in root mode parallel', () => {
     for (const lines of [
       ['type: build', 'matrix: { image_name: [a, b] }'],

@@ -42,14 +42,18 @@ export function isExpanded(entries: Entries): boolean {
   return entries.has('scale') || entries.has('matrix')
 }
 
-/** `when`, `stage` and the title stay with the group; everything else is what the children start from. */
-const OF_GROUP = ['when', 'stage', 'title', 'description']
+/** `when`, `stage`, the title and the criteria stay with the group; everything else is what the children start from. */
+const OF_GROUP = ['when', 'stage', 'title', 'description', 'success_criteria']
+
+/** With criteria the group is judged by itself, so that it says what its failure means. */
+const FLAGS = ['fail_fast', 'strict_fail_fast']
 
 /** The group and the children of a step with `scale` or `matrix`; no children when these are wrong, which is reported. */
 export function expand(entries: Entries, place: Place): Expansion {
   const scale = entries.get('scale')
   const matrix = entries.get('matrix')
-  const group = new Map([...entries].filter(([key]) => OF_GROUP.includes(key)))
+  const judges = entries.has('success_criteria')
+  const group = new Map([...entries].filter(([key]) => OF_GROUP.includes(key) || (judges && FLAGS.includes(key))))
   const base = new Map([...entries].filter(([key]) => !OF_GROUP.includes(key) && key !== 'scale' && key !== 'matrix'))
   if (scale !== undefined && matrix !== undefined) {
     place.report.error('conflict', matrix.keyRange, '"matrix" conflict with forbidden peer "scale"', {

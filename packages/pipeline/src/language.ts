@@ -103,6 +103,10 @@ export const COMMON: Fields = {
   on_finish: { shape: record(AFTER_STEP), about: 'Annotations and metadata at the end; `hooks` can do more.' },
   scale: SCALE,
   matrix: MATRIX,
+  success_criteria: {
+    shape: record(SUCCESS_CRITERIA),
+    about: 'Of parallel steps, and with `scale` or `matrix`: which of the steps inside decide the result.',
+  },
   debug: { shape: record(DEBUG), about: 'Breakpoints; they have no effect but in debug runs.' },
   env: { shape: record(ENVIRONMENT_RECORD), about: 'The deployment environment that a success of the step updates.' },
   docker_machine: { shape: record(DOCKER_MACHINE), about: 'Accepted, and has no effect.' },
