@@ -26,7 +26,7 @@ function toStep(draft: Draft, drafting: Drafting): PlanStep | undefined {
   const when = toWhen(entries, place)
   const timeout = toTimeout(draft)
   const retry = toRetry(entries, place)
-  const criteria = toCriteria(entries, draft.children, { ...place, atEnd: true })
+  const criteria = draft.body.kind === 'group' ? toCriteria(entries, draft.children, { ...place, atEnd: true }) : undefined
   const action = toActionOf(draft, { ...place, atEnd: true })
   if (action === undefined) return undefined
   return {
