@@ -1,9 +1,17 @@
 /** The document of a build to its plan, with the step types that the account has, or those that an earlier build was made with. */
 import { sha256 } from '@windlass/kit'
-import { compile, type AccountContext, type CatalogEntry, type Compiled, type Source } from '@windlass/pipeline'
+import {
+  compile,
+  type AccountContext,
+  type CatalogEntry,
+  type Compiled,
+  type CompileOptions,
+  type Source,
+} from '@windlass/pipeline'
 import type { VariableLayer } from '@windlass/plan'
 import { z } from 'zod'
 import type { App } from '../app.ts'
+import { readCompositions } from '../contexts/compositions.ts'
 import { compileFrozen, compileWithTypes } from '../step-types/load-catalog.ts'
 import type { BuildPlanRow } from '../store/schema.ts'
 
@@ -11,13 +19,13 @@ const MAX_COMPILED = 200
 const compiled = new Map<string, Compiled>()
 
 /** Compiling is pure, and the same few documents are built again and again. */
-function compileCached({ text, file }: Source, account: AccountContext | undefined): Compiled {
-  const about = account === undefined ? '' : JSON.stringify({ ...account, variables: [...(account.variables ?? [])] })
+function compileCached({ text, file }: Source, options: Pick<CompileOptions, 'account' | 'compositions'>): Compiled {
+  const about = JSON.stringify({ ...options, variables: [...(options.account?.variables ?? [])] })
   const key = sha256(`${file}\n${about}\n${text}`)
   const known = compiled.get(key)
   if (known !== undefined) return known
   if (compiled.size >= MAX_COMPILED) compiled.clear()
-  const fresh = compile({ text, file }, { ...(account !== undefined && { account }) })
+  const fresh = compile({ text, file }, options)
   compiled.set(key, fresh)
   return fresh
 }
@@ -35,9 +43,10 @@ const DEPENDING: readonly string[] = ['step-type', 'type-variable']
 
 /** Compiles the document of a build. */
 export async function compileForBuild(app: App, source: Source, { variables, frozen, account }: ForBuild): Promise<Compiled> {
-  const plain = compileCached(source, account)
+  const known = { compositions: await readCompositions(app, source.text), ...(account !== undefined && { account }) }
+  const plain = compileCached(source, known)
   if (plain.problems.every(({ code }) => !DEPENDING.includes(code))) return plain
-  const options = { variables, ...(account !== undefined && { account }) }
+  const options = { variables, ...known }
   return frozen === undefined ? compileWithTypes(app, source, options) : compileFrozen(source, options, frozen)
 }
 

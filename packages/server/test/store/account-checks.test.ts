@@ -91,4 +91,27 @@ describe.each(DATABASES)('P175: builds are checked against their account on $nam
     await putAccountSettings(app, { ...(await readAccountSettings(app.store.query, app.accountId)), autoPush: 'never' })
     expect((await show(app, (await submit(scene, { document: build })).id)).problems).toBeUndefined()
   })
+
+  test('P068: a stored composition is a context of type yaml, and stands in the plan of the build as it is then', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const stack = { name: 'stack', type: 'yaml', data: { services: { db: { image: 'd', ports: [1] } } } }
+    await putContext(app, { input: ContextInput.parse(stack), mustBeNew: true })
+    const lines = ['type: composition', 'composition: stack', 'composition_candidates: { t: { image: x } }']
+    const build = await submit(scene, { document: document(...lines) })
+    const { plan } = await app.store.query
+      .selectFrom('build_plan')
+      .select('plan')
+      .where('build_id', '=', build.id)
+      .executeTakeFirstOrThrow()
+    expect(JSON.parse(plan ?? '').steps[0].action.compose).toEqual({ inline: stack.data })
+    const other = await submit(scene, { document: document(...lines).replace('stack', './stack.yml') })
+    const row = await app.store.query
+      .selectFrom('build_plan')
+      .select('plan')
+      .where('build_id', '=', other.id)
+      .executeTakeFirstOrThrow()
+    expect(JSON.parse(row.plan ?? '').steps[0].action.compose).toEqual({ path: './stack.yml' })
+  })
 })
