@@ -60,12 +60,15 @@ test('a pipeline document compiles like an inline one, at its own places', () =>
   ])
 })
 
-test('steps that stand elsewhere are kept as data, and are not compiled here', () => {
+test('P164: steps that stand elsewhere are kept as data, and their place goes to the plan', () => {
   const text = `kind: pipeline\nmetadata: { name: a }\nspec:\n  specTemplate: { location: git, repo: me/app, path: codefresh.yml, revision: main }\n`
   const { document, problems } = readPipelineDocument({ text, file: 'p.yml' })
   expect(told(problems)).toEqual([])
   expect(document?.source).toEqual({ kind: 'git', repo: 'me/app', path: 'codefresh.yml', revision: 'main' })
-  expect(problemsOf(text)).toEqual(['4:3 error not-yet-supported steps behind "specTemplate" are not yet supported'])
+  expect(planOf(text)).toMatchObject({
+    steps: [],
+    source: { location: 'git', repo: 'me/app', path: 'codefresh.yml', revision: 'main' },
+  })
 })
 
 test('what is missing or wrong around the steps is told', () => {

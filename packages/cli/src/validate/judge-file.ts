@@ -1,6 +1,6 @@
 /** What is wrong with a file: a pipeline, a step type, or documents of other kinds. */
 import { isFault, type Problem } from '@windlass/kit/faults'
-import { compile, hasErrors, readStepType, type Diagnostic } from '@windlass/pipeline'
+import { checkStepType, compile, hasErrors, type Diagnostic } from '@windlass/pipeline'
 import { readInput, rereadInput } from '../input-files.ts'
 
 export interface Verdict {
@@ -47,7 +47,7 @@ function partsOf(text: string): { readonly text: string; readonly line: number }
 async function problemsOfPart(source: Source): Promise<readonly Diagnostic[]> {
   const kind = KIND.exec(source.text)?.[1] ?? 'pipeline'
   if (kind === 'pipeline') return compile(source).problems
-  return kind === 'step-type' ? readStepType(source).problems : problemsOfResource(source)
+  return kind === 'step-type' ? checkStepType(source).problems : problemsOfResource(source)
 }
 
 /** Fields of a project, context, runtime or agent, as `apply` checks them. */

@@ -98,7 +98,7 @@ spec:
       title: Wait for the build
       image: windlass/windlass:[[ $a.IMAGE_TAG ]]
       environment:
-        - 'BUILD_ID=${"${{"}steps.start.output.BUILD_ID}}'
+        - 'BUILD_ID=${'${{'}steps.start.output.BUILD_ID}}'
         - [[ printf "CHILD_TIMEOUT=%v" $a.TIMEOUT_MINS | toJSON ]]
         - [[ printf "CHILD_TERMINATE=%v" $a.TERMINATE_ON_TIMEOUT | toJSON ]]
       commands:

@@ -145,6 +145,13 @@ function toPlanRow(app: App, build: BuildRow, prepared: Prepared, { request }: C
 }
 
 /** A problem of a document as it is kept with its build. */
-export function toProblem({ line, column, severity, code, message, hint }: Prepared['problems'][number]): Record<string, unknown> {
+export function toProblem({
+  line,
+  column,
+  severity,
+  code,
+  message,
+  hint,
+}: Prepared['problems'][number]): Record<string, unknown> {
   return { line, column, severity, code, message, ...(hint !== '' && { hint }) }
 }

@@ -18,10 +18,16 @@ async function serve(listener: RequestListener): Promise<AsyncDisposable & { url
 
 const allowed = { hosts: ['127.0.0.1'] }
 
-test.each(['127.0.0.1', '169.254.169.254', '::1', '::ffff:169.254.169.254', 'fe80::1', '0.0.0.0', '100.100.100.200', 'not an address'])(
-  'no document comes from %s',
-  (address) => expect(isRefused(address)).toBe(true),
-)
+test.each([
+  '127.0.0.1',
+  '169.254.169.254',
+  '::1',
+  '::ffff:169.254.169.254',
+  'fe80::1',
+  '0.0.0.0',
+  '100.100.100.200',
+  'not an address',
+])('no document comes from %s', (address) => expect(isRefused(address)).toBe(true))
 
 test.each(['10.0.0.7', '192.168.1.1', '93.184.216.34', '2606:4700::1'])('documents may come from %s', (address) => {
   expect(isRefused(address)).toBe(false)

@@ -2,6 +2,7 @@
 import { fault, newId } from '@windlass/kit'
 import {
   BUILT_IN_STEP_TYPES,
+  checkStepType,
   compareForLatest,
   isVersion,
   latestVersion,
@@ -67,7 +68,7 @@ export async function putStepType(app: App, put: StepTypePut): Promise<{ stepTyp
 }
 
 function readManifest(text: string): Manifest {
-  const { manifest, problems } = readStepType({ text, file: 'step-type.yaml' })
+  const { manifest, problems } = checkStepType({ text, file: 'step-type.yaml' })
   if (manifest !== undefined) return manifest
   throw fault('document-invalid', {
     message: 'The manifest of the step type has errors.',

@@ -10,7 +10,9 @@ function pipeline(template: string): string {
 }
 
 async function store(scene: HttpScene, template: string): Promise<void> {
-  await scene.admin.call('PUT', '/v1/pipelines/demo%2Fapp', Pipeline, { body: { name: 'demo/app', document: pipeline(template) } })
+  await scene.admin.call('PUT', '/v1/pipelines/demo%2Fapp', Pipeline, {
+    body: { name: 'demo/app', document: pipeline(template) },
+  })
 }
 
 const run = (scene: HttpScene, input: object = {}): Promise<Build> =>
@@ -18,7 +20,9 @@ const run = (scene: HttpScene, input: object = {}): Promise<Build> =>
 
 test('P164: steps behind a URL are fetched when the build is made, and a restart takes the same text', async () => {
   let text = STEPS
-  const server = createServer((request, response) => (request.url === '/v2.yml' ? response.end(text) : response.writeHead(404).end()))
+  const server = createServer((request, response) =>
+    request.url === '/v2.yml' ? response.end(text) : response.writeHead(404).end(),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
