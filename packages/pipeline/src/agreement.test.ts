@@ -1,4 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseYaml } from './parse.ts'
 import { toValue } from './tree.ts'
@@ -101,6 +102,48 @@ describe('validation and the JSON Schema agree', () => {
     const { problems } = compile({ text, file: 'x.yml' })
     expect(problems.some(({ severity }) => severity === 'error')).toBe(true)
   })
+})
+
+/** Another value in one place of a document. */
+function changed(value: unknown, place: number, by: unknown): unknown {
+  let at = 0
+  const walk = (one: unknown): unknown => {
+    at += 1
+    if (at === place) return by
+    if (Array.isArray(one)) return one.map(walk)
+    if (one === null || typeof one !== 'object') return one
+    return Object.fromEntries(Object.entries(one).map(([key, inner]) => [key, walk(inner)]))
+  }
+  return walk(value)
+}
+
+test('on accepted documents with one thing changed at random, and no change makes the compiler throw', () => {
+  const documents = Object.values(ACCEPTED).map(toPlain)
+  const by = fc.constantFrom<unknown[]>(
+    null,
+    'text',
+    '',
+    5,
+    true,
+    [],
+    {},
+    ['x'],
+    { a: 1 },
+    { image: 'x' },
+    { steps: { z: { image: 'x' } } },
+    [[]],
+    '${{steps.nope.result}}',
+    { type: 'parallel' },
+  )
+  fc.assert(
+    fc.property(fc.constantFrom(...documents), fc.integer({ min: 1, max: 40 }), by, (document, place, value) => {
+      const mutant = changed(document, place, value)
+      if (!validate(mutant))
+        expect([JSON.stringify(mutant), problemsOf(mutant).length > 0]).toEqual([JSON.stringify(mutant), true])
+      else problemsOf(mutant)
+    }),
+    { numRuns: 600 },
+  )
 })
 
 test('the reference, the JSON Schema and the tables know the same fields', () => {

@@ -73,6 +73,8 @@ function toEntries(list: TreeNode, place: ExpressionPlace): AnnotationEntry[] {
   if (list.kind !== 'list') return []
   return list.items.flatMap((item, index) => {
     const path = `${place.path}[${index}]`
+    if (item.kind === 'map' && item.entries.size === 0)
+      place.report.error('empty-value', item.range, `"${index}" must contain at least 1 entries`, { path })
     if (item.kind === 'map')
       return [...item.entries.values()].flatMap((entry) => toEntry(entry, { ...place, path: `${path}.${entry.key}` }))
     const name = textOf(item)

@@ -56,8 +56,8 @@ export const APPROVAL: Fields = {
 /** An entry: a name, or a name with its value. */
 const entryValue: Shape = {
   kind: 'own',
-  as: either(record({ evaluate: { shape: text, required: true, about: 'An expression that gives the value.' } }), text, flag, {
-    kind: 'number',
+  as: either(record({ evaluate: { shape: text, required: true, about: 'An expression that gives the value.' } }), {
+    kind: 'plain',
   }),
 }
 const entries: Shape = {

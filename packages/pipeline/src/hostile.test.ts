@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cpuMs } from '../../plan/test/cpu-time.ts'
 import { problemsOf, told } from '../test/documents.ts'
+import { ACCEPTED } from '../test/language-cases.ts'
 import { compile } from './compile.ts'
 import { parseYaml } from './parse.ts'
 import { readPipelineDocument } from './pipeline-document.ts'
@@ -182,6 +183,39 @@ test('no text makes the compiler throw, and every problem stands inside the text
       }
     }),
     { numRuns: 1_500 },
+  )
+})
+
+test('a slip of the hand anywhere in a good document makes nothing throw', () => {
+  const pieces = fc.constantFrom(
+    '',
+    ' ',
+    '\n',
+    '{',
+    '}',
+    '[',
+    ']',
+    ':',
+    ',',
+    '- ',
+    "'",
+    '"',
+    '&a ',
+    '*a',
+    '<<: *a',
+    '${{',
+    '}}',
+    'steps: ',
+    '\t',
+    '#',
+  )
+  fc.assert(
+    fc.property(fc.constantFrom(...Object.values(ACCEPTED)), fc.nat(500), fc.nat(8), pieces, (text, at, length, piece) => {
+      const slipped = text.slice(0, at) + piece + text.slice(at + length)
+      const lines = slipped.split('\n').length
+      for (const { line } of compile({ text: slipped, file: 'f' }).problems) expect(line).toBeLessThanOrEqual(lines)
+    }),
+    { numRuns: 800 },
   )
 })
 
