@@ -32,6 +32,7 @@ export const DIAGNOSTIC_CODES = {
   pattern: 'A regular expression cannot be used.',
   'registry-implied': 'Several registry integrations exist and none is named: the default one is used.',
   'registry-missing': 'A push step, and no registry integration at all.',
+  'registry-needed': 'A field has no effect without the registry integration that it is for.',
   'registry-none': 'An image is built that is pushed nowhere.',
   'registry-required': 'The account wants build steps to say where to push, or that they do not.',
   'registry-twice': 'Two registry integrations of one domain are used at once.',

@@ -43,7 +43,7 @@ export const freestyle: StepType = {
     checkRole(entries, place)
     const role = entries.get('role_arn')
     if (role !== undefined && !entries.has('registry_context'))
-      place.report.error('aws-access', role.keyRange, '"role_arn" is only allowed with "registry_context"', {
+      place.report.error('registry-needed', role.keyRange, '"role_arn" is only allowed with "registry_context"', {
         path: `${place.path}.role_arn`,
         hint: 'Name the registry integration that the image is pulled with.',
       })

@@ -79,6 +79,9 @@ describe('P175: registries of push steps', () => {
       ),
     ).toEqual(['202: error there is no registry integration "other"'])
     expect(check(push('registry: https://r.example.com/v2'))).toEqual([])
+    expect(check(oneStep('image: x', 'role_arn: arn:aws:iam::123456789012:role/x'))).toEqual([
+      '202: error "role_arn" is only allowed with "registry_context"',
+    ])
   })
 
   test('203: several and none named, unless that is not to be told', () => {

@@ -130,6 +130,16 @@ describe('P172: the formats of the published validator', () => {
     ])
   })
 
+  test('the key of a problem is the last part of its path, an index, or a reference with its dots', () => {
+    const [some] = problems
+    if (some === undefined) throw new Error('no problems')
+    const keyOf = (path: string): string => toPublishedProblem({ ...some, path }).context.key
+    expect(keyOf('steps.a.tags[0]')).toBe('0')
+    expect(keyOf('steps.a.metadata.set[0].${{b.imageId}}')).toBe('${{b.imageId}}')
+    expect(keyOf('steps.a.metadata.set[0].${{b.imageId}}.A')).toBe('A')
+    expect(keyOf('')).toBe('')
+  })
+
   test('the step of a problem is the innermost one of its path', () => {
     expect(stepOf('mode')).toBeUndefined()
     expect(stepOf('steps.a.when.steps')).toBe('a')

@@ -49,6 +49,7 @@ const CHECKS: Partial<Record<DiagnosticCode, Check>> = {
   'registry-missing': { number: 200, path: 'registry', page: INTEGRATIONS },
   'registry-variable': { number: 201, path: 'variables', page: 'pipelines.md#variables' },
   'registry-unknown': { number: 202, path: 'registry', page: INTEGRATIONS },
+  'registry-needed': { number: 202, path: 'registry', page: INTEGRATIONS },
   'registry-implied': { number: 203, path: 'registry', page: INTEGRATIONS },
   'registry-required': { number: 204, path: 'registry', page: INTEGRATIONS },
   'registry-none': { number: 205, path: 'registry', page: INTEGRATIONS },
@@ -105,9 +106,12 @@ export function stepOf(path: string): string | undefined {
   return step
 }
 
-/** The field that a path ends with, or the index where it ends in a list. */
+/** The field that a path ends with, or the index where it ends in a list. A reference is one part, dots and all. */
 function keyOf(path: string): string {
-  const last = path.slice(path.lastIndexOf('.') + 1)
+  const close = path.lastIndexOf('}}')
+  const dot = path.lastIndexOf('.')
+  const from = dot > close ? dot : path.lastIndexOf('.', path.lastIndexOf('${{', close))
+  const last = path.slice(from + 1)
   return /\[(\d+)\]$/.exec(last)?.[1] ?? last
 }
 
