@@ -6,6 +6,7 @@ import { buildCommands } from './commands/builds.ts'
 import { completionCommands } from './commands/completion.ts'
 import { debugCommands } from './commands/debug.ts'
 import { getCommands } from './commands/get.ts'
+import { planCommands } from './commands/plan.ts'
 import { runCommands } from './commands/run.ts'
 import { upCommands } from './commands/up.ts'
 import { validateCommands } from './commands/validate.ts'
@@ -15,6 +16,7 @@ import { wordCommands } from './commands/words.ts'
 export const commands: readonly Command[] = [
   ...runCommands,
   ...validateCommands,
+  ...planCommands,
   ...upCommands,
   ...buildCommands,
   ...wordCommands.filter(({ name }) => !name.startsWith('get ')),

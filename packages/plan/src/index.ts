@@ -26,6 +26,7 @@ export type {
 } from './resolve-action.ts'
 export { fillJson, fillServices, resolveServices } from './resolve-compose.ts'
 export type { ResolvedCompose, ResolvedComposition, ResolvedDeploy, ResolvedLaunch, ResolvedServices } from './resolve-compose.ts'
+export * from './preview.ts'
 export * from './resolve-step.ts'
 export * from './resume.ts'
 export * from './results.ts'

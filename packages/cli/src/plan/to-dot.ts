@@ -1,0 +1,33 @@
+/** A plan in the language of Graphviz. */
+import type { Preview, PreviewStep } from '@windlass/plan'
+import { edgesOf } from './edges.ts'
+
+const COLOURS = { runs: '#2da44e', depends: '#bf8700', skipped: '#8c959f', fails: '#cf222e' } as const
+
+/** Groups are clusters; hooks hang on what they belong to with dotted lines. */
+export function toDot(preview: Preview): string {
+  const children = Map.groupBy(preview.steps, ({ parent }) => parent)
+  const lines = ['digraph build {', '  rankdir=LR; compound=true;', '  node [shape=box, style=rounded, fontname="sans-serif"];']
+  const write = (step: PreviewStep, indent: string): void => {
+    const inside = children.get(step.name) ?? []
+    const colour = `color="${COLOURS[step.forecast]}"`
+    if (inside.length === 0) {
+      lines.push(
+        `${indent}${quote(step.name)} [label=${quote([step.title, step.subject].filter((text) => text !== '').join('\n'))}, ${colour}];`,
+      )
+      return
+    }
+    lines.push(`${indent}subgraph ${quote(`cluster_${step.name}`)} {`, `${indent}  label=${quote(step.title)}; ${colour};`)
+    lines.push(`${indent}  ${quote(step.name)} [shape=point, style=invis];`)
+    for (const child of inside) write(child, `${indent}  `)
+    lines.push(`${indent}}`)
+  }
+  for (const step of children.get(undefined) ?? []) write(step, '  ')
+  for (const { from, to, isHook } of edgesOf(preview))
+    lines.push(`  ${quote(from)} -> ${quote(to)}${isHook ? ' [style=dotted]' : ''};`)
+  return [...lines, '}'].join('\n')
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"`
+}

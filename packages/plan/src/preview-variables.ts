@@ -1,0 +1,44 @@
+/** Every variable that a build begins with, where it comes from, and what takes its place. */
+import { isProtectedVariable } from './builtin-variables.ts'
+import type { Plan, VariableLevel } from './plan.ts'
+import { VARIABLE_LEVELS } from './plan.ts'
+import type { BuildScope } from './scope.ts'
+import { substitute } from './substitute.ts'
+
+export interface PreviewVariable {
+  readonly name: string
+  readonly level: VariableLevel
+  /** Name of the context, pipeline or project. */
+  readonly source?: string
+  /** With its references filled in; none of secrets. */
+  readonly value?: string
+  readonly isSecret: boolean
+  /** The level whose value counts in its place. */
+  readonly overriddenBy?: VariableLevel
+}
+
+/** By name; of one name the one that counts comes first. */
+export function previewVariables(plan: Plan, scope: BuildScope): PreviewVariable[] {
+  const layers = plan.variables.toSorted((a, b) => VARIABLE_LEVELS.indexOf(b.level) - VARIABLE_LEVELS.indexOf(a.level))
+  const found = new Map<string, PreviewVariable[]>()
+  for (const { level, source, variables } of layers) {
+    for (const [name, variable] of Object.entries(variables)) {
+      const one: PreviewVariable = {
+        name,
+        level,
+        ...(source !== undefined && { source }),
+        ...('value' in variable && { value: substitute(variable.value, scope).text }),
+        isSecret: 'secret' in variable,
+      }
+      found.set(name, [...(found.get(name) ?? []), one])
+    }
+  }
+  return [...found.keys()].toSorted().flatMap((name) => ranked(name, found.get(name) ?? []))
+}
+
+function ranked(name: string, all: readonly PreviewVariable[]): PreviewVariable[] {
+  const system = all.find(({ level }) => level === 'system')
+  const winner = (isProtectedVariable(name) ? system : undefined) ?? all[0]
+  if (winner === undefined) return []
+  return [winner, ...all.filter((one) => one !== winner).map((one) => ({ ...one, overriddenBy: winner.level }))]
+}
