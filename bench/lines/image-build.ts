@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { newId } from '@windlass/kit'
-import { sample, spread, type Line, type Row } from '../row.ts'
+import { spread, type Line, type Row } from '../row.ts'
 import { follow } from '../stack/follow.ts'
 import { benchImages, openLocalStack } from '../stack/local.ts'
 
@@ -25,7 +25,7 @@ steps:
 }
 
 async function measure(): Promise<Row[]> {
-  const { shell, tools } = await benchImages()
+  const { shell } = await benchImages()
   const times = { new: [] as number[], warm: [] as number[], same: [] as number[] }
   const marks: string[] = []
   await using stack = await openLocalStack()
@@ -38,13 +38,6 @@ async function measure(): Promise<Row[]> {
       if (n >= 0) times[context].push(took)
     }
   }
-  const script = `mkdir /c && echo 'FROM ${shell}' > /c/Dockerfile && docker buildx build --quiet /c`
-  const socket = '/var/run/docker.sock:/var/run/docker.sock'
-  const floor = await sample(
-    5,
-    1,
-    async () => void (await run('docker', ['run', '--rm', '--volume', socket, tools, 'sh', '-c', script])),
-  )
   for (const mark of marks) await run('docker', ['rmi', '--force', `windlass-bench/image:${mark}`]).catch(() => undefined)
   const base = { unit: 'ms', warmUp: WARM_UP } as const
   return [
@@ -59,7 +52,6 @@ async function measure(): Promise<Row[]> {
       name: 'image-build-warm',
       figure: 'the same step, one copied file changed: layers of the first build are found',
       value: spread(times.warm),
-      floor: { what: 'docker run of the tools image that builds one FROM with buildx', value: floor },
     },
     {
       ...base,

@@ -29,15 +29,15 @@ export function toDocument(steps: Readonly<Record<string, { readonly image: stri
 }
 
 /** References of the images that lines run; throws `MissingPartError` without a daemon or without them. */
-export async function benchImages(): Promise<{ readonly shell: string; readonly node: string; readonly tools: string }> {
+export async function benchImages(): Promise<{ readonly shell: string; readonly node: string }> {
   const found = await ensureImages('shell', 'node', 'tools').catch((error: unknown) => {
     throw new MissingPartError(
       `no Docker daemon or images (scripts/images): ${error instanceof Error ? error.message : String(error)}`,
     )
   })
-  const [shell, node, tools] = [found['SHELL_IMAGE'] ?? '', found['NODE_IMAGE'] ?? '', found['TOOLS_IMAGE'] ?? '']
+  const [shell, node] = [found['SHELL_IMAGE'] ?? '', found['NODE_IMAGE'] ?? '']
   await requireImage(shell)
-  return { shell, node, tools }
+  return { shell, node }
 }
 
 /** Starts the stack in a temporary folder. */

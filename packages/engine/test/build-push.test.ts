@@ -126,3 +126,30 @@ test('push-tag gives an image at a registry further tags without moving a layer'
   const denied = await runPipeline(document(`image_name: '${source}', registry: wrong`), { input })
   expect(denied.snapshot.steps['tag']).toMatchObject({ status: 'error', reason: 'push-failed' })
 })
+
+test('squash on a daemon that cannot squash is told, and so is squash with BuildKit', async () => {
+  const build = (fields: string) => runPipeline(buildDocument({ dockerfile: [FROM], fields: `    squash: true\n${fields}` }).text)
+  const plain = await build('')
+  expect(plain.snapshot.steps['build']).toMatchObject({ status: 'error', reason: 'invalid-step' })
+  expect(plain.snapshot.steps['build']?.message).toContain('experimental features')
+  expect((await build('    buildkit: true')).snapshot.steps['build']?.message).toContain(
+    '"squash" and "buildkit" do not go together',
+  )
+})
+
+test('two builds that push one tag at the same moment both succeed', async () => {
+  const name = `race/${Date.now()}`
+  const push = (content: string) =>
+    runPipeline(
+      buildDocument({
+        name,
+        dockerfile: [FROM, 'COPY file /file'],
+        commands: [`echo ${content} > file`],
+        fields: '    tags: [one, two, three]\n    registry: open',
+      }).text,
+      { input: { registries: integrations() } },
+    )
+  const both = await Promise.all([push('left'), push('right')])
+  expect(both.map(({ outcome }) => outcome.status)).toEqual(['success', 'success'])
+  expect(await open.tags(name)).toEqual(['one', 'three', 'two'])
+})

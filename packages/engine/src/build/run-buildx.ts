@@ -20,6 +20,8 @@ export interface BuildxRun {
   readonly files: Readonly<Record<string, string>>
   /** Container of a BuildKit daemon; the one inside the Docker daemon when absent. */
   readonly builder: string | undefined
+  /** The builder before BuildKit, which alone can squash. */
+  readonly isClassic: boolean
   readonly content: ContentKey | undefined
   /** Hashes that stop the build: their images are there already. */
   readonly known: readonly string[]
@@ -49,6 +51,7 @@ export async function runBuildx(run: StepRun<ResolvedBuild>, buildx: BuildxRun):
       DIRECTORY: action.directory,
       DOCKERFILE: dockerfile,
       BUILDER: buildx.builder ?? '',
+      CLASSIC: buildx.isClassic ? 'yes' : '',
       LABEL: LABEL_CONTENT,
       MAX_BYTES: String(MAX_CONTENT_BYTES),
     },

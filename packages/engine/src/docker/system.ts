@@ -4,6 +4,7 @@ import type { DockerHttp } from './http.ts'
 
 const Info = z.looseObject({
   Architecture: z.string(),
+  ExperimentalBuild: z.boolean().optional(),
   RegistryConfig: z
     .looseObject({
       InsecureRegistryCIDRs: z.array(z.string()).nullish(),
@@ -15,6 +16,7 @@ const Info = z.looseObject({
 export interface DaemonSettings {
   /** As Docker names it in platforms: `amd64`, `arm64`. */
   readonly architecture: string
+  readonly isExperimental: boolean
   /** Registries (host with optional port) that it talks to without TLS, or without knowing their certificate. */
   readonly insecureRegistries: readonly string[]
 }
@@ -34,10 +36,11 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
 export function systemCalls(http: DockerHttp): System {
   return {
     async readSettings() {
-      const { Architecture, RegistryConfig } = await http.json('GET', '/info', Info)
+      const { Architecture, ExperimentalBuild, RegistryConfig } = await http.json('GET', '/info', Info)
       const registries = Object.entries(RegistryConfig?.IndexConfigs ?? {})
       return {
         architecture: ARCHITECTURES[Architecture] ?? Architecture,
+        isExperimental: ExperimentalBuild ?? false,
         insecureRegistries: registries.filter(([, { Secure }]) => !Secure).map(([name]) => name),
       }
     },

@@ -1,5 +1,5 @@
-# Builds an image. Environment: DIRECTORY, DOCKERFILE, BUILDER (container of a BuildKit daemon; empty: the one inside the Docker daemon), LABEL,
-# MAX_BYTES. Files in /run/windlass: options (NUL-separated, of `docker buildx build`), and where the content is to be looked at: salt, visible.awk,
+# Builds an image. Environment: DIRECTORY, DOCKERFILE, BUILDER (container of a BuildKit daemon; empty: the one inside the Docker daemon), CLASSIC
+# (not empty: the builder before BuildKit), LABEL, MAX_BYTES. Files in /run/windlass: options (NUL-separated, of `docker buildx build`), and where the content is to be looked at: salt, visible.awk,
 # known (hashes). Standard output: `hash H`, then `known H` when nothing needs to be done, else `id I` and `metadata JSON`.
 # Exit codes: 20 no such directory, 21 no such Dockerfile, else that of the build.
 set -uo pipefail
@@ -28,6 +28,13 @@ if [[ -f /run/windlass/salt ]] && hash=$(content_hash 2>/run/windlass/said) && [
     exit 0
   fi
   options+=(--label "$LABEL=$hash")
+fi
+
+# Only the classic builder squashes. It knows neither metadata nor the options of BuildKit, which the engine leaves out.
+if [[ -n $CLASSIC ]]; then
+  DOCKER_BUILDKIT=0 docker build --iidfile /run/windlass/image-id "${options[@]}" --file "$DOCKERFILE" . || exit
+  printf 'id %s\n' "$(cat /run/windlass/image-id)" >&3
+  exit 0
 fi
 
 if [[ -n $BUILDER ]]; then

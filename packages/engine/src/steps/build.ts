@@ -55,6 +55,7 @@ async function makeImage(run: StepRun<ResolvedBuild>, wanted: Wanted): Promise<M
   const { input, workspace } = context
   if ((await workspace.stat(action.directory)) === undefined) throw missingFolder(action.directory)
   const dockerfile = 'path' in action.dockerfile ? dockerfilePath(action.directory, action.dockerfile.path) : INLINE_DOCKERFILE
+  if (action.squash) await requireSquash(run)
   const logins = loginsFor(action, input.registries)
   const platforms = platformsOf(action)
   const isForBuilder = action.buildx !== false || platforms.length > 0 || action.cacheTo.some((entry) => !isInline(entry))
@@ -69,7 +70,11 @@ async function makeImage(run: StepRun<ResolvedBuild>, wanted: Wanted): Promise<M
     options: [
       ...commonOptions(run),
       ...credentials.options,
-      ...(isForBuilder ? builderOptions(action, wanted, platforms) : await daemonOptions(run, wanted)),
+      ...(action.squash
+        ? ['--squash', ...wanted.tags.flatMap((tag) => ['--tag', `${action.imageName}:${tag}`])]
+        : isForBuilder
+          ? builderOptions(action, wanted, platforms)
+          : await daemonOptions(run, wanted)),
     ],
     files: {
       ...credentials.files,
@@ -77,6 +82,7 @@ async function makeImage(run: StepRun<ResolvedBuild>, wanted: Wanted): Promise<M
       ...('content' in action.dockerfile && { Dockerfile: action.dockerfile.content }),
     },
     builder,
+    isClassic: action.squash,
     content,
     known: [...(content?.known.keys() ?? [])],
   }
@@ -93,6 +99,20 @@ async function makeImage(run: StepRun<ResolvedBuild>, wanted: Wanted): Promise<M
 }
 
 type Ended = { readonly made: Made } | { readonly made?: undefined; readonly end: Awaited<ReturnType<typeof runBuildx>> }
+
+/** Throws `StepFailure` (`invalid-step`) where layers cannot be squashed. */
+async function requireSquash({ action, context }: StepRun<ResolvedBuild>): Promise<void> {
+  const needed = { buildkit: action.buildkit, buildx: action.buildx !== false, cache_to: action.cacheTo.length > 0 }
+  const other = Object.entries(needed).find(([, isOn]) => isOn)?.[0]
+  if (other !== undefined)
+    throw new StepFailure('invalid-step', `"squash" and "${other}" do not go together: BuildKit does not squash.`, {
+      hint: 'A last stage that copies from the others (`COPY --from`) has one layer too.',
+    })
+  if (!(await context.docker.readSettings()).isExperimental)
+    throw new StepFailure('invalid-step', '"squash" needs a Docker daemon with experimental features, and this one has none.', {
+      hint: 'Set "experimental": true in the daemon.json of the runtime, or copy into a last stage (`COPY --from`).',
+    })
+}
 
 /** Builds, unless an image of the same content can be had. */
 async function buildOrFind(
@@ -133,7 +153,7 @@ function isInline(entry: string): boolean {
 
 function commonOptions({ action, context }: StepRun<ResolvedBuild>): string[] {
   return [
-    `--progress=${action.progress === 'rawjson' ? 'rawjson' : 'plain'}`,
+    ...(action.squash ? [] : [`--progress=${action.progress === 'rawjson' ? 'rawjson' : 'plain'}`]),
     ...action.buildArguments.flatMap((argument) => ['--build-arg', argument]),
     ...(action.target === undefined || action.target === '' ? [] : ['--target', action.target]),
     ...(action.noCache || context.input.noCache ? ['--no-cache'] : []),
