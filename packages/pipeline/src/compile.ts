@@ -19,7 +19,7 @@ import { parseYaml } from './parse.ts'
 import type { Source } from './parse.ts'
 import { pipelineSpec } from './pipeline-document.ts'
 import { Report } from './report.ts'
-import { rootFailFast, settleRoot } from './root-fields.ts'
+import { isRootKey, rootFailFast, settleRoot } from './root-fields.ts'
 import type { Range } from './source.ts'
 import { checkBreakpoints, reportCircles } from './static-checks.ts'
 import type { Draft, Drafting } from './step-draft.ts'
@@ -94,7 +94,7 @@ interface DocumentPlace {
 
 function compileDocument(written: Entries, place: DocumentPlace): Plan | undefined {
   const { report, options } = place
-  const entries = new Map([...written].filter(([key]) => place.path === '' || Object.hasOwn(ROOT, key)))
+  const entries = new Map([...written].filter(([key]) => place.path === '' || isRootKey(key)))
   const range = { start: place.start, end: place.start }
   if (place.path === 'spec' && !entries.has('version')) entries.set('version', versionEntry(range))
   const source = place.path === 'spec' ? toSource(written) : undefined

@@ -98,7 +98,7 @@ export const ANNOTATIONS: Fields = {
 }
 
 /** `metadata` of hooks and of steps after their end. */
-export const METADATA_OF_IMAGES: Fields = {
+const METADATA_OF_IMAGES: Fields = {
   set: {
     shape: { kind: 'list', of: { kind: 'map', of: entries, least: 1 } },
     about: 'Image -> list of metadata, such as `- ${{build.imageId}}: [- TESTED: true]`.',

@@ -13,9 +13,9 @@ import type { Entry, MapNode, TreeNode } from './tree.ts'
 import { sizeOf, textOf } from './tree.ts'
 
 /** More than any build needs, few enough that no document can ask for too much. */
-export const MAX_VARIATIONS = 1_000
+const MAX_VARIATIONS = 1_000
 
-export interface Variation {
+interface Variation {
   /** The name of the child, or its number in a matrix. */
   readonly key: string
   readonly numbered: boolean

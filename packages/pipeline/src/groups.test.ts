@@ -275,6 +275,26 @@ spec:
   ])
 })
 
+test('older spellings and hooks, services and criteria work in stored pipelines too', () => {
+  const plan = planOf(`kind: pipeline
+metadata: { name: a }
+spec:
+  failFast: false
+  mode: parallel
+  hooks: { on_finish: [echo] }
+  services: { name: db, composition: { pg: { image: y } } }
+  success_criteria: { steps: [one] }
+  steps: { one: { image: x, services: [db] } }
+`)
+  expect(plan).toMatchObject({
+    mode: 'parallel',
+    failFast: false,
+    services: { name: 'db' },
+    successCriteria: { only: ['one'] },
+    steps: [{ name: 'one', failFast: false, services: ['db'] }, { name: '.on_finish' }],
+  })
+})
+
 test('an environment record is kept for the success of the step', () => {
   const { it } = stepsOf(`version: 1
 steps:

@@ -9,6 +9,7 @@ import { METADATA, PIPELINE, SPEC } from './pipeline-language.ts'
 import { parseYaml } from './parse.ts'
 import type { Source } from './parse.ts'
 import { Report } from './report.ts'
+import { isRootKey } from './root-fields.ts'
 import type { MapNode, TreeNode } from './tree.ts'
 import { child, textOf, toValue } from './tree.ts'
 
@@ -131,7 +132,7 @@ export function pipelineSpec(root: MapNode, report: Report): { entries: Entries;
 }
 
 function checkSpec(spec: MapNode, { report, range }: { report: Report; range: { start: number; end: number } }): void {
-  const own = new Map([...spec.entries].filter(([key]) => !Object.hasOwn(ROOT, key)))
+  const own = new Map([...spec.entries].filter(([key]) => !isRootKey(key)))
   checkFields(
     own,
     { ...SPEC, ...Object.fromEntries(Object.entries(ROOT).map(([key, field]) => [key, { ...field, required: false }])) },
@@ -184,7 +185,7 @@ const ACTED_ON = [
 
 function readSettings(spec: Entries): PipelineSettings {
   const runtime = read.map(spec, 'runtimeEnvironment')
-  const kept = [...spec.values()].filter(({ key }) => !Object.hasOwn(ROOT, key) && !ACTED_ON.includes(key))
+  const kept = [...spec.values()].filter(({ key }) => !isRootKey(key) && !ACTED_ON.includes(key))
   return {
     variables: readVariables(read.node(spec, 'variables')),
     contexts: read.texts(spec, 'contexts') ?? [],

@@ -12,6 +12,11 @@ import { aliasesOf } from './type-fields.ts'
 
 const ALIASES = aliasesOf(ROOT)
 
+/** True for keys of an inline document, in any spelling. */
+export function isRootKey(key: string): boolean {
+  return Object.hasOwn(ROOT, key) || ALIASES.some(({ from }) => from === key)
+}
+
 /** Gives root fields their own names, and checks what `checkFields` leaves out. */
 export function settleRoot(entries: Map<string, Entry>, place: { readonly report: Report; readonly path: string }): void {
   renameAll(entries, ALIASES, place)

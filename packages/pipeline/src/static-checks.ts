@@ -35,7 +35,7 @@ function isInHook(draft: Draft): boolean {
 }
 
 /** A step and those whose end it waits for, with how many of them suffice. */
-export interface Waiting {
+interface Waiting {
   readonly draft: Draft
   readonly match: 'all' | 'any'
   readonly of: readonly Draft[]
@@ -45,7 +45,7 @@ export interface Waiting {
  * Circles of steps that wait for each other, in a pipeline whose steps wait (`mode: parallel`). A step can start once all (or any) of those
  * that it waits for could; what is left over at the end, and can be reached again from itself, is a circle. Linear in steps and waits.
  */
-export function findCircles(waits: readonly Waiting[]): Draft[][] {
+function findCircles(waits: readonly Waiting[]): Draft[][] {
   const byDraft = new Map(waits.map((one) => [one.draft, one]))
   const stuck = findStuck(waits, byDraft)
   const circles: Draft[][] = []

@@ -88,7 +88,7 @@ function skipWords(raw: string, node: ScalarNode, at: number): number {
   return last
 }
 
-export interface TreeSize {
+interface TreeSize {
   readonly nodes: number
   readonly depth: number
   /** Of texts. */
