@@ -152,7 +152,8 @@ test('P160: a terminal passes keys on, knows its size, hears Ctrl-C, masks secre
 })
 
 test('P160: nobody at the debugger for its whole time stops the build, or lets the step go on where that is wanted', async () => {
-  const text = "version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [echo one]}\n  two: {image: $SHELL, commands: [echo two]}\n"
+  const text =
+    "version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [echo one]}\n  two: {image: $SHELL, commands: [echo two]}\n"
   const stopped = await runPipeline(text, { input: { debug: settings({ one: ['before'] }, { timeoutMs: 300 }) } })
   expect(stopped.outcome).toMatchObject({ status: 'terminated', reason: 'debug-timeout' })
   expect(stopped.snapshot.steps['one']).toMatchObject({ status: 'terminated', reason: 'debug-timeout' })
@@ -175,4 +176,23 @@ test('P160: an image without a shell has one in its terminals', async () => {
   expect(failures).toEqual([])
   expect(run.outcome).toEqual({ status: 'success' })
   expect(seen).toEqual(['sh works\n'])
+})
+
+test('P161: breakpoints of the document have no effect in an ordinary run, and all of them in a debug run', async () => {
+  const text = `
+version: '1.0'
+steps:
+  one:
+    image: $SHELL
+    debug: {phases: {before: true, override: true, after: true}}
+    commands: [echo one]
+`
+  const ordinary = await runPipeline(text)
+  expect(ordinary.outcome).toEqual({ status: 'success' })
+  expect(waits(ordinary)).toEqual([])
+  expect(ordinary.output('one')).toBe('one\n')
+  const { link, phases } = attend(async (held) => held.resume('continue'))
+  const debugged = await runPipeline(text, { debug: link, input: { debug: settings({}) } })
+  expect(phases).toEqual(['one:before', 'one:override', 'one:after'])
+  expect(debugged.output('one')).toBe('')
 })

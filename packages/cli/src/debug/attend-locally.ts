@@ -25,7 +25,7 @@ export async function attendLocally(held: HeldStep, terminal: Terminal): Promise
 
 /** False when the shell has ended: the step goes on by itself then. */
 async function sit(held: HeldStep, terminal: Terminal, signal: AbortSignal): Promise<boolean> {
-  const { columns = 80, rows = 24 } = process.stdout
+  const { columns, rows } = process.stdout.isTTY ? process.stdout : { columns: 80, rows: 24 }
   const shell = await held.open(randomBytes(12).toString('hex'), {
     columns,
     rows,
