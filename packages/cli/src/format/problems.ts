@@ -24,7 +24,7 @@ export function formatProblem(problem: Problem, sources: Sources, style: Style):
 
 /** The line before, the line itself and a caret; 1-based places. */
 function snippet(source: string, line: number, column: number | undefined, style: Style): string[] {
-  const all = source.split(/\r?\n/)
+  const all = linesOf(source)
   const width = String(line).length
   const shown: string[] = []
   for (const number of [line - 1, line]) {
@@ -37,6 +37,14 @@ function snippet(source: string, line: number, column: number | undefined, style
     shown.push(`${style.dim(` ${' '.repeat(width)} |`)} ${' '.repeat(before.length)}${style.red('^')}`)
   }
   return shown
+}
+
+let split: { readonly source: string; readonly lines: readonly string[] } = { source: '', lines: [] }
+
+/** Hundreds of problems are about one text; it is split once. */
+function linesOf(source: string): readonly string[] {
+  if (split.source !== source) split = { source, lines: source.split(/\r?\n/) }
+  return split.lines
 }
 
 function expandTabs(text: string): string {
