@@ -43,6 +43,8 @@ export interface AttemptContext {
   readonly tell: (event: EngineEventBody) => void
   /** Removals that nobody waits for until the attempt ends. */
   readonly chores: Set<Promise<void>>
+  /** Chores that wait for containers to stop by themselves; the end of the attempt kills those and does not wait. */
+  readonly patientChores: Set<Promise<void>>
 }
 
 /** One try of a step, as its kind sees it. */
@@ -121,7 +123,16 @@ export function attemptLabels(input: AttemptInput, step?: string): Record<string
 
 /** Does something that nobody has to wait for; failures are logged. */
 export function addChore(context: Pick<AttemptContext, 'chores' | 'log'>, name: string, work: Promise<void>): void {
-  const chore = work.catch((error: unknown) => context.log.warn({ err: error, chore: name }, 'chore failed'))
-  context.chores.add(chore)
-  void chore.then(() => context.chores.delete(chore))
+  keep(context.chores, context.log, { name, work })
+}
+
+/** Like `addChore`, for removals that the end of the attempt does at once by killing what they wait for. */
+export function addPatientChore(context: Pick<AttemptContext, 'patientChores' | 'log'>, name: string, work: Promise<void>): void {
+  keep(context.patientChores, context.log, { name, work })
+}
+
+function keep(set: Set<Promise<void>>, log: Logger, { name, work }: { name: string; work: Promise<void> }): void {
+  const chore = work.catch((error: unknown) => log.warn({ err: error, chore: name }, 'chore failed'))
+  set.add(chore)
+  void chore.then(() => set.delete(chore))
 }

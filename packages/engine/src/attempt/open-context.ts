@@ -32,7 +32,7 @@ export async function openContext(options: AttemptOptions, end: AbortSignal): Pr
     tell: (event: EngineEventBody) => void options.journal.append(event),
   }
   try {
-    return { ...fixed, workspace: await openWorkspace({ docker, input, image }), chores: new Set() }
+    return { ...fixed, workspace: await openWorkspace({ docker, input, image }), chores: new Set(), patientChores: new Set() }
   } catch (error) {
     await namespaces.settled()
     await removeLeftovers(docker, input.buildId).catch((cause: unknown) => log.warn({ err: cause }, 'clean-up failed'))

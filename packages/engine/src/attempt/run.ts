@@ -435,4 +435,5 @@ async function close(context: AttemptContext, outcome: AttemptOutcome | undefine
   const forget = isOver && (outcome.reason === undefined || !isInfra(outcome.reason))
   await Promise.all([...context.chores, context.namespaces.settled()])
   await context.workspace.close({ forget }).catch((error: unknown) => context.log.warn({ err: error }, 'clean-up failed'))
+  await Promise.all(context.patientChores)
 }

@@ -85,6 +85,8 @@ export interface Finished {
   readonly problems: readonly string[]
   /** Folders and files of the shared volume that are mounted: paths below it. */
   readonly sources: readonly string[]
+  /** True when what the containers write on the shared volume outlives them. */
+  readonly sharesVolume: boolean
 }
 
 const SOCKETS = ['/var/run/docker.sock', '/run/docker.sock']
@@ -110,6 +112,12 @@ export function finishDocument(document: ComposeDocument, options: FinishOptions
     },
     problems: notes.problems,
     sources: [...notes.sources],
+    sharesVolume:
+      options.addVolume ||
+      notes.sources.size > 0 ||
+      Object.values(document.services).some(({ volumes = [] }) =>
+        volumes.some(({ source }) => source === options.volumeName || source === VOLUME_PATH),
+      ),
   }
 }
 

@@ -48,6 +48,8 @@ export interface Project {
   readonly name: string
   /** In the order of the document; made and not started. */
   readonly containers: readonly ProjectContainer[]
+  /** True when containers may have something to write on the shared volume before they end. */
+  readonly sharesVolume: boolean
   /** True when ports of the daemon's machine are taken. */
   readonly publishes: boolean
   /** Starts all of them, those that others depend on first; resolves when compose is done. Throws `StepFailure`. */
@@ -73,6 +75,7 @@ export async function createProject(part: StepPart, spec: ProjectSpec): Promise<
   return {
     name: spec.name,
     containers: await listContainers(part, spec.name, Object.keys(document.services)),
+    sharesVolume: finished.sharesVolume,
     publishes: spec.publish && Object.values(document.services).some(({ ports }) => ports !== undefined),
     async start(signal) {
       await runCompose({ ...part, signal }, spec, { files, arguments: [...options, '--progress', 'quiet', 'start'] })
@@ -182,6 +185,8 @@ async function runCompose(part: StepPart, spec: ProjectSpec, call: ComposeCall):
     arguments: ['--project-name', spec.name, '--project-directory', directory, ...call.arguments],
     environment: path === undefined ? {} : { COMPOSE_PATH: path },
     secrets: call.files,
+    // It talks to the daemon by its socket: a namespace of its own would only have to be made.
+    network: 'host',
     mounts: [{ type: 'bind', source: docker.socketPath, target: '/var/run/docker.sock', readOnly: false }],
   })
   if (end.exitCode === 0) return end

@@ -1,10 +1,18 @@
 /** One set of services: containers, then the wait until they are ready, then their setup (pipeline language 3.10). */
 import { sha256 } from '@windlass/kit'
 import { VOLUME_PATH, type ResolvedServices } from '@windlass/plan'
-import { addChore, attemptLabels, StepFailure, type AttemptContext, type Reach, type StepPart } from '../attempt/context.ts'
+import {
+  addChore,
+  addPatientChore,
+  attemptLabels,
+  StepFailure,
+  type AttemptContext,
+  type Reach,
+  type StepPart,
+} from '../attempt/context.ts'
 import type { ComposeNetwork } from '../compose/document.ts'
 import { describeFailures, followContainers, quoteLines, type Following } from '../compose/follow.ts'
-import { createProject } from '../compose/project.ts'
+import { createProject, type Project } from '../compose/project.ts'
 import { LABEL_PROJECT, removeProjects } from '../compose/remove-project.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import { runProbe, type ProbeEnd } from './probe.ts'
@@ -36,11 +44,12 @@ const STOP_MS = 2_000
 export async function startServices(part: StepPart, options: SetOptions): Promise<RunningSet> {
   const { context } = part
   const name = `windlass-${context.input.buildId}-${sha256(options.key).slice(0, 12)}`
-  const parts: { following?: Following } = {}
+  const parts: { following?: Following; project?: Project } = {}
   async function stop(): Promise<void> {
     await parts.following?.stop()
     await options.log.end()
-    addChore(context, 'remove services', remove(context, name, options))
+    const add = parts.project?.sharesVolume === true ? addChore : addPatientChore
+    add(context, 'remove services', remove(context, name, options))
   }
   try {
     const { network, reach } = await makeNetwork(part, name, options)
@@ -57,6 +66,7 @@ export async function startServices(part: StepPart, options: SetOptions): Promis
       keepLogs: false,
       reason: 'service-failed',
     })
+    parts.project = project
     const following = await followContainers(project.containers, { part, write: (pieces) => options.log.write(pieces) })
     parts.following = following
     const explain = (): string => describeFailures(following.all)

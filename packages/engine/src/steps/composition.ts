@@ -1,6 +1,6 @@
 /** composition steps (pipeline language 2.7): containers side by side, until the candidates have ended. */
 import type { ResolvedComposition } from '@windlass/plan'
-import { addChore, StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { addChore, addPatientChore, StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import { describeFailures, followContainers, quoteLines, type Followed, type Following } from '../compose/follow.ts'
 import { createProject, projectName, type Project } from '../compose/project.ts'
 import { LABEL_PROJECT, removeProjects } from '../compose/remove-project.ts'
@@ -14,9 +14,9 @@ export async function runComposition(run: StepRun<ResolvedComposition>): Promise
   const { context, action, step, output } = run
   const name = projectName(context.input.buildId, `${step.name}#${step.environment['CF_CURRENT_ATTEMPT'] ?? '1'}`)
   let following: Following | undefined
-  let publishes = true
+  let project: Project | undefined
   try {
-    const project = await createProject(run, {
+    project = await createProject(run, {
       name,
       compose: action.compose,
       candidates: action.candidates,
@@ -30,7 +30,6 @@ export async function runComposition(run: StepRun<ResolvedComposition>): Promise
       keepLogs: false,
       reason: 'composition-failed',
     })
-    publishes = project.publishes
     const write = (parts: readonly OutputPart[]): Promise<void> => output.write(parts)
     following = await followContainers(project.containers, { part: run, write })
     return await untilDecided(run, { project, following })
@@ -38,8 +37,9 @@ export async function runComposition(run: StepRun<ResolvedComposition>): Promise
     await following?.stop()
     const removed = removeProjects(context.docker, [`${LABEL_PROJECT}=${name}`], STOP_MS)
     // The next step need not wait, unless it might want the same ports.
-    if (publishes) await removed
-    else addChore(context, 'remove composition', removed)
+    if (project?.publishes !== false) await removed
+    else if (project.sharesVolume) addChore(context, 'remove composition', removed)
+    else addPatientChore(context, 'remove composition', removed)
   }
 }
 
