@@ -21,8 +21,9 @@ export function checkDraft(draft: Draft, drafting: Drafting): void {
   ) {
     const { fields } = typeFields(known)
     const open = known === undefined || known.open
-    checkFields(withoutMisplaced(draft, fields), fields, { spot: { key: draft.key, path }, report, open, range })
-    if (body.kind !== 'unknown' && open) warnOfUnknown(draft, fields)
+    const placed = withoutMisplaced(draft, fields)
+    checkFields(placed, fields, { spot: { key: draft.key, path }, report, open, range })
+    if (body.kind !== 'unknown' && open) warnOfUnknown({ ...draft, entries: placed }, fields)
     const place = { report, path, range, buildVersion: drafting.buildVersion }
     known?.rule?.(entries, place)
     checkContext({ type: draft.type, entries }, { ...place, account: drafting.account, mayNotRun: mayNotRun(draft) })
@@ -56,7 +57,7 @@ const PARTS_OF_WHEN = ['branch', 'condition']
 
 /** Parts of a `when` that stand on the step itself are told as that, not as fields that nobody knows. */
 function withoutMisplaced({ entries, report, path }: Draft, fields: Fields): Entries {
-  const misplaced = PARTS_OF_WHEN.filter((key) => entries.has(key) && !Object.hasOwn(fields, key))
+  const misplaced = PARTS_OF_WHEN.filter((key) => entries.get(key)?.value.kind === 'map' && !Object.hasOwn(fields, key))
   if (misplaced.length === 0) return entries
   for (const key of misplaced) {
     const range = entries.get(key)?.keyRange
@@ -72,7 +73,7 @@ function withoutMisplaced({ entries, report, path }: Draft, fields: Fields): Ent
 /** Types that let unknown fields pass still deserve a word about them: they have no effect. */
 function warnOfUnknown({ entries, report, path, type }: Draft, fields: Fields): void {
   for (const { key, keyRange } of entries.values()) {
-    if (Object.hasOwn(fields, key) || PARTS_OF_WHEN.includes(key) || REFUSED_ELSEWHERE.includes(key)) continue
+    if (Object.hasOwn(fields, key) || REFUSED_ELSEWHERE.includes(key)) continue
     const close = report.isFull || key.length > MAX_SUGGESTED ? undefined : nearest(key, Object.keys(fields))
     const message = `"${key}" is no field of ${type} steps and has no effect${close === undefined ? '' : `. Did you mean "${close}"?`}`
     report.warning('unknown-key', keyRange, message, {

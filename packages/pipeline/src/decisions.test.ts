@@ -105,6 +105,9 @@ describe('decisions', () => {
     expect(told('p: { type: parallel, steps: { a: { image: x }, when: { steps: [{ name: a }] } } }')).toEqual([
       '3:50 error not-allowed "when" stands among the steps, where it has no effect',
     ])
+    expect(told('a: { image: x, branch: main }')).toEqual([
+      '3:18 warning unknown-key "branch" is no field of freestyle steps and has no effect',
+    ])
     expect(told('when: { image: x }')).toEqual([])
   })
 
