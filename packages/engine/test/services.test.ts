@@ -195,6 +195,40 @@ steps:
   expect(result.log('both.services')).toContain('listening')
 })
 
+const PARTS = `
+version: '1.0'
+kind: step-type
+metadata: { name: probe, version: 1.0.0 }
+spec:
+  arguments: '{"type": "object", "properties": {}}'
+  steps:
+    first: { image: $SHELL, commands: [wget -q -O- http://store/] }
+    second: { image: $SHELL, commands: [wget -q -O- http://inner/] }
+`
+
+test('services of the build reach hooks and the parts of typed steps, which may have services of their own', async () => {
+  const result = await run(
+    `
+services:
+  composition:
+    store: ${STORE}
+  readiness: { image: $SHELL, commands: [wget -q -O- http://store/], periodSeconds: 1 }
+hooks:
+  on_finish: { exec: { image: $SHELL, commands: [wget -q -O- http://store/] } }
+steps:
+  typed:
+    type: probe
+    services:
+      composition:
+        inner: ${STORE}
+      readiness: { image: $SHELL, commands: [wget -q -O- http://inner/], periodSeconds: 1 }
+`,
+    { stepTypes: [PARTS] },
+  )
+  expect(result.outcome).toMatchObject({ status: 'success' })
+  for (const step of ['typed.first', 'typed.second', '.on_finish']) expect(result.output(step)).toContain('begun')
+})
+
 test('a step that fails tells which service had ended, and nothing is left of services when a build is cancelled', async () => {
   const failed = await run(`
 steps:
