@@ -83,14 +83,12 @@ function unquote(value: string): string {
 /** `$NAME`, `${NAME}`, `${NAME:-value}` and `${NAME:+value}`; undefined when a name has no value. */
 function fill(text: string, values: ReadonlyMap<string, string>): string | undefined {
   let isKnown = true
-  const filled = text.replace(
-    /\$(?:\{(\w+)(?::([-+])([^}]*))?\}|(\w+))/g,
-    (_, braced?: string, sign?: string, other?: string, bare?: string) => {
-      const value = values.get(braced ?? bare ?? '') ?? ''
-      if (sign === '+') return value === '' ? '' : (other ?? '')
-      if (value === '' && sign === undefined) isKnown = false
-      return value === '' ? (other ?? '') : value
-    },
-  )
+  const filled = text.replace(/\$(?:\{\w+(?::[-+][^}]*)?\}|\w+)/g, (reference) => {
+    const [, name = '', sign, other = ''] = /^\$\{?(\w+)(?::([-+])([^}]*))?/.exec(reference) ?? []
+    const value = values.get(name) ?? ''
+    if (sign === '+') return value === '' ? '' : other
+    if (value === '' && sign === undefined) isKnown = false
+    return value === '' ? other : value
+  })
   return isKnown && filled !== '' ? filled : undefined
 }

@@ -12,7 +12,7 @@ import { readPipelineSettings } from '../pipelines/settings.ts'
 import { buildToken } from '../identity/build-token.ts'
 import { findBuildPlan } from '../store/builds.ts'
 import { findPipeline } from '../store/pipelines.ts'
-import type { AttemptRow, BuildRow } from '../store/schema.ts'
+import type { AttemptRow, BuildRow, TaskRow } from '../store/schema.ts'
 import { findStartTask } from '../store/tasks.ts'
 import { openSecrets } from './build-secrets.ts'
 import { editBuild, moveAttempt, moveBuild, saveBuild } from './edit.ts'
@@ -103,10 +103,20 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     ...(attempt.cause !== null && { resume: { cause: attempt.cause } }),
     ...(await autoPushOf(app)),
     knownImages: await readKnownImages(query, build.pipeline_id),
+    ...present({ trustedQemuImages: start && trustedQemuImages(start) }),
     ...(debug !== undefined && { debug }),
     volumeName,
     keepVolume: volumeName !== `windlass-${build.id}`,
   }
+}
+
+/** The setting of the runtime: names with commas between, any image when it is not set. */
+function trustedQemuImages(start: TaskRow): string[] | undefined {
+  const { TRUSTED_QEMU_IMAGES: text } = readStartPayload(start).spec.runtimeScheduler.envVars
+  return text
+    ?.split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
 }
 
 /** The clusters that steps find, as the pipeline wants it (`clustersInfo`); all when undefined. */

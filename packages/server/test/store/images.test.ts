@@ -1,11 +1,12 @@
 import { PipelineInput, type EngineEventBody } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { claimAttempt } from '../../src/builds/engine-claim.ts'
 import { applyEvents } from '../../src/builds/events.ts'
 import { readKnownImages, describeImage, toImage } from '../../src/images/images.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { findImage, listImages } from '../../src/store/images.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
-import { HELLO, numbered, openScene, runAttempt, say, started, submit } from '../support/scene.ts'
+import { HELLO, numbered, openScene, PROTOCOL, runAttempt, say, started, startAttempt, submit } from '../support/scene.ts'
 
 type Made = Extract<EngineEventBody, { type: 'image' }>
 
@@ -83,6 +84,19 @@ describe.each(DATABASES)('images on $name', ({ open }) => {
     }
     for (const name of ['registry.example.com/team/app:2', 'registry.example.com/team/app:%', 'sha256:0', ''])
       expect(await findImage(query, app.accountId, name), name).toBeUndefined()
+  })
+
+  test.each([
+    ['tonistiigi/binfmt, quay.io/team/qemu:v7', ['tonistiigi/binfmt', 'quay.io/team/qemu:v7']],
+    [undefined, undefined],
+  ])('P059: the trusted QEMU images are a setting of the runtime, handed over with the claim: %s', async (text, trusted) => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const envVars = text === undefined ? {} : { TRUSTED_QEMU_IMAGES: text }
+    const scene = await openScene(app, { runtimeScheduler: { envVars } })
+    const { buildId, attempt } = await startAttempt(scene, await submit(scene))
+    const claimed = await claimAttempt(app, { buildId, attempt }, { ...PROTOCOL, claimKey: 'the-key-of-an-engine' })
+    expect(claimed.trustedQemuImages).toEqual(trusted)
   })
 
   test('P053: an engine is told of the newest images of the steps of its pipeline', async () => {
