@@ -176,7 +176,7 @@ function readQuoted(text: string, at: number, made: Made): { token: Token; end: 
   if (text[end] !== quote) throw new TemplateProblem('unterminated quoted string', at)
   const value = unescape(text.slice(at + 1, end), at)
   if (quote === '"') return made('string', end + 1, value)
-  if ([...value].length !== 1) throw new TemplateProblem('malformed character constant', at)
+  if (Array.from(value).length !== 1) throw new TemplateProblem('malformed character constant', at)
   return made('number', end + 1, String(value.codePointAt(0)))
 }
 

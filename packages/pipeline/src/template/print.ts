@@ -44,7 +44,7 @@ const VERB = /%([-+# 0]*)(\d+)?(?:\.(\d*))?([\s\S])?/gu
 /** `printf`. What does not fit is told inside the text, in Go's way (`%!d(string=x)`). */
 export function sprintf(format: string, values: readonly TemplateValue[]): string {
   let next = 0
-  const text = format.replace(VERB, (_all, flags: string, width, precision, verb: string | undefined) => {
+  const text = format.replace(VERB, (_all, ...[flags = '', width, precision, verb]: (string | undefined)[]) => {
     if (verb === undefined) return '%!(NOVERB)'
     if (verb === '%') return '%'
     const value = values[next]
@@ -75,7 +75,7 @@ function bound(written: string | undefined): number | undefined {
 }
 
 function pad(text: string, verb: string, { flags, width = 0 }: Options): string {
-  const missing = width - [...text].length
+  const missing = width - Array.from(text).length
   if (missing <= 0) return text
   if (flags.includes('-')) return text + ' '.repeat(missing)
   if (!flags.includes('0') || 'sqv'.includes(verb)) return ' '.repeat(missing) + text
@@ -100,7 +100,7 @@ function formatValue(value: TemplateValue, verb: string, options: Options): stri
 }
 
 function formatText(value: string, verb: string, { precision, flags }: Options): string | undefined {
-  const text = precision === undefined ? value : [...value].slice(0, precision).join('')
+  const text = precision === undefined ? value : Array.from(value).slice(0, precision).join('')
   switch (verb) {
     case 's':
       return text

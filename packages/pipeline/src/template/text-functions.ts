@@ -7,7 +7,7 @@ import { FunctionProblem } from './template-error.ts'
 import { isList } from './values.ts'
 
 function trimSet(text: string, set: string, sides: 'left' | 'right' | 'both'): string {
-  const chars = [...text]
+  const chars = Array.from(text)
   let start = 0
   let end = chars.length
   if (sides !== 'right') while (start < end && set.includes(chars[start] ?? '')) start += 1
@@ -60,7 +60,7 @@ const quoted = ofTexts(1, (text) => quote(text))
 const slug = ofTexts(1, (text) => trimSet(text.toLowerCase().replace(/[^a-z0-9_]+/g, '-'), '-', 'both'))
 const trunc = fixed(2, (count = null, text = null) => {
   const most = wholeOf(count)
-  const chars = [...textOf(text)]
+  const chars = Array.from(textOf(text))
   return (most < 0 ? chars.slice(most) : chars.slice(0, most)).join('')
 })
 const encode = ofTexts(1, (text) =>

@@ -216,7 +216,8 @@ function describe(
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'object' || value === '' || value === undefined ? '' : `. Current value: ${String(value).slice(0, 60)}`
+  const isSimple = (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'boolean'
+  return isSimple ? `. Current value: ${String(value).slice(0, 60)}` : ''
 }
 
 /** Patterns of texts, followed through properties and items. */

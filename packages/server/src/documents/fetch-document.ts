@@ -2,7 +2,7 @@
  * Documents behind URLs, fetched by the server itself: over http and https, within limits, and never from addresses that only this machine
  * or its cloud can reach, so that nobody makes the server ask them (SSRF). The address that was checked is the one that is called.
  */
-import { lookup as resolveName } from 'node:dns/promises'
+import { lookup as resolveName } from 'node:dns'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -99,17 +99,15 @@ function ask(url: URL, { hosts }: DocumentPolicy, signal: AbortSignal): Promise<
 /** Resolves a name, and fails when one of its addresses is refused. */
 function checkedLookup(isFree: boolean): LookupFunction {
   return (name, options, done) => {
-    resolveName(name, { all: true }).then(
-      (found) => {
-        const bad = isFree ? undefined : found.find(({ address }) => isRefused(address))
-        const [first] = found
-        if (bad !== undefined) done(new FetchProblem(`${name} has the address ${bad.address}, which is not allowed`), '', 4)
-        else if (first === undefined) done(new FetchProblem(`${name} has no address`), '', 4)
-        else if (options.all === true) done(null, found)
-        else done(null, first.address, first.family)
-      },
-      (error: Error) => done(error, '', 4),
-    )
+    resolveName(name, { all: true }, (error, found) => {
+      const bad = isFree ? undefined : found?.find(({ address }) => isRefused(address))
+      const [first] = found ?? []
+      if (error !== null) done(error, '', 4)
+      else if (bad !== undefined) done(new FetchProblem(`${name} has the address ${bad.address}, which is not allowed`), '', 4)
+      else if (first === undefined) done(new FetchProblem(`${name} has no address`), '', 4)
+      else if (options.all === true) done(null, found)
+      else done(null, first.address, first.family)
+    })
   }
 }
 
