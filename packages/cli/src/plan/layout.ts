@@ -17,7 +17,7 @@ export interface Layout {
   readonly boxes: readonly Box[]
 }
 
-const CHAR = 7.2
+const CHAR = 7.9
 const LEAF_HEIGHT = 52
 const GAP_X = 44
 const GAP_Y = 16

@@ -38,7 +38,9 @@ function drawBox({ step, x, y, width, height, isGroup }: Box, moments: string): 
   const dashes = step.forecast === 'runs' ? '' : ' stroke-dasharray="5 3"'
   const fill = isGroup ? 'fill="#8c959f" fill-opacity="0.08"' : 'fill="#ffffff"'
   const text = (dy: number, content: string, style: string): string =>
-    content === '' ? '' : `<text x="${round(x + 12)}" y="${round(y + dy)}" ${style}>${escape(fit(content, width))}</text>`
+    content === ''
+      ? ''
+      : `<text x="${round(x + 12)}" y="${round(y + dy)}" ${style}>${escape(fit(content, width, style.includes('600') ? WIDE : NARROW))}</text>`
   return [
     `<g><title>${escape([step.name, step.because ?? ''].filter((part) => part !== '').join(': '))}</title>`,
     `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="8" ${fill} stroke="${colour}" stroke-width="1.5"${dashes}/>`,
@@ -57,8 +59,12 @@ function arrow(from: Box, to: Box): string {
   return `<path d="M${round(x1)} ${round(y1)}C${round(x1 + bend)} ${round(y1)} ${round(to.x - bend)} ${round(y2)} ${round(to.x - 2)} ${round(y2)}" fill="none" stroke="#8c959f" stroke-width="1.4" marker-end="url(#tip)"/>`
 }
 
-function fit(text: string, width: number): string {
-  const most = Math.floor((width - 20) / 6.4)
+/** Widths of a character that hold in the wider of the usual fonts. */
+const WIDE = 7.9
+const NARROW = 6.6
+
+function fit(text: string, width: number, character: number): string {
+  const most = Math.floor((width - 22) / character)
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`
 }
 
