@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { told } from '../test/documents.ts'
 import { compile } from './compile.ts'
+import { catalogOf, toCatalogEntry } from './typed/catalog.ts'
 
 const DOCS = new URL('../../../docs/', import.meta.url)
 
-/** Whole documents among the YAML blocks of a page, each with the line where it begins. */
-function documentsOf(page: string): { text: string; line: number }[] {
+/** The YAML blocks of a page, each with the line where it begins. */
+function blocksOf(page: string): { text: string; line: number }[] {
   const lines = page.split('\n')
   return lines.flatMap((line, start) => {
     if (line !== '```yaml') return []
     const end = lines.indexOf('```', start)
-    const text = `${lines.slice(start + 1, end).join('\n')}\n`
-    return text.startsWith('version:') && !/^kind:/m.test(text) ? [{ text, line: start + 2 }] : []
+    return [{ text: `${lines.slice(start + 1, end).join('\n')}\n`, line: start + 2 }]
   })
 }
 
@@ -22,8 +22,16 @@ const pages = readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).filter(
 
 describe('every pipeline in the documentation compiles without a word', () => {
   test.each(pages.toSorted())('%s', (path) => {
-    for (const { text, line } of documentsOf(readFileSync(new URL(path, DOCS), 'utf8'))) {
-      const { problems } = compile({ text, file: `${path}:${line}` })
+    const blocks = blocksOf(readFileSync(new URL(path, DOCS), 'utf8'))
+    // A page may use the step types whose manifests it shows.
+    const shown = blocks.flatMap(({ text }) =>
+      /^kind: step-type$/m.test(text) ? (toCatalogEntry({ text, file: path }) ?? []) : [],
+    )
+    for (const { text, line } of blocks.filter((block) => block.text.startsWith('version:') && !/^kind:/m.test(block.text))) {
+      const { problems } = compile(
+        { text, file: `${path}:${line}` },
+        { ...(shown.length > 0 && { stepTypes: catalogOf(shown) }) },
+      )
       expect({ line, problems: told(problems) }).toEqual({ line, problems: [] })
     }
   })

@@ -1,22 +1,19 @@
-/** The pages of docs/steps: every type has one, and every pipeline on them compiles without a word. */
+/** The pages of docs/steps: every type has one, with pipelines that use it. `docs.test.ts` compiles them. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { STEP_TYPES } from './language.ts'
-import { compile } from './compile.ts'
-import { told } from '../test/documents.ts'
 
 const folder = join(import.meta.dirname, '../../../docs/steps')
 /** Told on the page of compositions. */
 const TOLD_ELSEWHERE = ['travis', 'simple_travis', 'integration-test']
 const types = Object.keys(STEP_TYPES).filter((type) => !TOLD_ELSEWHERE.includes(type))
 
-test.each(types)('the page of %s has at least two pipelines, which compile', (type) => {
+test.each(types)('the page of %s has at least two pipelines', (type) => {
   const path = join(folder, `${type}.md`)
   expect(existsSync(path), path).toBe(true)
   const pipelines = [...readFileSync(path, 'utf8').matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text]) => text ?? '')
   expect(pipelines.length).toBeGreaterThanOrEqual(2)
-  for (const text of pipelines) expect(told(compile({ text, file: `${type}.md` }).problems), text).toEqual([])
   expect(pipelines.some((text) => type === 'freestyle' || text.includes(`type: ${type}`))).toBe(true)
   expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain(`(${type}.md)`)
 })
