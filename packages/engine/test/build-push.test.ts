@@ -127,6 +127,17 @@ test('push-tag gives an image at a registry further tags without moving a layer'
   expect(denied.snapshot.steps['tag']).toMatchObject({ status: 'error', reason: 'push-failed' })
 })
 
+test('a role at AWS, for which the engine gets no login, fails the step before anything is done', async () => {
+  const text = `
+version: '1.0'
+steps:
+  push: {type: push, candidate: $SHELL, image_name: a/b, provider: ecr, region: eu-west-1, role_arn: 'arn:aws:iam::123456789012:role/x', registry: open}
+`
+  const pushed = await runPipeline(text, { input: { registries: integrations() } })
+  expect(pushed.snapshot.steps['push']).toMatchObject({ status: 'error', reason: 'integration-missing' })
+  expect(pushed.snapshot.steps['push']?.message).toContain('role_arn')
+})
+
 test('squash on a daemon that cannot squash is told, and so is squash with BuildKit', async () => {
   const build = (fields: string) => runPipeline(buildDocument({ dockerfile: [FROM], fields: `    squash: true\n${fields}` }).text)
   const plain = await build('')

@@ -9,6 +9,7 @@ import { registerEmulators, requireTrusted } from '../build/emulators.ts'
 import { takeKnownImage } from '../build/known-image.ts'
 import type { LayerCache } from '../build/layer-cache.ts'
 import { findPushTarget, type PushTarget } from '../build/push-target.ts'
+import { requireLogin } from '../build/require-login.ts'
 import { runBuildx, type BuildxRun } from '../build/run-buildx.ts'
 import { signImage } from '../build/sign.ts'
 import { pushAll } from './push-image.ts'
@@ -27,6 +28,7 @@ interface Made {
 
 export async function runBuild(run: StepRun<ResolvedBuild>): Promise<StepOutcome> {
   const { action, context } = run
+  requireLogin(action.aws)
   const tags = tagsOf(run)
   const found = findPushTarget(action, context.input)
   const target = 'repository' in found ? found : undefined

@@ -5,6 +5,7 @@ import type { RegistryAccess } from '@windlass/protocol'
 import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import { findRegistryOf, getRegistry, qualify, toLogin } from '../attempt/registries.ts'
 import { parseImageName, registryDomain, type RegistryLogin } from '../docker/images.ts'
+import { requireLogin } from '../build/require-login.ts'
 import { pushAll } from './push-image.ts'
 import { runTool } from './tool-container.ts'
 
@@ -25,6 +26,7 @@ interface Source {
 
 export async function runPushTag(run: StepRun<ResolvedPushTag>): Promise<StepOutcome> {
   const { action, context, output } = run
+  requireLogin(action.aws)
   const source = toSource(action, context.input.registries)
   const { repository, reference } = source
   const name = reference.startsWith('sha256:') ? `${repository}@${reference}` : `${repository}:${reference}`

@@ -4,10 +4,12 @@ import type { RegistryAccess } from '@windlass/protocol'
 import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import { findRegistryOf, qualify, toLogin } from '../attempt/registries.ts'
 import { parseImageName, registryDomain } from '../docker/images.ts'
+import { requireLogin } from '../build/require-login.ts'
 import { pushAll } from './push-image.ts'
 
 export async function runPush(run: StepRun<ResolvedPush>): Promise<StepOutcome> {
   const { action, context, output, signal } = run
+  requireLogin(action.aws)
   const found = await context.images.ensure(
     { name: action.candidate, registryContext: action.registryContext },
     { signal, say: (line) => output.say(line) },
