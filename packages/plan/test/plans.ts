@@ -85,7 +85,13 @@ export function play(
       if (decision.type === 'end') return { snapshot, facts, ran, end: decision, states: statesOf(plan, foldAll(start, facts)) }
       if (decision.type === 'finish')
         tell(
-          finished(decision.step, ++at, { try: 0, status: decision.status, reason: decision.reason, message: decision.message }),
+          finished(decision.step, ++at, {
+            try: 0,
+            status: decision.status,
+            reason: decision.reason,
+            message: decision.message,
+            outputs: decision.outputs,
+          }),
         )
       if (decision.type === 'start') {
         tell({ type: 'step.started', step: decision.step, try: decision.try, at: ++at })
