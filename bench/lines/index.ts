@@ -1,6 +1,7 @@
 /** Every line of the bench, in the order of the goals. */
 import type { Line } from '../row.ts'
 import { cluster } from './cluster.ts'
+import { debugEcho } from './debug-echo.ts'
 import { fakeBuilds } from './fake-builds.ts'
 import { idleMemory } from './idle-memory.ts'
 import { imageBuild } from './image-build.ts'
@@ -18,6 +19,7 @@ export const LINES: readonly Line[] = [
   taskHandover,
   logMillion,
   lineLatency,
+  debugEcho,
   language,
   fakeBuilds,
   idleMemory,

@@ -1,0 +1,105 @@
+/** From a key that is pressed at the debugger to its echo on the screen. */
+import { Build, DebugState, TerminalInputAck, TerminalRecord } from '@windlass/protocol'
+import { createServer, connect } from 'node:net'
+import { sample, spread, type Line, type Row } from '../row.ts'
+import { benchImages, openLocalStack, toDocument, type LocalStack } from '../stack/local.ts'
+
+const KEYS = 200
+const WARM_UP = 10
+const LOOK_MS = 50
+const SETTLE_MS = 1_000
+
+export const debugEcho: Line = { name: 'debug-echo', measure }
+
+async function measure(): Promise<Row[]> {
+  const { shell } = await benchImages()
+  await using stack = await openLocalStack()
+  const document = toDocument({ one: { image: shell, command: 'true' } })
+  const { id } = await stack.client.call('POST', '/v1/builds', Build, {
+    body: { document, debug: { steps: { one: ['override'] } } },
+  })
+  await untilHeld(stack, id)
+  const times = await pressKeys(stack, id)
+  await stack.client.call('POST', `/v1/builds/${id}/debug/one/continue`, DebugState, { body: {} })
+  return [
+    {
+      name: 'debug-echo',
+      figure: 'a key pressed in a terminal of a held step -> its echo seen, over the server and its database',
+      unit: 'ms',
+      value: spread(times),
+      warmUp: WARM_UP,
+      floor: { what: 'a byte to and fro over loopback', value: await loopback() },
+      goal: 50,
+    },
+  ]
+}
+
+async function untilHeld({ client }: LocalStack, id: string): Promise<void> {
+  for (;;) {
+    const { held } = await client.call('GET', `/v1/builds/${id}/debug`, DebugState)
+    if (held.length > 0) return
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+}
+
+async function pressKeys({ client }: LocalStack, id: string): Promise<number[]> {
+  const input = { columns: 200, rows: 50 }
+  const { id: terminal } = await client.call('POST', `/v1/builds/${id}/terminals`, TerminalRecord, { body: input })
+  const path = `/v1/builds/${id}/terminals/${terminal}`
+  const stop = new AbortController()
+  let text = ''
+  let wake = Promise.withResolvers<void>()
+  let shown = 0
+  const reading = (async () => {
+    for await (const { data, id: seq, event } of client.events(`${path}/output`, { query: { after: 0 }, signal: stop.signal })) {
+      if (event === 'end') return
+      text += Buffer.from(data, 'base64').toString()
+      shown = Number(seq)
+      wake.resolve()
+    }
+  })()
+  reading.catch(() => undefined)
+  let seq = 0
+  const type = async (keys: string): Promise<void> => {
+    const body = { seq: seq + 1, parts: [{ keys: Buffer.from(keys).toString('base64') }], ackSeq: shown }
+    seq = (await client.call('POST', `${path}/input`, TerminalInputAck, { body })).seq
+  }
+  const until = async (wanted: string): Promise<void> => {
+    while (!text.includes(wanted)) {
+      wake = Promise.withResolvers()
+      await wake.promise
+    }
+  }
+  await type('cat >/dev/null\r')
+  // The shell does its own echo until the program runs.
+  await until('cat')
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
+  const times: number[] = []
+  for (let n = -WARM_UP; n < KEYS; n += 1) {
+    const from = text.length
+    const started = performance.now()
+    await type('x')
+    while (text.length === from) {
+      wake = Promise.withResolvers()
+      await wake.promise
+    }
+    if (n >= 0) times.push(performance.now() - started)
+  }
+  stop.abort()
+  return times
+}
+
+async function loopback(): ReturnType<typeof sample> {
+  const server = createServer((socket) => socket.setNoDelay(true).pipe(socket)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  const socket = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1').setNoDelay(true)
+  const times = await sample(100, 10, async () => {
+    const echo = new Promise((resolve) => socket.once('data', resolve))
+    socket.write('x')
+    await echo
+  })
+  socket.destroy()
+  server.close()
+  return times
+}
