@@ -24,10 +24,10 @@ export function compileAnnotations(entries: Entries, place: ExpressionPlace, ofB
     set: maps(child(annotations, 'set')).map((one, index) =>
       toChange(one, { ...place, path: `${place.path}.annotations.set[${index}]` }, ofBuild),
     ),
-    unset: maps(child(annotations, 'unset')).map((one) => ({
+    unset: maps(child(annotations, 'unset')).map((one, index) => ({
       entity: entityOf(one),
       ...read.when('id', read.text(one.entries, 'entity_id')),
-      names: read.texts(one.entries, 'annotations') ?? [],
+      names: toNames(child(one, 'annotations'), { ...place, path: `${place.path}.annotations.unset[${index}]` }),
     })),
     metadata: ofBuild
       ? metadata === undefined
@@ -44,6 +44,16 @@ export function compileAnnotations(entries: Entries, place: ExpressionPlace, ofB
 
 function maps(list: TreeNode | undefined): MapNode[] {
   return list?.kind === 'list' ? list.items.filter((item) => item.kind === 'map') : []
+}
+
+function toNames(list: TreeNode | undefined, place: ExpressionPlace): string[] {
+  if (list?.kind !== 'list') return []
+  return list.items.flatMap((item) => {
+    const name = textOf(item)
+    if (name === undefined) return []
+    checkLabel(name, item.range, place)
+    return [name]
+  })
 }
 
 function entityOf(change: MapNode): AnnotatedEntity {

@@ -33,7 +33,9 @@ function toReadiness(entries: Entries): Readiness {
     commands: read.texts(entries, 'commands') ?? [],
     periodMs: seconds('periodSeconds'),
     timeoutMs: seconds('timeoutSeconds'),
-    failureThreshold: read.number(entries, 'failureThreshold') ?? 3,
+    failureThreshold:
+      (read.number(entries, 'failureThreshold') ?? 3) +
+      Math.ceil((read.number(entries, 'initialDelaySeconds') ?? 0) / (read.number(entries, 'periodSeconds') ?? 10)),
   }
 }
 

@@ -21,13 +21,13 @@ export function compileDraft(draft: Draft, drafting: Drafting): PlanStep[] {
 
 function toStep(draft: Draft, drafting: Drafting): PlanStep | undefined {
   const { entries, report, hook, parent } = draft
-  const place: ExpressionPlace = { report, path: draft.path, drafting, draft, atEnd: false }
+  const place: ExpressionPlace = { report, path: draft.path, drafting, draft, atEnd: false, severity: 'error' }
   const stage = read.text(entries, 'stage')
   const when = toWhen(entries, place)
   const timeout = toTimeout(draft)
   const retry = toRetry(entries, place)
   const criteria = draft.body.kind === 'group' ? toCriteria(entries, draft.children, { ...place, atEnd: true }) : undefined
-  const action = toActionOf(draft, { ...place, atEnd: true })
+  const action = toActionOf(draft, { ...place, atEnd: true, severity: 'warning' })
   if (action === undefined) return undefined
   return {
     name: draft.name,

@@ -29,6 +29,8 @@ export interface ExpressionPlace {
   readonly draft: Draft | undefined
   /** True for what is judged once the steps have ended, where order does not matter. */
   readonly atEnd: boolean
+  /** `warning` where a wrong expression does the build no harm. */
+  readonly severity: 'error' | 'warning'
 }
 
 /** The checked `when` of a step as the plan has it; undefined when there is none. */
@@ -95,7 +97,9 @@ export function checkExpression(node: ScalarNode, text: string, place: Expressio
     for (const part of nodesOf(parseExpression(text))) checkNode(part, rangeAt(part.at), place)
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
-    place.report.error('expression', rangeAt(error.at), `the expression is wrong: ${error.message}`, { path: place.path })
+    place.report[place.severity]('expression', rangeAt(error.at), `the expression is wrong: ${error.message}`, {
+      path: place.path,
+    })
   }
 }
 
@@ -213,10 +217,16 @@ function checkStepName(
   const asked = drafting.names.find(name, draft)
   if (asked === undefined) {
     const close = drafting.names.suggest(name, draft)
-    report.error('unknown-step', range, `there is no step "${name}"${close === undefined ? '' : `. Did you mean "${close}"?`}`, {
-      path,
-      ...(close !== undefined && { suggestion: { from: name, to: close } }),
-    })
+    report[place.severity](
+      'unknown-step',
+      range,
+      `there is no step "${name}"${close === undefined ? '' : `. Did you mean "${close}"?`}`,
+      {
+        path,
+        hint: name === 'main_clone' ? 'Add a step of type git-clone with this name.' : '',
+        ...(close !== undefined && { suggestion: { from: name, to: close } }),
+      },
+    )
     return undefined
   }
   if (atEnd || draft === undefined) return asked

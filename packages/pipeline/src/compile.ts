@@ -111,7 +111,7 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
   if (drafting.mode === 'parallel') reportCircles(steps, drafting)
   checkBreakpoints(debug, drafting, report)
   const services = read.map(entries, 'services')?.entries
-  const criteria = toCriteria(entries, roots, { report, path: '', drafting, draft: undefined, atEnd: true })
+  const criteria = toCriteria(entries, roots, { report, path: '', drafting, draft: undefined, atEnd: true, severity: 'error' })
   if ([...drafting.names.all()].some(({ body }) => body.kind === 'unknown')) return undefined
   return {
     planVersion: 1,

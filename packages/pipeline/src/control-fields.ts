@@ -161,6 +161,10 @@ const READINESS: Fields = {
   periodSeconds: { shape: { kind: 'number', least: 1 }, about: 'Pause between two tries; 10 by default.' },
   timeoutSeconds: { shape: { kind: 'number', least: 1 }, about: 'Time limit of one try; 10 by default.' },
   successThreshold: { shape: { kind: 'number', least: 1, most: 1 }, about: 'Always 1.' },
+  initialDelaySeconds: {
+    shape: { kind: 'number', least: 0 },
+    about: 'As long more tries are made; the first one is made at once all the same.',
+  },
   failureThreshold: {
     shape: { kind: 'number', least: 1, whole: true },
     about: 'Tries before the services count as failed; 3 by default.',

@@ -170,5 +170,9 @@ steps:
       readiness: { image: 'y', commands: ['ping'], periodMs: 10_000, timeoutMs: 10_000, failureThreshold: 3 },
       setup: { image: 'y', commands: ['load'] },
     })
+    const delayed = planOf(
+      'version: 1\nservices: { composition: {}, readiness: { image: y, commands: [ping], periodSeconds: 4, initialDelaySeconds: 10 } }\nsteps: {}\n',
+    )
+    expect(delayed.services?.readiness).toMatchObject({ periodMs: 4_000, failureThreshold: 6 })
   })
 })

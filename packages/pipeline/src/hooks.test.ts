@@ -126,7 +126,7 @@ describe('a hook of a step', () => {
       problemsOf(
         oneStep('image: x', 'hooks: { on_fail: { annotations: { set: [{ annotations: [{ a: { evaluate: "1 +" } }] }] } } }'),
       ),
-    ).toEqual(['5:83 error expression the expression is wrong: unexpected the end'])
+    ).toEqual(['5:83 warning expression the expression is wrong: unexpected the end'])
   })
 })
 

@@ -160,6 +160,10 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: hook('{ annotations: { set: [{ annotations: [{ a-b: 1 }] }] } }'),
     messages: ['"a-b" may have only letters, digits and "_"'],
   },
+  'a bad name of an annotation to remove': {
+    text: hook('{ annotations: { unset: [{ annotations: [an invalid name] }] } }'),
+    messages: ['"an invalid name" may have only letters, digits and "_"'],
+  },
   'evaluate without an expression': {
     text: hook('{ annotations: { set: [{ annotations: [{ a: { evaluat: x } }] }] } }'),
     messages: ['"a" must be a string, a number, a boolean, or an object with "evaluate" alone'],
