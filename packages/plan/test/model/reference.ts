@@ -2,18 +2,9 @@
  * A second account of how a build goes, written from docs/execution.md as if each step were a small program that waits, judges, runs and ends.
  * It shares no code with the graph rules. It is slow and plain on purpose.
  */
-import type { HookMoment } from '../../src/index.ts'
 import { PAUSE } from './model.ts'
 import type { Condition, Model, Part } from './model.ts'
-
-type Status = 'pending' | 'running' | 'waiting' | 'success' | 'error' | 'skipped' | 'terminated'
-
-interface State {
-  status: Status
-  reason: string | undefined
-  /** Of approvals. */
-  word: string | undefined
-}
+import { Parts, type Status } from './parts.ts'
 
 interface Thread {
   /** Of several that can go on, the one of the first step in the document does. */
@@ -32,7 +23,6 @@ export interface Told {
   readonly starts: readonly string[]
 }
 
-const FINAL: readonly Status[] = ['success', 'error', 'skipped', 'terminated']
 const HOPELESS = ['condition-error', 'denied', 'invalid-step']
 
 /** Plays a build by the rules. */
@@ -42,11 +32,7 @@ export function playReference(model: Model): Told {
 
 class Reference {
   readonly #model: Model
-  readonly #parts = new Map<string, Part>()
-  readonly #holder = new Map<Part, Part>()
-  readonly #owner = new Map<Part, Part>()
-  readonly #moment = new Map<Part, HookMoment>()
-  readonly #states = new Map<Part, State>()
+  readonly #tree: Parts
   readonly #ended = new Map<Part, number>()
   readonly #ends = new Map<Part, number>()
   readonly #pauses = new Map<Part, number>()
@@ -67,18 +53,9 @@ class Reference {
 
   constructor(model: Model) {
     this.#model = model
-    for (const part of model.roots) this.#enter(part)
-    for (const [moment, part] of model.hooks) this.#enter(part, { moment })
-  }
-
-  #enter(part: Part, { holder, owner, moment }: { holder?: Part; owner?: Part; moment?: HookMoment } = {}): void {
-    this.#parts.set(part.name, part)
-    this.#states.set(part, { status: 'pending', reason: undefined, word: undefined })
-    if (holder !== undefined) this.#holder.set(part, holder)
-    if (owner !== undefined) this.#owner.set(part, owner)
-    if (moment !== undefined) this.#moment.set(part, moment)
-    for (const child of part.children) this.#enter(child, { holder: part, owner: part })
-    for (const [own, hook] of part.hooks) this.#enter(hook, { owner: part, moment: own })
+    this.#tree = new Parts(model)
+    for (const part of this.#tree.parts.values())
+      this.#tree.states.set(part, { status: 'pending', reason: undefined, word: undefined })
   }
 
   play(): Told {
@@ -93,7 +70,7 @@ class Reference {
       else this.#ring()
       this.#settle()
     }
-    const told = [...this.#parts.values()].map((part) => ({ name: part.name, ...this.#state(part) }))
+    const told = [...this.#tree.parts.values()].map((part) => ({ name: part.name, ...this.#tree.state(part) }))
     const { status, reason } = this.#outcome()
     return {
       states: told
@@ -134,7 +111,7 @@ class Reference {
 
   #decide(part: Part): void {
     if (this.#isIdle) this.#countAnew()
-    this.#state(part).word = part.decision
+    this.#tree.state(part).word = part.decision
     if (part.decision === 'approved') this.#final(part, 'success')
     else if (part.decision === 'denied') this.#final(part, 'error', 'denied')
     else {
@@ -147,7 +124,7 @@ class Reference {
     if (this.#cancelled !== undefined && !this.#isOver) this.#forced = reason === 'cancelled' || this.#forced
     this.#cancelled ??= reason
     for (const part of this.#ends.keys()) {
-      const spared = part.kind === 'approval' ? this.#isCleanUp(part) : this.#isInOnFinish(part)
+      const spared = part.kind === 'approval' ? this.#tree.isCleanUp(part) : this.#tree.isInOnFinish(part)
       if (spared && !this.#forced) continue
       this.#ends.delete(part)
       this.#final(part, 'terminated', part.kind === 'approval' ? this.#cancelled : reason)
@@ -158,7 +135,7 @@ class Reference {
     this.#limits.delete(group)
     this.#late.add(group)
     for (const part of this.#ends.keys()) {
-      if (part.kind === 'approval' || this.#isInOnFinish(part) || !this.#isInside(part, group)) continue
+      if (part.kind === 'approval' || this.#tree.isInOnFinish(part) || !this.#tree.isInside(part, group)) continue
       this.#ends.delete(part)
       this.#ended.set(part, (this.#ended.get(part) ?? 0) + 1)
       this.#final(part, 'error', 'timeout')
@@ -171,7 +148,7 @@ class Reference {
     for (const part of this.#ends.keys()) {
       if (part.kind === 'approval') continue
       this.#ends.delete(part)
-      this.#state(part).status = 'pending'
+      this.#tree.state(part).status = 'pending'
       this.#lost.add(part)
     }
     for (const part of this.#pauses.keys()) this.#pauses.set(part, this.#now + PAUSE)
@@ -181,17 +158,17 @@ class Reference {
   /** The time of the groups that are open begins again. */
   #countAnew(): void {
     this.#late.clear()
-    for (const part of this.#parts.values()) {
-      const isOpen = part.kind === 'group' && this.#state(part).status === 'running' && !this.#pauses.has(part)
+    for (const part of this.#tree.parts.values()) {
+      const isOpen = part.kind === 'group' && this.#tree.state(part).status === 'running' && !this.#pauses.has(part)
       if (isOpen && part.limit !== undefined) this.#limits.set(part, this.#now + part.limit)
     }
   }
 
   #beginAnew(): void {
-    for (const part of this.#parts.values()) {
-      const { reason } = this.#state(part)
+    for (const part of this.#tree.parts.values()) {
+      const { reason } = this.#tree.state(part)
       const isOut = reason === 'not-selected'
-      this.#states.set(part, { status: isOut ? 'skipped' : 'pending', reason: isOut ? reason : undefined, word: undefined })
+      this.#tree.states.set(part, { status: isOut ? 'skipped' : 'pending', reason: isOut ? reason : undefined, word: undefined })
     }
     for (const timers of [this.#ends, this.#pauses, this.#limits, this.#halts]) timers.clear()
     for (const set of [this.#late, this.#lost, this.#waiting, this.#left]) set.clear()
@@ -200,7 +177,7 @@ class Reference {
   }
 
   #spawn(steps: Thread['steps'], part: Part | undefined): void {
-    const rank = part === undefined ? Infinity : [...this.#parts.values()].indexOf(part)
+    const rank = part === undefined ? Infinity : [...this.#tree.parts.values()].indexOf(part)
     this.#threads.push({ steps, rank, until: () => true })
     this.#threads.sort((a, b) => a.rank - b.rank)
   }
@@ -229,49 +206,43 @@ class Reference {
     if (this.#waiting.size === 0 || this.#ends.size > 0 || this.#pauses.size > 0) return false
     const plain = [...this.#waiting].filter((part) => part.when?.kind !== 'workflow')
     const all = plain.length > 0 ? plain : [...this.#waiting]
-    const hopeless = all.filter((part) => !this.#mentions(part).some((other) => this.#waiting.has(other)))
+    const hopeless = all.filter((part) => !this.#tree.mentions(part).some((other) => this.#waiting.has(other)))
     for (const part of hopeless.length > 0 ? hopeless : all) this.#left.add(part)
     return true
-  }
-
-  #mentions(part: Part): Part[] {
-    const { when } = part
-    const names = when?.kind === 'steps' ? when.of.map(({ name }) => name) : when?.kind === 'result' ? [when.name] : []
-    const own = this.#line(part)
-    return names.flatMap((name) => this.#line(this.#named(name))).filter((other) => !own.includes(other))
   }
 
   *#build(): Thread['steps'] {
     const { hooks, roots } = this.#model
     const first = hooks.find(([moment]) => moment === 'on_elected')?.[1]
-    if (first !== undefined && !this.#isFinal(first)) {
+    if (first !== undefined && !this.#tree.isFinal(first)) {
       if (this.#cancelled !== undefined) this.#leaveOut(first, this.#cancelled)
       else yield* this.#hook(first)
-      if (this.#state(first).status === 'error' && first.failFast) this.#halt(undefined, 'not-reached')
-      if (this.#state(first).status === 'terminated') this.#cancelled ??= this.#state(first).reason ?? 'cancelled'
+      if (this.#tree.state(first).status === 'error' && first.failFast) this.#halt(undefined, 'not-reached')
+      if (this.#tree.state(first).status === 'terminated') this.#cancelled ??= this.#tree.state(first).reason ?? 'cancelled'
     }
     for (const root of roots) this.#spawn(this.#unit(root), root)
-    yield () => roots.every((root) => this.#isSettled(root))
+    yield () => roots.every((root) => this.#tree.isSettled(root))
     yield* this.#lastHooks(undefined)
     this.#isOver = true
   }
 
   /** A step with its hooks. */
   *#unit(part: Part): Thread['steps'] {
-    if (this.#isFinal(part)) return
-    const before = this.#before(part)
-    if (before !== undefined) yield () => this.#isSettled(before)
+    if (this.#tree.isFinal(part)) return
+    const before = this.#tree.before(part)
+    if (before !== undefined) yield () => this.#tree.isSettled(before)
     const elect = part.hooks.find(([moment]) => moment === 'on_elected')?.[1]
     for (;;) {
-      if (!(yield* this.#turn(part, elect !== undefined && this.#isFinal(elect)))) break
-      if (elect !== undefined && !this.#isFinal(elect)) {
+      if (!(yield* this.#turn(part, elect !== undefined && this.#tree.isFinal(elect)))) break
+      if (elect !== undefined && !this.#tree.isFinal(elect)) {
         yield* this.#hook(elect)
-        if (this.#isFinal(part)) break
+        if (this.#tree.isFinal(part)) break
         if (this.#fails(elect)) {
           this.#unelect(part)
           break
         }
-        if (this.#state(elect).status === 'terminated' && !this.#isInHook(part)) this.#cancelled ??= this.#state(elect).reason
+        if (this.#tree.state(elect).status === 'terminated' && !this.#tree.isInHook(part))
+          this.#cancelled ??= this.#tree.state(elect).reason
         continue
       }
       yield* this.#run(part)
@@ -281,13 +252,13 @@ class Reference {
   }
 
   #fails(hook: Part): boolean {
-    return this.#state(hook).status === 'error' && hook.failFast && !this.#forced
+    return this.#tree.state(hook).status === 'error' && hook.failFast && !this.#forced
   }
 
   #unelect(part: Part): void {
-    if (this.#isInHook(part)) return this.#break(part, 'step-failed')
+    if (this.#tree.isInHook(part)) return this.#break(part, 'step-failed')
     this.#leaveOut(part, 'not-reached')
-    this.#halt(this.#holder.get(part), 'not-reached')
+    this.#halt(this.#tree.holder.get(part), 'not-reached')
     this.#halt(undefined, 'not-reached')
   }
 
@@ -313,12 +284,12 @@ class Reference {
   }
 
   #permission(part: Part, isJudged: boolean): 'run' | 'wait' | 'broken' | { skip: string } {
-    if (this.#line(part).some(({ name }) => this.#model.skip.includes(name))) return { skip: 'not-selected' }
+    if (this.#tree.line(part).some(({ name }) => this.#model.skip.includes(name))) return { skip: 'not-selected' }
     if (this.#forced) return { skip: this.#cancelled ?? 'cancelled' }
     const halt = this.#haltOf(part)
     const asks = part.when?.kind === 'workflow'
     const patient = this.#isPatient(part)
-    const holder = this.#holder.get(part)
+    const holder = this.#tree.holder.get(part)
     const rescues = holder !== undefined && this.#isLate(holder) ? [] : this.#rescues(part)
     if (halt !== undefined && !asks && (!patient || rescues.length === 0 || this.#cancelled !== undefined)) return { skip: halt }
     if (isJudged) return 'run'
@@ -340,28 +311,28 @@ class Reference {
 
   /** In root parallel mode, outside serial groups and hooks, a step waits until its condition holds. */
   #isPatient(part: Part): boolean {
-    if (!this.#model.parallel || this.#isInHook(part)) return false
-    return this.#line(part).every((around) => around === part || around.parallel)
+    if (!this.#model.parallel || this.#tree.isInHook(part)) return false
+    return this.#tree.line(part).every((around) => around === part || around.parallel)
   }
 
   *#run(part: Part): Thread['steps'] {
-    const state = this.#state(part)
+    const state = this.#tree.state(part)
     if (part.kind === 'group') return yield* this.#runGroup(part)
     state.status = part.kind === 'approval' ? 'waiting' : 'running'
     this.#starts.push(`${this.#now.toFixed(6).padStart(20)} ${part.name}`)
-    if (part.kind === 'approval' && this.#cancelled !== undefined && !this.#isCleanUp(part))
+    if (part.kind === 'approval' && this.#cancelled !== undefined && !this.#tree.isCleanUp(part))
       return this.#final(part, 'terminated', this.#cancelled)
     this.#ends.set(part, this.#now + part.takes)
-    yield () => this.#isFinal(part) || this.#lost.has(part)
+    yield () => this.#tree.isFinal(part) || this.#lost.has(part)
   }
 
   *#runGroup(group: Part): Thread['steps'] {
-    this.#state(group).status = 'running'
+    this.#tree.state(group).status = 'running'
     for (let round = 1; ; round += 1) {
       this.#late.delete(group)
       if (group.limit !== undefined) this.#limits.set(group, this.#now + group.limit)
       for (const child of group.children) this.#spawn(this.#unit(child), child)
-      yield () => group.children.every((child) => this.#isSettled(child))
+      yield () => group.children.every((child) => this.#tree.isSettled(child))
       const { status, reason } = this.#resultOf(group)
       const isTried =
         status === 'error' && round < group.tries && this.#cancelled === undefined && !HOPELESS.includes(reason ?? '')
@@ -382,9 +353,9 @@ class Reference {
   }
 
   #reset(group: Part): void {
-    for (const part of this.#parts.values()) {
-      if (part === group || !this.#isInside(part, group)) continue
-      this.#states.set(part, { status: 'pending', reason: undefined, word: undefined })
+    for (const part of this.#tree.parts.values()) {
+      if (part === group || !this.#tree.isInside(part, group)) continue
+      this.#tree.states.set(part, { status: 'pending', reason: undefined, word: undefined })
       this.#halts.delete(part)
       for (const set of [this.#left, this.#waiting, this.#lost]) set.delete(part)
     }
@@ -393,20 +364,13 @@ class Reference {
     if (
       this.#halts.get(undefined) === 'not-reached' &&
       !this.#model.roots.some((root) => this.#isFatal(root)) &&
-      !this.#isUnelected()
+      !this.#tree.isUnelected()
     )
       this.#halts.delete(undefined)
   }
 
-  /** True when an on_elected hook has failed the build. */
-  #isUnelected(): boolean {
-    const body = [...this.#parts.values()].filter((part) => !this.#isInHook(part))
-    const hooks = [this.#model.hooks, ...body.map((part) => part.hooks)].flat()
-    return hooks.some(([moment, hook]) => moment === 'on_elected' && this.#state(hook).status === 'error' && hook.failFast)
-  }
-
   #resultOf(group: Part): { status: Status; reason?: string | undefined } {
-    const states = group.children.map((child) => this.#state(child))
+    const states = group.children.map((child) => this.#tree.state(child))
     const stopped = states.find(
       ({ status, reason }) =>
         status === 'terminated' || (status === 'skipped' && this.#cancelled !== undefined && reason === this.#cancelled),
@@ -416,12 +380,12 @@ class Reference {
     const { criteria } = group
     const isListed = criteria?.only !== undefined || criteria?.ignore !== undefined
     const unelected = group.children.find((child) =>
-      child.hooks.some(([moment, hook]) => moment === 'on_elected' && this.#state(hook).status === 'error' && hook.failFast),
+      child.hooks.some(([moment, hook]) => moment === 'on_elected' && this.#tree.state(hook).status === 'error' && hook.failFast),
     )
     const fatal = criteria?.condition === undefined || isListed ? group.children.find((child) => this.#isFatal(child)) : undefined
     const failed = unelected ?? fatal
     if (failed !== undefined)
-      return { status: 'error', reason: this.#state(failed).reason === 'denied' ? 'denied' : 'step-failed' }
+      return { status: 'error', reason: this.#tree.state(failed).reason === 'denied' ? 'denied' : 'step-failed' }
     if (criteria?.condition === undefined) return { status: 'success' }
     const verdict = this.#judge(criteria.condition, group.children[0])
     if (verdict === true) return { status: 'success' }
@@ -436,10 +400,10 @@ class Reference {
       if (!verdict) return this.#leaveOut(hook, 'condition-false')
       yield* this.#run(hook)
       if (!this.#lost.delete(hook)) return
-      if (this.#moment.get(hook) === 'on_elected') {
-        const owner = this.#owner.get(hook)
+      if (this.#tree.moment.get(hook) === 'on_elected') {
+        const owner = this.#tree.owner.get(hook)
         if (owner !== undefined && !(yield* this.#turn(owner, false)))
-          return this.#leaveOut(hook, this.#state(owner).reason ?? 'not-reached')
+          return this.#leaveOut(hook, this.#tree.state(owner).reason ?? 'not-reached')
       }
     }
   }
@@ -447,17 +411,18 @@ class Reference {
   *#lastHooks(owner: Part | undefined): Thread['steps'] {
     yield () => true
     const hooks = owner === undefined ? this.#model.hooks : owner.hooks
-    const ended = owner === undefined ? this.#outcome() : this.#state(owner)
+    const ended = owner === undefined ? this.#outcome() : this.#tree.state(owner)
     const elect = hooks.find(([moment]) => moment === 'on_elected')?.[1]
-    if (owner !== undefined && elect !== undefined && !this.#isFinal(elect)) this.#leaveOut(elect, ended.reason ?? 'not-reached')
-    const isBegun = ended.status !== 'skipped' || (elect !== undefined && this.#state(elect).status !== 'skipped')
+    if (owner !== undefined && elect !== undefined && !this.#tree.isFinal(elect))
+      this.#leaveOut(elect, ended.reason ?? 'not-reached')
+    const isBegun = ended.status !== 'skipped' || (elect !== undefined && this.#tree.state(elect).status !== 'skipped')
     if (!isBegun) {
-      for (const [, hook] of hooks) if (!this.#isFinal(hook)) this.#leaveOut(hook, ended.reason ?? 'not-reached')
+      for (const [, hook] of hooks) if (!this.#tree.isFinal(hook)) this.#leaveOut(hook, ended.reason ?? 'not-reached')
       return
     }
     const isStopped =
       this.#cancelled !== undefined &&
-      (this.#forced || owner === undefined || !(owner.when?.kind === 'workflow' || this.#isCleanUp(owner)))
+      (this.#forced || owner === undefined || !(owner.when?.kind === 'workflow' || this.#tree.isCleanUp(owner)))
     const wanted = isStopped
       ? undefined
       : ended.status === 'success'
@@ -466,13 +431,13 @@ class Reference {
           ? 'on_fail'
           : undefined
     for (const [moment, hook] of hooks) {
-      const isOther = (moment === 'on_success' || moment === 'on_fail') && moment !== wanted && !this.#isFinal(hook)
+      const isOther = (moment === 'on_success' || moment === 'on_fail') && moment !== wanted && !this.#tree.isFinal(hook)
       if (isOther) this.#leaveOut(hook, isStopped ? (this.#cancelled ?? 'cancelled') : 'condition-false')
     }
     const chosen = hooks.find(([moment]) => moment === wanted)?.[1]
-    if (chosen !== undefined && !this.#isFinal(chosen)) yield* this.#hook(chosen)
+    if (chosen !== undefined && !this.#tree.isFinal(chosen)) yield* this.#hook(chosen)
     const last = hooks.find(([moment]) => moment === 'on_finish')?.[1]
-    if (last === undefined || this.#isFinal(last)) return
+    if (last === undefined || this.#tree.isFinal(last)) return
     if (this.#forced) this.#leaveOut(last, this.#cancelled ?? 'cancelled')
     else yield* this.#hook(last)
   }
@@ -491,24 +456,24 @@ class Reference {
 
   #leaveOutInside(part: Part, reason: string): void {
     for (const child of part.children) {
-      for (const one of [child, ...child.hooks.map(([, hook]) => hook)]) if (!this.#isFinal(one)) this.#leaveOut(one, reason)
+      for (const one of [child, ...child.hooks.map(([, hook]) => hook)]) if (!this.#tree.isFinal(one)) this.#leaveOut(one, reason)
     }
   }
 
   #final(part: Part, status: Status, reason?: string): void {
-    const state = this.#state(part)
-    if (FINAL.includes(state.status)) throw new Error(`${part.name} ends twice`)
+    const state = this.#tree.state(part)
+    if (this.#tree.isFinal(part)) throw new Error(`${part.name} ends twice`)
     state.status = status
     state.reason = reason
-    const owner = this.#owner.get(part)
+    const owner = this.#tree.owner.get(part)
     const isUnelected =
-      this.#moment.get(part) === 'on_elected' && this.#fails(part) && owner !== undefined && !this.#isInHook(owner)
-    if (isUnelected) for (const group of [this.#holder.get(owner), undefined]) this.#halt(group, 'not-reached')
-    if (this.#moment.has(part)) return
+      this.#tree.moment.get(part) === 'on_elected' && this.#fails(part) && owner !== undefined && !this.#tree.isInHook(owner)
+    if (isUnelected) for (const group of [this.#tree.holder.get(owner), undefined]) this.#halt(group, 'not-reached')
+    if (this.#tree.moment.has(part)) return
     if (status === 'terminated') {
-      this.#halt(this.#holder.get(part), reason ?? 'cancelled')
-      if (!this.#isInHook(part)) this.#cancelled ??= reason
-    } else if (this.#isFatal(part)) this.#halt(this.#holder.get(part), 'not-reached')
+      this.#halt(this.#tree.holder.get(part), reason ?? 'cancelled')
+      if (!this.#tree.isInHook(part)) this.#cancelled ??= reason
+    } else if (this.#isFatal(part)) this.#halt(this.#tree.holder.get(part), 'not-reached')
   }
 
   #halt(group: Part | undefined, reason: string): void {
@@ -516,33 +481,26 @@ class Reference {
   }
 
   #haltOf(part: Part): string | undefined {
-    const holder = this.#holder.get(part)
+    const holder = this.#tree.holder.get(part)
     const halt = this.#halts.get(holder) ?? (holder !== undefined && this.#isLate(holder) ? 'not-reached' : undefined)
-    return (this.#isCleanUp(part) ? undefined : this.#cancelled) ?? halt
+    return (this.#tree.isCleanUp(part) ? undefined : this.#cancelled) ?? halt
   }
 
   /** True for a group whose time is over, or that of a group around it. */
   #isLate(group: Part): boolean {
-    const holder = this.#holder.get(group)
+    const holder = this.#tree.holder.get(group)
     return this.#late.has(group) || (holder !== undefined && group.when?.kind !== 'workflow' && this.#isLate(holder))
   }
 
   /** A failure that stops what has not started beside it. */
   #isFatal(part: Part): boolean {
-    return this.#state(part).status === 'error' && part.failFast && this.#counts(part)
-  }
-
-  #counts(part: Part): boolean {
-    const holder = this.#holder.get(part)
-    if (holder === undefined && this.#isInHook(part)) return true
-    const criteria = holder === undefined ? this.#model.criteria : holder.criteria
-    return criteria?.only?.includes(part.name) !== false && criteria?.ignore?.includes(part.name) !== true
+    return this.#tree.state(part).status === 'error' && part.failFast && this.#tree.counts(part)
   }
 
   #outcome(): { status: Status; reason?: string | undefined } {
     if (this.#cancelled !== undefined) return { status: 'terminated', reason: this.#cancelled }
-    const body = [...this.#parts.values()].filter((part) => !this.#isInHook(part))
-    if (this.#isUnelected()) return { status: 'error', reason: 'step-failed' }
+    const body = [...this.#tree.parts.values()].filter((part) => !this.#tree.isInHook(part))
+    if (this.#tree.isUnelected()) return { status: 'error', reason: 'step-failed' }
     const { criteria, roots } = this.#model
     if (criteria?.condition !== undefined) {
       const verdict = this.#judge(criteria.condition, undefined)
@@ -551,15 +509,15 @@ class Reference {
     }
     const failed = roots.find((root) => this.#isFatal(root)) ?? body.find((part) => this.#isStrict(part))
     if (failed === undefined) return { status: 'success' }
-    return { status: 'error', reason: this.#state(failed).reason === 'denied' ? 'denied' : 'step-failed' }
+    return { status: 'error', reason: this.#tree.state(failed).reason === 'denied' ? 'denied' : 'step-failed' }
   }
 
   /** A failure that lets the build go on and counts at its end. */
   #isStrict(part: Part): boolean {
-    if (this.#state(part).status !== 'error' || part.failFast || !(part.strict || this.#model.strict)) return false
-    return this.#line(part).every((at) => {
-      const holder = this.#holder.get(at)
-      return this.#counts(at) && (holder === undefined || (holder.failFast && holder.criteria?.condition === undefined))
+    if (this.#tree.state(part).status !== 'error' || part.failFast || !(part.strict || this.#model.strict)) return false
+    return this.#tree.line(part).every((at) => {
+      const holder = this.#tree.holder.get(at)
+      return this.#tree.counts(at) && (holder === undefined || (holder.failFast && holder.criteria?.condition === undefined))
     })
   }
 
@@ -584,10 +542,14 @@ class Reference {
 
   /** What a step's state is called; the first is its result. In parallel mode a step whose hooks are not over still runs, for others than hooks. */
   #words(name: string, viewer: Part | undefined): string[] {
-    const part = this.#named(name)
-    const { status, reason, word } = this.#state(part)
+    const part = this.#tree.named(name)
+    const { status, reason, word } = this.#tree.state(part)
     const isMasked =
-      this.#model.parallel && viewer !== undefined && !this.#isInHook(viewer) && this.#isFinal(part) && !this.#isSettled(part)
+      this.#model.parallel &&
+      viewer !== undefined &&
+      !this.#tree.isInHook(viewer) &&
+      this.#tree.isFinal(part) &&
+      !this.#tree.isSettled(part)
     if (isMasked) return ['running']
     if (status === 'waiting') return ['pending-approval']
     if (status === 'error') return [word ?? (reason === 'denied' ? 'denied' : 'failure'), 'failure', 'finished']
@@ -598,75 +560,17 @@ class Reference {
   #workflow(part: Part | undefined): string {
     if (this.#cancelled !== undefined) return 'terminated'
     if (this.#halts.has(undefined)) return 'failure'
-    const own = part === undefined ? [] : this.#line(part)
-    const groups = part === undefined ? [] : this.#groupsAround(part)
+    const own = part === undefined ? [] : this.#tree.line(part)
+    const groups = part === undefined ? [] : this.#tree.groupsAround(part)
     if (groups.some((group) => this.#halts.has(group) || this.#isLate(group))) return 'failure'
-    const open = [...this.#parts.values()].filter(
+    const open = [...this.#tree.parts.values()].filter(
       (other) =>
-        !this.#isInHook(other) &&
-        !this.#isFinal(other) &&
+        !this.#tree.isInHook(other) &&
+        !this.#tree.isFinal(other) &&
         !own.includes(other) &&
-        !this.#line(other).some(({ when }) => when?.kind === 'workflow'),
+        !this.#tree.line(other).some(({ when }) => when?.kind === 'workflow'),
     )
     if (open.length > 0) return 'running'
     return this.#outcome().status === 'success' ? 'success' : 'failure'
-  }
-
-  /** The groups that hold a step, through the steps that hooks belong to. */
-  #groupsAround(part: Part): Part[] {
-    return this.#line(part).flatMap((at) => this.#holder.get(at) ?? [])
-  }
-
-  #before(part: Part): Part | undefined {
-    const holder = this.#holder.get(part)
-    if (this.#moment.has(part) || (holder === undefined ? this.#model.parallel : holder.parallel)) return undefined
-    const all = holder === undefined ? this.#model.roots : holder.children
-    return all[all.indexOf(part) - 1]
-  }
-
-  #named(name: string): Part {
-    const part = this.#parts.get(name)
-    if (part === undefined) throw new Error(`no step ${name}`)
-    return part
-  }
-
-  /** The step, and whatever it belongs to. */
-  #line(part: Part): Part[] {
-    const owner = this.#owner.get(part)
-    return owner === undefined ? [part] : [part, ...this.#line(owner)]
-  }
-
-  #isInside(part: Part, group: Part): boolean {
-    const line = this.#line(part)
-    const at = line.indexOf(group)
-    const below = line[at - 1]
-    return at > 0 && below !== undefined && !this.#moment.has(below)
-  }
-
-  #isInHook(part: Part): boolean {
-    return this.#line(part).some((at) => this.#moment.has(at))
-  }
-
-  #isInOnFinish(part: Part): boolean {
-    return this.#line(part).some((at) => this.#moment.get(at) === 'on_finish')
-  }
-
-  /** Inside an on_finish hook, or inside something that asked for `workflow.result`: goes on after a cancel. */
-  #isCleanUp(part: Part): boolean {
-    return this.#isInOnFinish(part) || this.#line(part).some((at) => at !== part && at.when?.kind === 'workflow')
-  }
-
-  #state(part: Part): State {
-    const state = this.#states.get(part)
-    if (state === undefined) throw new Error(`no step ${part.name}`)
-    return state
-  }
-
-  #isFinal(part: Part): boolean {
-    return FINAL.includes(this.#state(part).status)
-  }
-
-  #isSettled(part: Part): boolean {
-    return this.#isFinal(part) && part.hooks.every(([, hook]) => this.#isFinal(hook))
   }
 }
