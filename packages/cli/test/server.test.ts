@@ -310,6 +310,7 @@ test('P170: step types are created, listed, replaced, used and deleted by their 
   const run = await desk.run(['run', '-f', use])
   expect(run.code).toBe(0)
   expect(run.stdout).toContain('ciao you')
+  expect(run.stdout).toContain('Step types: acme/greet:1.0.0')
   expect((await desk.run(['delete', 'step-type', 'acme/greet:1.0.0'])).code).toBe(0)
   const gone = await desk.run(['run', '-f', use])
   expect(gone.code).toBe(1)

@@ -2,6 +2,7 @@
 import { systemClock } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
 import type { Build, Client, FeedItem } from '@windlass/protocol'
+import { z } from 'zod'
 import { getBuild } from '../api.ts'
 import type { Printer, Terminal } from '../printer.ts'
 import { followFeed, readFeed, type FollowOptions } from './feed.ts'
@@ -36,15 +37,28 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
   const terminal = screen?.terminal ?? options.terminal
   // The answer to a new build has no steps yet.
   const steps = build.steps ?? (await getBuild(options.client, build.id, options.signal)).steps ?? []
-  const titles = new Map(steps.map(({ name, title }) => [name, title]))
+  const titles = new Map<string, string>()
   const titleOf = (name: string): string => titles.get(name) ?? name
-  const groups = new Set(steps.filter(({ type }) => type === 'group').map(({ name }) => name))
+  const groups = new Set<string>()
+  const learn = (known: NonNullable<Build['steps']>): void => {
+    for (const { name, title, type } of known) {
+      titles.set(name, title)
+      if (type === 'group') groups.add(name)
+    }
+  }
+  learn(steps)
   const isGroup = (name: string): boolean => groups.has(name)
   using view = new LogView({ terminal, clock: systemClock, timestamps: options.timestamps ?? false, step, titleOf, isGroup })
   if (step === undefined && tail === undefined) view.note(heading(build, terminal))
   const order = reorder(systemClock, (item) => view.show(item))
   let after = 0
   const take = async (item: FeedItem): Promise<void> => {
+    // Steps that stand in a repository come once the engine has fetched them.
+    if (item.kind === 'event' && item.type === 'build.resolved') {
+      const types = typesIn(item.data)
+      if (step === undefined && tail === undefined && types !== '') view.note(terminal.style.dim(`Step types: ${types}`))
+      if (groups.size + titles.size === 0) learn((await getBuild(options.client, build.id, options.signal)).steps ?? [])
+    }
     order.push(item.kind === 'log' ? { ...item, bytes: Buffer.from(item.bytes, 'base64') } : item)
     after = item.position
     await options.terminal.drained()
@@ -61,6 +75,14 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
     for await (const item of followFeed(toFollow(options, after))) await take(item)
   order.flush()
   return { lastLines: (name) => view.lastLines(name), shownLast: view.openStep }
+}
+
+const Resolved = z.object({ stepTypes: z.array(z.object({ name: z.string(), version: z.string() })) })
+
+/** The step types that a build was resolved to, such as `acme/greet:1.0.0`. */
+function typesIn(data: unknown): string {
+  const found = Resolved.safeParse(data)
+  return found.success ? found.data.stepTypes.map(({ name, version }) => `${name}:${version}`).join(', ') : ''
 }
 
 function toFollow({ client, build, signal, out }: ShowOptions, after: number): FollowOptions {
