@@ -18,7 +18,7 @@ const Named = z.looseObject({ name: z.string().optional(), external: z.boolean()
 
 export const ComposeService = z.looseObject({
   image: z.string().optional(),
-  build: z.unknown().optional(),
+  build: z.looseObject({ labels: z.record(z.string(), z.string()).nullish() }).optional(),
   container_name: z.string().optional(),
   labels: z.record(z.string(), z.string()).nullish(),
   network_mode: z.string().optional(),
@@ -149,6 +149,7 @@ function finishService(service: ComposeService, at: Place): object {
     // The output of a terminal comes in another form, and would hold its control characters.
     tty: false,
     ...(image !== undefined && { image, pull_policy: 'never' }),
+    ...(service.build !== undefined && { build: { ...service.build, labels: { ...service.build.labels, ...options.labels } } }),
     ...(options.candidates.includes(name) && { restart: 'no' }),
     ...(options.publish && ports !== undefined && { ports }),
     ...(!options.keepLogs && { logging: { driver: 'none' } }),

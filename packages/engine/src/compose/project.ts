@@ -7,6 +7,7 @@ import { sha256 } from '@windlass/kit'
 import { VOLUME_PATH, type JsonTemplate, type Reason, type ResolvedCompose } from '@windlass/plan'
 import { attemptLabels, StepFailure, type StepPart } from '../attempt/context.ts'
 import { getRegistry } from '../attempt/registries.ts'
+import { loginsFor, toDockerConfig } from '../build/credentials.ts'
 import { parseImageName, registryDomain } from '../docker/images.ts'
 import { toMounts } from '../steps/mounts.ts'
 import { runTool, type ToolEnd } from '../steps/tool-container.ts'
@@ -50,6 +51,8 @@ export interface Project {
   readonly containers: readonly ProjectContainer[]
   /** True when containers may have something to write on the shared volume before they end. */
   readonly sharesVolume: boolean
+  /** True when images were built for it, which go with it. */
+  readonly builds: boolean
   /** True when ports of the daemon's machine are taken. */
   readonly publishes: boolean
   /** Starts all of them, those that others depend on first; resolves when compose is done. Throws `StepFailure`. */
@@ -69,18 +72,32 @@ export async function createProject(part: StepPart, spec: ProjectSpec): Promise<
   const finished = await finish(part, { spec, document })
   const files = { 'final.json': JSON.stringify(finished.document), variables: '' }
   const options = ['--file', `${FILES}/final.json`]
-  if (Object.values(document.services).some(({ build }) => build !== undefined))
-    await runCompose(part, spec, { files, arguments: [...options, '--progress', 'plain', 'build'] })
+  const builds = Object.values(document.services).some(({ build }) => build !== undefined)
+  if (builds) await buildImages(part, spec, { files, options })
   await runCompose(part, spec, { files, arguments: [...options, '--progress', 'quiet', 'create', '--pull', 'never'] })
   return {
     name: spec.name,
     containers: await listContainers(part, spec.name, Object.keys(document.services)),
     sharesVolume: finished.sharesVolume,
+    builds,
     publishes: spec.publish && Object.values(document.services).some(({ ports }) => ports !== undefined),
     async start(signal) {
       await runCompose({ ...part, signal }, spec, { files, arguments: [...options, '--progress', 'quiet', 'start'] })
     },
   }
+}
+
+/** With the logins of the account, for what the Dockerfiles stand on. */
+async function buildImages(
+  part: StepPart,
+  spec: ProjectSpec,
+  { files, options }: { files: ComposeCall['files']; options: readonly string[] },
+): Promise<void> {
+  const logins = loginsFor({ registryContexts: spec.registryContexts, buildx: false }, part.context.input.registries)
+  await runCompose(part, spec, {
+    files: { ...files, 'config.json': JSON.stringify(toDockerConfig(logins)), variables: `DOCKER_CONFIG=${FILES}` },
+    arguments: [...options, '--progress', 'plain', 'build'],
+  })
 }
 
 async function listContainers({ context }: StepPart, name: string, order: readonly string[]): Promise<ProjectContainer[]> {

@@ -68,6 +68,8 @@ export interface Images {
   findDigest(name: string, login: RegistryLogin | undefined): Promise<string | undefined>
   /** Throws `docker-refused` with the registry's words. */
   pullImage(name: string, options: TransferOptions): Promise<void>
+  /** With all its names; the layers that it stands on stay as a cache. One that is gone or in use is no error. */
+  removeImage(id: string): Promise<void>
   tagImage(image: string, target: ImageName): Promise<void>
   /** Answers the digest of the manifest. Throws `docker-refused` with the registry's words. */
   pushImage(target: ImageName, options: TransferOptions): Promise<string | undefined>
@@ -102,6 +104,8 @@ export function imageCalls(http: DockerHttp): Images {
       const { repository, tag, digest } = parseImageName(name)
       await transfer(http, '/images/create', { query: { fromImage: repository, tag: digest ?? tag ?? 'latest' }, options })
     },
+    removeImage: (id) =>
+      ignoring([404, 409], http.done('DELETE', `/images/${encodeName(id)}`, { query: { force: true, noprune: true } })),
     tagImage: (image, { repository, tag }) =>
       http.done('POST', `/images/${encodeName(image)}/tag`, { query: { repo: repository, tag } }),
     pushImage: ({ repository, tag }, options) =>

@@ -1,5 +1,5 @@
 /** One set of services: containers, then the wait until they are ready, then their setup (pipeline language 3.10). */
-import { sha256 } from '@windlass/kit'
+import { isFault, sha256 } from '@windlass/kit'
 import { VOLUME_PATH, type ResolvedServices } from '@windlass/plan'
 import {
   addChore,
@@ -13,7 +13,7 @@ import {
 import type { ComposeNetwork } from '../compose/document.ts'
 import { describeFailures, followContainers, quoteLines, type Following } from '../compose/follow.ts'
 import { createProject, type Project } from '../compose/project.ts'
-import { LABEL_PROJECT, removeProjects } from '../compose/remove-project.ts'
+import { removeProject } from '../compose/remove-project.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import { runProbe, type ProbeEnd } from './probe.ts'
 
@@ -49,7 +49,7 @@ export async function startServices(part: StepPart, options: SetOptions): Promis
     await parts.following?.stop()
     await options.log.end()
     const add = parts.project?.sharesVolume === true ? addChore : addPatientChore
-    add(context, 'remove services', remove(context, name, options))
+    add(context, 'remove services', remove(context, { name, builds: parts.project?.builds !== false }, options))
   }
   try {
     const { network, reach } = await makeNetwork(part, name, options)
@@ -95,15 +95,25 @@ async function makeNetwork(
     const namespace = outer.namespace ?? (await namespaces.open(outer.networks))
     return { network: { kind: 'namespace', namespace }, reach: { networks: outer.networks, namespace } }
   }
-  await docker.createNetwork(name, attemptLabels(input, step.name))
+  await docker.createNetwork(name, attemptLabels(input, step.name)).catch((error: unknown) => {
+    throw isFault(error, 'docker-refused') && /address pool/i.test(error.message)
+      ? new StepFailure('service-failed', `The Docker daemon has no addresses left for a network: ${error.message}`, {
+          hint: 'Too many builds with services run at once on this daemon; give it more `default-address-pools`.',
+        })
+      : error
+  })
   const reach = { ...outer, networks: [...outer.networks, name] }
   if (outer.namespace === undefined) namespaces.prepare(reach.networks)
   else await docker.connectNetwork(name, outer.namespace.slice('container:'.length))
   return { network: { kind: 'network', name }, reach }
 }
 
-async function remove({ docker, namespaces }: AttemptContext, name: string, { services, outer }: SetOptions): Promise<void> {
-  await removeProjects(docker, [`${LABEL_PROJECT}=${name}`], STOP_MS)
+async function remove(
+  { docker, namespaces }: AttemptContext,
+  { name, builds }: { name: string; builds: boolean },
+  { services, outer }: SetOptions,
+): Promise<void> {
+  await removeProject(docker, name, { graceMs: STOP_MS, builds })
   if (services.sharedHostNetwork) return
   await namespaces.forget(name)
   if (outer.namespace !== undefined) await docker.disconnectNetwork(name, outer.namespace.slice('container:'.length))

@@ -3,7 +3,7 @@ import type { ResolvedComposition } from '@windlass/plan'
 import { addChore, addPatientChore, StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
 import { describeFailures, followContainers, quoteLines, type Followed, type Following } from '../compose/follow.ts'
 import { createProject, projectName, type Project } from '../compose/project.ts'
-import { LABEL_PROJECT, removeProjects } from '../compose/remove-project.ts'
+import { removeProject } from '../compose/remove-project.ts'
 import type { OutputPart } from '../docker/demux.ts'
 
 /** Services get so long to stop when the candidates are done; a process that ignores its stop signal waits for it in vain. */
@@ -35,7 +35,7 @@ export async function runComposition(run: StepRun<ResolvedComposition>): Promise
     return await untilDecided(run, { project, following })
   } finally {
     await following?.stop()
-    const removed = removeProjects(context.docker, [`${LABEL_PROJECT}=${name}`], STOP_MS)
+    const removed = removeProject(context.docker, name, { graceMs: STOP_MS, builds: project?.builds !== false })
     // The next step need not wait, unless it might want the same ports.
     if (project?.publishes !== false) await removed
     else if (project.sharesVolume) addChore(context, 'remove composition', removed)

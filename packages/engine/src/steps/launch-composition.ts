@@ -11,7 +11,7 @@ import {
 } from '../attempt/context.ts'
 import { followContainers } from '../compose/follow.ts'
 import { createProject, type Project } from '../compose/project.ts'
-import { LABEL_PROJECT, removeProjects } from '../compose/remove-project.ts'
+import { LABEL_PROJECT, removeProject } from '../compose/remove-project.ts'
 
 /** An environment that nobody launches again goes after that long. */
 const LIFETIME_MS = 7 * 86_400_000
@@ -22,7 +22,7 @@ export async function runLaunch(run: StepRun<ResolvedLaunch>): Promise<StepOutco
   const { context, action, output } = run
   const { docker, clock, input } = context
   const name = `windlass-env-${sha256(action.environmentName).slice(0, 12)}`
-  const remove = (): Promise<void> => removeProjects(docker, [`${LABEL_PROJECT}=${name}`], STOP_MS)
+  const remove = (): Promise<void> => removeProject(docker, name, { graceMs: STOP_MS, builds: true })
   const expiresAt = clock.now() + LIFETIME_MS
   if ((await docker.listContainers([`${LABEL_PROJECT}=${name}`])).length > 0) {
     await output.say(`The environment "${action.environmentName}" runs already: it is replaced.`)

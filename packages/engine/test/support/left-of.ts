@@ -1,7 +1,7 @@
 /** What a build has left on the daemon: nothing may be there, whatever became of it. */
 import { testDocker } from './run-pipeline.ts'
 
-/** One text for each container, network and volume with the label of the build. */
+/** One text for each container, network, volume and image with the label of the build. */
 export async function leftOf(buildId: string): Promise<string[]> {
   const docker = await testDocker()
   const label = [`windlass.io/build=${buildId}`]
@@ -9,5 +9,6 @@ export async function leftOf(buildId: string): Promise<string[]> {
     ...(await docker.listContainers(label)).map(({ id }) => `container ${id}`),
     ...(await docker.listNetworks(label)).map(({ id }) => `network ${id}`),
     ...(await docker.listUnusedVolumes(label)).map(({ name }) => `volume ${name}`),
+    ...(await docker.listImages(`windlass.io/build=${buildId}`)).map(({ id }) => `image ${id}`),
   ]
 }
