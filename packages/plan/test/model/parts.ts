@@ -117,4 +117,13 @@ export class Parts {
     const criteria = holder === undefined ? this.#model.criteria : holder.criteria
     return criteria?.only?.includes(part.name) !== false && criteria?.ignore?.includes(part.name) !== true
   }
+
+  /** What a failed or finished step can let run. */
+  rescues(part: Part): { name: string; on: string[] }[] {
+    if (part.when?.kind !== 'steps') return []
+    const words = ['failure', 'finished', 'denied', 'terminated']
+    return part.when.of
+      .map(({ name, on }) => ({ name, on: on.filter((word) => words.includes(word)) }))
+      .filter(({ on }) => on.length > 0)
+  }
 }

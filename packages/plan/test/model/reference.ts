@@ -23,8 +23,6 @@ export interface Told {
   readonly starts: readonly string[]
 }
 
-const HOPELESS = ['condition-error', 'denied', 'invalid-step']
-
 /** Plays a build by the rules. */
 export function playReference(model: Model): Told {
   return new Reference(model).play()
@@ -290,7 +288,7 @@ class Reference {
     const asks = part.when?.kind === 'workflow'
     const patient = this.#isPatient(part)
     const holder = this.#tree.holder.get(part)
-    const rescues = holder !== undefined && this.#isLate(holder) ? [] : this.#rescues(part)
+    const rescues = holder !== undefined && this.#isLate(holder) ? [] : this.#tree.rescues(part)
     if (halt !== undefined && !asks && (!patient || rescues.length === 0 || this.#cancelled !== undefined)) return { skip: halt }
     if (isJudged) return 'run'
     const verdict = part.when === undefined ? true : this.#judge(part.when, part)
@@ -298,15 +296,6 @@ class Reference {
     const isRescued = rescues.some(({ name, on }) => on.some((word) => this.#words(name, part).includes(word)))
     if (verdict && (halt === undefined || asks || isRescued)) return 'run'
     return patient ? 'wait' : { skip: halt ?? 'condition-false' }
-  }
-
-  /** What a failed or finished step can let run. */
-  #rescues(part: Part): { name: string; on: string[] }[] {
-    if (part.when?.kind !== 'steps') return []
-    const words = ['failure', 'finished', 'denied', 'terminated']
-    return part.when.of
-      .map(({ name, on }) => ({ name, on: on.filter((word) => words.includes(word)) }))
-      .filter(({ on }) => on.length > 0)
   }
 
   /** In root parallel mode, outside serial groups and hooks, a step waits until its condition holds. */
@@ -335,7 +324,11 @@ class Reference {
       yield () => group.children.every((child) => this.#tree.isSettled(child))
       const { status, reason } = this.#resultOf(group)
       const isTried =
-        status === 'error' && round < group.tries && this.#cancelled === undefined && !HOPELESS.includes(reason ?? '')
+        status === 'error' &&
+        round < group.tries &&
+        this.#cancelled === undefined &&
+        reason !== 'condition-error' &&
+        reason !== 'denied'
       this.#limits.delete(group)
       if (isTried) {
         this.#pauses.set(group, this.#now + PAUSE)
