@@ -122,21 +122,12 @@ steps:
   expect(run.snapshot.steps['missing']?.message).toContain('/codefresh/volume/a/context/nowhere/Dockerfile')
 })
 
-/** BuildKit names the step, and then that it was cached. */
-const CACHED_RUN = /RUN echo.*\n#\d+ CACHED/
-
-test('P050, P051: layers of an earlier build are used again, unless no_cache says no', async () => {
-  const lines = [FROM, `RUN echo ${newId(Date.now())}`]
-  await runPipeline(build(lines, ''))
-  expect((await runPipeline(build(lines, ''))).log('build')).toMatch(CACHED_RUN)
-  expect((await runPipeline(build(lines, '    no_cache: true'))).log('build')).not.toMatch(CACHED_RUN)
-  expect((await runPipeline(build(lines, ''), { input: { noCache: true } })).log('build')).not.toMatch(CACHED_RUN)
-})
-
 test('a command of a Dockerfile that fails is named', async () => {
   const run = await runPipeline(build([FROM, 'RUN echo before && exit 7'], ''))
   expect(run.snapshot.steps['build']).toMatchObject({ status: 'error', reason: 'build-failed' })
-  expect(run.snapshot.steps['build']?.message).toMatch(/echo before && exit 7.*exit code: 7/)
+  expect(run.snapshot.steps['build']?.message).toBe(
+    '"RUN echo before && exit 7" in the Dockerfile ended with exit code 7. Its last lines:\nbefore',
+  )
 })
 
 test('P063, P064, P065: a built image is pushed under another name and tags, with a login of the integration or of the step', async () => {
