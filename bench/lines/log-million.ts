@@ -1,5 +1,6 @@
 /** A million lines through one step: time, processor, memory, and whether every byte is stored. */
 import { createHash } from 'node:crypto'
+import { Build } from '@windlass/protocol'
 import { runContainer } from '../floors/docker.ts'
 import { cpuSeconds, peakRssMiB } from '../floors/processes.ts'
 import { sample, single, spread, type Line, type Row } from '../row.ts'
@@ -87,14 +88,12 @@ function withoutOwnLines(log: Buffer): Buffer {
   return log.subarray(start, tail < 0 ? log.length : tail)
 }
 
-/** Waits by the events alone: a follower of the log would cost what is measured here. */
+/** Waits for the end alone: a follower of the log, or looking at the build all the time, would cost what is measured here. */
 async function waitFinal({ client }: LocalStack, id: string): Promise<string> {
   for (;;) {
-    const text = await client.text('GET', `/v1/builds/${id}`)
-    const build: unknown = JSON.parse(text)
-    const status = typeof build === 'object' && build !== null && 'status' in build ? String(build.status) : ''
+    const query = { timeoutMs: 60_000 }
+    const { status } = await client.call('GET', `/v1/builds/${id}/wait`, Build, { query, timeoutMs: 90_000 })
     if (['success', 'error', 'terminated'].includes(status)) return status
-    await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }
 

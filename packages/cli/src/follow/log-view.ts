@@ -24,6 +24,8 @@ export type ViewItem =
   | { readonly kind: 'log'; readonly attempt: number; readonly at: number; readonly stream: string; readonly bytes: Uint8Array }
 
 export interface LogViewOptions {
+  /** Of a build of a server: people are told how to reach a step that is held. */
+  readonly buildId?: string | undefined
   readonly terminal: Terminal
   readonly clock: Clock
   /** Put the time in front of each line. */
@@ -133,7 +135,8 @@ export class LogView implements Disposable {
     if (phase === undefined) return this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}`)
     // Somebody may sit at a terminal here from now on: nothing may be drawn into it.
     this.#status.set(undefined)
-    this.note(this.#style.yellow(`‖ ${step} is held by the debugger (${phase})`))
+    const how = this.#options.buildId === undefined ? '' : `: windlass debug ${this.#options.buildId} ${step}`
+    this.note(this.#style.yellow(`‖ ${step} is held by the debugger (${phase})${how}`))
   }
 
   #attemptStarted(attempt: number): void {

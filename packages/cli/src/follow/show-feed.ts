@@ -48,7 +48,15 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
   }
   learn(steps)
   const isGroup = (name: string): boolean => groups.has(name)
-  using view = new LogView({ terminal, clock: systemClock, timestamps: options.timestamps ?? false, step, titleOf, isGroup })
+  using view = new LogView({
+    terminal,
+    clock: systemClock,
+    timestamps: options.timestamps ?? false,
+    step,
+    titleOf,
+    isGroup,
+    buildId: build.id,
+  })
   if (step === undefined && tail === undefined) view.note(heading(build, terminal))
   const order = reorder(systemClock, (item) => view.show(item))
   let after = 0

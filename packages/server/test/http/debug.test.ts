@@ -16,6 +16,8 @@ import {
   type TerminalInput,
 } from '@windlass/protocol'
 import { ensureImages } from '../../../../e2e/support/images.ts'
+import { freePort } from '../../../../e2e/support/process.ts'
+import { KeySender, showOutput } from '../../../cli/src/debug/remote-terminal.ts'
 import { startEngine, type RunningEngine } from '../../../engine/src/index.ts'
 import { startServer } from '../../src/index.ts'
 import { DATABASES, type Database } from '../support/stores.ts'
@@ -213,5 +215,53 @@ test('P160: the person and the engine may each talk to another server; a key is 
     await run.engine.ended
   } finally {
     await second.close()
+  }
+})
+
+test('P160: a terminal goes on over a restart of the server, with every byte once', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'windlass-debug-data-'))
+  const port = await freePort()
+  const options = { dataDir, port, minFreeShare: 0 }
+  const scene = await openHttpScene(options)
+  let again: Awaited<ReturnType<typeof startServer>> | undefined
+  try {
+    await using run = await debug(scene, { document: held({ one: 'echo never' }), debug: { steps: { one: ['override'] } } })
+    await run.held()
+    const record = await scene.admin.call('POST', `/v1/builds/${run.build.id}/terminals`, TerminalRecord, {
+      body: { columns: 80, rows: 24 },
+    })
+    const shown = { seq: 0 }
+    const over = new AbortController()
+    const terminal = { client: scene.admin, buildId: run.build.id, record, signal: over.signal }
+    const sender = new KeySender(terminal, shown)
+    let text = ''
+    const ended = (async () => {
+      for await (const bytes of showOutput(terminal, shown)) text += bytes.toString()
+    })()
+    const until = async (wanted: string): Promise<void> => {
+      for (let n = 0; !text.includes(wanted); n += 1) {
+        if (n > 2000) throw new Error(`never saw ${wanted} in ${text}`)
+        await sleep(5)
+      }
+    }
+    const type = (keys: string): void => sender.push({ keys: Buffer.from(keys).toString('base64') })
+    type('for n in $(seq 1 40); do echo "line $n."; sleep 0.05; done\r')
+    await until('line 5.')
+    await scene.server.close()
+    await sleep(300)
+    again = await startServer(options)
+    await until('line 40.')
+    type('echo still he""re\r')
+    await until('still here')
+    type('exit\r')
+    await ended
+    const lines = text.match(/^line \d+\./gm)
+    expect(lines).toEqual(Array.from({ length: 40 }, (_, index) => `line ${index + 1}.`))
+    expect(await finalOf(scene.admin, run.build.id)).toMatchObject({ status: 'success' })
+    await run.engine.ended
+  } finally {
+    await again?.close()
+    await scene[Symbol.asyncDispose]()
+    await rm(dataDir, { recursive: true, force: true })
   }
 })
