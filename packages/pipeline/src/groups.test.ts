@@ -178,9 +178,9 @@ steps:
   })
 
   test('a long chain and a long circle are looked through in linear time', () => {
-    const chain = Array.from({ length: 3_000 }, (_, n) => after(`s${n}`, `s${n + 1}`))
-    expect(graph(...chain, 's3000: { image: x }')).toEqual([])
-    expect(graph(...chain, after('s3000', 's0'))).toEqual([
+    const chain = Array.from({ length: 1_200 }, (_, n) => after(`s${n}`, `s${n + 1}`))
+    expect(graph(...chain, 's1200: { image: x }')).toEqual([])
+    expect(graph(...chain, after('s1200', 's0'))).toEqual([
       '4:3 error dependency-circle steps wait for each other in a circle: s0 -> s1 -> s2 -> s3 -> s4 -> s5 -> s6 -> s7 -> s8 -> s9 -> …',
     ])
   })

@@ -135,6 +135,26 @@ test('ten thousand lines compile in linear time', () => {
   expect(ms).toBeLessThan(600)
 })
 
+test('four times the document costs no more than about four times as much, whatever is in it', () => {
+  const kinds: ((n: number) => string)[] = [
+    (n) =>
+      `  p${n}:\n    type: parallel\n    timeout: 5m\n    steps:\n      a${n}: { image: x }\n      b${n}: { type: build, image_name: y }\n`,
+    (n) => `  m${n}:\n    environment: [A=1]\n    matrix:\n      image: [x, y]\n      environment: [[B=1], [B=2]]\n`,
+    (n) =>
+      `  h${n}:\n    image: x\n    hooks:\n      on_success: [echo]\n      on_fail:\n        steps:\n          t: { image: y }\n`,
+    (n) =>
+      `  w${n}:\n    image: x\n    when:\n      steps:\n        - name: w${Math.max(0, n - 1)}\n          on: [success, pending]\n`,
+  ]
+  for (const kind of kinds) {
+    const cost = (count: number): number => {
+      const text = `version: 1\nmode: parallel\nsteps:\n${Array.from({ length: count }, (_, n) => kind(n)).join('')}`
+      return Math.min(...[1, 2, 3].map(() => timed(text).ms))
+    }
+    cost(300)
+    expect(cost(1_200) / cost(300)).toBeLessThan(9)
+  }
+})
+
 test('no text makes the compiler throw, and every problem stands inside the text', () => {
   const piece = fc.constantFrom(
     'version: 1\n',
