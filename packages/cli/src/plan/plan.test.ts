@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { compile } from '@windlass/pipeline'
+import { previewPlan, type Preview } from '@windlass/plan'
+import { styleFor } from '../format/style.ts'
+import type { Printer } from '../printer.ts'
+import { layOut } from './layout.ts'
+import { printTree } from './print-tree.ts'
+import { toDot } from './to-dot.ts'
+import { toSvg } from './to-svg.ts'
+
+const DOCUMENT = `
+version: '1.0'
+hooks: {on_finish: [echo bye]}
+steps:
+  clone: {type: git-clone, repo: acme/app}
+  tests:
+    type: parallel
+    steps:
+      unit: {image: node, commands: [npm test], retry: {maxAttempts: 3}}
+      slow: {image: node, commands: [npm run slow], when: {branch: {only: [main]}}}
+  tell: {image: 'alpine:"<&3"', commands: [echo], when: {condition: {all: {failed: "workflow.result == 'failure'"}}}}
+`
+
+function preview(text: string, branch = 'next'): Preview {
+  const { plan, problems } = compile(
+    { text, file: 'pipeline.yml' },
+    {
+      variables: [
+        { level: 'system', variables: { CF_BRANCH: { value: branch } } },
+        { level: 'build', variables: { KEY: { secret: 'KEY' } } },
+      ],
+    },
+  )
+  if (plan === undefined) throw new Error(problems.map(({ message }) => message).join('; '))
+  return previewPlan(plan)
+}
+
+function tree(of: Preview, hasColour = false): string[] {
+  const lines: string[] = []
+  const terminal = {
+    isTTY: false,
+    columns: 80,
+    style: styleFor(hasColour),
+    write: () => undefined,
+    drained: async () => undefined,
+  }
+  const out: Printer = { stdout: terminal, stderr: terminal, line: (text = '') => void lines.push(text), note: () => undefined }
+  printTree(of, { title: 'pipeline.yml', branch: 'next', out })
+  return lines
+}
+
+test('the tree tells which steps run, and why or why not', () => {
+  expect(tree(preview(DOCUMENT)).slice(0, 8)).toEqual([
+    'pipeline.yml @ next  one step after the other · 4 run · 1 depend · 1 skipped',
+    '',
+    '✔ clone      git-clone  acme/app',
+    '✔ tests      parallel',
+    '✔ ├─ unit    freestyle  node          3 tries',
+    '– └─ slow    freestyle  node          branch next does not match',
+    `? tell       freestyle  alpine:"<&3"  if workflow.result == 'failure'`,
+    '✔ on_finish  hook       alpine        at its end',
+  ])
+})
+
+test('values of secrets are hidden in every form', () => {
+  const of = preview(DOCUMENT)
+  expect(tree(of).at(-1)).toMatch(/^ {2}KEY +••••• +build$/)
+  expect(JSON.stringify(of)).toContain('{"name":"KEY","level":"build","isSecret":true}')
+})
+
+test('colours change nothing but colours', () => {
+  const escapes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g')
+  const bare = tree(preview(DOCUMENT), true).map((line) => line.replace(escapes, '').trimEnd())
+  expect(bare).toEqual(tree(preview(DOCUMENT)))
+})
+
+test('the picture holds every step once, groups around theirs, and nothing of a step is markup', () => {
+  const of = preview(DOCUMENT)
+  const svg = toSvg(of)
+  expect(svg.match(/<rect /g)).toHaveLength(5)
+  expect(svg).toContain('alpine:&#34;&#60;&#38;3&#34;')
+  const boxes = new Map(layOut(of).boxes.map((box) => [box.step.name, box]))
+  const [tests, unit, clone] = ['tests', 'unit', 'clone'].map((name) => boxes.get(name))
+  if (tests === undefined || unit === undefined || clone === undefined) throw new Error('a box is missing')
+  expect(unit.x > tests.x && unit.x + unit.width < tests.x + tests.width && unit.y > tests.y).toBe(true)
+  expect(clone.x + clone.width).toBeLessThan(tests.x)
+})
+
+test('the graph for Graphviz has its lines', () => {
+  const dot = toDot(preview(DOCUMENT))
+  expect(dot).toContain('"clone" -> "tests";')
+  expect(dot).toContain('subgraph "cluster_tests" {')
+})
+
+test('a thousand steps are drawn in little time', () => {
+  const steps = Array.from({ length: 1_000 }, (_, index) => {
+    const when = index === 0 ? '' : `, when: {steps: [{name: s${index >> 1 === index ? 0 : index >> 1}}]}`
+    return `  s${index}: {image: alpine, commands: [echo]${when}}`
+  })
+  const of = preview(`version: '1.0'\nmode: parallel\nsteps:\n${steps.join('\n')}\n`)
+  const began = process.cpuUsage()
+  toSvg(of)
+  tree(of)
+  expect(process.cpuUsage(began).user / 1_000).toBeLessThan(1_500)
+})
