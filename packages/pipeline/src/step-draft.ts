@@ -9,7 +9,7 @@ import type { Report } from './report.ts'
 import type { Range } from './source.ts'
 import type { StepNames } from './step-names.ts'
 import type { ActionPlace, StepType } from './step-type.ts'
-import type { TypedContext } from './typed/expand.ts'
+import type { TypedContext } from './typed/typed-context.ts'
 import type { TreeNode } from './tree.ts'
 
 export interface Draft {

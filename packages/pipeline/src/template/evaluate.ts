@@ -1,4 +1,5 @@
 /** Carries out a template's tree within bounds: of steps, of text made, of depth. */
+import type { Budget } from './budget.ts'
 import { findFunction } from './functions.ts'
 import type { Command, Operand, Pipe, Template, TemplateNode } from './nodes.ts'
 import { show } from './print.ts'
@@ -41,8 +42,8 @@ export interface Evaluated {
 }
 
 /** The text of a template. Throws TemplateProblem. */
-export function evaluateTemplate(template: Template, root: TemplateValue, unknowns: Unknowns): Evaluated {
-  const run = new Run(template, unknowns)
+export function evaluateTemplate(template: Template, root: TemplateValue, of: { unknowns: Unknowns; budget: Budget }): Evaluated {
+  const run = new Run(template, of)
   run.body(template.body, { dot: root, variables: [{ name: '$', value: root }], depth: 0 })
   return { text: run.text(), guessedAt: [...run.guessedAt] }
 }
@@ -56,11 +57,13 @@ class Run {
   private steps = 0
   private work = 0
   private readonly unknowns: Unknowns
+  private readonly budget: Budget
   readonly guessedAt = new Set<number>()
 
-  constructor(template: Template, unknowns: Unknowns) {
+  constructor(template: Template, { unknowns, budget }: { unknowns: Unknowns; budget: Budget }) {
     this.template = template
     this.unknowns = unknowns
+    this.budget = budget
   }
 
   text(): string {
@@ -108,7 +111,8 @@ class Run {
 
   private spend(offset: number): void {
     this.steps += 1
-    if (this.steps > MAX_STEPS) throw new TemplateProblem('the template takes too many steps', offset)
+    this.budget.steps -= 1
+    if (this.steps > MAX_STEPS || this.budget.steps < 0) throw new TemplateProblem('the template takes too many steps', offset)
   }
 
   private choose(node: Extract<TemplateNode, { kind: 'if' | 'with' | 'range' }>, frame: Frame): Flow {
@@ -245,8 +249,10 @@ class Run {
 
   /** Functions cost what they read and make. */
   private weigh(value: TemplateValue, offset: number): void {
-    this.work += sizeOf(value, MAX_WORK - this.work, 0)
-    if (this.work >= MAX_WORK) throw new TemplateProblem('the template does too much work', offset)
+    const size = sizeOf(value, MAX_WORK - this.work, 0)
+    this.work += size
+    this.budget.work -= size
+    if (this.work >= MAX_WORK || this.budget.work < 0) throw new TemplateProblem('the template does too much work', offset)
   }
 }
 

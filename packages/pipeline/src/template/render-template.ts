@@ -4,6 +4,8 @@
  */
 import { SourceText } from '../source.ts'
 import type { Place } from '../source.ts'
+import { openBudget } from './budget.ts'
+import type { Budget } from './budget.ts'
 import { evaluateTemplate } from './evaluate.ts'
 import type { Unknowns } from './evaluate.ts'
 import type { Delimiters } from './lexer.ts'
@@ -19,6 +21,8 @@ export interface Rendering {
   readonly data: unknown
   readonly delimiters?: Delimiters
   readonly unknowns?: Unknowns
+  /** Shared by the renderings of a document; one of its own when absent. */
+  readonly budget?: Budget
 }
 
 export interface Rendered {
@@ -38,13 +42,13 @@ const ALL_KNOWN: Unknowns = { isUnknown: () => false, isUnknownFlag: () => false
  */
 export function renderTemplate(
   text: string,
-  { data, delimiters = DEFAULT_DELIMITERS, unknowns = ALL_KNOWN }: Rendering,
+  { data, delimiters = DEFAULT_DELIMITERS, unknowns = ALL_KNOWN, budget = openBudget() }: Rendering,
 ): Rendered {
   const source = new SourceText(text, '')
   try {
     if (text.length > MAX_TEMPLATE) throw new TemplateProblem('the template is larger than 1 MiB', 0)
     if (delimiters.left === '' || delimiters.right === '') throw new TemplateProblem('delimiters must not be empty', 0)
-    const done = evaluateTemplate(parseTemplate(text, delimiters), toTemplateValue(data), unknowns)
+    const done = evaluateTemplate(parseTemplate(text, delimiters), toTemplateValue(data), { unknowns, budget })
     return { text: done.text, guesses: done.guessedAt.map((offset) => source.placeOf(offset)) }
   } catch (error) {
     if (!(error instanceof TemplateProblem)) throw error

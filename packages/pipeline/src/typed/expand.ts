@@ -1,7 +1,7 @@
 /** A typed step becomes the steps it stands for: its type found, its arguments checked, its template rendered. Nothing is compiled here. */
 import { nearMiss } from '@windlass/plan'
 import type { JsonTemplate, Scope, TypedStep } from '@windlass/plan'
-import { hasErrors, sortProblems } from '../diagnostic.ts'
+import { hasErrors } from '../diagnostic.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 import { parseYaml } from '../parse.ts'
 import { Report } from '../report.ts'
@@ -12,34 +12,12 @@ import { TemplateError } from '../template/template-error.ts'
 import { toValue } from '../tree.ts'
 import type { MapNode, TreeNode } from '../tree.ts'
 import type { CatalogEntry, StepCatalog } from './catalog.ts'
-import { fillKnown, typeOf } from './known-variables.ts'
+import { fillKnown, typeOf, withBudget } from './known-variables.ts'
 import { readStepType } from './manifest.ts'
 import type { StepType } from './manifest.ts'
 import { checkArguments, toJson, withDefaults } from './schema.ts'
 import { parseStepTypeName } from './step-type-name.ts'
-
-/** What all typed steps of a document share. */
-export interface TypedContext {
-  readonly catalog: StepCatalog | undefined
-  /** Filled with every step type that is used. */
-  readonly used: Set<CatalogEntry>
-  /** Filled with the reports of the implementations. */
-  readonly reports: Report[]
-  /** Set when a typed step was left out because there is no catalog. */
-  skipped: boolean
-}
-
-/** A context in which nothing has been used yet. */
-export function openTyped(catalog: StepCatalog | undefined): TypedContext {
-  return { catalog, used: new Set(), reports: [], skipped: false }
-}
-
-/** Errors of the implementations. Their warnings are for those who write them. */
-export function problemsInside({ reports }: TypedContext): Diagnostic[] {
-  return reports.flatMap(({ problems }) => sortProblems(problems.filter((problem) => hasErrors([problem])))).slice(0, MAX_INSIDE)
-}
-
-const MAX_INSIDE = 100
+import type { TypedContext } from './typed-context.ts'
 
 export interface TypedUse {
   readonly type: { readonly written: string; readonly range: Range }
@@ -157,8 +135,10 @@ function tellUnknown(
   })
 }
 
-function manifestOf(entry: CatalogEntry, { type, path, report }: TypedUse): StepType | undefined {
-  const { manifest, problems } = readStepType({ text: entry.text, file: label(entry) })
+function manifestOf(entry: CatalogEntry, { type, path, report, context }: TypedUse): StepType | undefined {
+  const read = context.manifests.get(entry) ?? readStepType({ text: entry.text, file: label(entry) })
+  context.manifests.set(entry, read)
+  const { manifest, problems } = read
   if (manifest !== undefined) return manifest
   const [first] = problems.filter(({ severity }) => severity === 'error')
   report.error('step-type', type.range, `the step type ${label(entry)} cannot be used: ${tell(first)}`, { path: `${path}.type` })
@@ -217,7 +197,7 @@ function fillAll(
   scope: Scope | undefined,
   manifest: StepType,
 ): Record<string, JsonTemplate> {
-  const filled = fillKnown(values, scope ?? NOTHING_KNOWN, manifest.arguments.whole)
+  const filled = fillKnown(values, withBudget(scope ?? NOTHING_KNOWN), manifest.arguments.whole)
   return isRecord(filled) ? filled : {}
 }
 
@@ -245,7 +225,7 @@ function render(
 ): { map: MapNode; source: SourceText } | undefined {
   if (!('template' in manifest.steps)) return undefined
   const { template, delimiters } = manifest.steps
-  const { type, report, path, known } = use
+  const { type, report, path, known, context } = use
   const details = { path: `${path}.type` }
   const filled = fillAll(values, known, manifest)
   const flags = unknownFlags(filled, manifest)
@@ -253,6 +233,7 @@ function render(
     const { text, guesses } = renderTemplate(String(template.value), {
       data: { Arguments: filled },
       delimiters,
+      budget: context.budget,
       unknowns: { isUnknown: (value) => value.includes('${{'), isUnknownFlag: (value) => flags.has(value) },
     })
     const [guess] = guesses

@@ -2,6 +2,21 @@
 import { exactReference, substitute } from '@windlass/plan'
 import type { JsonTemplate, Scope } from '@windlass/plan'
 
+/** Characters that one typed step may take from variables; a list of references to a long value could fill the memory. */
+const MAX_FILLED = 4_194_304
+
+/** The same scope, until it has given out so much that the rest stays references. */
+export function withBudget(scope: Scope): Scope {
+  let left = MAX_FILLED
+  return {
+    lookup(name) {
+      const value = left > 0 ? scope.lookup(name) : undefined
+      left -= value?.length ?? 0
+      return value
+    },
+  }
+}
+
 /** A value with its known references filled in. A text that was one reference becomes the boolean or number that its schema asks for. */
 export function fillKnown(value: JsonTemplate, scope: Scope, schema: unknown): JsonTemplate {
   if (typeof value === 'string') return fillText(value, scope, typeOf(schema))

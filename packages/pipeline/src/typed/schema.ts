@@ -19,6 +19,9 @@ export interface ArgumentSchema {
 
 const MAX_SCHEMA_CHARS = 262_144
 const MAX_SCHEMA_DEPTH = 40
+/** Checks of lists can cost the square of their length, and every part of a schema may be tried on every value. */
+const MAX_ARGUMENT_NODES = 10_000
+const MAX_CHECKS = 10_000_000
 /** Members that published schemas carry without meaning. */
 const IGNORED = new Set(['definitions', 'patterns', '$schema', '$id', 'examples', 'title', 'description', '$comment'])
 
@@ -144,6 +147,9 @@ export interface ArgumentProblem {
 /** What is wrong with the arguments. A text that holds a reference may become anything, so it passes. Never throws. */
 export function checkArguments(values: Readonly<Record<string, JsonTemplate>>, schema: ArgumentSchema): ArgumentProblem[] {
   const found: ArgumentProblem[] = []
+  const size = countNodes(values)
+  if (size > MAX_ARGUMENT_NODES || size * countNodes(schema.schema) > MAX_CHECKS)
+    return [{ path: [], message: '"arguments" are too large to be checked' }]
   const result = new Validator({ ...schema.schema, type: 'object' }, '7', false).validate(values)
   for (const unit of result.errors) {
     const path = unit.instanceLocation.split('/').slice(1).map(decodePointer)
@@ -155,6 +161,11 @@ export function checkArguments(values: Readonly<Record<string, JsonTemplate>>, s
   checkPatterns(values, schema.whole, [], found)
   const once = new Map(found.map((problem) => [`${problem.path.join('/')} ${problem.message}`, problem]))
   return [...once.values()]
+}
+
+function countNodes(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, inner) => sum + countNodes(inner), 1)
 }
 
 function decodePointer(part: string): string {

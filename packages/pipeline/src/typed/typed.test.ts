@@ -138,6 +138,19 @@ describe('arguments', () => {
   })
 })
 
+test('arguments that cost too much are refused in little time', () => {
+  const text = manifest(`  arguments: {type: object, properties: {L: {type: array, uniqueItems: true}}}\n${MAIN}`)
+  const start = performance.now()
+  const many = use([text], { args: `{L: [${Array.from({ length: 100_000 }, (_, index) => index).join(', ')}]}` })
+  expect(told(many)).toEqual([expect.stringContaining('"arguments" are too large to be checked')])
+  const long = use([text], {
+    args: `{L: [${Array.from({ length: 5000 }, (_, at) => `'${at}\${{BIG}}'`).join(', ')}]}`,
+    variables: { BIG: 'x'.repeat(1_000_000) },
+  })
+  expect(long.plan).toBeDefined()
+  expect(performance.now() - start).toBeLessThan(5000)
+})
+
 describe('typed steps in a pipeline', () => {
   test('parts have fields in camel case, the volume as directory, and the typed step its common fields', () => {
     const text = manifest(`  steps:
