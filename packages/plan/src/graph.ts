@@ -5,45 +5,20 @@
  */
 import { judgeWhen } from './condition.ts'
 import type { Verdict } from './condition.ts'
+import type { Decision } from './decision.ts'
+import { DocumentQueue } from './document-queue.ts'
 import type { FinalStepStatus, Reason } from './lists.ts'
 import { buildOutcome, failsElection, forgives, groupOutcome } from './outcome.ts'
 import type { BuildContext, Outcome } from './outcome.ts'
 import { typedOutputs } from './outputs.ts'
 import type { Plan } from './plan.ts'
+import { isStopped, rescueOf } from './rescue.ts'
 import { matchesResult } from './results.ts'
 import { nextTry } from './retry.ts'
 import { RoundStates } from './round-states.ts'
 import { belongings, hookOf, lineage } from './shape.ts'
-import type { Node, Shape } from './shape.ts'
+import type { Node } from './shape.ts'
 import type { Snapshot } from './snapshot.ts'
-
-/** Decisions of one call belong together: carry all of them out, and fold their facts, before asking again. */
-export type Decision =
-  | { readonly type: 'start'; readonly step: string; readonly try: number }
-  /**
-   * A group that failed runs again after a pause, and `resets` go back to pending then. It is decided anew on every call during the pause,
-   * until its start is folded or it is decided no more (a cancel).
-   */
-  | {
-      readonly type: 'restart'
-      readonly step: string
-      readonly try: number
-      readonly delayMs: number
-      readonly resets: readonly string[]
-    }
-  /** A step that ends without running: left out, not reached, its condition broken; a group whose steps have all ended; a wait that a cancel ends. */
-  | {
-      readonly type: 'finish'
-      readonly step: string
-      readonly status: FinalStepStatus
-      readonly reason?: Reason
-      readonly message?: string
-      /** Of a typed step. */
-      readonly outputs?: Readonly<Record<string, string>>
-    }
-  /** Nothing runs, and these approvals wait for somebody: the attempt can end, another one goes on. */
-  | { readonly type: 'pause'; readonly steps: readonly string[] }
-  | { readonly type: 'end'; readonly outcome: Outcome }
 
 /**
  * What to do now. Empty while the build waits for running or waiting steps. A `when` is judged once, when the turn of its step comes; in root
@@ -51,26 +26,6 @@ export type Decision =
  */
 export function decide(plan: Plan, snapshot: Snapshot, context: BuildContext = {}): Decision[] {
   return new Round(plan, snapshot, context).run()
-}
-
-/** Steps to consider; of several the first of the document comes first, so that the same state always gives the same decisions. */
-class DocumentQueue {
-  readonly #isQueued: boolean[] = []
-  #from = 0
-
-  add({ index }: Node): void {
-    this.#isQueued[index] = true
-    this.#from = Math.min(this.#from, index)
-  }
-
-  next({ nodes }: Shape): Node | undefined {
-    for (; this.#from < nodes.length; this.#from += 1) {
-      if (this.#isQueued[this.#from] !== true) continue
-      this.#isQueued[this.#from] = false
-      return nodes[this.#from]
-    }
-    return undefined
-  }
 }
 
 /** One call of `decide`: decisions made so far are taken as done, and whoever they concern is considered again. */
@@ -361,16 +316,4 @@ class Round {
     }
     return true
   }
-}
-
-/** True for a step that a cancel has ended or left out. */
-function isStopped(state: { status: string; reason?: Reason }, cancelled: Reason | undefined): boolean {
-  return state.status === 'terminated' || (state.status === 'skipped' && cancelled !== undefined && state.reason === cancelled)
-}
-
-/** The parts of a `when` that a failed or finished step satisfies. */
-function rescueOf({ step }: Node): { name: string; on: readonly string[] }[] {
-  return (step.when?.steps?.of ?? [])
-    .map(({ name, on }) => ({ name, on: on.filter((word) => ['failure', 'finished', 'denied', 'terminated'].includes(word)) }))
-    .filter(({ on }) => on.length > 0)
 }
