@@ -135,7 +135,7 @@ class Attempt {
       addChore(context, 'sweep', sweepOld(docker, context.clock))
       addChore(context, 'sweep environments', sweepEnvironments(docker, context.clock))
       const outcome = (await this.#fetchResources(context)) ? await this.#loop(context) : this.#broken
-      await this.#services?.close()
+      await this.#closeServices()
       const told = await this.#finish(outcome)
       await close(context, told)
       return told
@@ -206,6 +206,12 @@ class Attempt {
       this.#wake = Promise.withResolvers()
     }
     return undefined
+  }
+
+  /** What services still say is written before the end is. A daemon that is lost may not answer for long. */
+  async #closeServices(): Promise<void> {
+    const closed = this.#services?.close()
+    await (this.#broken === undefined ? closed : Promise.race([closed, this.#options.clock.sleep(LAST_WORDS_MS)]))
   }
 
   async #finish(outcome: AttemptOutcome | undefined): Promise<AttemptOutcome | undefined> {
@@ -416,6 +422,8 @@ class Attempt {
     })
   }
 }
+
+const LAST_WORDS_MS = 2_000
 
 /** Messages of daemons, registries and git may be of any length; those of events are not. */
 const LONGEST_MESSAGE = 4_000

@@ -17,6 +17,8 @@ test('each line gets the name of its container, however its bytes arrive', () =>
 test('a line without an end does not fill the memory, and only the last lines are kept', () => {
   const lines = new ContainerLines('x | ')
   expect(text(lines.push(out('a'.repeat(200_000)))).length).toBe(3 * (65_536 + 5))
+  lines.push(out('\n\u001b[31mred\u001b[0m\r\n'))
+  expect(lines.last.at(-1)).toBe('red')
   for (let n = 0; n < 30; n += 1) lines.push(out(`line ${n}\n`))
   expect(lines.last).toHaveLength(10)
   expect(lines.last.at(-1)).toBe('line 29')

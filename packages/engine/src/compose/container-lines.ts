@@ -1,4 +1,5 @@
 /** The output of one container of several: whole lines with its name in front, and the last of them for messages. */
+import { stripVTControlCharacters } from 'node:util'
 import type { OutputPart } from '../docker/demux.ts'
 
 const NEWLINE = 10
@@ -44,7 +45,7 @@ export class ContainerLines {
   }
 
   #toLine(line: Buffer): Buffer[] {
-    const text = line.toString('utf8', 0, KEPT_CHARS).trim()
+    const text = stripVTControlCharacters(line.toString('utf8', 0, KEPT_CHARS)).trim()
     if (text !== '') this.#last.push(text)
     if (this.#last.length > KEPT_LINES) this.#last.shift()
     return [this.#prefix, line, Buffer.from('\n')]
