@@ -13,6 +13,8 @@ export const Name = z
   .min(1)
   .max(150)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._@:/-]*$/, 'must start with a letter or digit and hold only letters, digits and . _ @ : / -')
+/** Names and values of variables. */
+export const Variables = z.record(z.string().min(1).max(200), z.string().max(1_048_576))
 export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** What each side says of itself in its first message; decisions go by features, not by version. */

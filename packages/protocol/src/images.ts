@@ -1,7 +1,7 @@
 /** Images that builds made or pushed, as `GET /v1/images` tells them. */
 import { z } from 'zod'
 import { Id, Time } from './base.ts'
-import { AnnotationValue } from './resources.ts'
+import { AnnotationValue } from './builds.ts'
 
 export const Image = z.object({
   id: Id,

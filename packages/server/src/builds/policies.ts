@@ -58,7 +58,7 @@ async function findAnnotatedAlike(
 }
 
 /** A build of a pipeline with such a policy ends before its time: what it started ends with it. */
-export async function endChildren(edit: BuildEdit): Promise<void> {
+export async function endChildren(edit: BuildEdit, ended: ReadonlySet<string>): Promise<void> {
   const { build, tx } = edit
   if (build.pipeline_id === null) return
   const pipeline = await findPipeline(tx.query, build.account_id, build.pipeline_id)
@@ -69,13 +69,18 @@ export async function endChildren(edit: BuildEdit): Promise<void> {
     const message = `Build ${build.number}, which started it, was terminated.`
     await endAll(
       edit,
-      children.filter((id) => id !== build.id),
-      { reason: 'parent-terminated', message },
+      // Annotations may lead in a circle.
+      children.filter((id) => !ended.has(id)),
+      { reason: 'parent-terminated', message, ended },
     )
   }
 }
 
-async function endAll({ tx, now }: BuildEdit, ids: readonly string[], cause: { reason: Reason; message: string }): Promise<void> {
+async function endAll(
+  { tx, now }: BuildEdit,
+  ids: readonly string[],
+  cause: { reason: Reason; message: string; ended?: ReadonlySet<string> },
+): Promise<void> {
   for (const id of ids) {
     const other = await editBuild(tx, id, now)
     if (other === undefined) continue

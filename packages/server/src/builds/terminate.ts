@@ -22,11 +22,15 @@ export async function terminateBuild(app: App, id: string, by: string): Promise<
   })
 }
 
-/** Ends a build before its time. `expire` says that its own limit did it. */
-export async function endEarly(edit: BuildEdit, trigger: 'cancel' | 'expire', cause: Cause & { reason: Reason }): Promise<void> {
+/** Ends a build before its time. `expire` says that its own limit did it. `ended`: builds that end already for the same cause. */
+export async function endEarly(
+  edit: BuildEdit,
+  trigger: 'cancel' | 'expire',
+  cause: Cause & { reason: Reason; ended?: ReadonlySet<string> },
+): Promise<void> {
   const { build, attempt } = edit
   if (build.status === 'terminating' || isFinalBuild(build.status)) return
-  await endChildren(edit)
+  await endChildren(edit, new Set([...(cause.ended ?? []), build.id]))
   if (build.status === 'pending-approval') await releaseVolume(edit)
   if (build.status !== 'elected' && build.status !== 'running') return finishBuild(edit, trigger, cause)
   if (!moveBuild(edit, trigger, cause)) return

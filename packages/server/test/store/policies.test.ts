@@ -1,5 +1,6 @@
 import { AccountSettings, PipelineInput, type PipelineSettings } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putAnnotations } from '../../src/annotations/annotations.ts'
 import { putAccountSettings } from '../../src/account/settings.ts'
 import type { App } from '../../src/app.ts'
 import { decideApproval } from '../../src/builds/approve.ts'
@@ -215,6 +216,11 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     await terminateBuild(app, lonely.id, 'tester')
     expect(await statusesOf(app, [child, stranger])).toEqual(['terminated', 'pending'])
     expect(await show(app, child.id)).toMatchObject({ reason: 'parent-terminated' })
+    const [one, two] = [await run(scene, 'p/parent'), await run(scene, 'p/parent')]
+    await putAnnotations(app, { entity: 'build', id: one.id }, { values: { cf_predecessor: two.id } })
+    await putAnnotations(app, { entity: 'build', id: two.id }, { values: { cf_predecessor: one.id } })
+    await terminateBuild(app, one.id, 'tester')
+    expect(await statusesOf(app, [one, two]), 'annotations that lead in a circle').toEqual(['terminated', 'terminated'])
   })
 
   test('P156: a build in which nothing happens is ended as inactive, and output keeps it alive', async () => {
