@@ -1,6 +1,14 @@
 /** Groups and hooks on a real daemon, where the time of the engine itself is in play; the conformance set shows what each keyword does. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openJournal } from '@windlass/journal'
+import { newId, silentLog, systemClock } from '@windlass/kit'
 import { emptySnapshot, type Plan, type PlanStep } from '@windlass/plan'
+import { EngineEvent, type Command } from '@windlass/protocol'
+import { runAttempt } from '../src/index.ts'
+import { image } from './support/images.ts'
 import { compilePlan, runPipeline, testDocker, type PipelineRun } from './support/run-pipeline.ts'
 
 /** The plan of a document with other settings for one step, such as the language does not let its writer say. */
@@ -122,4 +130,74 @@ steps:
   expect(second.status('before')).toBe('success')
   expect(starts(second, 'before')).toEqual([])
   await (await testDocker()).removeVolume(volumeName)
+})
+
+test('a decision that comes while other steps run is obeyed at once, and a second one changes nothing', async () => {
+  const text = `
+version: '1.0'
+mode: parallel
+steps:
+  long: {image: $SHELL, commands: [sleep 3]}
+  gate: {type: pending-approval}
+  after: {image: $SHELL, commands: [echo after], when: {steps: [{name: gate, on: [approved]}]}}
+  refused: {image: $SHELL, commands: [echo no], when: {steps: [{name: gate, on: [denied]}]}}
+`
+  const plan = compilePlan(text, [])
+  const buildId = newId(Date.now())
+  const volumeName = `windlass-test-${buildId}`
+  const dir = await mkdtemp(join(tmpdir(), 'engine-test-'))
+  const events: EngineEvent[] = []
+  const journal = await openJournal<EngineEvent>({
+    dir,
+    clock: systemClock,
+    limitBytes: 1e9,
+    decode: (value) => EngineEvent.parse(value),
+  })
+  const append = journal.append.bind(journal)
+  journal.append = (body) => {
+    const event = append(body)
+    events.push(event)
+    return event
+  }
+  const docker = await testDocker()
+  async function* commands(): AsyncGenerator<Command> {
+    await systemClock.sleep(1_000)
+    const by = { name: 'jo', type: 'user' }
+    yield { id: 1, type: 'decide', step: 'gate', decision: 'approved', by, at: Date.now() }
+    yield { id: 2, type: 'decide', step: 'gate', decision: 'denied', by, at: Date.now() }
+  }
+  try {
+    const outcome = await runAttempt({
+      input: {
+        buildId,
+        attempt: 1,
+        plan,
+        snapshot: emptySnapshot(plan),
+        secrets: {},
+        git: [],
+        registries: [],
+        limits: { stepLogBytes: 1e9, buildLogBytes: 1e9, heartbeatMs: 10_000, stopGraceMs: 500 },
+        userAccess: true,
+        resetVolume: false,
+        noCache: false,
+        volumeName,
+      },
+      docker,
+      journal,
+      clock: systemClock,
+      log: silentLog,
+      signal: new AbortController().signal,
+      commands: commands(),
+      toolsImage: image('tools'),
+    })
+    expect(outcome).toEqual({ status: 'success' })
+  } finally {
+    await journal.remove()
+    await rm(dir, { recursive: true, force: true })
+    await docker.removeVolume(volumeName)
+  }
+  const told = events.flatMap((event) => ('step' in event ? [`${event.type} ${event.step}`] : []))
+  expect(told.filter((line) => line.startsWith('step.decided'))).toEqual(['step.decided gate'])
+  expect(told.indexOf('step.finished after')).toBeLessThan(told.indexOf('step.finished long'))
+  expect(events.find((event) => event.type === 'step.finished' && event.step === 'refused')).toMatchObject({ status: 'skipped' })
 })
