@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { runProgram } from './process.ts'
 
 /** Logical names of `images/names.json`. */
-export type ImageName = 'shell' | 'debian' | 'node' | 'tools' | 'dind' | 'deploy' | 'windlass'
+export type ImageName = 'shell' | 'debian' | 'node' | 'tools' | 'dind' | 'deploy' | 'buildkit' | 'cosign' | 'windlass'
 
 /**
  * Makes sure that the Docker daemon has the images, and returns their references by the variable that examples use

@@ -98,7 +98,8 @@ function armProgram(line: string): string {
 }
 
 test('P056: commands of another platform run in an emulator, and an image of one platform is there for later steps', async () => {
-  const program = armProgram('said by an arm64 program')
+  const line = `said by an arm64 program ${newId(Date.now())}`
+  const program = armProgram(line)
   const { text, name } = buildDocument({
     dockerfile: [
       'FROM scratch',
@@ -113,8 +114,8 @@ test('P056: commands of another platform run in an emulator, and an image of one
   })
   const built = await runPipeline(text, { input: input() })
   expect(built.log('build')).toContain('Emulators for linux/arm64 are registered')
-  expect(built.output('build')).toContain('said by an arm64 program')
-  expect(built.output('use')).toBe('said by an arm64 program\n')
+  expect(built.output('build')).toContain(line)
+  expect(built.output('use')).toBe(`${line}\n`)
   expect(await registry.tags(name)).toEqual(['latest'])
 })
 

@@ -28,7 +28,7 @@ const builders = new WeakMap<AttemptContext, Map<string, Promise<Builder>>>()
 
 /** The builder of the attempt with these settings. Throws `StepFailure`. */
 export async function openBuilder(run: StepRun<ResolvedBuild>, settings: Buildx['builder'] | undefined): Promise<Builder> {
-  const options = openDriverOptions(settings)
+  const options = openDriverOptions(settings, networkFor(run))
   const key = JSON.stringify(options)
   const ofAttempt = builders.get(run.context) ?? new Map<string, Promise<Builder>>()
   builders.set(run.context, ofAttempt)
@@ -37,6 +37,12 @@ export async function openBuilder(run: StepRun<ResolvedBuild>, settings: Buildx[
   const opening = startBuilder(run, options)
   ofAttempt.set(key, opening)
   return opening
+}
+
+/** Commands of a Dockerfile share the builder's network: it is that of the machine only where a registry is on the machine itself. */
+function networkFor({ action, context }: StepRun<ResolvedBuild>): DriverOptions['network'] {
+  const places = [...context.input.registries.map(({ domain }) => domain), ...action.cacheFrom, ...action.cacheTo]
+  return places.some((place) => /(^|[=/,])(localhost|127\.\d+\.\d+\.\d+)([:/]|$)/.test(place)) ? 'host' : 'bridge'
 }
 
 async function isRunning({ docker }: AttemptContext, { id }: Builder): Promise<boolean> {

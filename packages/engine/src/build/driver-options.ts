@@ -8,14 +8,14 @@ export interface DriverOptions {
   readonly environment: readonly string[]
 }
 
-/** Reads `key=value` pairs between commas. Throws `StepFailure` (`invalid-step`). */
-export function openDriverOptions(settings: Buildx['builder'] | undefined): DriverOptions {
+/** Reads `key=value` pairs between commas; `network` is taken where they say nothing of it. Throws `StepFailure` (`invalid-step`). */
+export function openDriverOptions(settings: Buildx['builder'] | undefined, network: DriverOptions['network']): DriverOptions {
   const driver = settings?.driver ?? 'docker-container'
   if (driver !== 'docker-container')
     throw new StepFailure('invalid-step', `The builder driver "${driver}" is not supported.`, {
       hint: 'Only docker-container is: a BuildKit daemon beside the Docker daemon of the build.',
     })
-  let options: DriverOptions = { network: 'host', environment: [] }
+  let options: DriverOptions = { network, environment: [] }
   for (const pair of (settings?.driverOpts ?? '').split(',').map((text) => text.trim())) {
     if (pair === '') continue
     const sign = pair.indexOf('=')
