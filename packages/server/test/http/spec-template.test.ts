@@ -69,6 +69,11 @@ test('P164: steps in a repository come with the engine, which fetches them; the 
   expect(shown.steps?.map(({ name }) => name)).toEqual(['far'])
   const variables = plan?.variables.find(({ level }) => level === 'pipeline')?.variables
   expect(variables).toMatchObject({ WHERE: { value: 'v2' } })
+  await engine.finish({ status: 'success' })
+  for (const task of await scene.agent.claim()) await scene.agent.report(task, 'done')
+  const again = await scene.start({ restartOf: build.id, document: undefined })
+  expect(again.engine.claimed.plan.steps.map(({ name }) => name)).toEqual(['far'])
+  expect(again.engine.claimed.plan.source).toBeUndefined()
 })
 
 test('P164: a pinned revision may be a variable; a document with errors ends the build with their places', async () => {
