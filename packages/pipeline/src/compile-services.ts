@@ -2,12 +2,14 @@
 import { nearMiss } from '@windlass/plan'
 import type { JsonTemplate, PlanStep, Readiness, ServiceSet } from '@windlass/plan'
 import { toCompose } from './actions/composition.ts'
+import { STEP_SERVICES } from './control-fields.ts'
 import * as read from './fields.ts'
 import type { Entries } from './fields.ts'
 import type { Draft, Drafting } from './step-draft.ts'
 import type { ActionPlace } from './step-type.ts'
 import type { TreeNode } from './tree.ts'
 import { textOf } from './tree.ts'
+import { typeFields } from './type-fields.ts'
 
 /** A checked `services` object as the plan has it. */
 export function toServiceSet(entries: Entries, place: ActionPlace): ServiceSet {
@@ -52,12 +54,9 @@ function isComposeDocument(value: JsonTemplate): boolean {
   return services !== null && typeof services === 'object' && !('image' in services)
 }
 
-/** The older test types name the services of their composition so. */
-const HAVE_THEIR_OWN: readonly string[] = ['travis', 'simple_travis', 'integration-test']
-
-/** `services` of a step: its own, or the names of root services. */
-export function toServices({ entries, report, path, type }: Draft, drafting: Drafting): PlanStep['services'] {
-  if (HAVE_THEIR_OWN.includes(type)) return undefined
+/** `services` of a step: its own, or the names of root services. Some older types have a field of that name that means something else. */
+export function toServices({ entries, known, report, path }: Draft, drafting: Drafting): PlanStep['services'] {
+  if (typeFields(known).fields['services'] !== STEP_SERVICES) return undefined
   const written = read.node(entries, 'services')
   if (written?.kind === 'map') return toServiceSet(written.entries, drafting)
   if (written?.kind !== 'list') return undefined

@@ -30,15 +30,6 @@ export const SUCCESS_CRITERIA: Fields = {
 
 export const steps: Shape = { kind: 'own', as: { kind: 'map', of: { kind: 'step' }, least: 1 } }
 
-export const PARALLEL: Fields = {
-  steps: { shape: steps, required: true, about: 'The steps that start together, by name.' },
-  success_criteria: {
-    shape: record(SUCCESS_CRITERIA),
-    about: 'Which of the steps decide the result; any that fails by default.',
-  },
-  timeout: { shape: any, about: 'The time limit of each step inside that has none of its own.' },
-}
-
 export const APPROVAL: Fields = {
   timeout: {
     shape: record({
@@ -198,6 +189,16 @@ export const SERVICES: Fields = {
 export const STEP_SERVICES: Field = {
   shape: either({ kind: 'list', of: text }, record(SERVICES)),
   about: 'Containers beside the step, or a list of names of root services.',
+}
+
+export const PARALLEL: Fields = {
+  steps: { shape: steps, required: true, about: 'The steps that start together, by name.' },
+  success_criteria: {
+    shape: record(SUCCESS_CRITERIA),
+    about: 'Which of the steps decide the result; any that fails by default.',
+  },
+  services: STEP_SERVICES,
+  timeout: { shape: any, about: 'The time limit of each step inside that has none of its own.' },
 }
 
 const phases: Shape = record({

@@ -152,6 +152,18 @@ describe('services', () => {
     expect(services('stored', { stored: { a: { image: 'y' } } })).toEqual({ inline: { services: { a: { image: 'y' } } } })
   })
 
+  test('stand beside freestyle, parallel and typed steps; older types have a field of that name with another meaning', () => {
+    const services = '{ composition: { db: { image: y } } }'
+    const plan = planOf(
+      `version: 1\nsteps:\n  p: { type: parallel, services: ${services}, steps: { a: { image: x } } }\n  t: { type: travis, services: { db: { image: y } }, test: { image: x, command: z } }\n`,
+    )
+    expect(plan.steps.map(({ name, services: own }) => [name, own !== undefined])).toEqual([
+      ['p', true],
+      ['a', false],
+      ['t', false],
+    ])
+  })
+
   test('readiness has the published defaults, setup its commands', () => {
     const plan = planOf(`version: 1
 steps:
