@@ -164,3 +164,22 @@ test('two builds that push one tag at the same moment both succeed', async () =>
   expect(both.map(({ outcome }) => outcome.status)).toEqual(['success', 'success'])
   expect(await open.tags(name)).toEqual(['one', 'three', 'two'])
 })
+
+test('P136: metadata and annotations of a build step are told of the image that it made', async () => {
+  const { text } = buildDocument({
+    dockerfile: [FROM, 'COPY file /file'],
+    fields: `    disable_push: true
+    metadata: {set: [{CF_QUALITY: true}, {coverage: '85%'}]}
+    annotations: {set: [{entity_type: image, annotations: [{team: red}]}]}`,
+  })
+  const built = await runPipeline(text)
+  expect(built.outcome).toEqual({ status: 'success' })
+  const image = built.events.find(({ type }) => type === 'image')
+  const told = built.events.filter((event) => event.type === 'annotated')
+  expect(image?.type === 'image' && image.imageId).toMatch(/^sha256:/)
+  expect(told).toEqual([
+    expect.objectContaining({ entity: 'image', kind: 'annotation', set: { team: 'red' } }),
+    expect.objectContaining({ entity: 'image', kind: 'metadata', set: { CF_QUALITY: true, coverage: '85%' } }),
+  ])
+  for (const event of told) if (event.type === 'annotated') expect(event.id).toBe(image?.type === 'image' ? image.imageId : '')
+})
