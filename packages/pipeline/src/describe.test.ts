@@ -9,8 +9,19 @@ test('the description of the language has every type, field, function, variable 
   expect(language.root.map(({ name }) => name)).toEqual(Object.keys(ROOT))
   expect(language.common.find(({ name }) => name === 'when')?.fields.find(({ name }) => name === 'steps')).toMatchObject({
     type: 'list of object, or object',
-    fields: [{ name: 'name', required: true }, { name: 'on' }],
+    fields: [{ name: 'name', required: true }, { name: 'on' }, { name: 'all' }, { name: 'any' }],
   })
+  const hook = language.root.find(({ name }) => name === 'hooks')?.fields.find(({ name }) => name === 'on_finish')
+  expect(hook?.type).toBe('list of text, or object, or step')
+  expect(hook?.fields.map(({ name }) => name)).toEqual([
+    'steps',
+    'mode',
+    'fail_fast',
+    'strict_fail_fast',
+    'exec',
+    'metadata',
+    'annotations',
+  ])
   expect(language.functions.map(({ name }) => name)).toContain('match')
   expect(language.variables.map(({ name }) => name)).toContain('CF_BRANCH')
   for (const field of [...language.root, ...language.common, ...language.types.flatMap(({ fields }) => fields)])

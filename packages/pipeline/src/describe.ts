@@ -78,7 +78,7 @@ function fieldsIn(shape: Shape): Fields {
     case 'map':
       return fieldsIn(shape.of)
     case 'either':
-      return shape.of.map(fieldsIn).find((fields) => Object.keys(fields).length > 0) ?? {}
+      return Object.assign({}, ...shape.of.map(fieldsIn))
     case 'own':
       return fieldsIn(shape.as)
     default:
@@ -106,7 +106,7 @@ function shapeText(shape: Shape): string {
     case 'record':
       return 'object'
     case 'either':
-      return shape.of.map(shapeText).join(', or ')
+      return [...new Set(shape.of.map(shapeText))].join(', or ')
     case 'step':
       return 'step'
     case 'own':
