@@ -10,6 +10,7 @@ import type { Repository } from './git-facts.ts'
 import type { LocalPlan } from './local-plan.ts'
 import { beginRun } from './local-runs.ts'
 import { GITHUB, prepareLocalBuild, type PreparedBuild } from './prepare-local-build.ts'
+import { readClusters } from './cluster-access.ts'
 import { readRegistryLogins } from './registry-logins.ts'
 
 export interface LocalBuildOptions {
@@ -178,6 +179,7 @@ function toInput(
     secrets: { ...local.secrets },
     git: [{ context: 'local', isDefault: true, url: repository?.host ?? GITHUB }],
     registries: readRegistryLogins(options.environment),
+    clusters: readClusters(local.plan, options.environment),
     limits: {
       stepLogBytes: options.stepLogBytes ?? LOG_BYTES,
       buildLogBytes: Math.max(LOG_BYTES, options.stepLogBytes ?? 0),

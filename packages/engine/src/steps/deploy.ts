@@ -29,6 +29,8 @@ export async function runDeploy(run: StepRun<ResolvedDeploy>): Promise<StepOutco
       ...environment,
     },
     secrets: { kubeconfig, ...secrets },
+    // The cluster is reached as the daemon's machine reaches it: those on laptops listen on its loopback alone.
+    network: 'host',
   })
   if (end.exitCode !== 0) throw failureOf(action, end)
   return { status: 'success', exitCode: 0, members: {}, exports: [] }

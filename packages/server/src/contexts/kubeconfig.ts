@@ -22,17 +22,29 @@ const Kubeconfig = z.looseObject({
   'current-context': z.string().optional(),
 })
 
+/** Names of the contexts of a kubeconfig; none when it cannot be read. */
+export function listContexts(text: string): string[] {
+  const { root } = parseYaml({ text, file: 'kubeconfig' })
+  const parsed = Kubeconfig.safeParse(root === undefined ? undefined : toValue(root))
+  return parsed.success ? parsed.data.contexts.map(({ name }) => name) : []
+}
+
 /**
- * The current context of a kubeconfig (YAML or JSON) alone, as JSON, everything in it named `name`. A text says what is wrong with it: parts
- * are missing, or it needs files or programs of the machine that it is from.
+ * One context of a kubeconfig (YAML or JSON) alone, as JSON, everything in it named `name`: the current one, unless `wanted` names another. A text
+ * says what is wrong with it: parts are missing, or it needs files or programs of the machine that it is from.
  */
-export function readKubeconfig(text: string, name: string): { readonly json: string } | { readonly problem: string } {
+export function readKubeconfig(
+  text: string,
+  name: string,
+  wanted?: string,
+): { readonly json: string } | { readonly problem: string } {
   const { root, problems } = parseYaml({ text, file: 'kubeconfig' })
   if (root === undefined) return { problem: `It is not YAML: ${problems[0]?.message ?? 'it is empty'}.` }
   const parsed = Kubeconfig.safeParse(toValue(root))
   if (!parsed.success) return { problem: 'It is no kubeconfig: clusters, users and contexts are needed.' }
   const { clusters, users, contexts, 'current-context': current } = parsed.data
-  const context = contexts.length === 1 ? contexts[0]?.context : contexts.find((one) => one.name === current)?.context
+  const only = wanted === undefined && contexts.length === 1 ? contexts[0] : undefined
+  const context = (only ?? contexts.find((one) => one.name === (wanted ?? current)))?.context
   if (context === undefined) return { problem: 'It has no current context.' }
   const cluster = clusters.find((one) => one.name === context.cluster)?.cluster
   const user = users.find((one) => one.name === context.user)?.user
