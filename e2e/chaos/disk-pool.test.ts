@@ -55,6 +55,33 @@ test('disk pool: two agents over a network that repeats and cuts calls never giv
   expect(proxy.counts['cut-reply']).toBeGreaterThan(5)
 })
 
+test('P078: the disk of a build that waits goes to that build alone, until it is given back', async () => {
+  await using api = await openVolumeApi(CONTROLLER_LAG_MS)
+  const kube = openAccess(api.port)
+  const [one, two] = [0, 1].map(() => openDiskPool({ kube, clock: systemClock, parentDir: '/var/lib/windlass' }))
+  if (one === undefined || two === undefined) throw new Error('two agents')
+  const [mine, other] = ['a'.repeat(24), 'b'.repeat(24)]
+  let claims = 0
+  /** Binds a disk for a build and gives it back; `keepMs` keeps it first, as the stop task of a build that waits does. */
+  const use = async (pool: typeof one, build: string, keepMs?: number): Promise<string> => {
+    claims += 1
+    const claim = await kube.apply(toClaim(`kept-${claims}`), [])
+    const { volume } = await pool.bind(toWish(claim, build), AbortSignal.timeout(10_000))
+    if (keepMs !== undefined) await pool.keep(build, systemClock.now() + keepMs)
+    await kube.delete({ kind: 'PersistentVolumeClaim', namespace: 'windlass', name: claim.metadata.name })
+    // The controller has seen that the claim is gone.
+    await systemClock.sleep(CONTROLLER_LAG_MS * 10)
+    return volume
+  }
+  const disk = await use(one, mine, 60_000)
+  expect(await use(two, other)).not.toBe(disk)
+  expect(await use(two, mine, 60_000)).toBe(disk)
+  await one.keep(mine, 0)
+  await systemClock.sleep(600)
+  expect([...api.volumes.keys()]).toHaveLength(2)
+  expect([await use(two, 'c'.repeat(24)), await use(one, 'd'.repeat(24))]).toContain(disk)
+})
+
 function toClaim(name: string): KubeObject {
   return {
     apiVersion: 'v1',
@@ -64,8 +91,8 @@ function toClaim(name: string): KubeObject {
   }
 }
 
-function toWish(claim: KubeObject): Parameters<ReturnType<typeof openDiskPool>['bind']>[0] {
-  const labels = { 'codefresh-app': 'dind' }
+function toWish(claim: KubeObject, build?: string): Parameters<ReturnType<typeof openDiskPool>['bind']>[0] {
+  const labels = { 'codefresh-app': 'dind', ...(build !== undefined && { 'windlass.io/build': build }) }
   const request = {
     storageClassName: 'dind',
     sizeBytes: 1_000_000,
@@ -73,6 +100,7 @@ function toWish(claim: KubeObject): Parameters<ReturnType<typeof openDiskPool>['
     sortOrder: [],
     labels,
     reset: false,
+    ...(build !== undefined && { builds: [build] }),
   }
   return { request, claim, pod: `pod-${claim.metadata.name}`, runtime: 'test' }
 }

@@ -25,7 +25,10 @@ export interface Recorder {
 const Claim = z.object({ buildId: z.string(), attempt: z.int(), token: z.string() })
 const Events = z.object({
   events: z.array(
-    z.looseObject({ type: z.string(), outcome: z.object({ status: z.enum(['success', 'error', 'terminated']) }).optional() }),
+    z.looseObject({
+      type: z.string(),
+      outcome: z.object({ status: z.enum(['success', 'error', 'terminated', 'pending-approval']) }).optional(),
+    }),
   ),
 })
 const Offset = z.object({ offset: z.int() })

@@ -2,9 +2,9 @@
  * What the driver asks of the control plane, written down with what came of it: `ok`, `fail`, or `unknown` when no answer came. An unknown
  * trigger is asked again with the same key until it is settled, as a careful client does.
  */
-import { isFault, type Clock, type Fault } from '@windlass/kit'
+import { isFault, type Clock, type Fault, type FaultCode } from '@windlass/kit'
 import { Build, type Client } from '@windlass/protocol'
-import type { Operation, StepShape, TriggerOperation } from '../history/history.ts'
+import type { DecideOperation, Operation, StepShape, TriggerOperation } from '../history/history.ts'
 
 export interface Demand {
   readonly key: string
@@ -21,6 +21,8 @@ export interface Requests {
   readonly retries: number
   /** Starts a build; resolves when it is known whether there is one. */
   trigger(demand: Demand): Promise<string | undefined>
+  /** Decides about an approval, as soon as it is asked for. Repeated until the server says what became of it, or the build is over. */
+  decide(demand: Pick<DecideOperation, 'step' | 'decision'> & { readonly buildId: string }): Promise<void>
   /** Cancels a build. Repeated like a trigger. */
   terminate(buildId: string): Promise<void>
 }
@@ -37,15 +39,19 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
   let retries = 0
 
   /** Asks until there is an answer: repeats what was not answered and what the server asks to repeat. */
-  async function settle<T>(ask: () => Promise<T>): Promise<{ value: T } | { fault: string } | 'unknown'> {
-    const until = clock.monotonic() + settleMs
+  async function settle<T>(
+    ask: () => Promise<T>,
+    { notYet, patienceMs = settleMs }: { notYet?: FaultCode; patienceMs?: number } = {},
+  ): Promise<{ value: T } | { fault: string } | 'unknown'> {
+    const until = clock.monotonic() + patienceMs
     while (clock.monotonic() < until) {
       try {
         return { value: await ask() }
       } catch (error) {
-        if (isFault(error) && isAnswer(error)) return { fault: error.code }
-        retries += 1
-        await clock.sleep(50)
+        if (isFault(error) && isAnswer(error) && error.code !== notYet) return { fault: error.code }
+        const isEarly = isFault(error) && error.code === notYet
+        if (!isEarly) retries += 1
+        await clock.sleep(isEarly ? ASK_AGAIN_MS : 50)
       }
     }
     return 'unknown'
@@ -80,6 +86,16 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
       operations.push(operation)
       return buildId
     },
+    async decide({ buildId, step, decision }) {
+      const at = clock.now()
+      const verb = decision === 'approved' ? 'approve' : 'deny'
+      const answer = await settle(
+        () => client.text('POST', `/v1/builds/${buildId}/${verb}`, { body: { step }, timeoutMs: 5_000 }),
+        { notYet: 'approval-missing', patienceMs: DECIDE_MS },
+      )
+      const base = { id: operations.length + 1, at, endedAt: clock.now(), ...toResult(answer), buildId }
+      operations.push({ kind: 'decide', ...base, step, decision })
+    },
     async terminate(buildId) {
       const at = clock.now()
       const answer = await settle(() => client.text('POST', `/v1/builds/${buildId}/terminate`, { timeoutMs: 5_000 }))
@@ -87,6 +103,10 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
     },
   }
 }
+
+/** An approval may be asked for late: how long it is waited for, and how often it is asked after. */
+const DECIDE_MS = 170_000
+const ASK_AGAIN_MS = 500
 
 /** A refusal for good. A conflict is the first call with the same key, still under way. */
 function isAnswer(error: Fault): boolean {
@@ -98,14 +118,18 @@ function toResult(answer: { value: unknown } | { fault: string } | 'unknown'): P
   return 'fault' in answer ? { result: 'fail', fault: answer.fault } : { result: 'ok' }
 }
 
-/** A document of freestyle steps in a row; the fake engine runs none of their commands. */
+/** A document of freestyle steps and approvals in a row; the fake engine runs none of their commands. */
 export function toDocument(steps: readonly StepShape[]): string {
-  const lines = steps.flatMap(({ name, failFast }) => [
-    `  ${name}:`,
-    `    image: windlass.local/shell:1`,
-    `    fail_fast: ${failFast}`,
-    `    commands:`,
-    `      - echo ${name}`,
-  ])
+  const lines = steps.flatMap(({ name, failFast, isApproval = false }) =>
+    isApproval
+      ? [`  ${name}: { type: pending-approval }`]
+      : [
+          `  ${name}:`,
+          `    image: windlass.local/shell:1`,
+          `    fail_fast: ${failFast}`,
+          `    commands:`,
+          `      - echo ${name}`,
+        ],
+  )
   return ['version: "1.0"', 'steps:', ...lines, ''].join('\n')
 }

@@ -39,6 +39,8 @@ export interface ChaosPlan {
   readonly cancelReachMs?: number
   /** What a cancelled build may still do: share of builds that are cancelled. */
   readonly cancelShare?: number
+  /** Share of builds that wait for approval somewhere. */
+  readonly approvalShare?: number
   /** Reads whatever else may hold a secret, such as a dump of the database. */
   readonly dump?: () => Promise<string>
 }
@@ -112,10 +114,11 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     recorder,
     signal: calmDown.signal,
   })
-  await runLoad({ plan, random: random.fork('load'), requests, pipelines: stage.pipelines })
+  const { decided } = await runLoad({ plan, random: random.fork('load'), requests, pipelines: stage.pipelines })
   // Then the killing stops: what is promised is that everything ends once it is left alone.
   calmDown.abort()
   const kills = await killing
+  await decided
   await settle(admin, { untilAt: clock.now() + SETTLE_MS })
   over.abort()
   await watching

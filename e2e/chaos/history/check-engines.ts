@@ -1,7 +1,8 @@
 /** Invariants 4, 5, 6 and 8: what the engines really did. */
 import { isFinalBuild } from '@windlass/plan'
 import { isAcceptedCancel } from './check-builds.ts'
-import { isTrigger, type EngineTrace, type History, type StepShape, type Violation } from './history.ts'
+import { decisionsIn } from './check-approvals.ts'
+import { isTrigger, type BuildRecord, type EngineTrace, type History, type StepShape, type Violation } from './history.ts'
 
 interface Interval {
   readonly from: number
@@ -59,23 +60,32 @@ export function* checkStepOrder(history: History): Generator<Violation> {
     const steps = shapes.get(build.branch) ?? []
     const traces = history.engines.filter(({ buildId }) => buildId === build.id)
     for (const trace of traces) {
-      for (const message of wrongStarts(trace, traces, steps)) yield { invariant: 5, buildId: build.id, message }
+      for (const message of wrongStarts(trace, traces, { steps, feed: build.feed }))
+        yield { invariant: 5, buildId: build.id, message }
     }
     yield* checkNotRepeated(history, build.id)
     yield* checkCancelReach(history, build.id)
   }
 }
 
-function* wrongStarts(trace: EngineTrace, traces: readonly EngineTrace[], shapes: readonly StepShape[]): Generator<string> {
+interface Known {
+  readonly steps: readonly StepShape[]
+  readonly feed: BuildRecord['feed']
+}
+
+function* wrongStarts(trace: EngineTrace, traces: readonly EngineTrace[], { steps: shapes, feed }: Known): Generator<string> {
   const byName = new Map(shapes.map((shape) => [shape.name, shape]))
   const earlier = traces.filter(({ attempt }) => attempt <= trace.attempt).flatMap(({ steps }) => steps)
   for (const step of trace.steps) {
     const shape = byName.get(step.name)
     if (shape === undefined) yield `step ${step.name} is not in the plan`
     for (const name of shape?.after ?? []) {
-      const done = earlier.some(
-        (other) => other.name === name && other.finishedAt !== undefined && other.finishedAt <= step.startedAt,
-      )
+      const done =
+        byName.get(name)?.isApproval === true
+          ? decisionsIn(feed).some(
+              (decided) => decided.step === name && decided.decision === 'approved' && decided.at <= step.startedAt,
+            )
+          : earlier.some((other) => other.name === name && other.finishedAt !== undefined && other.finishedAt <= step.startedAt)
       if (!done) yield `attempt ${trace.attempt}: step ${step.name} started before ${name} was done`
     }
     const failed = trace.steps.find(

@@ -36,7 +36,7 @@ export interface Limits {
 /** `unknown`: no answer came, so it may have happened; asking again with the same key must settle it. */
 export type OperationResult = 'ok' | 'fail' | 'unknown'
 
-export type Operation = TriggerOperation | TerminateOperation
+export type Operation = TriggerOperation | TerminateOperation | DecideOperation
 
 interface OperationBase {
   readonly id: number
@@ -63,11 +63,20 @@ export interface TerminateOperation extends OperationBase {
   readonly kind: 'terminate'
 }
 
+/** Somebody's word about an approval. Several people may disagree. */
+export interface DecideOperation extends OperationBase {
+  readonly kind: 'decide'
+  readonly step: string
+  readonly decision: 'approved' | 'denied'
+}
+
 /** What the checker needs of a plan. */
 export interface StepShape {
   readonly name: string
   readonly after: readonly string[]
   readonly failFast: boolean
+  /** It waits for a person, and runs nothing. */
+  readonly isApproval?: boolean
 }
 
 /** How an engine left: it said its outcome; it was killed; it was told to stop; the server fenced it off; the claim was refused. */
@@ -85,7 +94,7 @@ export interface EngineTrace {
   readonly volumeKept: boolean
   readonly disk?: string
   /** What it said of its end; heard by the server for sure only when `end` is `finished`. */
-  readonly outcome?: FinalBuildStatus
+  readonly outcome?: FinalBuildStatus | 'pending-approval'
   /** When it first said so: from then on it does no more work. */
   readonly outcomeAt?: number
   readonly steps: readonly StepTrace[]

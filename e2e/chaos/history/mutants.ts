@@ -97,6 +97,40 @@ const triggers: readonly Mutant[] = [
   },
 ]
 
+const isDecision = (item: FeedItem): boolean => item.kind === 'event' && item.type === 'step.decided'
+const isDecided = (record: BuildRecord): boolean => record.feed.some(isDecision)
+
+const approvals: readonly Mutant[] = [
+  {
+    name: 'a decision that was answered is lost',
+    invariant: 13,
+    mutate: (h) => build(h, (record) => (record.feed = renumber(record.feed.filter((item) => !isDecision(item)))), isDecided),
+  },
+  {
+    name: 'a decision is recorded twice',
+    invariant: 13,
+    mutate: (h) =>
+      build(
+        h,
+        (record) => (record.feed = renumber(record.feed.flatMap((item) => (isDecision(item) ? [item, item] : [item])))),
+        isDecided,
+      ),
+  },
+  {
+    name: 'a build that was denied goes on',
+    invariant: 13,
+    mutate: (h) =>
+      build(
+        h,
+        (record) =>
+          (record.feed = record.feed.map((item) =>
+            item.kind === 'event' && isDecision(item) ? { ...item, data: { ...item.data, decision: 'denied' } } : item,
+          )),
+        isDecided,
+      ),
+  },
+]
+
 const endings: readonly Mutant[] = [
   { name: 'a build hangs', invariant: 2, mutate: (h) => build(h, (record) => (record.status = 'running')) },
   {
@@ -316,4 +350,4 @@ const remains: readonly Mutant[] = [
   },
 ]
 
-export const MUTANTS: readonly Mutant[] = [...triggers, ...endings, ...engines, ...logs, ...remains]
+export const MUTANTS: readonly Mutant[] = [...triggers, ...approvals, ...endings, ...engines, ...logs, ...remains]

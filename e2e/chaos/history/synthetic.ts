@@ -99,7 +99,7 @@ function makeBuild(n: number, random: Random): Made {
       status: 'ended' as const,
       ...(end === 'killed' && { reason: 'engine-lost' as const }),
     })),
-    feed: makeFeed(engines, createdAt, finishedAt),
+    feed: n === 4 ? withDecision(makeFeed(engines, createdAt, finishedAt), createdAt) : makeFeed(engines, createdAt, finishedAt),
     logs: storedLogs(engines),
   }
   const trigger = { ...triggerOf(build.branch, createdAt - 5, 90_000), pipeline: build.pipeline, buildId: id }
@@ -113,7 +113,22 @@ function makeBuild(n: number, random: Random): Made {
     { at: finishedAt + 10, buildId: id, status },
     { at: finishedAt + 900, buildId: id, status },
   ]
-  return { operations: [trigger, ...cancel], engines, build, sightings: seen }
+  const decided: Operation[] =
+    n === 4
+      ? [
+          {
+            kind: 'decide',
+            id: 800,
+            at: createdAt,
+            endedAt: createdAt + 5,
+            result: 'ok',
+            buildId: id,
+            step: 'gate',
+            decision: 'approved',
+          },
+        ]
+      : []
+  return { operations: [trigger, ...cancel, ...decided], engines, build, sightings: seen }
 }
 
 interface EngineShape {
@@ -203,6 +218,13 @@ function makeFeed(engines: readonly EngineTrace[], createdAt: number, finishedAt
   }
   event(0, finishedAt, 'build.finished')
   return feed
+}
+
+/** Somebody approved a step before the first one ran. */
+function withDecision(feed: readonly FeedItem[], at: number): FeedItem[] {
+  const data = { step: 'gate', decision: 'approved', by: { name: 'ann', type: 'user' } }
+  const decided: FeedItem = { kind: 'event', position: 2, attempt: 0, source: 'server', at, type: 'step.decided', data }
+  return [...feed.slice(0, 1), decided, ...feed.slice(1)].map((item, n) => ({ ...item, position: n + 1 }))
 }
 
 function halves(bytes: Buffer): [number, Buffer][] {

@@ -101,12 +101,19 @@ class FakeEngine {
     if (this.#options.script.logBytes[1] > 0) this.#link.log('system', Buffer.from('fake engine\n'))
     let outcome: AttemptOutcome = { status: 'success' }
     for (const step of inOrder(plan.steps)) {
-      if (isDone(snapshot.steps[step.name]?.status)) continue
+      const known = snapshot.steps[step.name]
+      if (known?.reason === 'denied') outcome = { status: 'error', reason: 'denied', step: step.name }
+      if (isDone(known?.status)) continue
       const isOver = outcome.status !== 'success' || this.#terminated.signal.aborted
       if (isOver) {
         this.#skip(step)
         if (outcome.status === 'success') outcome = { status: 'terminated', reason: 'cancelled' }
         continue
+      }
+      if (step.action.kind === 'pending-approval') {
+        this.#say({ type: 'step.waiting', step: step.name, reason: 'approval' })
+        outcome = { status: 'pending-approval', step: step.name }
+        break
       }
       const end = await this.#runStep(step, signal)
       if (end === 'error') outcome = { status: 'error', reason: 'step-failed', step: step.name }
