@@ -30,7 +30,8 @@ type RunOptions = Values<typeof runOptions>
 export async function runOnThisMachine(invocation: Invocation<RunOptions>): Promise<number> {
   const { options } = invocation
   using interrupts = catchInterrupts(systemClock)
-  if (!options.watch) return runOnce(invocation, interrupts, interrupts.first)
+  // Awaited here, so that Ctrl-C is heard until the build has ended.
+  if (!options.watch) return await runOnce(invocation, interrupts, interrupts.first)
   if (options.file === undefined || options.file === '-')
     throw fault('usage', { message: '--watch needs a file.', hint: 'Write windlass run --local --watch -f FILE.' })
   using files = watchFiles([options.file, ...options.varFile], options.source === undefined ? [] : [options.source], systemClock)
