@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fillManifest } from './deploy.ts'
+import { fillManifest, nameFor } from './deploy.ts'
 
 test('P072: names of variables in double braces are filled in, everything else stays', () => {
   const variables = { IMAGE: 'app:1', EMPTY: '', toString: 'own' }
@@ -8,4 +8,19 @@ test('P072: names of variables in double braces are filled in, everything else s
     '{{UNKNOWN}} {{ .Values.x }} ${{IMAGE}} {{constructor}} {IMAGE}',
   )
   expect(fillManifest('{{IMAGE}}', { IMAGE: '$& {{EMPTY}}' })).toBe('$& {{EMPTY}}')
+})
+
+test('P072: the candidate is called what it is called at the registry, not what the build step made here', () => {
+  const registry = { context: 'mine', isDefault: true, domain: 'reg.example:5000', repositoryPrefix: 'team' }
+  const name = (image: string, members?: Record<string, string>): string =>
+    nameFor({ image, registry: 'mine', ...(members !== undefined && { step: 'build' }) }, registry, () => members ?? {})
+  expect(name('app:1')).toBe('reg.example:5000/team/app:1')
+  expect(name('other.example/app')).toBe('other.example/app:latest')
+  expect(name('sha256:abc', { imageId: 'sha256:abc', imageName: 'app', imageTagName: 'main' })).toBe(
+    'reg.example:5000/team/app:main',
+  )
+  expect(name('sha256:abc', { imageRepoDigest: 'reg.example:5000/team/app@sha256:def' })).toBe(
+    'reg.example:5000/team/app@sha256:def',
+  )
+  expect(() => name(`sha256:${'a'.repeat(64)}`)).toThrow('must have a name in a registry')
 })

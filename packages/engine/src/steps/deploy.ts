@@ -87,7 +87,7 @@ function pullSecretName(registry: string): string {
 type Candidate = NonNullable<Extract<ResolvedDeploy['target'], { service: string }>['candidate']>
 
 /** The image as it is called at the registry; the id of a step's image would mean nothing to a cluster. */
-function nameFor({ image, step }: Candidate, registry: RegistryAccess, membersOf: StepRun['membersOf']): string {
+export function nameFor({ image, step }: Candidate, registry: RegistryAccess, membersOf: StepRun['membersOf']): string {
   const members = step === undefined ? {} : membersOf(step)
   const { imageRepoDigest, imageName, imageTagName } = members
   if (imageRepoDigest !== undefined && imageRepoDigest !== '') return imageRepoDigest
