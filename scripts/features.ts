@@ -26,9 +26,10 @@ export function readRows(markdown: string, page: string): Row[] {
 
 /** Row ids in the titles of a test file: `test('P001, P002: ...')`, also as template or each-title. */
 export function idsInTitles(text: string): { id: string; title: string }[] {
-  const titles = [...text.matchAll(/\b(?:test|it|describe)(?:\.\w+)*(?:\([^)'"`]*\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)].map(
-    (match) => match[2] ?? '',
-  )
+  const plain = text.matchAll(/\b(?:test|it|describe)(?:\.\w+)*(?:\([^)'"`]*\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)
+  // The title behind a table: `test.each([...])('P076: ...'`.
+  const tabled = text.matchAll(/^\s*\](?: as const)?\)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gms)
+  const titles = [...plain, ...tabled].map((match) => match[2] ?? '')
   return titles.flatMap((title) => {
     const head = /^((?:[PRGO]\d{3}(?:-[PRGO]?\d{3})?[,\s]*)+):/.exec(title)?.[1]
     return head === undefined ? [] : expand(head).map((id) => ({ id, title }))

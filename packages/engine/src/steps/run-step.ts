@@ -145,7 +145,7 @@ function runAction(run: Omit<StepRun, 'action'> & Pick<AnnotateRun, 'scope'>): P
       return runAnnotate({ ...run, action })
     case 'pending-approval':
     case 'group':
-      throw new StepFailure('invalid-step', `Steps of kind ${action.kind} do not run yet.`)
+      throw new Error(`a step of kind ${action.kind} has nothing to run by itself`)
   }
 }
 
