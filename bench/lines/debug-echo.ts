@@ -21,6 +21,7 @@ async function measure(): Promise<Row[]> {
   await untilHeld(stack, id)
   const times = await pressKeys(stack, id)
   await stack.client.call('POST', `/v1/builds/${id}/debug/one/continue`, DebugState, { body: {} })
+  await stack.client.call('GET', `/v1/builds/${id}/wait`, Build, { query: { timeoutMs: 30_000 }, timeoutMs: 40_000 })
   return [
     {
       name: 'debug-echo',
