@@ -27,7 +27,8 @@ test('P171: a step runs another pipeline, shows its log and takes its end; the c
       },
       after: { image: shell, commands: ['echo "child was ${{steps.run_child.output.BUILD_ID}}"', 'echo "key $CF_API_KEY"'] },
     }
-    const pipeline = (name: string, steps: object): string => JSON.stringify({ kind: 'pipeline', metadata: { name }, spec: { steps } })
+    const pipeline = (name: string, steps: object): string =>
+      JSON.stringify({ kind: 'pipeline', metadata: { name }, spec: { steps } })
     const file = await desk.file('all.yml', `${pipeline('demo/child', child)}\n---\n${pipeline('demo/parent', parent)}\n`)
     expect((await desk.run(['apply', '-f', file])).stderr).not.toContain('error')
 

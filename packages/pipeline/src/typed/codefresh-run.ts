@@ -103,7 +103,7 @@ spec:
         - [[ printf "CHILD_TERMINATE=%v" $a.TERMINATE_ON_TIMEOUT | toJSON ]]
       commands:
         - windlass() { node /opt/windlass/packages/cli/src/main.ts "$@"; }
-        - seconds=$(node -p 'Math.max(1, Math.round(Number(process.env.CHILD_TIMEOUT) * 60))')
+        - seconds=$(node -p 'Math.max(1, Math.round(Number(process.argv[1]) * 60))' "$CHILD_TIMEOUT")
     [[- if $a.FOLLOW_LOGS ]]
         - windlass logs -f "$BUILD_ID" & log=$!
     [[- end ]]
