@@ -51,6 +51,7 @@ import { hasKubeconfig, KUBECONFIG_PATH } from './private-files.ts'
 import { secretsOf, type SecretSource } from './secrets.ts'
 import { sweepEnvironments, sweepOld } from './sweep.ts'
 import { watchDaemon } from './watch-daemon.ts'
+import { removeLeftovers } from './workspace.ts'
 
 export const ENGINE_VERSION = '0.1.0'
 
@@ -443,5 +444,9 @@ async function close(context: AttemptContext, outcome: AttemptOutcome | undefine
   const forget = isOver && (outcome.reason === undefined || !isInfra(outcome.reason))
   await Promise.all([...context.chores, context.namespaces.settled()])
   await context.workspace.close({ forget }).catch((error: unknown) => context.log.warn({ err: error }, 'clean-up failed'))
+  if (context.patientChores.size === 0) return
   await Promise.all(context.patientChores)
+  // Two removals of one container at once: neither of them knew when its network was free.
+  const { docker, input, log } = context
+  await removeLeftovers(docker, input.buildId).catch((error: unknown) => log.warn({ err: error }, 'clean-up failed'))
 }
