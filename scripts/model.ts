@@ -1,6 +1,6 @@
 /** Plays random builds with the graph rules and with their reference: `npx node scripts/model.ts [builds] [first seed]`. Fails at the first that differs. */
 import { isDeepStrictEqual } from 'node:util'
-import { drawModel } from '../packages/plan/test/model/model.ts'
+import { drawModel, type Model } from '../packages/plan/test/model/model.ts'
 import { playPlan } from '../packages/plan/test/model/play.ts'
 import { playReference } from '../packages/plan/test/model/reference.ts'
 
@@ -11,7 +11,7 @@ for (let seed = first; seed < first + builds; seed += 1) {
   const model = drawModel(seed)
   const expected = playReference(model)
   const at = performance.now()
-  const played = playPlan(model, seed)
+  const played = play(model, seed)
   graphMs += performance.now() - at
   if (!isDeepStrictEqual(played, expected)) {
     console.error(
@@ -20,6 +20,15 @@ for (let seed = first; seed < first + builds; seed += 1) {
     process.exit(1)
   }
 }
+
+function play(model: Model, seed: number): unknown {
+  try {
+    return playPlan(model, seed)
+  } catch (error) {
+    return error instanceof Error ? error.message : error
+  }
+}
+
 const each = (ms: number): string => ((ms / builds) * 1_000).toFixed(0)
 console.log(`${builds} random builds from seed ${first} go as the reference says.`)
 console.log(`${each(performance.now() - began)} ms per 1,000 builds, ${each(graphMs)} ms of them the graph rules.`)

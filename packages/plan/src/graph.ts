@@ -49,7 +49,8 @@ class Round {
   run(): Decision[] {
     const { shape } = this.#states
     for (const node of shape.nodes) if (!this.#states.isFinal(node)) this.#queue.add(node)
-    if (this.#context.cancelled !== undefined) this.#endWaits()
+    // Waits end before anything else, as what ran has ended.
+    for (const node of shape.nodes) if (this.#states.of(node).status === 'waiting') this.#endWait(node)
     do {
       for (let node = this.#queue.next(shape); node !== undefined; node = this.#queue.next(shape)) this.#consider(node)
     } while (this.#giveUp())
@@ -71,19 +72,20 @@ class Round {
     if (isIdle && waiting.length > 0) this.#decisions.push({ type: 'pause', steps: waiting.map(({ name }) => name) })
   }
 
-  /** A cancel ends waits before anything else, as it has ended what ran. */
-  #endWaits(): void {
-    for (const node of this.#states.shape.nodes) if (this.#states.of(node).status === 'waiting') this.#consider(node)
-  }
-
   #consider(node: Node): void {
     const { status } = this.#states.of(node)
     if (status === 'pending') {
       if (node.step.hook === undefined) this.#considerStep(node)
       else this.#considerHook(node)
     } else if (status === 'running' && node.isGroup) this.#close(node)
-    else if (status === 'waiting' && this.#states.cancelled !== undefined && !this.#survives(node))
-      this.#finish(node, 'terminated', { reason: this.#states.cancelled })
+    else if (status === 'waiting') this.#endWait(node)
+  }
+
+  /** A cancel ends waits, also those for a person in clean-up: nobody approves of a build that is over. */
+  #endWait(node: Node): void {
+    const { cancelled } = this.#states
+    if (cancelled === undefined || (this.#survives(node) && this.#states.of(node).reason !== 'approval')) return
+    this.#finish(node, 'terminated', { reason: cancelled })
   }
 
   #considerStep(node: Node): void {
@@ -246,7 +248,7 @@ class Round {
   #start(node: Node): void {
     this.#decisions.push({ type: 'start', step: node.name, try: 1 })
     this.#states.start(node)
-    if (node.isGroup) for (const inside of [node, ...node.children]) this.#queue.add(inside)
+    for (const inside of [node, ...node.children]) this.#queue.add(inside)
     this.#tellWatchers(node)
   }
 

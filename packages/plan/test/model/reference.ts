@@ -94,7 +94,11 @@ class Reference {
   /** What is due now happens. */
   #ring(): void {
     for (const [part, at] of this.#ends) if (at === this.#now) this.#finishLeaf(part)
-    for (const [part, at] of this.#pauses) if (at === this.#now) this.#pauses.delete(part)
+    for (const [part, at] of this.#pauses) {
+      if (at !== this.#now) continue
+      this.#pauses.delete(part)
+      this.#reset(part)
+    }
     for (const [part, at] of this.#limits) if (at === this.#now) this.#expire(part)
   }
 
@@ -122,7 +126,7 @@ class Reference {
     if (this.#cancelled !== undefined && !this.#isOver) this.#forced = reason === 'cancelled' || this.#forced
     this.#cancelled ??= reason
     for (const part of this.#ends.keys()) {
-      const spared = part.kind === 'approval' ? this.#tree.isCleanUp(part) : this.#tree.isInOnFinish(part)
+      const spared = part.kind !== 'approval' && this.#tree.isInOnFinish(part)
       if (spared && !this.#forced) continue
       this.#ends.delete(part)
       this.#final(part, 'terminated', part.kind === 'approval' ? this.#cancelled : reason)
@@ -309,8 +313,7 @@ class Reference {
     if (part.kind === 'group') return yield* this.#runGroup(part)
     state.status = part.kind === 'approval' ? 'waiting' : 'running'
     this.#starts.push(`${this.#now.toFixed(6).padStart(20)} ${part.name}`)
-    if (part.kind === 'approval' && this.#cancelled !== undefined && !this.#tree.isCleanUp(part))
-      return this.#final(part, 'terminated', this.#cancelled)
+    if (part.kind === 'approval' && this.#cancelled !== undefined) return this.#final(part, 'terminated', this.#cancelled)
     this.#ends.set(part, this.#now + part.takes)
     yield () => this.#tree.isFinal(part) || this.#lost.has(part)
   }
@@ -333,10 +336,7 @@ class Reference {
       if (isTried) {
         this.#pauses.set(group, this.#now + PAUSE)
         yield () => !this.#pauses.has(group) || this.#cancelled !== undefined
-        if (!this.#pauses.delete(group) && this.#cancelled === undefined) {
-          this.#reset(group)
-          continue
-        }
+        if (!this.#pauses.delete(group)) continue
       }
       const end = this.#resultOf(group)
       const isForgiven = end.status === 'error' && !group.typed && !group.failFast
