@@ -1,5 +1,6 @@
 # Deploys to Kubernetes: a new image behind a Service, or a manifest. Standard output: what the cluster says of a roll-out that does not end.
 # Exit codes: 30 nothing behind the Service, 31 no container to change, 32 the roll-out did not end in time, else that of kubectl.
+# shellcheck disable=SC2016 # the dollars in templates are those of kubectl
 set -uo pipefail
 exec 3>&1 1>&2
 tar -xf - -C /run/windlass || exit 1
