@@ -15,7 +15,13 @@ export default defineConfig({
       },
       { test: { name: 'parts', include: ['e2e/support/**/*.test.ts'], ...slow } },
       { test: { name: 'store', include: ['packages/server/test/store/**/*.test.ts'], ...slow } },
-      { test: { name: 'docker', include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts', 'e2e/conformance/local.test.ts'], ...slow } },
+      {
+        test: {
+          name: 'docker',
+          include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts', 'e2e/conformance/local.test.ts'],
+          ...slow,
+        },
+      },
       {
         test: {
           name: 'http',

@@ -15,5 +15,6 @@ test('the images that code names by default are the ones that are built, in the 
   expect(DEPLOY_IMAGE).toBe(names['deploy']?.local)
   expect(runtimeScheduler.image).toBe(names['windlass']?.local)
   expect(dockerDaemonScheduler.dindImage).toBe(names['dind']?.local)
-  for (const name of ['tools', 'windlass', 'dind', 'buildkit', 'cosign', 'deploy']) expect(names[name]?.local).toBe(`windlass/${name}:${version}`)
+  for (const name of ['tools', 'windlass', 'dind', 'buildkit', 'cosign', 'deploy'])
+    expect(names[name]?.local).toBe(`windlass/${name}:${version}`)
 })
