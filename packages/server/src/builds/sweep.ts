@@ -6,6 +6,7 @@ import { attempt as guarded, ticks } from '@windlass/kit'
 import { REASONS } from '@windlass/plan'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
+import { listHeld } from '../debug/debug.ts'
 import type { Timings } from '../server.ts'
 import { listLiveAttempts, type LiveAttempt } from '../store/attempts.ts'
 import { listExcessBuilds, listOverdueBuilds } from '../store/waiting.ts'
@@ -159,6 +160,8 @@ async function carryOut(edit: BuildEdit, verdict: Verdict | undefined): Promise<
     case 'age':
       return endEarly(edit, 'expire', { reason: 'too-long', message: REASONS['too-long'].text })
     case 'inactive':
+      // A debugger has a time limit of its own.
+      if ((await listHeld(edit.tx.query, edit.build.id)).length > 0) return
       return endEarly(edit, 'expire', { reason: 'inactive', message: REASONS.inactive.text })
     case 'stuck':
       return loseAttempt(edit, { reason: 'cancelled', message: 'The engine did not stop in time.', retry: false })

@@ -92,7 +92,7 @@ export async function requireHeld(query: Query, buildId: string, step: string | 
 const Waiting = z.object({ step: z.string(), reason: z.string().optional(), phase: z.enum(DEBUG_PHASES).optional() })
 
 /** From the events of the latest attempt. */
-async function listHeld(query: Query, buildId: string): Promise<Held[]> {
+export async function listHeld(query: Query, buildId: string): Promise<Held[]> {
   const held = new Map<string, Held>()
   for (const { type, at, data } of await listStepEvents(query, buildId)) {
     if (type === 'attempt.started') held.clear()

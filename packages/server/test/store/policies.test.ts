@@ -260,6 +260,22 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'inactive' })
   })
 
+  test('P156: a step that a debugger holds may be silent for as long as the debugger lets it', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app, { limits: { inactiveMs: 60_000 } })
+    const build = await submit(scene)
+    const key = await runAttempt(scene, build)
+    await say(app, key, { type: 'step.waiting', step: 'one', reason: 'debugger', phase: 'before' })
+    clock.advance(600_000)
+    await sweep(app, false)
+    expect(await show(app, build.id)).toMatchObject({ status: 'running' })
+    await say(app, key, { type: 'step.started', step: 'one', try: 1 })
+    clock.advance(60_001)
+    await sweep(app, false)
+    expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'inactive' })
+  })
+
   test('P156: the age of a build does not count the time in which it waited for approval', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
