@@ -113,7 +113,7 @@ async function sit(client: Client, build: string, input: Partial<TerminalInput> 
     },
     async until(pattern) {
       for (let n = 0; !pattern.test(text); n += 1) {
-        if (n > 1000) throw new Error(`never saw ${pattern} in ${text}`)
+        if (n > 6_000) throw new Error(`never saw ${pattern} in ${text}`)
         await sleep(5)
       }
     },
