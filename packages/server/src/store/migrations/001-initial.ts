@@ -1,32 +1,6 @@
-import type { CreateTableBuilder, Kysely } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
-
-type Table = CreateTableBuilder<string, string>
-
-/** Every table begins with an id and an account, so that several accounts can share a server later without a rewrite. */
-function owned(db: Kysely<unknown>, name: string): Table {
-  return db.schema
-    .createTable(name)
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('account_id', 'text', (column) => column.notNull()) as Table
-}
-
-/** Columns of text, integers and times: `name` is not null, `name?` may be. */
-function columns(table: Table, type: 'text' | 'integer' | 'bigint', names: string): Table {
-  return names.split(' ').reduce((builder, name) => {
-    const isOptional = name.endsWith('?')
-    return builder.addColumn(isOptional ? name.slice(0, -1) : name, type, (column) => (isOptional ? column : column.notNull()))
-  }, table)
-}
-
-async function index(db: Kysely<unknown>, table: string, names: string, unique = false): Promise<void> {
-  const keys = names.split(' ')
-  const builder = db.schema
-    .createIndex(`${table}_${keys.join('_')}`)
-    .on(table)
-    .columns(keys)
-  await (unique ? builder.unique() : builder).execute()
-}
+import { columns, index, owned, type Table } from './tables.ts'
 
 export const initial: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -34,9 +8,7 @@ export const initial: Migration = {
     await resources(db)
     await builds(db)
     await facts(db)
-    await words(db)
     await work(db)
-    await debugging(db)
   },
 }
 
@@ -47,7 +19,7 @@ async function identity(db: Kysely<unknown>): Promise<void> {
     'value',
   ).execute()
   const account = db.schema.createTable('account').addColumn('id', 'text', (column) => column.primaryKey()) as Table
-  await columns(columns(account, 'text', 'name settings'), 'bigint', 'last_build_number created_at').execute()
+  await columns(columns(account, 'text', 'name'), 'bigint', 'last_build_number created_at').execute()
   await columns(columns(owned(db, 'api_key'), 'text', 'name role hash'), 'bigint', 'created_at').execute()
   await index(db, 'api_key', 'account_id name', true)
   const agent = columns(owned(db, 'agent'), 'text', 'name hash runtimes executor? version? instance?')
@@ -61,14 +33,11 @@ async function resources(db: Kysely<unknown>): Promise<void> {
   await index(db, 'runtime', 'account_id name', true)
   await columns(columns(owned(db, 'project'), 'text', 'name variables'), 'bigint', 'created_at updated_at').execute()
   await index(db, 'project', 'account_id name', true)
-  const pipeline = columns(owned(db, 'pipeline'), 'text', 'project_id? name document variables contexts runtime? settings')
-  const limited = columns(pipeline, 'integer', 'concurrency? branch_concurrency? trigger_concurrency? priority revision')
+  const pipeline = columns(owned(db, 'pipeline'), 'text', 'project_id? name document variables contexts runtime?')
+  const limited = columns(pipeline, 'integer', 'concurrency? branch_concurrency? priority revision')
   await columns(limited, 'bigint', 'created_at updated_at').execute()
   await index(db, 'pipeline', 'account_id name', true)
   await index(db, 'pipeline', 'project_id')
-  const stepType = columns(owned(db, 'step_type'), 'text', 'name version description manifest')
-  await columns(stepType, 'bigint', 'created_at updated_at').execute()
-  await index(db, 'step_type', 'account_id name version', true)
   const context = columns(owned(db, 'context'), 'text', 'name type data')
   await columns(columns(context, 'integer', 'is_default'), 'bigint', 'created_at updated_at').execute()
   await index(db, 'context', 'account_id name', true)
@@ -80,19 +49,19 @@ async function builds(db: Kysely<unknown>): Promise<void> {
     'text',
     'project_id? project? pipeline_id? pipeline? status reason? message? hint? branch? revision?',
   )
-  const texts = columns(named, 'text', 'runtime? initiator trigger trigger_name? restart_of? cancel_reason? volume?')
-  const counts = columns(texts, 'integer', 'priority attempt retries losses held approval_counts keeps_volume')
+  const texts = columns(named, 'text', 'runtime? initiator trigger restart_of? cancel_reason? volume?')
+  const counts = columns(texts, 'integer', 'priority attempt retries losses held')
   await columns(
     counts,
     'bigint',
-    'number feed_position paused_ms created_at queued_at paused_at? elected_at? started_at? terminating_at? finished_at?',
+    'number feed_position created_at elected_at? started_at? terminating_at? finished_at?',
   ).execute()
   await index(db, 'build', 'account_id number', true)
   await index(db, 'build', 'status created_at')
   await index(db, 'build', 'pipeline_id status')
   await index(db, 'build', 'finished_at')
   const plan = db.schema.createTable('build_plan').addColumn('build_id', 'text', (column) => column.primaryKey()) as Table
-  await columns(plan, 'text', 'account_id document request plan? problems? secrets? step_types? fetched?').execute()
+  await columns(plan, 'text', 'account_id document request plan? problems? secrets?').execute()
 }
 
 async function facts(db: Kysely<unknown>): Promise<void> {
@@ -104,12 +73,12 @@ async function facts(db: Kysely<unknown>): Promise<void> {
   const tokens = columns(
     attempt,
     'text',
-    'limits cause? bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message? docker_host? use?',
+    'limits bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message? docker_host?',
   )
   await columns(
     columns(tokens, 'integer', 'number gone'),
     'bigint',
-    'ack_seq seen_at? output_at? active_at? waiting_since? created_at started_at? ended_at?',
+    'ack_seq seen_at? output_at? waiting_since? created_at started_at? ended_at?',
   )
     .addPrimaryKeyConstraint('attempt_pk', ['build_id', 'number'])
     .execute()
@@ -133,29 +102,6 @@ async function facts(db: Kysely<unknown>): Promise<void> {
   await index(db, 'chunk', 'object')
 }
 
-/** What people and steps say about a build: decisions and annotations. */
-async function words(db: Kysely<unknown>): Promise<void> {
-  const approval = columns(
-    db.schema.createTable('approval') as Table,
-    'text',
-    'build_id account_id step final_state decision? comment? decided_by? decider_type?',
-  )
-  await columns(columns(approval, 'integer', 'attempt seen'), 'bigint', 'waiting_since expires_at decided_at?')
-    .addPrimaryKeyConstraint('approval_pk', ['build_id', 'step'])
-    .execute()
-  await index(db, 'approval', 'expires_at')
-  const annotation = columns(db.schema.createTable('annotation') as Table, 'text', 'account_id entity entity_id kind name value')
-  await columns(columns(annotation, 'integer', 'display'), 'bigint', 'updated_at')
-    .addPrimaryKeyConstraint('annotation_pk', ['account_id', 'entity', 'entity_id', 'kind', 'name'])
-    .execute()
-  await index(db, 'annotation', 'entity name')
-  const image = columns(owned(db, 'image'), 'text', 'build_id pipeline_id? step image_id name tags digest? content_hash?')
-  await columns(columns(image, 'integer', 'pushed cache_hits? cache_misses?'), 'bigint', 'size_bytes? created_at').execute()
-  await index(db, 'image', 'build_id step name', true)
-  await index(db, 'image', 'account_id image_id')
-  await index(db, 'image', 'pipeline_id created_at')
-}
-
 async function work(db: Kysely<unknown>): Promise<void> {
   const task = columns(owned(db, 'task'), 'text', 'agent_id build_id kind status runtime payload')
   await columns(
@@ -166,7 +112,7 @@ async function work(db: Kysely<unknown>): Promise<void> {
   await index(db, 'task', 'agent_id status available_at')
   await index(db, 'task', 'build_id attempt')
   await index(db, 'task', 'done_at')
-  const command = columns(db.schema.createTable('command') as Table, 'text', 'build_id type data')
+  const command = columns(db.schema.createTable('command') as Table, 'text', 'build_id type reason')
   await columns(columns(command, 'integer', 'id attempt'), 'bigint', 'at')
     .addPrimaryKeyConstraint('command_pk', ['build_id', 'id'])
     .execute()
@@ -175,19 +121,4 @@ async function work(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('reply_pk', ['account_id', 'actor_id', 'key'])
     .execute()
   await index(db, 'reply', 'created_at')
-}
-
-async function debugging(db: Kysely<unknown>): Promise<void> {
-  const terminal = columns(owned(db, 'terminal'), 'text', 'build_id step phase opened_by message?')
-  await columns(
-    columns(terminal, 'integer', 'attempt exit_code?'),
-    'bigint',
-    'in_seq out_seq seen_at created_at ended_at?',
-  ).execute()
-  await index(db, 'terminal', 'build_id')
-  const part = columns(db.schema.createTable('terminal_part') as Table, 'text', 'terminal_id build_id direction data')
-  await columns(columns(part, 'integer', 'bytes'), 'bigint', 'seq')
-    .addPrimaryKeyConstraint('terminal_part_pk', ['terminal_id', 'direction', 'seq'])
-    .execute()
-  await index(db, 'terminal_part', 'build_id')
 }

@@ -1,5 +1,6 @@
 import type { Migration } from 'kysely/migration'
 import { initial } from './001-initial.ts'
+import { language } from './002-language.ts'
 
 /** Applied in the order of their names, once each, and never edited after a release. */
-export const migrations: Record<string, Migration> = { '001-initial': initial }
+export const migrations: Record<string, Migration> = { '001-initial': initial, '002-language': language }
