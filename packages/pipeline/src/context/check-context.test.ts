@@ -63,6 +63,7 @@ describe('P175: registries of push steps', () => {
   test('200: none at all', () => {
     expect(check(push(), { registries: [] })).toEqual(['200: error there is no registry integration to push to'])
     expect(check(push('registry: hub'), { registries: [] })).toEqual(['200: error there is no registry integration to push to'])
+    expect(check(push('registry: ${{NAME}}'), { registries: [], variables: new Set(['NAME']) })).toEqual([])
     expect(check(push('registry: r.example.com:5000'), { registries: [] })).toEqual([])
   })
 

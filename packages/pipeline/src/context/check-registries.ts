@@ -17,7 +17,9 @@ export function checkPush(entries: Entries, place: ContextPlace): void {
   const isNamed = registry !== undefined && !isRegistryHost(registry)
   checkNamed(entries.get('registry_context')?.value, { ...REGISTRY, field: 'registry_context' }, place)
   if (registries === undefined) return isNamed ? checkNamed(entries.get('registry')?.value, REGISTRY_FIELD, place) : undefined
-  if (registries.length === 0) return registry === undefined || isNamed ? tellMissing(place) : undefined
+  // A variable may hold the host of a registry that needs no integration.
+  const isOpen = registry?.includes('${{') === true
+  if (registries.length === 0 && !isOpen) return registry === undefined || isNamed ? tellMissing(place) : undefined
   if (isNamed) checkNamed(entries.get('registry')?.value, REGISTRY_FIELD, place)
   if (registry === undefined && registries.length > 1)
     warnOfDefault('registry-implied', { field: 'registry', noun: 'registry integrations', of: registries }, place)
