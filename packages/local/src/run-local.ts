@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path'
 import { openDocker, runLocally, type DebugLink, type Docker, type LogFrame, type Sink } from '@windlass/engine'
 import { sha256, type Clock, type Logger } from '@windlass/kit'
 import type { Diagnostic } from '@windlass/pipeline'
-import { emptySnapshot, fold, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
+import { emptySnapshot, fold, isStepFact, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
 import type { AttemptOutcome, DebugSettings, EngineEvent } from '@windlass/protocol'
 import { decideApproval, type ApprovalRules } from './approvals.ts'
 import type { Repository } from './git-facts.ts'
@@ -241,15 +241,4 @@ function openRecord(plan: Plan, watcher: LocalWatcher): BuildRecording {
     },
     state: () => ({ snapshot, hints }),
   }
-}
-
-const STEP_FACTS: readonly string[] = [
-  'step.started',
-  'step.waiting',
-  'step.decided',
-  'step.finished',
-] satisfies StepFact['type'][]
-
-function isStepFact(event: EngineEvent): event is EngineEvent & StepFact {
-  return STEP_FACTS.includes(event.type)
 }

@@ -95,3 +95,11 @@ export type StepFact =
       /** Outputs of this step alone, beside its exports: `${{steps.NAME.output.X}}`, not `$X` of later steps. */
       readonly outputs?: Readonly<Record<string, string>> | undefined
     }
+
+/** The types of events that are facts about a step. */
+export const STEP_FACTS = ['step.started', 'step.waiting', 'step.decided', 'step.finished'] as const satisfies StepFact['type'][]
+
+/** True for an event that `fold` takes. */
+export function isStepFact<E extends { readonly type: string }>(event: E): event is E & StepFact {
+  return STEP_FACTS.some((type) => type === event.type)
+}

@@ -1,4 +1,5 @@
 /** Steps as a tree: children below their group, hooks around the step they belong to. */
+import { HOOK_MOMENTS } from '@windlass/plan'
 import type { StepRecord } from './record.ts'
 
 export interface Branch<T> {
@@ -33,14 +34,13 @@ function labelOf({ name, parent }: Node): string {
   return parent !== null && name.startsWith(`${parent}.`) ? name.slice(parent.length + 1) : name
 }
 
-const MOMENTS = ['on_elected', '', 'on_success', 'on_fail', 'on_finish']
-
-/** Only hooks have an order of their own. */
 function byMoment(a: Node, b: Node): number {
   return momentOf(a) - momentOf(b)
 }
 
+/** Only hooks have an order of their own: on_elected before all else, the others after it. */
 function momentOf({ name }: Node): number {
-  const found = MOMENTS.indexOf(name.slice(name.lastIndexOf('.') + 1))
-  return found <= 0 ? (found === 0 && name.includes('.') ? 0 : 1) : name.includes('.') ? found : 1
+  const moment = HOOK_MOMENTS.findIndex((known) => name.endsWith(`.${known}`))
+  if (moment < 0) return 1
+  return moment === 0 ? 0 : moment + 1
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newId, silentLog, systemClock } from '@windlass/kit'
-import { builtinVariables, emptySnapshot, fold, type Plan, type Snapshot, type VariableLayer } from '@windlass/plan'
+import { builtinVariables, emptySnapshot, fold, isStepFact, type Plan, type Snapshot, type VariableLayer } from '@windlass/plan'
 import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
 import { catalogOf, compile, toCatalogEntry } from '../../../pipeline/src/index.ts'
 import { openDocker, runLocally, type AttemptInput, type DebugLink, type Docker, type LocalSource } from '../../src/index.ts'
@@ -128,8 +128,7 @@ function openRecord(initial: Snapshot, { onOutput }: RunOptions) {
     async events(batch: readonly EngineEvent[]) {
       for (const event of batch) {
         events.push(event)
-        if (event.type === 'step.started' || event.type === 'step.waiting' || event.type === 'step.finished')
-          snapshot = fold(snapshot, event)
+        if (isStepFact(event)) snapshot = fold(snapshot, event)
       }
       return batch.at(-1)?.seq ?? 0
     },

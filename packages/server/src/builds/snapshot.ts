@@ -1,5 +1,5 @@
 /** What is known of the steps of a build: folded from its events each time, so that there is one truth only. */
-import { emptySnapshot, fold, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
+import { emptySnapshot, fold, isStepFact, resume, type Plan, type Snapshot } from '@windlass/plan'
 import { EngineEvent } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import type { BuildPlanRow, BuildRow } from '../store/schema.ts'
@@ -40,12 +40,6 @@ export async function readSnapshot(
     } else if (isStepFact(event.data)) snapshot = fold(snapshot, event.data)
   }
   return snapshot
-}
-
-const FACTS = ['step.started', 'step.waiting', 'step.decided', 'step.finished'] as const
-
-function isStepFact(event: { type: string }): event is StepFact {
-  return FACTS.some((type) => type === event.type)
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

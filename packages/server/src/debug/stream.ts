@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import type { TerminalEnd } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { openEventStream, sendEvent } from '../feed/event-stream.ts'
 import { findAttempt } from '../store/attempts.ts'
 import type { TerminalPartRow, TerminalRow } from '../store/schema.ts'
 import { findTerminal, listParts, terminalTopic, updateTerminal } from '../store/terminals.ts'
@@ -19,11 +20,7 @@ export interface TerminalStream {
 /** Writes the stream to the reply; resolves when the terminal has ended or the reader went away. */
 export async function streamTerminal(app: App, reply: FastifyReply, stream: TerminalStream): Promise<void> {
   const { terminal, direction, signal } = stream
-  reply.hijack()
-  const { raw } = reply
-  raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
-  raw.flushHeaders()
-  raw.socket?.setNoDelay(true)
+  const raw = openEventStream(reply)
   const name = direction === 'in' ? 'input' : 'output'
   using watch = app.store.watch(terminalTopic(terminal.id))
   try {
@@ -33,18 +30,18 @@ export async function streamTerminal(app: App, reply: FastifyReply, stream: Term
       const parts = await listParts(app.store.query, { terminal_id: terminal.id, direction }, position)
       for (const { seq, data } of parts) {
         position = seq
-        await send(raw, `id: ${seq}\nevent: ${name}\ndata: ${data}\n\n`, signal)
+        await sendEvent(raw, `id: ${seq}\nevent: ${name}\ndata: ${data}\n\n`, signal)
       }
       if (parts.length > 0) continue
       const end = await findEnd(app, row)
       if (end !== undefined) {
-        await send(raw, `event: end\ndata: ${JSON.stringify(end)}\n\n`, signal)
+        await sendEvent(raw, `event: end\ndata: ${JSON.stringify(end)}\n\n`, signal)
         break
       }
       const before = app.clock.monotonic()
       await watch.next(Math.min(NOTE_MS, app.store.pollMs), signal)
       if (app.clock.monotonic() - before < NOTE_MS || signal.aborted) continue
-      await send(raw, ': still here\n\n', signal)
+      await sendEvent(raw, ': still here\n\n', signal)
       if (direction === 'out') await app.store.write((tx) => updateTerminal(tx, terminal.id, { seen_at: app.clock.now() }))
     }
   } catch (error) {
@@ -63,16 +60,4 @@ async function findEnd(app: App, row: TerminalRow | undefined): Promise<Terminal
   const attempt = await findAttempt(app.store.query, row.build_id, row.attempt)
   const isOver = attempt === undefined || attempt.status === 'lost' || attempt.status === 'ended'
   return isOver ? { message: 'The attempt has ended.' } : undefined
-}
-
-/** Waits until the reader takes more. */
-async function send(raw: FastifyReply['raw'], text: string, signal: AbortSignal): Promise<void> {
-  if (raw.write(text) || signal.aborted) return
-  const drained = Promise.withResolvers<void>()
-  const over = new AbortController()
-  raw.once('drain', drained.resolve)
-  signal.addEventListener('abort', () => drained.resolve(), { once: true, signal: over.signal })
-  await drained.promise
-  raw.off('drain', drained.resolve)
-  over.abort()
 }

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { isFinalBuild } from '@windlass/plan'
 import type { App } from '../app.ts'
 import { feedTopic } from '../builds/edit.ts'
+import { openEventStream, sendEvent } from './event-stream.ts'
 import { findBuild } from '../store/builds.ts'
 import { readFeed } from './feed.ts'
 
@@ -18,17 +19,7 @@ export interface Follow {
 
 /** Writes the stream to the reply; resolves when it has ended or the reader went away. `id` of each event is the position to resume after. */
 export async function follow(app: App, reply: FastifyReply, { buildId, after, signal }: Follow): Promise<void> {
-  reply.hijack()
-  const { raw } = reply
-  const id = reply.getHeader('x-request-id')
-  raw.writeHead(200, {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-    ...(typeof id === 'string' && { 'x-request-id': id }),
-  })
-  raw.flushHeaders()
-  raw.socket?.setNoDelay(true)
+  const raw = openEventStream(reply)
   using watch = app.store.watch(feedTopic(buildId))
   try {
     let position = after
@@ -39,11 +30,11 @@ export async function follow(app: App, reply: FastifyReply, { buildId, after, si
         position >= build.feed_position ? [] : await readFeed(app.store, app.logs, buildId, { after: position, limit: PAGE })
       for (const item of items) {
         position = item.position
-        await write(raw, `id: ${position}\nevent: ${item.kind}\ndata: ${JSON.stringify(item)}\n\n`, signal)
+        await sendEvent(raw, `id: ${position}\nevent: ${item.kind}\ndata: ${JSON.stringify(item)}\n\n`, signal)
       }
       if (items.length > 0) continue
       if (isFinalBuild(build.status) && position >= build.feed_position) {
-        await write(
+        await sendEvent(
           raw,
           `id: ${position}\nevent: end\ndata: ${JSON.stringify({ status: build.status, reason: build.reason ?? undefined })}\n\n`,
           signal,
@@ -53,23 +44,11 @@ export async function follow(app: App, reply: FastifyReply, { buildId, after, si
       const wait = Math.min(app.store.pollMs, KEEP_ALIVE_MS)
       const before = app.clock.monotonic()
       await watch.next(wait, signal)
-      if (app.clock.monotonic() - before >= wait) await write(raw, ': still here\n\n', signal)
+      if (app.clock.monotonic() - before >= wait) await sendEvent(raw, ': still here\n\n', signal)
     }
   } catch (error) {
     if (!signal.aborted) app.log.warn({ err: error, buildId }, 'a follower was cut off')
   } finally {
     raw.end()
   }
-}
-
-/** Waits until the reader takes more. */
-async function write(raw: FastifyReply['raw'], text: string, signal: AbortSignal): Promise<void> {
-  if (raw.write(text) || signal.aborted) return
-  const drained = Promise.withResolvers<void>()
-  const over = new AbortController()
-  raw.once('drain', drained.resolve)
-  signal.addEventListener('abort', () => drained.resolve(), { once: true, signal: over.signal })
-  await drained.promise
-  raw.off('drain', drained.resolve)
-  over.abort()
 }

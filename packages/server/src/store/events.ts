@@ -1,3 +1,4 @@
+import { STEP_FACTS } from '@windlass/plan'
 import type { AttemptRow, ChunkRow, EventRow } from './schema.ts'
 import type { Query, Tx } from './store.ts'
 
@@ -34,7 +35,7 @@ export async function listStepEvents(
     .select(['event.attempt', 'event.type', 'event.at', 'event.data', 'attempt.cause'])
     .where('event.build_id', '=', buildId)
     .where('event.source', '!=', 'agent')
-    .where('event.type', 'in', ['attempt.started', 'step.started', 'step.waiting', 'step.decided', 'step.finished'])
+    .where('event.type', 'in', ['attempt.started', ...STEP_FACTS])
     .orderBy('event.position')
     .execute()
 }
