@@ -25,7 +25,7 @@ export default defineConfig({
       {
         test: {
           name: 'http',
-          include: ['packages/server/test/http/**/*.test.ts', 'packages/{agent,cli,local,journal}/test/**/*.test.ts'],
+          include: ['packages/server/test/http/**/*.test.ts', 'packages/{agent,cli,local,journal,monitor,volumes}/test/**/*.test.ts'],
           ...slow,
         },
       },
@@ -38,6 +38,7 @@ export default defineConfig({
           testTimeout: 600_000,
         },
       },
+      { test: { name: 'runner', include: ['e2e/runner/**/*.test.ts'], ...slow, testTimeout: 600_000 } },
     ],
   },
 })

@@ -65,9 +65,11 @@ test('a build whose engine pod is deleted goes on in a second attempt and succee
     'engine-lost',
     `  first:\n    image: ${tools()}\n    commands: [echo done]\n  slow:\n    image: ${tools()}\n    commands:\n      - sleep 8\n      - echo slept\n`,
   )
+  // The pods of the builds before may still be ending.
+  const before = new Set(await names('pods'))
   const running = run(file)
   const engine = await eventually('the slow step runs', async () => {
-    const pod = (await names('pods')).find((name) => name.includes('/engine-'))
+    const pod = (await names('pods')).find((name) => name.includes('/engine-') && !before.has(name))
     if (pod === undefined) return undefined
     const { stdout } = await installation.windlass('get', 'builds', '--output', 'json')
     return stdout.includes('"running"') ? pod : undefined
@@ -84,8 +86,11 @@ test('a follower sees every line once though the server is killed in the middle'
     'counting',
     `  count:\n    image: ${tools()}\n    commands:\n      - for n in $(seq 1 60); do echo "line $n"; sleep 0.1; done\n`,
   )
+  const before = new Set(await names('pods'))
   const running = run(file)
-  await eventually('the engine pod is there', async () => (await names('pods')).find((name) => name.includes('/engine-')))
+  await eventually('the engine pod is there', async () =>
+    (await names('pods')).find((name) => name.includes('/engine-') && !before.has(name)),
+  )
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   await installation.server.kill9()
   await installation.server.start()

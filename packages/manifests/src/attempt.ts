@@ -3,7 +3,7 @@
  * One Secret holds everything that must not be read elsewhere, so that it is made all at once or not at all; the pods mount the parts
  * they need. Not here: creating anything, choosing the disk (the agent).
  */
-import { LABEL, type DiskRequest, type KubeObject, type RuntimeSpec } from '@windlass/protocol'
+import { CLAIM_NOTE, LABEL, type DiskRequest, type KubeObject, type RuntimeSpec } from '@windlass/protocol'
 import type { DockerCertificates } from './certificates.ts'
 import { dindPod } from './dind-pod.ts'
 import { enginePod } from './engine-pod.ts'
@@ -78,8 +78,10 @@ function claim(input: AttemptInput, names: AttemptNames, disk: DiskRequest): Kub
       labels: { ...names.labels, [LABEL.volumeApp]: 'dind' },
       annotations: {
         ...settings.annotations,
-        'codefresh.io/reuse-volume-selector': settings.reuseVolumeSelector,
-        'codefresh.io/reuse-volume-sort-order': settings.reuseVolumeSortOrder,
+        [CLAIM_NOTE.selector]: settings.reuseVolumeSelector,
+        [CLAIM_NOTE.sortOrder]: settings.reuseVolumeSortOrder,
+        ...(disk.reset && { [CLAIM_NOTE.reset]: 'true' }),
+        [CLAIM_NOTE.builds]: (disk.builds ?? []).join(','),
       },
     },
     spec: {

@@ -15,6 +15,23 @@ export const LABEL = {
   branch: 'io.codefresh.branch_name',
 } as const
 
+/** Annotations of the claim of a disk: what the volume provisioner, or the agent where there is none, must know to choose one. */
+export const CLAIM_NOTE = {
+  /** Comma lists of label keys: those that must be equal, those that are merely better. */
+  selector: 'codefresh.io/reuse-volume-selector',
+  sortOrder: 'codefresh.io/reuse-volume-sort-order',
+  /** `true`: an empty disk is wanted. */
+  reset: 'windlass.io/reset-volume',
+  /** Comma list of builds whose disk is the best one. */
+  builds: 'windlass.io/reuse-builds',
+  /** `agent`: whoever made the claim binds it itself; the provisioner leaves it alone. */
+  boundBy: 'windlass.io/bound-by',
+  /** RFC 3339: set before the claim goes; its disk is kept for `windlass.io/build` alone until then. */
+  keepUntil: 'windlass.io/keep-until',
+  /** How long an unused disk is kept, e.g. `7d`; copied to the volume. */
+  retention: 'codefresh.io/volume-retention',
+} as const
+
 /**
  * The nearest valid label value: at most 63 characters of letters, digits, `.`, `_` and `-`, with a letter or digit at both ends. Every
  * other character becomes `-`; an empty text stays empty.

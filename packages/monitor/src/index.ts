@@ -1,0 +1,2 @@
+/** Reports what runs in a cluster, read-only. */
+export {}

@@ -1,0 +1,2 @@
+/** Disks of builds: the pool, the provisioner and the cleaners. */
+export {}
