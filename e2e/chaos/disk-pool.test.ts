@@ -1,7 +1,7 @@
 import { silentLog, systemClock } from '@windlass/kit'
 import { openKube, type Kube, type KubeObject } from '@windlass/kube'
 import { expect, test } from 'vitest'
-import { openDiskPool } from '../../packages/agent/src/kubernetes/disk.ts'
+import { openDiskPool } from '@windlass/volumes'
 import { chaosConfig } from './config.ts'
 import { openHttpProxy } from './faults/http-proxy.ts'
 import { seededRandom } from './faults/random.ts'

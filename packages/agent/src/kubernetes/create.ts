@@ -5,8 +5,8 @@
 import { fault, isFault, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, KubeObject as ClusterObject } from '@windlass/kube'
 import { LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
+import type { DiskPool } from '@windlass/volumes'
 import { claimsOf } from './claims.ts'
-import type { DiskPool } from './disk.ts'
 import type { Placer } from './place.ts'
 
 export interface CreateOptions {

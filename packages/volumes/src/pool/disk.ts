@@ -10,7 +10,8 @@ import { isFault, type Clock } from '@windlass/kit'
 import { refOf, type Kube, type KubeObject, type ObjectRef } from '@windlass/kube'
 import { LABEL, type DiskRequest } from '@windlass/protocol'
 import { z } from 'zod'
-import { chooseDisks, isSchedulable, NOTE, Volume } from './choose-disk.ts'
+import { chooseDisks, isSchedulable, Volume } from './choose-disk.ts'
+import { NOTE } from './notes.ts'
 
 export interface DiskPoolOptions {
   readonly kube: Kube

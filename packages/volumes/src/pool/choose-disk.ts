@@ -2,6 +2,7 @@
 import type { KubeObject } from '@windlass/kube'
 import type { DiskRequest } from '@windlass/protocol'
 import { z } from 'zod'
+import { NOTE } from './notes.ts'
 
 export const Volume = z.looseObject({
   metadata: z.looseObject({
@@ -22,19 +23,6 @@ export const Volume = z.looseObject({
   status: z.looseObject({ phase: z.string().default('Pending') }).default({ phase: 'Pending' }),
 })
 export type Volume = z.infer<typeof Volume>
-
-/** Annotations of a disk (runner specification 3.2). */
-export const NOTE = {
-  lastUsed: 'codefresh.io/lastUsedTimestamp',
-  mountCount: 'codefresh.io/mount-count',
-  usedBy: 'codefresh.io/usedBy',
-  node: 'codefresh.io/assignedNode',
-  deletion: 'node_requested_deletion',
-  created: 'codefresh.io/backendVolumeTimestamp',
-  /** The build that used it last, and until when it is kept for that build alone (ISO time). */
-  build: 'windlass.io/last-build',
-  keptUntil: 'windlass.io/kept-until',
-} as const
 
 /**
  * The free disks that fit, best first (runner specification 5.4): all selector keys equal, large enough, not marked for deletion, not
