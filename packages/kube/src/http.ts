@@ -15,6 +15,8 @@ export interface KubeRequest {
   readonly path: string
   readonly body?: unknown
   readonly contentType?: string
+  /** Form of the answer, where it is not plain JSON. */
+  readonly accept?: string | undefined
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
 }
@@ -56,7 +58,7 @@ export function openKubeHttp(access: ClusterAccess): KubeHttp {
     const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
     const token = access.token?.()
     const headers = {
-      accept: 'application/json',
+      accept: request.accept ?? 'application/json',
       'user-agent': 'windlass',
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': request.contentType ?? 'application/json', 'content-length': body.length }),

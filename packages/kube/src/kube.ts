@@ -26,6 +26,19 @@ export interface Selection {
   readonly labels?: string | undefined
   /** Such as `involvedObject.name=x`. */
   readonly fields?: string | undefined
+  /** `metadata`: the objects come without spec, data and status, which then never reach this process. */
+  readonly content?: 'metadata' | undefined
+}
+
+/** What one may be allowed to do (SelfSubjectAccessReview, `resourceAttributes`). */
+export interface Right {
+  readonly verb: string
+  /** API group; empty for the core one. */
+  readonly group: string
+  readonly resource: string
+  readonly subresource?: string | undefined
+  /** Absent: in the whole cluster. */
+  readonly namespace?: string | undefined
 }
 
 export interface DeleteOptions {
@@ -61,9 +74,14 @@ export interface Kube {
   events(ref: ObjectRef): Promise<string[]>
   /** Version of the API server, e.g. `v1.34.4`. */
   version(): Promise<string>
+  /** Whether the holder of this access has a right. */
+  can(right: Right): Promise<boolean>
   close(): void
 }
 
+/** Metadata alone, of a list and of what a watch tells. */
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 const MERGE_PATCH = 'application/merge-patch+json'
 /** A busy API server asks to wait; after this many times the caller decides. */
 const BUSY_TRIES = 5
@@ -121,11 +139,12 @@ class RestKube implements Kube {
     let next: string | undefined
     for (;;) {
       const query = toQuery({ ...selectors(selection), limit: PAGE, continue: next })
-      const answer = await this.#call({ method: 'GET', path: pathOf(selection) + query, signal })
+      const accept = selection.content === 'metadata' ? METADATA_LIST : undefined
+      const answer = await this.#call({ method: 'GET', path: pathOf(selection) + query, signal, accept })
       const page = ListPage.parse(JSON.parse(answer.text))
       // Items of a list carry neither kind nor version.
       for (const item of page.items)
-        objects.push(KubeObject.parse({ apiVersion: KINDS[selection.kind].apiVersion, kind: selection.kind, ...item }))
+        objects.push(KubeObject.parse({ ...item, apiVersion: KINDS[selection.kind].apiVersion, kind: selection.kind }))
       next = page.metadata.continue
       if (next === undefined || next === '') return { objects, resourceVersion: page.metadata.resourceVersion }
     }
@@ -153,7 +172,8 @@ class RestKube implements Kube {
       list: () => this.#list(selection, options.signal),
       open: (resourceVersion: string, timeoutSeconds: number) => {
         const query = { ...selectors(selection), watch: true, allowWatchBookmarks: true, resourceVersion, timeoutSeconds }
-        return this.#http.stream({ method: 'GET', path: pathOf(selection) + toQuery(query), signal: options.signal })
+        const accept = selection.content === 'metadata' ? METADATA : undefined
+        return this.#http.stream({ method: 'GET', path: pathOf(selection) + toQuery(query), signal: options.signal, accept })
       },
     }
     return watchObjects(source, { ...options, selection, clock: this.#clock, log: this.#log })
@@ -174,6 +194,16 @@ class RestKube implements Kube {
   async version(): Promise<string> {
     const answer = await this.#call({ method: 'GET', path: '/version' })
     return z.object({ gitVersion: z.string() }).parse(JSON.parse(answer.text)).gitVersion
+  }
+
+  async can(right: Right): Promise<boolean> {
+    const body = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: right },
+    }
+    const answer = await this.#call({ method: 'POST', path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', body })
+    return z.object({ status: z.object({ allowed: z.boolean() }) }).parse(JSON.parse(answer.text)).status.allowed
   }
 
   close(): void {

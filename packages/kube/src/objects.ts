@@ -28,20 +28,41 @@ interface Place {
 
 const core = (plural: string, namespaced = true): Place => ({ api: '/api/v1', apiVersion: 'v1', plural, namespaced })
 
+/** A kind of a named group, such as `apps/v1`. */
+const of = (apiVersion: string, plural: string, namespaced = true): Place => ({
+  api: `/apis/${apiVersion}`,
+  apiVersion,
+  plural,
+  namespaced,
+})
+
 /** The kinds this client knows. */
 export const KINDS = {
+  ClusterRole: of('rbac.authorization.k8s.io/v1', 'clusterroles', false),
+  ClusterRoleBinding: of('rbac.authorization.k8s.io/v1', 'clusterrolebindings', false),
   ConfigMap: core('configmaps'),
+  CronJob: of('batch/v1', 'cronjobs'),
+  CSIDriver: of('storage.k8s.io/v1', 'csidrivers', false),
+  DaemonSet: of('apps/v1', 'daemonsets'),
+  Deployment: of('apps/v1', 'deployments'),
   Event: core('events'),
+  Ingress: of('networking.k8s.io/v1', 'ingresses'),
+  Job: of('batch/v1', 'jobs'),
+  Lease: of('coordination.k8s.io/v1', 'leases'),
   Namespace: core('namespaces', false),
   Node: core('nodes', false),
   PersistentVolume: core('persistentvolumes', false),
   PersistentVolumeClaim: core('persistentvolumeclaims'),
   Pod: core('pods'),
+  ReplicaSet: of('apps/v1', 'replicasets'),
   ResourceQuota: core('resourcequotas'),
+  Role: of('rbac.authorization.k8s.io/v1', 'roles'),
+  RoleBinding: of('rbac.authorization.k8s.io/v1', 'rolebindings'),
   Secret: core('secrets'),
   Service: core('services'),
   ServiceAccount: core('serviceaccounts'),
-  StorageClass: { api: '/apis/storage.k8s.io/v1', apiVersion: 'storage.k8s.io/v1', plural: 'storageclasses', namespaced: false },
+  StatefulSet: of('apps/v1', 'statefulsets'),
+  StorageClass: of('storage.k8s.io/v1', 'storageclasses', false),
 } as const satisfies Record<string, Place>
 export type Kind = keyof typeof KINDS
 
@@ -56,12 +77,16 @@ export interface ObjectRef {
   readonly namespace?: string | undefined
 }
 
+/** A namespace in a selection that means: in all of them. Needs rights on the whole cluster. */
+export const ALL_NAMESPACES = '*'
+
 /** Path of an object or, without a name, of its collection. Throws `cluster-refused` for a namespaced kind without a namespace. */
 export function pathOf(ref: Omit<ObjectRef, 'name'> & { readonly name?: string | undefined }): string {
   const place: Place = KINDS[ref.kind]
   if (place.namespaced && ref.namespace === undefined)
     throw fault('cluster-refused', { message: `${ref.kind} needs a namespace.` })
-  const scope = place.namespaced ? `/namespaces/${encodeURIComponent(ref.namespace ?? '')}` : ''
+  const isScoped = place.namespaced && ref.namespace !== ALL_NAMESPACES
+  const scope = isScoped ? `/namespaces/${encodeURIComponent(ref.namespace ?? '')}` : ''
   return `${place.api}${scope}/${place.plural}${ref.name === undefined ? '' : `/${encodeURIComponent(ref.name)}`}`
 }
 

@@ -109,7 +109,8 @@ class WatchThread {
         if (status.success && status.data.code === 410) return
         throw new Error(status.success ? (status.data.message ?? 'watch error') : 'watch error')
       }
-      const object = KubeObject.parse(raw)
+      // With metadata alone the kind on the wire is that of the excerpt.
+      const object = { ...KubeObject.parse(raw), kind: this.#options.selection.kind }
       this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion
       if (type === 'BOOKMARK') continue
       if (type === 'DELETED') this.#known.delete(keyOf(object))

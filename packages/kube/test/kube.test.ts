@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { silentLog, systemClock } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCluster, type Cluster } from '../../../e2e/support/cluster.ts'
-import { openKube, readKubeconfig, type Change, type Kube, type KubeObject } from '../src/index.ts'
+import { ALL_NAMESPACES, openKube, readKubeconfig, type Change, type Kube, type KubeObject } from '../src/index.ts'
 
 const namespace = 'kube-test'
 let cluster: Cluster
@@ -138,4 +138,32 @@ test('200 pods are created within 0.8 s', async () => {
   const ms = performance.now() - startedAt
   process.stdout.write(`200 pods created in ${Math.round(ms)} ms\n`)
   expect(ms).toBeLessThan(800)
+})
+
+test('a list and a watch of metadata alone leave the content in the cluster, in all namespaces', async () => {
+  const secret: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'excerpt', namespace, labels: { excerpt: 'yes' } },
+    stringData: { password: 'not for the wire' },
+  }
+  await kube.apply(secret, [])
+  const selection = { kind: 'Secret', namespace: ALL_NAMESPACES, labels: 'excerpt=yes', content: 'metadata' } as const
+  expect(await kube.list(selection)).toMatchObject([{ kind: 'Secret', metadata: { name: 'excerpt' } }])
+  const watching = new AbortController()
+  const seen: Change[] = []
+  for await (const change of kube.watch(selection, { signal: watching.signal })) {
+    seen.push(change)
+    if (change.type === 'synced')
+      await kube.patch({ kind: 'Secret', namespace, name: 'excerpt' }, { metadata: { labels: { more: 'yes' } } })
+    if (seen.length === 3) watching.abort()
+  }
+  expect(seen.map(({ type }) => type)).toEqual(['set', 'synced', 'set'])
+  expect(seen[2]).toMatchObject({ object: { kind: 'Secret', metadata: { labels: { more: 'yes' } } } })
+  expect(JSON.stringify(seen)).not.toContain(Buffer.from('not for the wire').toString('base64'))
+  await kube.delete({ kind: 'Secret', namespace, name: 'excerpt' })
+})
+
+test('what one may do is asked of the cluster itself', async () => {
+  expect(await kube.can({ verb: 'create', group: '', resource: 'pods', namespace })).toBe(true)
 })
