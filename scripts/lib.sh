@@ -99,3 +99,22 @@ locked() {
   "$@"
   exec {lock}>&-
 }
+
+# Programs compiled from the Go module scripts/MODULE, kept in the cache folder by the hash of what pins them.
+go_tools_key() { (cd "$root/scripts/$1" && digest go.mod go.sum); } # MODULE
+compile_go_tools() { # MODULE SENTENCE PACKAGE...: answers the folder
+  local module=$1 sentence=$2 bin name missing=()
+  shift 2
+  bin=$cache/go-tools/$module-$(go_tools_key "$module")
+  for name in "$@"; do [[ -x $bin/${name##*/} ]] || missing+=("$name"); done
+  printf '%s\n' "$bin"
+  ((${#missing[@]} > 0)) || return 0
+  need_command go "Go is not installed: $module is compiled from its Go module, install Go 1.24 or newer"
+  say "$sentence"
+  mkdir -p "$bin.part" "$bin"
+  (cd "$root/scripts/$module" && CGO_ENABLED=0 nice -n 10 go build -trimpath -mod=readonly -ldflags '-s -w' -o "$bin.part/" "${missing[@]}") \
+    >"$state/go-tools-$module.log" 2>&1 ||
+    { tail -n 15 "$state/go-tools-$module.log" >&2; die "$module cannot be compiled; the whole story is in $state/go-tools-$module.log"; }
+  mv "$bin.part"/* "$bin/"
+  rmdir "$bin.part"
+}
