@@ -97,7 +97,11 @@ export interface Containers {
     id: string,
     options: { readonly stdin: boolean; readonly signal?: AbortSignal | undefined },
   ): Promise<Attachment>
-  startContainer(id: string): Promise<void>
+  /**
+   * A start that fails for a reason that passes is made once more, after `beforeAgain`: the failed one ended every attachment, so whoever
+   * is attached attaches again.
+   */
+  startContainer(id: string, beforeAgain?: () => Promise<void>): Promise<void>
   /** Resolves when the daemon watches for the next exit; `exited` then gives the exit code. */
   watchExit(id: string, signal?: AbortSignal): Promise<{ readonly exited: Promise<number> }>
   inspectContainer(id: string): Promise<ContainerState>
@@ -127,12 +131,13 @@ export function containerCalls(http: DockerHttp): Containers {
       const socket = await http.hijack(`/containers/${id}/attach`, { query, signal })
       return { output: readOutput(http, socket), input: socket, close: () => socket.destroy() }
     },
-    async startContainer(id) {
+    async startContainer(id, beforeAgain) {
       try {
         await http.done('POST', `/containers/${id}/start`)
       } catch (error) {
         // About one start in 130 fails this way in dind (runc loses its own socket); the next one works.
         if (!isFault(error, 'docker-refused') || !/runc create failed.*connection reset by peer/.test(error.message)) throw error
+        await beforeAgain?.()
         await http.done('POST', `/containers/${id}/start`)
       }
     },

@@ -49,23 +49,33 @@ export async function runContainer(run: ContainerRun, created: (id: string) => v
   created(id)
   await run.onCreated?.(id)
   using ended = new Ending()
+  let running = await listen(run, { id, ended: ended.signal })
+  try {
+    signal.throwIfAborted()
+    await docker.startContainer(id, async () => {
+      running.attachment.close()
+      running = await listen(run, { id, ended: ended.signal })
+    })
+    if (run.input !== undefined) running.attachment.input.end(run.input)
+    using _looked = run.meter?.watch(id)
+    return await untilGone(run, running)
+  } finally {
+    running.attachment.close()
+  }
+}
+
+/** Attaches to a container that is not started, and watches for its exit. */
+async function listen(run: ContainerRun, { id, ended }: { id: string; ended: AbortSignal }): Promise<Running> {
+  const { docker, signal } = run
   const opened = Promise.all([
-    docker.attachContainer(id, { stdin: run.input !== undefined, signal: ended.signal }),
-    docker.watchExit(id, ended.signal),
+    docker.attachContainer(id, { stdin: run.input !== undefined, signal: ended }),
+    docker.watchExit(id, ended),
   ])
   const [attachment, { exited }] = await unlessAborted(opened, signal)
   exited.catch(() => undefined)
   const pumped = pump(attachment, run)
   pumped.catch(() => undefined)
-  try {
-    signal.throwIfAborted()
-    await docker.startContainer(id)
-    if (run.input !== undefined) attachment.input.end(run.input)
-    using _looked = run.meter?.watch(id)
-    return await untilGone(run, { id, exited, pumped })
-  } finally {
-    attachment.close()
-  }
+  return { id, attachment, exited, pumped }
 }
 
 /** What the work gives, or the reason of the signal as soon as it is aborted. */
@@ -102,6 +112,7 @@ async function pump(attachment: Attachment, { onOutput, signal }: ContainerRun):
 
 interface Running {
   readonly id: string
+  readonly attachment: Attachment
   readonly exited: Promise<number>
   readonly pumped: Promise<void>
 }
