@@ -157,6 +157,8 @@ export const EngineClaimed = z.object({
   trustedQemuImages: z.array(z.string()).optional(),
   /** What a build step does that says nothing: push to the default registry, or not at all. Absent: push where there is a default one. */
   autoPush: z.boolean().optional(),
+  /** How the engine proves itself to the Docker daemon and knows it (PEM), where its pod has no certificates of its own. */
+  docker: z.object({ ca: z.string(), cert: z.string(), key: z.string() }).optional(),
   /** Images of earlier builds of the pipeline by content hash, newest first. */
   knownImages: z.array(KnownImage).optional(),
 })

@@ -3,14 +3,21 @@ import { z } from 'zod'
 import { Id, Name, ProblemDocument, Time, Variables } from './base.ts'
 import { PipelineSettings } from './settings.ts'
 import { RuntimeInput, RuntimeSpec } from './runtime.ts'
+import { Scope } from './scopes.ts'
 
 const VariableName = z.string().min(1).max(200)
 
-export const ApiKeyInput = z.object({ name: Name, role: z.enum(['admin', 'user', 'viewer']).default('user') })
+export const ApiKeyInput = z.object({
+  name: Name,
+  role: z.enum(['admin', 'user', 'viewer']).default('user'),
+  /** All that the role allows when absent or empty. */
+  scopes: z.array(Scope).max(100).optional(),
+})
 export const ApiKey = z.object({
   id: Id,
   name: z.string(),
   role: z.enum(['admin', 'user', 'viewer']),
+  scopes: z.array(Scope).optional(),
   prefix: z.string(),
   createdAt: Time,
 })
@@ -98,12 +105,24 @@ export const Runtime = z.object({
 })
 export type Runtime = z.infer<typeof Runtime>
 
-export const AgentInput = z.object({ name: Name, runtimes: z.array(Name).max(500).default([]) })
+export const AgentInput = z.object({
+  name: Name,
+  runtimes: z.array(Name).max(500).default([]),
+  /** Of an agent that was deleted: it comes back as the same agent, with the same token. Answers the agent that is there when it has this token. */
+  token: z.string().max(200).optional(),
+})
 export const Agent = z.object({
   id: Id,
   name: z.string(),
+  accountId: Id,
   runtimes: z.array(z.string()),
   status: z.enum(['never-seen', 'online', 'offline']),
+  /** `healthy` while it was heard of within the last minute; absent before it was heard of at all. */
+  health: z.enum(['healthy', 'unhealthy']).optional(),
+  /** What it said of itself last. */
+  message: z.string().optional(),
+  /** Of the agent protocol that it spoke last: 1 polls for single objects (public agents), 2 is this project's own. */
+  protocol: z.int().optional(),
   executor: z.string().optional(),
   version: z.string().optional(),
   lastSeenAt: Time.optional(),

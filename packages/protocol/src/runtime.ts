@@ -96,6 +96,16 @@ function specOf(object: ObjectOf) {
       pullMs: z.int().positive().default(120_000),
       /** Further attempts after a loss of infrastructure (MAXIMUM_RETRY_ATTEMPTS_ALLOWED). */
       retries: z.int().min(0).default(2),
+      /** From the engine's start to its first step (MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS). */
+      preStepsMs: z.int().positive().default(600_000),
+      /** Longest time after the last step in which the engine puts things away (MAXIMUM_POST_STEPS_GRACE_PERIOD_MINUTES). */
+      postStepsMs: z.int().positive().default(1_800_000),
+      /** Longest `terminating`, and longest without output (MAXIMUM_TERMINATING_STATE_AGE_ALLOWED, ..._WITHOUT_UPDATE); the server's own where absent. */
+      terminatingMs: z.int().positive().optional(),
+      terminatingSilentMs: z.int().positive().optional(),
+      /** Silence of the engine after which it is suspected, and given up (TIME_ENGINE_INACTIVE_UNTIL_UNHEALTHY, ..._TERMINATION); the server's own where absent. */
+      suspectMs: z.int().positive().optional(),
+      deadMs: z.int().positive().optional(),
     }).prefault({}),
   })
 }

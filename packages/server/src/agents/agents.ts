@@ -72,6 +72,7 @@ export async function showAgent(app: App, row: AgentRow): Promise<Agent> {
   return {
     id: row.id,
     name: row.name,
+    accountId: row.account_id,
     runtimes: await runtimesOf(app, row),
     status,
     createdAt: row.created_at,
