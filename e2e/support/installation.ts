@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nodeTransport } from '@windlass/kit'
+import { createClient, type Client } from '@windlass/protocol'
 import { type Cluster, startCluster } from './cluster.ts'
 import { ensureImages } from './images.ts'
 import { freePort, type Service, startService } from './process.ts'
@@ -21,6 +23,10 @@ export interface Finished {
 export interface Restartable {
   /** SIGKILL, as a power cut would. */
   kill9(): Promise<void>
+  /** Sends a signal and does not wait for what comes of it. */
+  signal(name: NodeJS.Signals): void
+  /** Resolves with the exit code when it has ended; null when a signal ended it. */
+  ended(): Promise<number | null>
   /** Starts it again, on the same data and port. */
   start(): Promise<void>
   log(): string
@@ -32,6 +38,10 @@ export interface Installation {
   readonly url: string
   readonly server: Restartable
   readonly agent: Restartable
+  /** The API as the first admin. */
+  readonly client: Client
+  /** One more agent process with the same identity. */
+  addAgent(): Promise<Restartable>
   /** Image references by variable, as examples name them. */
   readonly images: Readonly<Record<string, string>>
   /** Writes a file into the folder of this installation, and returns its path. */
@@ -42,11 +52,17 @@ export interface Installation {
   close(): Promise<void>
 }
 
+/** Settings beside those that every installation has. */
+export interface InstallationOptions {
+  readonly serverEnv?: Readonly<Record<string, string>>
+  readonly agentEnv?: Readonly<Record<string, string>>
+}
+
 /**
  * Installs what `docs` tell a user to: namespace, roles, service accounts, agent. The agent has the rights of
  * `packages/agent/rbac/role.yaml` and no others. Pods reach the server at the node's address.
  */
-export async function startInstallation(namespace: string): Promise<Installation> {
+export async function startInstallation(namespace: string, options: InstallationOptions = {}): Promise<Installation> {
   const images = await ensureImages('shell', 'debian', 'node', 'tools', 'dind', 'windlass')
   const cluster = await startCluster()
   await cluster.load(...[images['DIND_IMAGE'], images['WINDLASS_IMAGE']].filter((image) => image !== undefined))
@@ -60,6 +76,7 @@ export async function startInstallation(namespace: string): Promise<Installation
     WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
     WINDLASS_SERVER_PORT: String(port),
     WINDLASS_SERVER_ADVERTISED_URL: url,
+    ...options.serverEnv,
   })
   const environment = { ...process.env, WINDLASS_CONFIG: join(folder, 'config.yaml'), NO_COLOR: '1' }
   const windlass = (...args: string[]): Promise<Finished> => finish(join(root, 'windlass'), args, environment)
@@ -71,25 +88,40 @@ export async function startInstallation(namespace: string): Promise<Installation
   const token = (await mustSucceed(windlass('create', 'agent', 'one-node'))).stdout.trim()
   await mustSucceed(windlass('apply', '-f', await file('runtime.yml', JSON.stringify(runtimeOf(namespace)))))
 
-  const health = await freePort()
-  const agent = await restartable('packages/agent/src/main.ts', `http://127.0.0.1:${health}/readyz`, {
-    WINDLASS_AGENT_SERVER_URL: url,
-    WINDLASS_AGENT_TOKEN_FILE: await file('agent.token', token),
-    WINDLASS_AGENT_KUBECONFIG: kubeconfig,
-    WINDLASS_AGENT_NAMESPACES: namespace,
-    WINDLASS_AGENT_VOLUME_DIR: join(folder, 'volumes'),
-    WINDLASS_AGENT_PORT: String(health),
-    WINDLASS_AGENT_SWEEP_MS: '2000',
-  })
+  const tokenFile = await file('agent.token', token)
+  const agents: Restartable[] = []
+  const addAgent = async (): Promise<Restartable> => {
+    const health = await freePort()
+    const agent = await restartable('packages/agent/src/main.ts', `http://127.0.0.1:${health}/readyz`, {
+      WINDLASS_AGENT_SERVER_URL: url,
+      WINDLASS_AGENT_TOKEN_FILE: tokenFile,
+      WINDLASS_AGENT_KUBECONFIG: kubeconfig,
+      WINDLASS_AGENT_NAMESPACES: namespace,
+      WINDLASS_AGENT_VOLUME_DIR: join(folder, 'volumes'),
+      WINDLASS_AGENT_PORT: String(health),
+      WINDLASS_AGENT_SWEEP_MS: '2000',
+      ...options.agentEnv,
+    })
+    agents.push(agent)
+    return agent
+  }
+  const agent = await addAgent()
   const close = async (): Promise<void> => {
-    await agent.kill9()
+    for (const one of agents) await one.kill9()
     await server.kill9()
     await cluster.kubectl('delete', 'namespace', namespace, '--timeout=60s')
     await cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`)
     await cluster.kubectl('delete', 'clusterrolebinding', namespace)
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
-  return { cluster, url, server, agent, images, file, windlass, kubectl, close }
+  const client = createClient({ url, transport: nodeTransport({ maxSockets: 64 }), token: await adminToken(folder) })
+  return { cluster, url, server, agent, client, addAgent, images, file, windlass, kubectl, close }
+}
+
+/** The token that the command line wrote down when it logged in. */
+async function adminToken(folder: string): Promise<string> {
+  const config = await readFile(join(folder, 'config.yaml'), 'utf8')
+  return /apiKey: "?([^\s"]+)/.exec(config)?.[1] ?? ''
 }
 
 /** The class of disks is named after the namespace, as users have it: installations do not share a pool. */
@@ -143,6 +175,8 @@ async function restartable(main: string, readyUrl: string, env: Record<string, s
   let service = await launch()
   return {
     kill9: () => service.stop('SIGKILL'),
+    signal: (name) => service.signal(name),
+    ended: () => service.ended(),
     start: async () => {
       service = await launch()
     },

@@ -13,6 +13,10 @@ export type Service = {
   log(): string
   /** Asks it to end by `signal` and waits; after ten seconds it is killed. Safe to call twice. */
   stop(signal?: NodeJS.Signals): Promise<void>
+  /** Sends a signal and does not wait. */
+  signal(name: NodeJS.Signals): void
+  /** Resolves with the exit code when it has ended; null when a signal ended it. */
+  ended(): Promise<number | null>
 }
 
 export type ServiceOptions = {
@@ -46,7 +50,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
   await once(child, 'spawn')
-  const service = { pid: child.pid ?? 0, log: () => log, stop: (signal?: NodeJS.Signals) => stop(child, signal ?? 'SIGTERM') }
+  const service: Service = {
+    pid: child.pid ?? 0,
+    log: () => log,
+    stop: (signal) => stop(child, signal ?? 'SIGTERM'),
+    signal: (name) => void child.kill(name),
+    async ended() {
+      if (!hasEnded(child)) await once(child, 'exit')
+      return child.exitCode
+    },
+  }
   const giveUpAt = performance.now() + readyMs
   while (!(await ready(log))) {
     if (hasEnded(child)) throw new Error(`${command} ended before it was ready: ${log.slice(-2_000)}`)
