@@ -1,7 +1,7 @@
 import { silentLog, systemClock } from '@windlass/kit'
 import { openKube, type Kube, type KubeObject } from '@windlass/kube'
 import { expect, test } from 'vitest'
-import { openDiskPool } from '@windlass/volumes'
+import { hostPathDisks, openDiskPool } from '@windlass/volumes'
 import { chaosConfig } from './config.ts'
 import { openHttpProxy } from './faults/http-proxy.ts'
 import { seededRandom } from './faults/random.ts'
@@ -27,7 +27,7 @@ test('disk pool: two agents over a network that repeats and cuts calls never giv
   })
   const calm = openAccess(api.port)
   const agents = [0, 1].map(() =>
-    openDiskPool({ kube: openAccess(proxy.port), clock: systemClock, parentDir: '/var/lib/windlass' }),
+    openDiskPool({ kube: openAccess(proxy.port), clock: systemClock, maker: hostPathDisks('/var/lib/windlass') }),
   )
   const inUse = new Map<string, string>()
   const shared: string[] = []
@@ -58,7 +58,7 @@ test('disk pool: two agents over a network that repeats and cuts calls never giv
 test('P078: the disk of a build that waits goes to that build alone, until it is given back', async () => {
   await using api = await openVolumeApi(CONTROLLER_LAG_MS)
   const kube = openAccess(api.port)
-  const [one, two] = [0, 1].map(() => openDiskPool({ kube, clock: systemClock, parentDir: '/var/lib/windlass' }))
+  const [one, two] = [0, 1].map(() => openDiskPool({ kube, clock: systemClock, maker: hostPathDisks('/var/lib/windlass') }))
   if (one === undefined || two === undefined) throw new Error('two agents')
   const [mine, other] = ['a'.repeat(24), 'b'.repeat(24)]
   let claims = 0

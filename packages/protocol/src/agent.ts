@@ -70,6 +70,8 @@ export const DiskRequest = z.object({
   reset: z.boolean(),
   /** A disk that was used last by one of these builds is the best; the first of them is the build itself. */
   builds: z.array(Id).max(10).optional(),
+  /** A used disk must have so much free, where that is known. */
+  minimumFreeBytes: z.int().nonnegative().optional(),
 })
 export type DiskRequest = z.infer<typeof DiskRequest>
 

@@ -30,6 +30,12 @@ export const CLAIM_NOTE = {
   keepUntil: 'windlass.io/keep-until',
   /** How long an unused disk is kept, e.g. `7d`; copied to the volume. */
   retention: 'codefresh.io/volume-retention',
+  /** Set by the provisioner: `keepUntil` stands on the volume now, the claim may go. */
+  kept: 'windlass.io/kept',
+  /** JSON of what the pod asks of its node: `nodeSelector`, `tolerations`, `affinity` as in a pod specification. */
+  placement: 'windlass.io/placement',
+  /** Quantity that must be free on a used disk, e.g. `20Gi`. */
+  minimumSpace: 'windlass.io/minimum-space',
 } as const
 
 /**

@@ -5,7 +5,7 @@
 import { attempt as tick, isFault } from '@windlass/kit'
 import type { Kube, KubeObject, Kind } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
-import { openDiskPool } from '@windlass/volumes'
+import { hostPathDisks, openDiskPool } from '@windlass/volumes'
 import { attemptKey, type AttemptLeft, type ExecutorContext, type Executor, type Fact, type OpenExecutor } from '../executor.ts'
 import { claimsOf } from './claims.ts'
 import { createAttempt } from './create.ts'
@@ -52,7 +52,7 @@ export function kubernetesExecutor(options: KubernetesOptions): OpenExecutor {
 }
 
 function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { report, clock, log }: ExecutorContext): Executor {
-  const disks = volumeParentDir === undefined ? undefined : openDiskPool({ kube, clock, parentDir: volumeParentDir })
+  const disks = volumeParentDir === undefined ? undefined : openDiskPool({ kube, clock, maker: hostPathDisks(volumeParentDir) })
   const { namespaces } = policy
   const stopped = new RecentKeys(STOPPED_KEPT)
   // The end of a pod that was told to end is no news; an attempt that was stopped never runs again.

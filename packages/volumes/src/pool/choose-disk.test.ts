@@ -1,6 +1,8 @@
 import type { DiskRequest } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { chooseDisks, isSchedulable, storageBytes, Volume } from './choose-disk.ts'
+import { chooseDisks } from './choose-disk.ts'
+import { isSchedulable } from './placement.ts'
+import { storageBytes, Volume } from './volume.ts'
 
 interface Disk {
   readonly labels?: Record<string, string>

@@ -1,28 +1,18 @@
 /** Which disk is the best for a build. Pure: from the volumes of the cluster to a ranking. */
-import type { KubeObject } from '@windlass/kube'
 import type { DiskRequest } from '@windlass/protocol'
-import { z } from 'zod'
 import { NOTE } from './notes.ts'
+import { isDoomed, lastUsedAt, mountCountOf, storageBytes, type Volume } from './volume.ts'
 
-export const Volume = z.looseObject({
-  metadata: z.looseObject({
-    name: z.string(),
-    resourceVersion: z.string(),
-    labels: z.record(z.string(), z.string()).default({}),
-    annotations: z.record(z.string(), z.string()).default({}),
-    deletionTimestamp: z.string().optional(),
-  }),
-  spec: z.looseObject({
-    capacity: z.object({ storage: z.string() }),
-    accessModes: z.array(z.string()).default([]),
-    storageClassName: z.string().default(''),
-    persistentVolumeReclaimPolicy: z.string().default('Retain'),
-    claimRef: z.looseObject({ name: z.string(), namespace: z.string(), uid: z.string().optional() }).optional(),
-    nodeAffinity: z.unknown().optional(),
-  }),
-  status: z.looseObject({ phase: z.string().default('Pending') }).default({ phase: 'Pending' }),
-})
-export type Volume = z.infer<typeof Volume>
+/** Why a disk of the right class is not taken, in the order in which it is looked at. */
+export const REFUSALS = {
+  doomed: 'to be deleted',
+  used: 'in use',
+  kept: 'kept for another build',
+  selector: 'of other labels',
+  small: 'too small',
+  full: 'too full',
+} as const
+export type Refusal = keyof typeof REFUSALS
 
 /**
  * The free disks that fit, best first (runner specification 5.4): all selector keys equal, large enough, not marked for deletion, not
@@ -32,25 +22,35 @@ export function chooseDisks(volumes: readonly Volume[], request: DiskRequest, no
   const { builds = [] } = request
   const rank = (volume: Volume): readonly number[] => [
     builds.includes(volume.metadata.annotations[NOTE.build] ?? '') ? 1 : 0,
-    ...request.sortOrder.map((key) => (sameLabel(volume, request, key) ? 1 : 0)),
-    Date.parse(volume.metadata.annotations[NOTE.lastUsed] ?? '') || 0,
-    Number(volume.metadata.annotations[NOTE.mountCount] ?? 0),
+    ...request.sortOrder.map((key) => (isSameLabel(volume, request, key) ? 1 : 0)),
+    lastUsedAt(volume),
+    mountCountOf(volume),
   ]
   return volumes
-    .filter(
-      (volume) =>
-        isFree(volume) && !isKept(volume, builds, now) && request.selector.every((key) => sameLabel(volume, request, key)),
-    )
-    .filter((volume) => storageBytes(volume.spec.capacity.storage) >= request.sizeBytes)
-    .toSorted((a, b) => compareRanks(rank(b), rank(a)))
+    .filter((volume) => refusalOf(volume, request, now) === undefined)
+    .map((volume) => ({ volume, rank: rank(volume) }))
+    .toSorted((a, b) => compareRanks(b.rank, a.rank))
+    .map(({ volume }) => volume)
 }
 
-function sameLabel(volume: Volume, request: DiskRequest, key: string): boolean {
-  return volume.metadata.labels[key] === request.labels[key]
+/** Why this disk is none for the request, or undefined when it fits. */
+export function refusalOf(volume: Volume, request: DiskRequest, now: number): Refusal | undefined {
+  if (isDoomed(volume)) return 'doomed'
+  if (!isFree(volume)) return 'used'
+  if (isKept(volume, request.builds ?? [], now)) return 'kept'
+  if (!request.selector.every((key) => isSameLabel(volume, request, key))) return 'selector'
+  if (storageBytes(volume.spec.capacity.storage) < request.sizeBytes) return 'small'
+  const { minimumFreeBytes = 0 } = request
+  const free = volume.metadata.annotations[NOTE.free]
+  return free !== undefined && Number(free) < minimumFreeBytes ? 'full' : undefined
 }
 
-function isFree({ metadata, spec, status }: Volume): boolean {
-  if (metadata.deletionTimestamp !== undefined || metadata.annotations[NOTE.deletion] !== undefined) return false
+/** A key that is missing counts as empty on both sides: equal to an empty one only. */
+function isSameLabel(volume: Volume, request: DiskRequest, key: string): boolean {
+  return (volume.metadata.labels[key] ?? '') === (request.labels[key] ?? '')
+}
+
+function isFree({ spec, status }: Volume): boolean {
   if (spec.persistentVolumeReclaimPolicy !== 'Retain') return false
   return status.phase === 'Released' || (status.phase === 'Available' && spec.claimRef === undefined)
 }
@@ -64,33 +64,4 @@ function isKept({ metadata: { annotations } }: Volume, builds: readonly string[]
 function compareRanks(a: readonly number[], b: readonly number[]): number {
   for (const [index, value] of a.entries()) if (value !== b[index]) return value - (b[index] ?? 0)
   return 0
-}
-
-const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi']
-const DECIMAL = ['k', 'M', 'G', 'T', 'P']
-
-/** Bytes of a Kubernetes quantity of storage; 0 when it cannot be read. */
-export function storageBytes(quantity: string): number {
-  const match = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity)
-  if (match === null) return 0
-  const unit = match[2] ?? ''
-  const factor = BINARY.includes(unit)
-    ? 1024 ** (BINARY.indexOf(unit) + 1)
-    : DECIMAL.includes(unit)
-      ? 1000 ** (DECIMAL.indexOf(unit) + 1)
-      : 1
-  return Number(match[1]) * factor
-}
-
-const NodeShape = z.looseObject({
-  spec: z.looseObject({ unschedulable: z.boolean().default(false) }).prefault({}),
-  status: z
-    .looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).default([]) })
-    .prefault({}),
-})
-
-/** True when the node is ready and not closed for new pods. */
-export function isSchedulable(node: KubeObject): boolean {
-  const { spec, status } = NodeShape.parse(node)
-  return !spec.unschedulable && status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True')
 }

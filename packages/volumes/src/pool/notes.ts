@@ -20,6 +20,12 @@ export const NOTE = {
   /** The build that used it last, and until when it is kept for that build alone. */
   build: 'windlass.io/last-build',
   keptUntil: 'windlass.io/kept-until',
+  /** Bytes that were free on it when its last daemon ended. */
+  free: 'windlass.io/available-bytes',
+  /** Set, by compare and swap, before anything of the disk is removed: it takes no build from then on. */
+  removing: 'windlass.io/removing-since',
+  /** Who made the volume; Kubernetes leaves the removal to it. */
+  provisionedBy: 'pv.kubernetes.io/provisioned-by',
 } as const
 
 /** Labels of a disk besides those of its last claim. */
@@ -30,3 +36,12 @@ export const DISK_LABEL = {
   podNamespace: 'pod_namespace',
   runtime: 'runtime_env',
 } as const
+
+/** How many names of pods `NOTE.usedBy` holds. */
+const USED_BY_KEPT = 10
+
+/** The list with one more pod at its end; the oldest go. */
+export function addUser(usedBy: string | undefined, pod: string): string {
+  const before = (usedBy ?? '').split(',').filter((name) => name !== '' && name !== pod)
+  return [...before, pod].slice(-USED_BY_KEPT).join(',')
+}

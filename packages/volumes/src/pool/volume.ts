@@ -1,0 +1,75 @@
+/** A disk as the cluster knows it: the PersistentVolume, and what can be read from it. */
+import type { KubeObject } from '@windlass/kube'
+import { z } from 'zod'
+import { NOTE } from './notes.ts'
+
+export const Volume = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string(),
+    uid: z.string().optional(),
+    resourceVersion: z.string(),
+    creationTimestamp: z.string().optional(),
+    labels: z.record(z.string(), z.string()).default({}),
+    annotations: z.record(z.string(), z.string()).default({}),
+    deletionTimestamp: z.string().optional(),
+  }),
+  spec: z.looseObject({
+    capacity: z.object({ storage: z.string() }),
+    accessModes: z.array(z.string()).default([]),
+    storageClassName: z.string().default(''),
+    persistentVolumeReclaimPolicy: z.string().default('Retain'),
+    claimRef: z.looseObject({ name: z.string(), namespace: z.string(), uid: z.string().optional() }).optional(),
+    hostPath: z.looseObject({ path: z.string() }).optional(),
+    local: z.looseObject({ path: z.string() }).optional(),
+    nodeAffinity: z.unknown().optional(),
+  }),
+  status: z.looseObject({ phase: z.string().default('Pending') }).default({ phase: 'Pending' }),
+})
+export type Volume = z.infer<typeof Volume>
+
+/** Reads a PersistentVolume. Throws a ZodError for anything else. */
+export function toVolume(object: KubeObject): Volume {
+  return Volume.parse(object)
+}
+
+/** Folder of a disk that lives on a node; undefined for a disk of a cloud. */
+export function localPathOf({ spec }: Volume): string | undefined {
+  return spec.local?.path ?? spec.hostPath?.path
+}
+
+/** When the disk was used last, epoch milliseconds; when it was made for one that was never used; 0 when neither is known. */
+export function lastUsedAt({ metadata: { annotations, creationTimestamp } }: Volume): number {
+  return Date.parse(annotations[NOTE.lastUsed] ?? annotations[NOTE.created] ?? creationTimestamp ?? '') || 0
+}
+
+/** How many builds used the disk. */
+export function mountCountOf({ metadata: { annotations } }: Volume): number {
+  return Math.max(0, Math.floor(Number(annotations[NOTE.mountCount] ?? 0)) || 0)
+}
+
+/** Somebody wants this disk gone: it takes no build any more, and goes when no claim holds it. */
+export function isDoomed({ metadata, spec }: Volume): boolean {
+  const { annotations, deletionTimestamp } = metadata
+  return (
+    deletionTimestamp !== undefined ||
+    annotations[NOTE.deletion] !== undefined ||
+    annotations[NOTE.removing] !== undefined ||
+    spec.persistentVolumeReclaimPolicy === 'Delete'
+  )
+}
+
+const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi']
+const DECIMAL = ['k', 'M', 'G', 'T', 'P']
+
+/** Bytes of a Kubernetes quantity of storage; 0 when it cannot be read. */
+export function storageBytes(quantity: string): number {
+  const match = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity)
+  if (match === null) return 0
+  const unit = match[2] ?? ''
+  const factor = BINARY.includes(unit)
+    ? 1024 ** (BINARY.indexOf(unit) + 1)
+    : DECIMAL.includes(unit)
+      ? 1000 ** (DECIMAL.indexOf(unit) + 1)
+      : 1
+  return Number(match[1]) * factor
+}
