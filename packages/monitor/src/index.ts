@@ -1,2 +1,3 @@
 /** Reports what runs in a cluster, read-only. */
-export {}
+export { startMonitor, type MonitorOptions, type RunningMonitor } from './monitor.ts'
+export { summarize } from './summarize.ts'

@@ -7,6 +7,7 @@ import { debugRoutes } from './debug-routes.ts'
 import { engineRoutes } from './engine-routes.ts'
 import { toOpenApi } from './openapi.ts'
 import { imageRoutes } from './image-routes.ts'
+import { monitorRoutes } from './monitor-routes.ts'
 import { pipelineRoutes } from './pipeline-routes.ts'
 import { agentResourceRoutes, contextRoutes, runtimeRoutes } from './resource-routes.ts'
 import { ok, route, type Route } from './route.ts'
@@ -31,6 +32,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...debugRoutes(app),
     ...agentRoutes(app),
     ...engineRoutes(app),
+    ...monitorRoutes(app),
   ]
   let document: Record<string, unknown> | undefined
   routes.push(

@@ -3,7 +3,7 @@
  * that nobody queries inside. Columns are explained here and nowhere else.
  */
 import type { AnnotatedEntity, ApprovalAction, AttemptStatus, BuildStatus, Reason, ResumeCause } from '@windlass/plan'
-import type { Command, DebugPhase } from '@windlass/protocol'
+import type { Command, DebugPhase, MonitoredKind } from '@windlass/protocol'
 
 export type Flag = 0 | 1
 
@@ -27,10 +27,14 @@ export interface Schema {
   stream: StreamRow
   chunk: ChunkRow
   task: TaskRow
+  object_task: ObjectTaskRow
+  installation: InstallationRow
   command: CommandRow
   terminal: TerminalRow
   terminal_part: TerminalPartRow
   reply: ReplyRow
+  monitor: MonitorRow
+  cluster_object: ClusterObjectRow
 }
 
 export interface MetaRow {
@@ -52,6 +56,8 @@ export interface ApiKeyRow {
   account_id: string
   name: string
   role: 'admin' | 'user' | 'viewer'
+  /** JSON: Scope[]; null for all that the role allows. */
+  scopes: string | null
   hash: string
   created_at: number
 }
@@ -70,6 +76,10 @@ export interface AgentRow {
   instance: string | null
   /** Highest number of the facts of `instance` that are stored. */
   fact_seq: number
+  /** Of the agent protocol that it spoke last. */
+  protocol: 1 | 2 | null
+  /** What it said of itself last. */
+  message: string | null
   last_seen_at: number | null
   created_at: number
 }
@@ -223,6 +233,8 @@ export interface AttemptRow {
   /** Agent that carries it out. */
   agent_id: string
   runtime: string
+  /** Of the agent protocol that its objects were made by. */
+  protocol: 1 | 2
   status: AttemptStatus
   result: 'success' | 'error' | 'terminated' | 'pending-approval' | 'lost' | null
   reason: Reason | null
@@ -246,6 +258,9 @@ export interface AttemptRow {
   active_at: number | null
   /** JSON: step -> what its containers have used so far, as one number that grows while they do something. */
   use: string | null
+  /** When its first step began, and when its last one ended while none runs. */
+  steps_began_at: number | null
+  steps_ended_at: number | null
   /** What its pods wait for, since when, in the words of the cluster. */
   waiting_reason: Reason | null
   waiting_message: string | null
@@ -375,6 +390,48 @@ export interface TaskRow {
   done_at: number | null
 }
 
+/** One object that an agent of protocol 1 is to make or to delete for a task of ours. */
+export interface ObjectTaskRow {
+  id: string
+  account_id: string
+  task_id: string
+  agent_id: string
+  build_id: string
+  attempt: number
+  runtime: string
+  kind: 'CreatePvc' | 'CreatePod' | 'DeletePod' | 'DeletePvc'
+  namespace: string
+  name: string
+  /** Place among those of its task. */
+  position: number
+  status: 'queued' | 'handed' | 'done'
+  /** Of the last report that was taken; a report counts when its revision is the next one. */
+  revision: number
+  failures: number
+  /** How often it was handed out since the last report. */
+  handed: number
+  available_at: number
+  leased_until: number | null
+  /** When a pod whose deletion was accepted is gone at the latest. */
+  settles_at: number | null
+  created_at: number
+  done_at: number | null
+}
+
+/** What an installer tells of its progress. */
+export interface InstallationRow {
+  id: string
+  account_id: string
+  name: string | null
+  /** JSON: InstallationInput.options. */
+  options: string
+  status: 'running' | 'success' | 'failure'
+  /** JSON: Installation.events. */
+  events: string
+  created_at: number
+  updated_at: number
+}
+
 export interface CommandRow {
   build_id: string
   id: number
@@ -429,4 +486,37 @@ export interface TerminalPartRow {
   /** Of input JSON (TerminalPart), of output base64. */
   data: string
   bytes: number
+}
+
+/** A process that reports a cluster. */
+export interface MonitorRow {
+  account_id: string
+  cluster: string
+  agent_id: string
+  generation: string
+  version: string
+  cluster_version: string | null
+  /** JSON: list of texts; null for the whole cluster. */
+  namespaces: string | null
+  /** Last batch of the generation that was applied. */
+  seq: number
+  seen_at: number
+  created_at: number
+}
+
+/** What a monitor last said of an object. */
+export interface ClusterObjectRow {
+  account_id: string
+  cluster: string
+  kind: MonitoredKind
+  namespace: string
+  name: string
+  uid: string
+  generation: string
+  /** JSON: text by text. */
+  labels: string
+  /** JSON: text, number or boolean by text. */
+  summary: string
+  created_at: number | null
+  seen_at: number
 }
