@@ -1,2 +1,15 @@
-/** What of a disk may be removed: pure decisions, used by the engine and by the processes of this package. */
-export {}
+/** What of a daemon's disk may be removed: pure decisions, for the engine. Imports nothing that reaches a cluster. */
+export {
+  chooseExports,
+  chooseImages,
+  choosePurge,
+  chooseVolumes,
+  type Choice,
+  type DaemonImage,
+  type DaemonState,
+  type DaemonVolume,
+} from './daemon.ts'
+export { dueReason, isTooFull, MEASURES, type DueReason, type Measure } from './due.ts'
+export { readDiskFacts, type DiskFacts, type DiskUsage } from './facts.ts'
+export { lineOf, USE_ACTIONS, UseHistory, usesOf, type Use } from './history.ts'
+export { readCleanSettings, type CleanSettings } from './settings.ts'

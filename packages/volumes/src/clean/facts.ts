@@ -1,0 +1,55 @@
+/**
+ * What the daemon's pod knows of its disk: one line of `key=value` pairs with `;` between them. The pod writes it, the engine reads it;
+ * no value has a `;`, a line break or more than 100 characters.
+ */
+import { CLEAN_VARIABLES } from './settings.ts'
+
+export interface DiskUsage {
+  /** Fractions in use: 0 to 1. A file system that does not count inodes has 0. */
+  readonly disk: number
+  readonly inodes: number
+}
+
+export interface DiskFacts {
+  readonly usage: DiskUsage
+  /** Size of the file system. */
+  readonly totalBytes: number
+  /** Name of the daemon's pod. */
+  readonly pod: string
+  /** Epoch seconds of the last clean-up, and how many builds used the disk since. */
+  readonly cleanedAt: number | undefined
+  readonly buildsSince: number
+  /** Variables for `readCleanSettings`. */
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** Reads the line; undefined when it is not one. */
+export function readDiskFacts(line: string): DiskFacts | undefined {
+  const values = new Map(line.split(';').map((pair) => splitPair(pair.trim())))
+  const number = (key: string): number | undefined => {
+    const value = Number(values.get(key) ?? '')
+    return values.get(key) && Number.isFinite(value) && value >= 0 ? value : undefined
+  }
+  const total = number('kb_total')
+  const used = number('kb_used')
+  const free = number('kb_free')
+  if (total === undefined || used === undefined || free === undefined) return undefined
+  const names: readonly string[] = CLEAN_VARIABLES
+  return {
+    usage: { disk: share(used, free), inodes: share(number('inodes_used') ?? 0, number('inodes_free') ?? 0) },
+    totalBytes: total * 1024,
+    pod: values.get('pod') ?? '',
+    cleanedAt: number('cleaned_at'),
+    buildsSince: number('builds_since') ?? 0,
+    variables: Object.fromEntries([...values].filter(([key]) => names.includes(key))),
+  }
+}
+
+function splitPair(pair: string): readonly [string, string] {
+  const at = pair.indexOf('=')
+  return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
+}
+
+function share(used: number, free: number): number {
+  return used + free === 0 ? 0 : used / (used + free)
+}
