@@ -159,6 +159,16 @@ export const faults = {
     hint: 'Check the kubeconfig and the network.',
     retry: true,
   },
+  'cluster-unfit': {
+    status: 422,
+    text: 'The cluster cannot take a Runner as it is.',
+    hint: 'See `problems`; --skip-cluster-test leaves the tests out.',
+  },
+  'install-failed': {
+    status: 502,
+    text: 'Helm could not install.',
+    hint: 'See its own words; `windlass runner init` goes on where it stopped.',
+  },
   'cluster-refused': { status: 502, text: 'The Kubernetes API refused the call.', hint: 'See its message.' },
 
   // command line and set-up

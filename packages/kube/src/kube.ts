@@ -76,6 +76,8 @@ export interface Kube {
   version(): Promise<string>
   /** Whether the holder of this access has a right. */
   can(right: Right): Promise<boolean>
+  /** A token of a service account for a time; the API server may answer with a shorter one. */
+  issueToken(account: ObjectRef, seconds: number): Promise<{ token: string; expiresAt: string }>
   close(): void
 }
 
@@ -204,6 +206,15 @@ class RestKube implements Kube {
     }
     const answer = await this.#call({ method: 'POST', path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', body })
     return z.object({ status: z.object({ allowed: z.boolean() }) }).parse(JSON.parse(answer.text)).status.allowed
+  }
+
+  async issueToken(account: ObjectRef, seconds: number): Promise<{ token: string; expiresAt: string }> {
+    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: seconds } }
+    const answer = await this.#call({ method: 'POST', path: `${pathOf(account)}/token`, body })
+    const { status } = z
+      .object({ status: z.object({ token: z.string(), expirationTimestamp: z.string() }) })
+      .parse(JSON.parse(answer.text))
+    return { token: status.token, expiresAt: status.expirationTimestamp }
   }
 
   close(): void {
