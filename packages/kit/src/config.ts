@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ZodType } from 'zod'
 import { fault, type Problem } from './faults.ts'
+import { proxyFrom, type ProxySettings } from './proxy.ts'
 
 /**
  * Reads a process's settings once. For each key X of the environment, X_FILE may name a file that holds the value
@@ -31,4 +32,9 @@ function readValue(name: string, path: string): string {
   } catch (error) {
     throw fault('config-invalid', { message: `${name} names a file that cannot be read: ${path}.` }, error)
   }
+}
+
+/** The proxies of this process, which every call of it goes through. Throws `config-invalid`. */
+export function standardProxy(env: Readonly<Record<string, string | undefined>> = process.env): ProxySettings {
+  return proxyFrom(env)
 }

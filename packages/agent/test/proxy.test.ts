@@ -1,0 +1,111 @@
+/** The way out through a proxy that asks for a login, with an authority of the company's own. */
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { nodeTransport, proxyFrom } from '@windlass/kit'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runProgram } from '../../../e2e/support/process.ts'
+import { makeCertificates, type Certificates } from './support/certificates.ts'
+import { openConnectProxy, type ConnectProxy } from './support/connect-proxy.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'proxy-'))
+const login = 'robot:p@ss/word'
+const escaped = `robot:${encodeURIComponent('p@ss/word')}`
+let files: Certificates
+let platform: https.Server
+let plain: http.Server
+let proxy: ConnectProxy
+let tlsProxy: ConnectProxy
+
+const portOf = (server: http.Server | https.Server): number => {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+beforeAll(async () => {
+  files = await makeCertificates(folder)
+  const tls = { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') }
+  platform = https.createServer(tls, (request, response) => response.end(`tls ${request.url}`))
+  plain = http.createServer((request, response) => response.end(`plain ${request.url}`))
+  for (const server of [platform, plain]) await once(server.listen(0, '127.0.0.1'), 'listening')
+  // The certificate is for 127.0.0.1 and localhost; the proxy alone knows where these names lead.
+  const hosts = { 'platform.example': '127.0.0.1', localhost: '127.0.0.1' }
+  proxy = await openConnectProxy({ login, hosts })
+  tlsProxy = await openConnectProxy({ login, hosts, tls })
+})
+
+afterAll(async () => {
+  for (const server of [platform, plain]) server.close()
+  for (const server of [platform, plain]) server.closeAllConnections()
+  await proxy[Symbol.asyncDispose]()
+  await tlsProxy[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true })
+})
+
+/** Loopback is never sent to a proxy, so the test puts the rule aside. */
+function through(url: string): ReturnType<typeof proxyFrom> {
+  return { ...proxyFrom({ HTTP_PROXY: url, HTTPS_PROXY: url }), isDirect: () => false }
+}
+
+const get = async (transport: ReturnType<typeof nodeTransport>, url: string): Promise<string> =>
+  (await transport({ method: 'GET', url, headers: {}, timeoutMs: 5_000 })).text()
+
+test('R061, R069: TLS goes by CONNECT through a proxy with a login, and the private authority of a file is trusted', async () => {
+  const settings = through(`http://${escaped}@127.0.0.1:${proxy.port}`)
+  const url = `https://localhost:${portOf(platform)}/tasks`
+  const transport = nodeTransport({ caFile: files.ca, proxy: settings })
+  expect(await get(transport, url)).toBe('tls /tasks')
+  expect(proxy.passed).toContain(`CONNECT localhost:${portOf(platform)}`)
+  await expect(get(nodeTransport({ proxy: settings }), url)).rejects.toThrow(/certificate/)
+  expect(await get(nodeTransport({ insecure: true, proxy: settings }), url)).toBe('tls /tasks')
+})
+
+test('R061: calls without TLS go to the proxy as they are, with the login', async () => {
+  const transport = nodeTransport({ proxy: through(`http://${escaped}@127.0.0.1:${proxy.port}`) })
+  const url = `http://platform.example:${portOf(plain)}/x?y=1`
+  expect(await get(transport, url)).toBe('plain /x?y=1')
+  expect(proxy.passed).toContain(`GET ${url}`)
+})
+
+test('R061: a proxy that speaks TLS itself is trusted by NODE_EXTRA_CA_CERTS', async () => {
+  const url = `https://localhost:${portOf(platform)}/tasks`
+  const kit = pathToFileURL(join(import.meta.dirname, '../../kit/src/index.ts')).href
+  const script = `
+    import { nodeTransport, proxyFrom } from ${JSON.stringify(kit)}
+    const proxy = { ...proxyFrom({ HTTPS_PROXY: process.argv[1] }), isDirect: () => false }
+    const answer = await nodeTransport({ proxy })({ method: 'GET', url: process.argv[2], headers: {}, timeoutMs: 5000 })
+    console.log(await answer.text())
+    process.exit(0)`
+  const args = ['--input-type=module', '--eval', script, `https://${escaped}@127.0.0.1:${tlsProxy.port}`, url]
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: files.ca }
+  expect(await runProgram(process.execPath, args, { env })).toBe('tls /tasks')
+  expect(tlsProxy.passed).toEqual([`CONNECT localhost:${portOf(platform)}`])
+})
+
+test('R061: a host of NO_PROXY is reached directly', async () => {
+  const env = { HTTPS_PROXY: `http://127.0.0.1:1`, NO_PROXY: '127.0.0.0/8' }
+  const transport = nodeTransport({ caFile: files.ca, proxy: proxyFrom(env) })
+  expect(await get(transport, `https://127.0.0.1:${portOf(platform)}/direct`)).toBe('tls /direct')
+})
+
+test('R241: a wrong login is told without the login', async () => {
+  const transport = nodeTransport({ caFile: files.ca, proxy: through(`http://robot:wr0ng@127.0.0.1:${proxy.port}`) })
+  const error = await get(transport, `https://localhost:${portOf(platform)}/`).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(Error)
+  expect(String(error)).toContain('407')
+  expect(JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error)).not.toContain('wr0ng')
+})
+
+test('a proxy that is silent does not hold a call for longer than its time', async () => {
+  const silent = http.createServer().on('connect', () => undefined)
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const transport = nodeTransport({ proxy: through(`http://127.0.0.1:${portOf(silent)}`) })
+  const call = transport({ method: 'GET', url: 'https://localhost:1/', headers: {}, timeoutMs: 300 })
+  await expect(call).rejects.toThrow('no answer within 300 ms')
+  silent.closeAllConnections()
+  silent.close()
+})
