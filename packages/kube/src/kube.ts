@@ -52,6 +52,8 @@ export interface DeleteOptions {
 export interface PatchOptions {
   /** The subresource to patch instead of the object. */
   readonly part?: 'status'
+  /** `json`: the patch is a list of operations (RFC 6902). */
+  readonly form?: 'merge' | 'json'
   readonly signal?: AbortSignal | undefined
 }
 
@@ -60,12 +62,14 @@ export interface Kube {
   readonly namespace: string
   /** Creates an object. One of that name that carries the same values for `sameLabels` counts as created; another is a `conflict`. */
   apply(object: KubeObject, sameLabels: readonly string[], signal?: AbortSignal): Promise<KubeObject>
+  /** Creates an object; one of that name is a `conflict` whose `kubeReason` is `AlreadyExists`. */
+  create(object: KubeObject, signal?: AbortSignal): Promise<KubeObject>
   find(ref: ObjectRef, signal?: AbortSignal): Promise<KubeObject | undefined>
   list(selection: Selection, signal?: AbortSignal): Promise<KubeObject[]>
   /** False when there was none. The object may linger in Terminating. */
   delete(ref: ObjectRef, options?: DeleteOptions): Promise<boolean>
   /** Merge patch (RFC 7386). With `metadata.resourceVersion` in it, a `conflict` says that the object was changed meanwhile. */
-  patch(ref: ObjectRef, patch: Record<string, unknown>, options?: PatchOptions): Promise<KubeObject>
+  patch(ref: ObjectRef, patch: Record<string, unknown> | readonly unknown[], options?: PatchOptions): Promise<KubeObject>
   /** Lists, then follows changes until the signal is aborted; survives everything in between. */
   watch(selection: Selection, options: Omit<WatchOptions, 'selection' | 'clock' | 'log'>): AsyncGenerator<Change>
   /** Last lines of a container: for diagnostics only, the kubelet drops lines of a busy one. */
@@ -84,7 +88,7 @@ export interface Kube {
 /** Metadata alone, of a list and of what a watch tells. */
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
-const MERGE_PATCH = 'application/merge-patch+json'
+const PATCH_FORM = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const
 /** A busy API server asks to wait; after this many times the caller decides. */
 const BUSY_TRIES = 5
 /** Most objects of one page of a list. */
@@ -118,7 +122,7 @@ class RestKube implements Kube {
   async apply(object: KubeObject, sameLabels: readonly string[], signal?: AbortSignal): Promise<KubeObject> {
     const ref = refOf(object)
     try {
-      return toObject(await this.#call({ method: 'POST', path: pathOf({ ...ref, name: undefined }), body: object, signal }))
+      return await this.create(object, signal)
     } catch (error) {
       if (!isFault(error, 'conflict')) throw error
       const existing = await this.find(ref, signal)
@@ -126,6 +130,11 @@ class RestKube implements Kube {
       if (existing === undefined || !isOurs || existing.metadata.deletionTimestamp !== undefined) throw error
       return existing
     }
+  }
+
+  async create(object: KubeObject, signal?: AbortSignal): Promise<KubeObject> {
+    const path = pathOf({ ...refOf(object), name: undefined })
+    return toObject(await this.#call({ method: 'POST', path, body: object, signal }))
   }
 
   async find(ref: ObjectRef, signal?: AbortSignal): Promise<KubeObject | undefined> {
@@ -164,9 +173,13 @@ class RestKube implements Kube {
     return answer !== undefined
   }
 
-  async patch(ref: ObjectRef, patch: Record<string, unknown>, { part, signal }: PatchOptions = {}): Promise<KubeObject> {
+  async patch(
+    ref: ObjectRef,
+    patch: Record<string, unknown> | readonly unknown[],
+    { part, form = 'merge', signal }: PatchOptions = {},
+  ): Promise<KubeObject> {
     const path = pathOf(ref) + (part === undefined ? '' : `/${part}`)
-    return toObject(await this.#call({ method: 'PATCH', path, body: patch, contentType: MERGE_PATCH, signal }))
+    return toObject(await this.#call({ method: 'PATCH', path, body: patch, contentType: PATCH_FORM[form], signal }))
   }
 
   watch(selection: Selection, options: Omit<WatchOptions, 'selection' | 'clock' | 'log'>): AsyncGenerator<Change> {
@@ -264,6 +277,7 @@ function refusal(answer: KubeAnswer, request: KubeRequest): Error {
   const details = {
     message: words === '' ? `${request.method} ${request.path}: ${answer.status}` : words,
     httpStatus: answer.status,
+    ...(status.success && status.data.reason !== undefined && { kubeReason: status.data.reason }),
   }
   if (answer.status === 404) return fault('not-found', details)
   if (answer.status === 409) return fault('conflict', details)
