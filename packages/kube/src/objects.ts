@@ -49,7 +49,6 @@ export const KINDS = {
   Ingress: of('networking.k8s.io/v1', 'ingresses'),
   Job: of('batch/v1', 'jobs'),
   Lease: of('coordination.k8s.io/v1', 'leases'),
-  Lease: { api: '/apis/coordination.k8s.io/v1', apiVersion: 'coordination.k8s.io/v1', plural: 'leases', namespaced: true },
   Namespace: core('namespaces', false),
   Node: core('nodes', false),
   PersistentVolume: core('persistentvolumes', false),
