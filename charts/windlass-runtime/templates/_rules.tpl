@@ -1,0 +1,154 @@
+{{/* What each component may do in the cluster. The agent's and the volumes' rules are those of packages/agent/rbac and packages/volumes/rbac; a test compares. */}}
+
+{{- define "windlass.runnerRules" -}}
+- apiGroups: ['']
+  resources: [pods]
+  verbs: [create, get, list, watch, delete]
+- apiGroups: ['']
+  resources: [pods/log]
+  verbs: [get]
+- apiGroups: ['']
+  resources: [persistentvolumeclaims, secrets]
+  verbs: [create, get, list, delete]
+- apiGroups: ['']
+  resources: [persistentvolumeclaims, persistentvolumeclaims/status]
+  verbs: [patch]
+- apiGroups: ['']
+  resources: [events]
+  verbs: [list]
+{{- end -}}
+
+{{/* One Role for agent and provisioner, dict root, name, component, rules, extra, subject: a Role and its binding. */}}
+{{- define "windlass.role" -}}
+{{- $kind := ternary "ClusterRole" "Role" (default false .cluster) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}
+metadata:
+  name: {{ .name }}
+  {{- if ne $kind "ClusterRole" }}
+  namespace: {{ .root.Release.Namespace }}
+  {{- end }}
+  labels: {{- include "windlass.labels" . | nindent 4 }}
+  {{- with .annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+rules:
+  {{- .rules | nindent 2 }}
+  {{- with .extra }}
+  {{- tpl (toYaml .) $.root | nindent 2 }}
+  {{- end }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}Binding
+metadata:
+  name: {{ .name }}
+  {{- if ne $kind "ClusterRole" }}
+  namespace: {{ .root.Release.Namespace }}
+  {{- end }}
+  labels: {{- include "windlass.labels" . | nindent 4 }}
+  {{- with .annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: {{ $kind }}, name: {{ .name }} }
+subjects:
+  - { kind: ServiceAccount, name: {{ .subject }}, namespace: {{ .root.Release.Namespace }} }
+{{- end -}}
+
+{{/* dict root, component, account (values), name. */}}
+{{- define "windlass.serviceAccount" -}}
+{{- if .account.create }}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "windlass.account" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "windlass.labels" . | nindent 4 }}
+  {{- with .account.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- with include "windlass.pullSecretNames" .root }}
+imagePullSecrets:
+{{- . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+
+{{/* Secrets that a component keeps by name: dict names. Creation cannot be limited to a name. */}}
+{{- define "windlass.ownSecretRule" -}}
+- apiGroups: ['']
+  resources: [secrets]
+  resourceNames: {{ toJson .names }}
+  verbs: [get, patch]
+{{- end -}}
+
+{{- define "windlass.nodeRules" -}}
+- apiGroups: ['']
+  resources: [nodes]
+  verbs: [get]
+{{- end -}}
+
+{{- define "windlass.provisionerClusterRules" -}}
+- apiGroups: ['']
+  resources: [persistentvolumes]
+  verbs: [get, list, watch, create, delete, patch]
+- apiGroups: ['']
+  resources: [persistentvolumeclaims]
+  verbs: [get, list, watch, patch]
+- apiGroups: ['']
+  resources: [nodes]
+  verbs: [get, list, watch]
+- apiGroups: ['']
+  resources: [events]
+  verbs: [create, patch]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses]
+  verbs: [get, list, watch]
+{{- end -}}
+
+{{- define "windlass.provisionerRules" -}}
+- apiGroups: ['']
+  resources: [pods]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [get, create, patch]
+{{- end -}}
+
+{{- define "windlass.localMonitorRules" -}}
+- apiGroups: ['']
+  resources: [persistentvolumes]
+  verbs: [get, list, patch]
+{{- end -}}
+
+{{- define "windlass.cleanerRules" -}}
+- apiGroups: ['']
+  resources: [persistentvolumes]
+  verbs: [get, list, patch]
+- apiGroups: ['']
+  resources: [persistentvolumeclaims]
+  verbs: [get, list]
+{{- end -}}
+
+{{/* Secret stores of a runtime: the engine reads keys by name. Its pods mount no token, so a step cannot. */}}
+{{- define "windlass.engineRules" -}}
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [get]
+{{- end -}}
+
+{{- define "windlass.certificateRules" -}}
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [create]
+{{ include "windlass.ownSecretRule" (dict "names" (list "codefresh-certs-server")) }}
+{{- end -}}
+
+{{- define "windlass.cleanupRules" -}}
+- apiGroups: ['']
+  resources: [secrets]
+  resourceNames: {{ toJson .names }}
+  verbs: [get, delete]
+{{- end -}}
