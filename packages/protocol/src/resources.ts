@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { Id, Name, ProblemDocument, Time, Variables } from './base.ts'
 import { PipelineSettings } from './settings.ts'
-import { RuntimeInput, RuntimeSpec } from './runtime.ts'
 import { Scope } from './scopes.ts'
 
 const VariableName = z.string().min(1).max(200)
@@ -92,18 +91,6 @@ export const ContextInput = z.object({
 export type ContextInput = z.infer<typeof ContextInput>
 export const Context = ContextInput.extend({ id: Id, createdAt: Time, updatedAt: Time })
 export type Context = z.infer<typeof Context>
-
-export const Runtime = z.object({
-  ...RuntimeInput.shape,
-  spec: RuntimeSpec,
-  id: Id,
-  createdAt: Time,
-  updatedAt: Time,
-  agentOnline: z.boolean(),
-  running: z.int(),
-  waiting: z.int(),
-})
-export type Runtime = z.infer<typeof Runtime>
 
 export const AgentInput = z.object({
   name: Name,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { RuntimeInput, RuntimeSpec } from './runtime.ts'
+import { completeSpec, RuntimeInput, RuntimeLayerInput, RuntimeSpec } from './runtime.ts'
 
 test('a runtime environment needs no more than a name', () => {
   const runtime = RuntimeInput.parse({ name: 'prod' })
-  expect(runtime.spec).toEqual(RuntimeSpec.parse({}))
-  expect(runtime.spec.dockerDaemonScheduler.pvcs.dind.volumeSize).toBe('16Gi')
+  expect(runtime.spec).toEqual({})
+  expect(completeSpec(runtime.spec).dockerDaemonScheduler.pvcs.dind.volumeSize).toBe('16Gi')
 })
 
 test('a key that does not exist is named with its place, not dropped', () => {
@@ -26,7 +26,7 @@ test('what a newer server adds to a runtime is read past', () => {
 })
 
 test('P182: variables of every step have a value, or a key of the cluster, and nothing else', () => {
-  const parse = (...userEnvVars: object[]) => RuntimeSpec.safeParse({ runtimeScheduler: { userEnvVars } }).success
+  const parse = (...userEnvVars: object[]) => RuntimeLayerInput.safeParse({ runtimeScheduler: { userEnvVars } }).success
   expect(parse({ name: 'A', value: '1' }, { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } })).toBe(true)
   expect(parse({ name: 'A' })).toBe(false)
   expect(parse({ name: 'A', value: '1', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } })).toBe(false)

@@ -9,6 +9,7 @@ import { diskObjects } from './logs/objects.ts'
 import { openLogStore } from './logs/log-store.ts'
 import { openMetrics } from './metrics.ts'
 import { retainLoop } from './retention.ts'
+import { refreshRuntimes } from './runtimes/layers.ts'
 import { openVault } from './secrets/vault.ts'
 import type { Retention, ServerOptions, Timings } from './server.ts'
 import { ensureAccount } from './store/accounts.ts'
@@ -59,6 +60,8 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
     const accountId = await store.write((tx) =>
       ensureAccount(tx, { id: newId(clock.now()), name: ACCOUNT_NAME, now: clock.now() }),
     )
+    // Another version of the server may come with other base layers.
+    await store.write((tx) => refreshRuntimes(tx, accountId))
     const app: App = {
       store,
       vault,

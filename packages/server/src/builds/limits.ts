@@ -1,4 +1,4 @@
-import { RuntimeSpec } from '@windlass/protocol'
+import { completeSpec, RuntimeSpec } from '@windlass/protocol'
 import { smallest } from './smallest.ts'
 import type { BuildRequest } from './request.ts'
 
@@ -16,9 +16,14 @@ export function readLimits(attempt: { limits: string }): Limits {
   return limits
 }
 
-/** The specification of a runtime, with all its defaults. */
+const specs = new Map<string, RuntimeSpec>()
+
+/** The specification of a runtime, with all its defaults. Every election reads all of them, so that parsed ones are kept. */
 export function readSpec(runtime: { spec: string }): RuntimeSpec {
-  return RuntimeSpec.parse(JSON.parse(runtime.spec))
+  const spec = specs.get(runtime.spec) ?? completeSpec(JSON.parse(runtime.spec))
+  if (specs.size >= MAX_KNOWN) specs.clear()
+  specs.set(runtime.spec, spec)
+  return spec
 }
 
 /** Most bytes of log that the server takes from any step and any build; unlimited where absent. */

@@ -1,16 +1,6 @@
-/** Contexts, agents and runtimes. */
-import { Agent, AgentCreated, AgentInput, Context, ContextInput, page, Runtime, RuntimeInput } from '@windlass/protocol'
-import {
-  createAgent,
-  listShownAgents,
-  listShownRuntimes,
-  putRuntime,
-  removeAgent,
-  removeRuntime,
-  replaceAgent,
-  showAgent,
-  showRuntime,
-} from '../agents/agents.ts'
+/** Contexts and agents. */
+import { Agent, AgentCreated, AgentInput, Context, ContextInput, page } from '@windlass/protocol'
+import { createAgent, listShownAgents, removeAgent, replaceAgent, showAgent } from '../agents/agents.ts'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/require-found.ts'
 import { toContext } from '../contexts/context-data.ts'
@@ -18,7 +8,6 @@ import { listShownContexts, putContext, removeContext } from '../contexts/contex
 import type { Authenticator } from '../identity/authenticate.ts'
 import { findAgent } from '../store/agents.ts'
 import { findContext } from '../store/contexts.ts'
-import { findRuntime } from '../store/runtimes.ts'
 import { ByName } from './pipeline-routes.ts'
 import { created, done, ok, route, type Route } from './route.ts'
 
@@ -116,62 +105,6 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
       replies: { 204: 'nothing' },
       async handle({ params }) {
         authenticator.forget(await removeAgent(app, params.name))
-        return done
-      },
-    }),
-  ]
-}
-
-export function runtimeRoutes(app: App): Route[] {
-  return [
-    route('GET', '/v1/runtimes', {
-      summary: 'List runtime environments',
-      allow: 'viewer',
-      replies: { 200: page(Runtime) },
-      handle: async () => ok({ items: await listShownRuntimes(app) }),
-    }),
-    route('POST', '/v1/runtimes', {
-      summary: 'Create a runtime environment',
-      allow: 'admin',
-      body: RuntimeInput,
-      replies: { 201: Runtime },
-      handle: async ({ body }) => created((await putRuntime(app, { input: body, mustBeNew: true })).runtime),
-    }),
-    route('GET', '/v1/runtimes/{name}', {
-      summary: 'Show a runtime environment',
-      allow: 'viewer',
-      params: ByName,
-      replies: { 200: Runtime },
-      handle: async ({ params }) =>
-        ok(
-          await showRuntime(
-            app,
-            requireFound(await findRuntime(app.store.query, app.accountId, params.name), `runtime ${params.name}`),
-          ),
-        ),
-    }),
-    route('PUT', '/v1/runtimes/{name}', {
-      summary: 'Create or replace a runtime environment',
-      allow: 'admin',
-      params: ByName,
-      body: RuntimeInput,
-      replies: { 200: Runtime, 201: Runtime },
-      async handle({ params, body, headers }) {
-        const { runtime, isNew } = await putRuntime(app, {
-          name: params.name,
-          input: body,
-          mustBeNew: headers['if-none-match'] === '*',
-        })
-        return isNew ? created(runtime) : ok(runtime)
-      },
-    }),
-    route('DELETE', '/v1/runtimes/{name}', {
-      summary: 'Delete a runtime environment that runs nothing',
-      allow: 'admin',
-      params: ByName,
-      replies: { 204: 'nothing' },
-      async handle({ params }) {
-        await removeRuntime(app, params.name)
         return done
       },
     }),

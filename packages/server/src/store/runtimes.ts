@@ -1,4 +1,4 @@
-import type { RuntimeRow } from './schema.ts'
+import type { BaseLayerRow, RuntimeRow, RuntimeVersionRow } from './schema.ts'
 import type { Query, Tx } from './store.ts'
 
 /** By id or name. */
@@ -42,7 +42,9 @@ export async function saveRuntime(tx: Tx, runtime: RuntimeRow): Promise<void> {
     .execute()
 }
 
+/** With its versions. */
 export async function deleteRuntime(tx: Tx, id: string): Promise<void> {
+  await tx.query.deleteFrom('runtime_version').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('runtime').where('id', '=', id).execute()
 }
 
@@ -55,4 +57,66 @@ export async function lockRuntimes(tx: Tx, accountId: string): Promise<RuntimeRo
     .orderBy('id')
     .$call(tx.forUpdate)
     .execute()
+}
+
+export async function updateRuntime(tx: Tx, id: string, changes: Partial<RuntimeRow>): Promise<void> {
+  await tx.query.updateTable('runtime').set(changes).where('id', '=', id).execute()
+}
+
+/** Versions kept of each runtime. */
+const VERSIONS_KEPT = 500
+
+/** Adds a version, and forgets those that are very old. */
+export async function insertRuntimeVersion(tx: Tx, row: RuntimeVersionRow): Promise<void> {
+  await tx.query.insertInto('runtime_version').values(row).execute()
+  await tx.query
+    .deleteFrom('runtime_version')
+    .where('runtime_id', '=', row.runtime_id)
+    .where('version', '<=', row.version - VERSIONS_KEPT)
+    .execute()
+}
+
+/** Newest first. */
+export async function listRuntimeVersions(query: Query, runtimeId: string): Promise<RuntimeVersionRow[]> {
+  return query.selectFrom('runtime_version').selectAll().where('runtime_id', '=', runtimeId).orderBy('version', 'desc').execute()
+}
+
+export async function findRuntimeVersion(
+  query: Query,
+  runtimeId: string,
+  version: number,
+): Promise<RuntimeVersionRow | undefined> {
+  return query
+    .selectFrom('runtime_version')
+    .selectAll()
+    .where('runtime_id', '=', runtimeId)
+    .where('version', '=', version)
+    .executeTakeFirst()
+}
+
+/** Pipelines that name the runtime name none from now on: they run on the default one. */
+export async function unpinPipelines(tx: Tx, accountId: string, runtime: string): Promise<void> {
+  await tx.query
+    .updateTable('pipeline')
+    .set({ runtime: null })
+    .where('account_id', '=', accountId)
+    .where('runtime', '=', runtime)
+    .execute()
+}
+
+/** The layers that stand in the place of those that come with the server. */
+export async function listBaseLayers(query: Query, accountId: string): Promise<BaseLayerRow[]> {
+  return query.selectFrom('base_layer').selectAll().where('account_id', '=', accountId).orderBy('name').execute()
+}
+
+export async function saveBaseLayer(tx: Tx, row: BaseLayerRow): Promise<void> {
+  await tx.query
+    .insertInto('base_layer')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['account_id', 'name']).doUpdateSet(row))
+    .execute()
+}
+
+export async function deleteBaseLayer(tx: Tx, accountId: string, name: string): Promise<void> {
+  await tx.query.deleteFrom('base_layer').where('account_id', '=', accountId).where('name', '=', name).execute()
 }

@@ -13,6 +13,8 @@ export interface Schema {
   api_key: ApiKeyRow
   agent: AgentRow
   runtime: RuntimeRow
+  runtime_version: RuntimeVersionRow
+  base_layer: BaseLayerRow
   project: ProjectRow
   pipeline: PipelineRow
   context: ContextRow
@@ -92,9 +94,34 @@ export interface RuntimeRow {
   /** Name of the agent. */
   agent: string | null
   is_default: Flag
-  /** JSON: RuntimeSpec. */
+  /** JSON: the layer that was written, and it merged with everything that it extends. */
+  layer: string
   spec: string
+  /** Grows with every change. */
+  version: number
+  changed_by: string
   created_at: number
+  updated_at: number
+}
+
+/** One version of the layer of a runtime. */
+export interface RuntimeVersionRow {
+  account_id: string
+  runtime_id: string
+  version: number
+  layer: string
+  changed_by: string
+  description: string | null
+  created_at: number
+}
+
+/** A layer that stands in the place of one that comes with the server. */
+export interface BaseLayerRow {
+  account_id: string
+  name: string
+  layer: string
+  version: number
+  changed_by: string
   updated_at: number
 }
 

@@ -204,7 +204,7 @@ test('contexts, runtimes and agents are made, replaced, shown and deleted', asyn
     ['local', false],
     ['other', true],
   ])
-  await scene.admin.text('DELETE', '/v1/runtimes/other')
+  await scene.admin.text('DELETE', '/v1/runtimes/other?force=true')
   await scene.admin.text('DELETE', '/v1/agents/agent')
   await expect(scene.agent.claim(0)).rejects.toMatchObject({ code: 'unauthenticated' })
 })

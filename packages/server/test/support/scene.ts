@@ -9,13 +9,14 @@ import {
   type StartTask,
   type Task,
 } from '@windlass/protocol'
-import { createAgent, putRuntime } from '../../src/agents/agents.ts'
+import { createAgent } from '../../src/agents/agents.ts'
 import type { App } from '../../src/app.ts'
 import { createBuild } from '../../src/builds/create.ts'
 import { elect } from '../../src/builds/elect.ts'
 import { claimAttempt, type AttemptKey } from '../../src/builds/engine-claim.ts'
 import { applyEvents } from '../../src/builds/events.ts'
 import { describeBuild } from '../../src/builds/view.ts'
+import { putRuntime } from '../../src/runtimes/runtimes.ts'
 import { findBuild } from '../../src/store/builds.ts'
 import type { BuildRow } from '../../src/store/schema.ts'
 import { claim } from '../../src/tasks/claim.ts'
@@ -38,7 +39,7 @@ export async function openScene(app: App, spec: object = {}): Promise<Scene> {
   const { id: agentId } = await createAgent(app, { name: 'agent', runtimes: [] })
   await putRuntime(app, {
     input: RuntimeInput.parse({ name: 'local', type: 'fake', agent: 'agent', isDefault: true, spec }),
-    mustBeNew: true,
+    changedBy: 'tester',
   })
   const instance = newId(app.clock.now())
   const { epoch } = await greetAgent(app, agentId, { ...PROTOCOL, executor: 'fake', instance, attempts: [] })

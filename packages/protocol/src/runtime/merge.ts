@@ -1,0 +1,110 @@
+/** Layers of runtime specifications, one over the other (runner specification 4.6). Pure. */
+import { RuntimeSpec, type RuntimeLayer } from './spec.ts'
+import { isMapping } from './spelling.ts'
+
+/** Maps whose entries are taken whole: two sources in one volume would make none. */
+const WHOLE_ENTRIES = ['volumes', 'userVolumes']
+
+/**
+ * The child over the parent: maps are merged by key, everything else is replaced, null takes away. A list of tolerations replaces; a map of
+ * them (name -> toleration) is merged with a map below it, and added to a list below it.
+ */
+export function mergeLayers(parent: RuntimeLayer, child: RuntimeLayer): RuntimeLayer {
+  const merged: Record<string, unknown> = { ...parent }
+  for (const [key, value] of Object.entries(child)) {
+    if (value === undefined) continue
+    if (value === null) delete merged[key]
+    else merged[key] = mergeField(key, merged[key], value)
+  }
+  return merged
+}
+
+function mergeField(key: string, below: unknown, value: unknown): unknown {
+  if (!isMapping(value)) return value
+  const under = key === 'tolerations' && Array.isArray(below) ? Object.fromEntries(below.entries()) : below
+  const base = isMapping(under) ? under : {}
+  if (!WHOLE_ENTRIES.includes(key)) return mergeLayers(base, value)
+  const entries = Object.entries({ ...base, ...value }).filter(([, entry]) => entry !== null)
+  return Object.fromEntries(entries)
+}
+
+/** Where a chain of `extends` is wrong. */
+export interface ChainProblem {
+  readonly problem: 'unknown' | 'cycle'
+  /** From the runtime to the name that is wrong. */
+  readonly chain: readonly string[]
+}
+
+/** The layers below and including `name`'s, lowest first; each once. `find` answers the layer of a name. */
+export function layersOf(
+  own: { readonly name: string; readonly layer: RuntimeLayer },
+  find: (name: string) => RuntimeLayer | undefined,
+): { readonly layers: readonly RuntimeLayer[] } | ChainProblem {
+  const done = new Map<string, RuntimeLayer>()
+  const visit = (name: string, layer: RuntimeLayer, chain: readonly string[]): ChainProblem | undefined => {
+    for (const parent of parentsOf(layer)) {
+      const path = [...chain, parent]
+      if (chain.includes(parent)) return { problem: 'cycle', chain: path }
+      if (done.has(parent)) continue
+      const found = find(parent)
+      if (found === undefined) return { problem: 'unknown', chain: path }
+      const problem = visit(parent, found, path)
+      if (problem !== undefined) return problem
+    }
+    done.set(name, layer)
+    return undefined
+  }
+  return visit(own.name, own.layer, [own.name]) ?? { layers: [...done.values()] }
+}
+
+/** The names that a layer extends. */
+export function parentsOf(layer: RuntimeLayer): readonly string[] {
+  const { extends: parents } = layer
+  return Array.isArray(parents) ? parents.filter((name) => typeof name === 'string') : []
+}
+
+/** One layer of many, lowest first. What a layer says of itself (`extends`, `description`, `nonComplete`) is the last one's alone. */
+export function mergeAll(layers: readonly RuntimeLayer[]): RuntimeLayer {
+  return layers.reduce((below, layer) => {
+    const { nonComplete: _, description: __, extends: ___, ...rest } = below
+    return mergeLayers(rest, layer)
+  }, {})
+}
+
+/** The whole specification: lists for maps of tolerations, `limits` from `workflowLimits`, defaults for what no layer says. */
+export function completeSpec(merged: RuntimeLayer): RuntimeSpec {
+  const engine = isMapping(merged['runtimeScheduler']) ? merged['runtimeScheduler'] : {}
+  const dind = isMapping(merged['dockerDaemonScheduler']) ? merged['dockerDaemonScheduler'] : {}
+  const limits = isMapping(merged['limits']) ? merged['limits'] : {}
+  return RuntimeSpec.parse({
+    ...merged,
+    runtimeScheduler: withTolerations(engine),
+    dockerDaemonScheduler: withTolerations(dind),
+    limits: { ...limitsOf(engine['workflowLimits']), ...limits },
+  })
+}
+
+function withTolerations(pod: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return isMapping(pod['tolerations']) ? { ...pod, tolerations: Object.values(pod['tolerations']) } : pod
+}
+
+const SECONDS = {
+  MAXIMUM_ELECTED_STATE_AGE_ALLOWED: 'electedMs',
+  MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION: 'buildMs',
+  MAXIMUM_TERMINATING_STATE_AGE_ALLOWED: 'terminatingMs',
+  MAXIMUM_TERMINATING_STATE_AGE_ALLOWED_WITHOUT_UPDATE: 'terminatingSilentMs',
+  TIME_INACTIVE_UNTIL_TERMINATION: 'inactiveMs',
+} as const
+
+/** Our limits by the vendor's names. */
+function limitsOf(workflowLimits: unknown): Record<string, number> {
+  if (!isMapping(workflowLimits)) return {}
+  const limits: Record<string, number> = {}
+  for (const [key, name] of Object.entries(SECONDS)) {
+    const seconds = workflowLimits[key]
+    if (typeof seconds === 'number' && seconds > 0) limits[name] = Math.round(seconds * 1000)
+  }
+  const { MAXIMUM_RETRY_ATTEMPTS_ALLOWED: retries } = workflowLimits
+  if (typeof retries === 'number') limits['retries'] = Math.floor(retries)
+  return limits
+}

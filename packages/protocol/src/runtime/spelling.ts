@@ -1,0 +1,101 @@
+/** The spellings of the documentation and of older specifications become the one that is kept (runner specification 4.3). */
+
+type Mapping = Readonly<Record<string, unknown>>
+
+export function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * One spelling for: `pvc` and lists of claims, `DindPodPvc`, lists of volumes and mounts, `requests: ''`, one pull secret as a text, numbers
+ * and booleans as values of variables, numbers written as texts in `workflowLimits`. Everything else is left for the schema to judge.
+ */
+export function spellLayer(value: unknown): unknown {
+  if (!isMapping(value)) return value
+  return change(value, { runtimeScheduler: spellEngine, dockerDaemonScheduler: spellDind, variables: spellValues })
+}
+
+function spellEngine(value: unknown): unknown {
+  if (!isMapping(value)) return value
+  return change(value, { ...podSpelling, resources: spellResources, workflowLimits: spellNumbers })
+}
+
+function spellDind(value: unknown): unknown {
+  if (!isMapping(value)) return value
+  const { pvc, ...rest } = value
+  const renamed = pvc === undefined || 'pvcs' in rest ? value : { ...rest, pvcs: pvc }
+  return change(renamed, {
+    ...podSpelling,
+    type: (type) => (type === 'DindPodPvc' ? 'DindKubernetesPod' : type),
+    defaultDindResources: spellResources,
+    userVolumes: byName,
+    userVolumeMounts: byName,
+    pvcs: byName,
+  })
+}
+
+type Spelling = Readonly<Record<string, (value: unknown) => unknown>>
+
+const podSpelling: Spelling = {
+  envVars: spellValues,
+  labels: spellValues,
+  annotations: spellValues,
+  volumes: byName,
+  volumeMounts: byName,
+  imagePullSecrets: spellNames,
+  initContainers: (value) =>
+    isMapping(value) ? Object.entries(value).map(([name, entry]) => (isMapping(entry) ? { name, ...entry } : entry)) : value,
+}
+
+function change(value: Mapping, spelling: Spelling): Mapping {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => {
+      const spell = Object.hasOwn(spelling, key) ? spelling[key] : undefined
+      return [key, spell === undefined ? field : spell(field)]
+    }),
+  )
+}
+
+/** `''` says the same as null: nothing, also where a parent says something. */
+function spellResources(value: unknown): unknown {
+  const nothing = (amounts: unknown): unknown => (amounts === '' ? null : amounts)
+  return isMapping(value) ? change(value, { requests: nothing, limits: nothing }) : nothing(value)
+}
+
+function spellValues(value: unknown): unknown {
+  if (!isMapping(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [
+      key,
+      typeof field === 'number' || typeof field === 'boolean' ? String(field) : field,
+    ]),
+  )
+}
+
+function spellNumbers(value: unknown): unknown {
+  if (!isMapping(value)) return value
+  const spell = (field: unknown): unknown => {
+    if (field === 'true' || field === 'false') return field === 'true'
+    return typeof field === 'string' && /^\d+$/.test(field) ? Number(field) : field
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, spell(field)]))
+}
+
+function spellNames(value: unknown): unknown {
+  if (typeof value === 'string') return value === '' ? [] : [value]
+  if (!Array.isArray(value)) return value
+  return value.map((entry: unknown) => (isMapping(entry) && Object.keys(entry).join() === 'name' ? entry['name'] : entry))
+}
+
+/** A list becomes a map by the names of its entries; a name that comes again gets a number behind it. */
+function byName(value: unknown): unknown {
+  if (!Array.isArray(value)) return value
+  const entries: Record<string, unknown> = {}
+  for (const entry of value as readonly unknown[]) {
+    const name = isMapping(entry) && typeof entry['name'] === 'string' ? entry['name'] : String(Object.keys(entries).length)
+    let key = name
+    for (let count = 2; Object.hasOwn(entries, key); count += 1) key = `${name}-${count}`
+    entries[key] = entry
+  }
+  return entries
+}
