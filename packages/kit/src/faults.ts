@@ -171,6 +171,20 @@ export const faults = {
   },
   'cluster-refused': { status: 502, text: 'The Kubernetes API refused the call.', hint: 'See its message.' },
 
+  // disks
+  'storage-class-invalid': {
+    status: 422,
+    text: 'The storage class cannot be used for disks of builds.',
+    hint: 'See `problems` for each parameter.',
+  },
+  'storage-refused': { status: 502, text: 'The storage backend refused the call.', hint: 'See its message.' },
+  'storage-unreachable': {
+    status: 503,
+    text: 'The storage backend does not answer.',
+    hint: 'Check the network and the credentials of the provisioner.',
+    retry: true,
+  },
+
   // command line and set-up
   usage: { status: 400, text: 'The command line is wrong.', hint: 'See --help.' },
   'config-invalid': { status: 400, text: 'The configuration is wrong.', hint: 'See `problems` for each key.' },
