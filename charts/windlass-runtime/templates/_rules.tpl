@@ -152,3 +152,30 @@ imagePullSecrets:
   resourceNames: {{ toJson .names }}
   verbs: [get, delete]
 {{- end -}}
+
+{{/* Those of packages/monitor/rbac; in one namespace those of its objects. */}}
+{{- define "windlass.monitorRules" -}}
+- apiGroups: ['']
+  resources: [{{ if not .Values.monitor.rbac.namespaced }}namespaces, nodes, {{ end }}persistentvolumeclaims, {{ if not .Values.monitor.rbac.namespaced }}persistentvolumes, {{ end }}pods, services]
+  verbs: [list, watch]
+- apiGroups: [apps]
+  resources: [daemonsets, deployments, statefulsets]
+  verbs: [list, watch]
+- apiGroups: [batch]
+  resources: [cronjobs, jobs]
+  verbs: [list, watch]
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses]
+  verbs: [list, watch]
+{{- if .Values.monitor.helm }}
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [list, watch]
+{{- end }}
+{{- end -}}
+
+{{- define "windlass.eventRules" -}}
+- apiGroups: ['']
+  resources: [events]
+  verbs: [get, list, watch]
+{{- end -}}
