@@ -1,14 +1,31 @@
-import { RuntimeSpec, type KubeObject } from '@windlass/protocol'
+import {
+  BASE_LAYERS,
+  completeSpec,
+  DEFAULT_PARENT,
+  layersOf,
+  mergeAll,
+  RuntimeLayerInput,
+  type KubeObject,
+  type RuntimeSpec,
+} from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { renderAttempt, type AttemptInput } from './attempt.ts'
 
 const certificates = { ca: 'CA', serverCert: 'SERVER', serverKey: 'SERVER-KEY', clientCert: 'CLIENT', clientKey: 'CLIENT-KEY' }
 
-function input(changes: Partial<AttemptInput> = {}, spec: unknown = {}): AttemptInput {
+/** The specification of a runtime that was written so, over the layers that come with the server. */
+function specOf(written: object): RuntimeSpec {
+  const layer = { extends: [DEFAULT_PARENT], ...RuntimeLayerInput.parse(written) }
+  const found = layersOf({ name: 'team/eu-west', layer }, (name) => BASE_LAYERS[name])
+  if ('problem' in found) throw new Error(found.problem)
+  return completeSpec(mergeAll(found.layers))
+}
+
+function input(changes: Partial<AttemptInput> = {}, spec: object = {}): AttemptInput {
   return {
     buildId: '65a1b2c3d4e5f60718293a4b',
     attempt: 1,
-    runtime: { name: 'team/eu-west', spec: RuntimeSpec.parse(spec) },
+    runtime: { name: 'team/eu-west', spec: specOf(spec) },
     account: 'acme',
     pipelineId: '65a1b2c3d4e5f60718293a4c',
     projectId: '65a1b2c3d4e5f60718293a4d',
@@ -32,28 +49,132 @@ test('R120: the objects of a first attempt are these', async () => {
   await expect(JSON.stringify(renderAttempt(input()), null, 2)).toMatchFileSnapshot('golden/first-attempt.golden')
 })
 
-test('R181, R184, R185, R187, R189, R191, R192, R193: the settings of a runtime reach the objects', async () => {
-  const spec = {
-    runtimeScheduler: {
-      image: 'registry.example.com/windlass:2',
-      imagePullPolicy: 'Always',
-      cluster: { namespace: 'ci', serviceAccount: 'builder', nodeSelector: { pool: 'builds' } },
-      resources: { requests: { cpu: '200m' }, limits: { memory: '1Gi' } },
-      envVars: { HTTP_PROXY: 'http://proxy:3128' },
-      tolerations: [{ key: 'builds', operator: 'Exists' }],
-      labels: { team: 'eu', app: 'mine' },
-      annotations: { note: 'engine' },
+const EVERY_FIELD = {
+  extends: ['system/default/hybrid/k8s'],
+  runtimeScheduler: {
+    type: 'KubernetesPod',
+    image: 'registry.example.com/windlass:2',
+    imagePullPolicy: 'Always',
+    imagePullSecrets: 'registry-login',
+    command: ['node', 'other.ts'],
+    cluster: {
+      clusterProvider: { accountId: 'a', selector: 'team-eu' },
+      namespace: 'ci',
+      serviceAccount: 'builder',
+      nodeSelector: { pool: 'engines' },
     },
-    dockerDaemonScheduler: {
-      dindImage: 'registry.example.com/dind:2',
-      envVars: { CLEAN_PERIOD_BUILDS: '5' },
-      defaultDindResources: { limits: { memory: '4Gi' } },
-      annotations: { note: 'dind' },
-      schedulerName: 'other',
-      pvcs: { dind: { storageClassName: 'fast', volumeSize: '30Gi', annotations: { 'codefresh.io/volume-retention': '7d' } } },
+    resources: { requests: { cpu: '200m' }, limits: { cpu: null, memory: '1Gi' } },
+    envVars: { HTTPS_PROXY: 'http://proxy:3128', no_proxy: '10.0.0.0/8', DEBUGGER_TIMEOUT: 1, NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+    userEnvVars: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'team', key: 'token' } } }],
+    tolerations: [{ key: 'builds', operator: 'Exists' }],
+    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } },
+    annotations: { note: 'engine', 'karpenter.sh/do-not-disrupt': null },
+    labels: { team: 'eu', app: 'mine' },
+    dnsPolicy: 'None',
+    dnsConfig: { nameservers: ['10.0.0.53'] },
+    schedulerName: 'other',
+    terminationGracePeriodSeconds: 60,
+    volumes: [{ name: 'extra', emptyDir: {} }],
+    volumeMounts: [{ name: 'extra', mountPath: '/extra' }],
+    internalInfra: false,
+  },
+  dockerDaemonScheduler: {
+    type: 'DindPodPvc',
+    dindImage: 'registry.example.com/dind:2',
+    imagePullPolicy: 'Never',
+    userAccess: false,
+    envVars: { CLEAN_PERIOD_BUILDS: '7', HTTP_PROXY: 'http://proxy:3128' },
+    cluster: { namespace: 'ci', serviceAccount: 'daemon', nodeSelector: { pool: 'daemons' } },
+    defaultDindResources: { requests: '', limits: { memory: '4Gi' } },
+    tolerations: { spot: { key: 'spot', operator: 'Exists' } },
+    affinity: { podAntiAffinity: {} },
+    annotations: { note: 'dind' },
+    labels: { 'spotinst.io/restrict-scale-down': 'true' },
+    schedulerName: 'other',
+    dnsPolicy: 'Default',
+    dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
+    terminationGracePeriodSeconds: 120,
+    initContainers: [{ name: 'own', image: 'busybox', command: ['chown', '-R', '1000', '/var/lib/docker'] }],
+    userVolumes: { team: { name: 'team-cache', persistentVolumeClaim: { claimName: 'team-cache' } } },
+    userVolumeMounts: { team: { name: 'team-cache', mountPath: '/cache', readOnly: true } },
+    volumes: {
+      shm: { emptyDir: { medium: 'Memory' } },
+      'codefresh-certs-server': { secret: { secretName: 'codefresh-certs-server' } },
     },
+    volumeMounts: { shm: { mountPath: '/dev/shm' }, 'codefresh-certs-server': { mountPath: '/etc/ssl/cf' } },
+    pvc: [
+      {
+        name: 'dind',
+        storageClassName: 'fast',
+        volumeSize: '30Gi',
+        reuseVolumeSelector: 'codefresh-app,io.codefresh.accountName,pipeline_id',
+        reuseVolumeSortOrder: 'io.codefresh.branch_name',
+        annotations: { 'codefresh.io/volume-retention': '7d' },
+      },
+    ],
+  },
+}
+
+test('R120, R062, R154, R181, R184, R185, R186, R187, R189, R190, R191, R192, R193, R255: every setting of a runtime reaches the objects', async () => {
+  await expect(JSON.stringify(renderAttempt(input({}, EVERY_FIELD)), null, 2)).toMatchFileSnapshot(
+    'golden/runtime-settings.golden',
+  )
+})
+
+test('R120: agents of protocol v1 get a claim and two pods: no Secret, the credential in the environment, the certificate of the namespace', async () => {
+  const rendered = renderAttempt(input({ protocol: 'v1', serverCa: 'SERVER-CA' }, EVERY_FIELD))
+  expect(rendered.objects.map(({ kind }) => kind)).toEqual(['PersistentVolumeClaim', 'Pod', 'Pod'])
+  const text = JSON.stringify(rendered, null, 2)
+  for (const secret of ['SERVER-KEY', 'CLIENT-KEY', Buffer.from('CLIENT-KEY').toString('base64')])
+    expect(text).not.toContain(secret)
+  await expect(text).toMatchFileSnapshot('golden/first-attempt-v1.golden')
+})
+
+test('a daemon without a root user has its security contexts, and its disk where it looks for it', () => {
+  const dind = {
+    podSecurityContext: { fsGroup: 1000 },
+    containerSecurityContext: { privileged: true, runAsUser: 1000, runAsGroup: 1000 },
+    volumeMounts: { dind: { mountPath: '/home/rootless/.local/share/docker' } },
   }
-  await expect(JSON.stringify(renderAttempt(input({}, spec)), null, 2)).toMatchFileSnapshot('golden/runtime-settings.golden')
+  const { objects } = renderAttempt(input({}, { dockerDaemonScheduler: dind }))
+  const spec = ofKind(objects, 'Pod', 'dind')['spec']
+  expect(spec).toMatchObject({
+    securityContext: { fsGroup: 1000 },
+    containers: [{ securityContext: { privileged: true, runAsUser: 1000, runAsGroup: 1000 } }],
+  })
+  expect(JSON.stringify(spec)).not.toContain('/var/lib/docker')
+  expect(JSON.stringify(spec)).toContain('{"mountPath":"/home/rootless/.local/share/docker","name":"dind"}')
+})
+
+test('a daemon can be made to ask for all that it may use', () => {
+  const dockerDaemonScheduler = {
+    requestsEqualLimits: true,
+    defaultDindResources: { requests: { cpu: '400m', memory: '800Mi' }, limits: { cpu: '2', memory: '4Gi' } },
+  }
+  const { objects } = renderAttempt(input({}, { dockerDaemonScheduler }))
+  const both = { cpu: '2', memory: '4Gi' }
+  expect(ofKind(objects, 'Pod', 'dind')['spec']).toMatchObject({ containers: [{ resources: { requests: both, limits: both } }] })
+})
+
+test('R079, R154: without settings the daemon asks for 400m and 800Mi, and no autoscaler moves the pods of a build', () => {
+  const { objects } = renderAttempt(input())
+  expect(ofKind(objects, 'Pod', 'dind')['spec']).toMatchObject({
+    containers: [{ resources: { requests: { cpu: '400m', memory: '800Mi' } } }],
+  })
+  for (const app of ['dind', 'runtime'])
+    expect(ofKind(objects, 'Pod', app).metadata['annotations']).toMatchObject({
+      'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+    })
+})
+
+test('R080: two runtimes with other selectors put their builds on other nodes', () => {
+  const pools = ['ready', 'burst'].map((pool) => {
+    const { objects } = renderAttempt(input({}, { runtimeScheduler: { cluster: { nodeSelector: { pool } } } }))
+    return ['dind', 'runtime'].map((app) =>
+      JSON.stringify(ofKind(objects, 'Pod', app)['spec']).includes(`"nodeSelector":{"pool":"${pool}"}`),
+    )
+  })
+  expect(pools.flat()).toEqual([true, true, true, true])
 })
 
 test('P182: keys of the cluster reach the engine by reference, under names that cannot change what it does', () => {

@@ -26,16 +26,22 @@ export interface AttemptInput {
   readonly serverCa?: string | undefined
   /** Credential for one exchange. Must stay the same for all renderings of an attempt: the first that reaches the cluster stays. */
   readonly bootstrap: string
+  /** With v1 only its authority counts: the daemon trusts clients that it signed for. */
   readonly certificates: DockerCertificates
   /** Epoch milliseconds. */
   readonly now: number
   readonly resetVolume?: boolean | undefined
   /** Builds whose disk is the best one: this one, and the one that it repeats. */
   readonly builds?: readonly string[] | undefined
+  /**
+   * Of the agent. `v1` knows claims and pods alone, no Secret: the daemon takes its certificate from the lasting Secret `codefresh-certs-server`, the
+   * bootstrap credential stands in the environment of the engine, and its client certificate comes with the answer to its claim. `v2` when absent.
+   */
+  readonly protocol?: 'v1' | 'v2' | undefined
 }
 
 export interface RenderedAttempt {
-  /** Secret, PersistentVolumeClaim, dind pod, engine pod: in the order in which they are made. */
+  /** Secret (not with v1), PersistentVolumeClaim, dind pod, engine pod: in the order in which they are made. */
   readonly objects: KubeObject[]
   readonly disk: DiskRequest
 }
@@ -44,7 +50,8 @@ export interface RenderedAttempt {
 export function renderAttempt(input: AttemptInput): RenderedAttempt {
   const names = attemptNames(input)
   const disk = diskRequest(input)
-  return { objects: [secret(input, names), claim(input, names, disk), dindPod(input, names), enginePod(input, names)], disk }
+  const pods = [claim(input, names, disk), dindPod(input, names), enginePod(input, names)]
+  return { objects: input.protocol === 'v1' ? pods : [secret(input, names), ...pods], disk }
 }
 
 function secret(input: AttemptInput, names: AttemptNames): KubeObject {

@@ -2,7 +2,9 @@ import { USER_SECRET_PREFIX, USER_VARIABLE_PREFIX, type KubeObject } from '@wind
 import type { AttemptInput } from './attempt.ts'
 import { SECRET_KEY, type AttemptNames } from './names.ts'
 import { DOCKER_SERVER_NAME } from './certificates.ts'
-import { podMetadata, podPlacement, toEnv } from './pod.ts'
+import { DOCKER_PORT } from './dind-pod.ts'
+import { withProxies } from './proxy-env.ts'
+import { podMetadata, podPlacement, toEnv, toMounts, toVolumes } from './pod.ts'
 
 /** Where the engine finds its files. */
 const CREDENTIAL_DIR = '/etc/windlass/engine'
@@ -26,45 +28,64 @@ export function enginePod(input: AttemptInput, names: AttemptNames): KubeObject 
       enableServiceLinks: false,
       terminationGracePeriodSeconds: settings.terminationGracePeriodSeconds,
       activeDeadlineSeconds: names.deadlineSeconds,
-      securityContext: {
+      securityContext: settings.podSecurityContext ?? {
         runAsNonRoot: true,
         runAsUser: UID,
         runAsGroup: UID,
         fsGroup: UID,
         seccompProfile: { type: 'RuntimeDefault' },
       },
-      containers: [engineContainer(input)],
-      volumes: [
-        { name: 'credential', secret: { secretName: names.secret, defaultMode: 0o440, items: credentialFiles(input) } },
-        { name: 'docker-certificates', secret: { secretName: names.secret, defaultMode: 0o440, items: dockerFiles() } },
-        { name: 'spool', emptyDir: {} },
-        { name: 'tmp', emptyDir: {} },
-      ],
+      containers: [engineContainer(input, names)],
+      volumes: engineVolumes(input, names),
     },
   }
 }
 
-function engineContainer(input: AttemptInput): Record<string, unknown> {
+function engineVolumes(input: AttemptInput, names: AttemptNames): object[] {
+  const secret = (items: object[]): object => ({ secretName: names.secret, defaultMode: 0o440, items })
+  const own = [
+    ...(input.protocol === 'v1'
+      ? []
+      : [
+          { name: 'credential', secret: secret(credentialFiles(input)) },
+          { name: 'docker-certificates', secret: secret(dockerFiles()) },
+        ]),
+    { name: 'spool', emptyDir: {} },
+    { name: 'tmp', emptyDir: {} },
+  ]
+  const more = toVolumes(input.runtime.spec.runtimeScheduler.volumes)
+  return [...own, ...more.filter(({ name }) => !own.some((volume) => volume.name === name))]
+}
+
+function engineContainer(input: AttemptInput, names: AttemptNames): Record<string, unknown> {
   const settings = input.runtime.spec.runtimeScheduler
   return {
     name: 'engine',
     image: settings.image,
     imagePullPolicy: settings.imagePullPolicy,
-    command: ['node', 'packages/engine/src/main.ts'],
-    env: [...toEnv(settings.envVars), ...userVariables(settings.userEnvVars), ...toEnv(engineEnv(input))],
-    securityContext: {
+    command: settings.command ?? ['node', 'packages/engine/src/main.ts'],
+    // What the engine itself needs cannot be replaced.
+    env: [...toEnv({ ...withProxies(settings.envVars), ...engineEnv(input, names) }), ...userVariables(settings.userEnvVars)],
+    securityContext: settings.containerSecurityContext ?? {
       runAsNonRoot: true,
       readOnlyRootFilesystem: true,
       allowPrivilegeEscalation: false,
       capabilities: { drop: ['ALL'] },
     },
     resources: settings.resources,
-    volumeMounts: [
-      { name: 'credential', mountPath: CREDENTIAL_DIR, readOnly: true },
-      { name: 'docker-certificates', mountPath: DOCKER_CERT_DIR, readOnly: true },
-      { name: 'spool', mountPath: SPOOL_DIR },
-      { name: 'tmp', mountPath: '/tmp' },
-    ],
+    volumeMounts: toMounts(
+      [
+        ...(input.protocol === 'v1'
+          ? []
+          : [
+              { name: 'credential', mountPath: CREDENTIAL_DIR, readOnly: true },
+              { name: 'docker-certificates', mountPath: DOCKER_CERT_DIR, readOnly: true },
+            ]),
+        { name: 'spool', mountPath: SPOOL_DIR },
+        { name: 'tmp', mountPath: '/tmp' },
+      ],
+      settings.volumeMounts,
+    ),
   }
 }
 
@@ -77,17 +98,26 @@ function userVariables(list: AttemptInput['runtime']['spec']['runtimeScheduler']
   })
 }
 
-/** The address of the Docker daemon is not known yet: without DOCKER_HOST the engine asks the server for it. */
-function engineEnv(input: AttemptInput): Record<string, string> {
+/**
+ * With v2 the address of the Docker daemon is not known yet: without DOCKER_HOST the engine asks the server for it. With v1 nobody tells it: the
+ * name below the headless service is used, and the engine's certificate comes with the answer to its claim.
+ */
+function engineEnv(input: AttemptInput, names: AttemptNames): Record<string, string> {
+  const common = { WINDLASS_ENGINE_SERVER_URL: input.serverUrl, WINDLASS_ENGINE_SPOOL_DIR: SPOOL_DIR, HOME: '/tmp' }
+  if (input.protocol === 'v1')
+    return {
+      ...common,
+      WINDLASS_ENGINE_BOOTSTRAP: input.bootstrap,
+      ...(input.serverCa !== undefined && { WINDLASS_ENGINE_CA_DATA: Buffer.from(input.serverCa).toString('base64') }),
+      WINDLASS_ENGINE_DOCKER_HOST: `tcp://${names.dind}.dind.${names.namespace}.svc:${DOCKER_PORT}`,
+    }
   return {
-    WINDLASS_ENGINE_SERVER_URL: input.serverUrl,
+    ...common,
     WINDLASS_ENGINE_BOOTSTRAP_FILE: `${CREDENTIAL_DIR}/${SECRET_KEY.bootstrap}`,
     ...(input.serverCa !== undefined && { WINDLASS_ENGINE_CA: `${CREDENTIAL_DIR}/${SECRET_KEY.serverCa}` }),
-    WINDLASS_ENGINE_SPOOL_DIR: SPOOL_DIR,
     WINDLASS_ENGINE_DOCKER_SERVER_NAME: DOCKER_SERVER_NAME,
     DOCKER_TLS_VERIFY: '1',
     DOCKER_CERT_PATH: DOCKER_CERT_DIR,
-    HOME: '/tmp',
   }
 }
 

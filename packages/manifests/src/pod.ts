@@ -1,17 +1,26 @@
 /** What the two pods of an attempt have in common. */
-import { LABEL, type RuntimeSpec } from '@windlass/protocol'
+import { LABEL, type PodMount, type PodVolume, type RuntimeSpec } from '@windlass/protocol'
 import type { AttemptNames } from './names.ts'
 
 type PodSettings = Pick<
   RuntimeSpec['runtimeScheduler'],
-  'annotations' | 'labels' | 'tolerations' | 'affinity' | 'schedulerName' | 'envVars'
+  | 'annotations'
+  | 'labels'
+  | 'tolerations'
+  | 'affinity'
+  | 'schedulerName'
+  | 'priorityClassName'
+  | 'dnsPolicy'
+  | 'dnsConfig'
+  | 'imagePullSecrets'
+  | 'initContainers'
 >
 
 export interface PodIdentity {
   readonly name: string
   /** Value of the label `app`, by which services and monitors select. */
   readonly app: string
-  readonly settings: PodSettings
+  readonly settings: Pick<PodSettings, 'annotations' | 'labels'>
   readonly labels: Readonly<Record<string, string>>
 }
 
@@ -29,15 +38,44 @@ export function podMetadata(
   }
 }
 
+/** Where and how a pod is placed, and what runs in it before its container. */
 export function podPlacement(settings: PodSettings, nodeSelector: Readonly<Record<string, string>>): Record<string, unknown> {
+  const { tolerations, imagePullSecrets, initContainers } = settings
   return {
     ...(Object.keys(nodeSelector).length > 0 && { nodeSelector: { ...nodeSelector } }),
-    ...(settings.tolerations.length > 0 && { tolerations: settings.tolerations }),
-    ...(settings.affinity !== undefined && { affinity: settings.affinity }),
-    ...(settings.schedulerName !== undefined && { schedulerName: settings.schedulerName }),
+    ...(tolerations.length > 0 && { tolerations }),
+    ...(imagePullSecrets.length > 0 && { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
+    ...(initContainers.length > 0 && { initContainers }),
+    ...present({
+      affinity: settings.affinity,
+      schedulerName: settings.schedulerName,
+      priorityClassName: settings.priorityClassName,
+      dnsPolicy: settings.dnsPolicy,
+      dnsConfig: settings.dnsConfig,
+    }),
   }
+}
+
+function present(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
 export function toEnv(variables: Readonly<Record<string, string>>): { name: string; value: string }[] {
   return Object.entries(variables).map(([name, value]) => ({ name, value }))
+}
+
+type Mount = PodMount & { readonly name: string }
+type Volume = PodVolume & { readonly name: string }
+
+/** The volumes of a keyed map, each with its name. */
+export function toVolumes(volumes: Readonly<Record<string, PodVolume>>): Volume[] {
+  return Object.entries(volumes).map(([key, volume]) => ({ ...volume, name: volume.name ?? key }))
+}
+
+/** The mounts of a keyed map; a path belongs to the first that names it, and our own come first. */
+export function toMounts(own: readonly Mount[], ...maps: readonly Readonly<Record<string, PodMount>>[]): Mount[] {
+  const mounts = [...own]
+  for (const [key, mount] of maps.flatMap((map) => Object.entries(map)))
+    if (!mounts.some(({ mountPath }) => mountPath === mount.mountPath)) mounts.push({ ...mount, name: mount.name ?? key })
+  return mounts
 }

@@ -13,6 +13,8 @@ interface Reading {
   readonly part: <S extends z.ZodObject>(schema: S) => z.ZodPrefault<S>
   readonly or: <S extends z.ZodType>(schema: S, fallback: z.output<S>) => z.ZodDefault<S>
   readonly maybe: <S extends z.ZodType>(schema: S) => z.ZodOptional<S>
+  /** A list, which a layer may also write as a map with names of its own. */
+  readonly list: <S extends z.ZodType>(schema: S) => z.ZodArray<S>
   readonly map: <S extends z.ZodType>(schema: S) => z.ZodRecord<z.ZodString, S>
 }
 
@@ -21,6 +23,7 @@ const whole: Reading = {
   part: (schema) => schema.prefault({} as never),
   or: (schema, fallback) => schema.default(fallback as never),
   maybe: (schema) => schema.optional(),
+  list: (schema) => z.array(schema).max(100),
   map: (schema) => z.record(z.string(), schema),
 }
 
@@ -30,6 +33,7 @@ const layered = {
   part: (schema: z.ZodType) => schema.nullish(),
   or: (schema: z.ZodType) => schema.nullish(),
   maybe: (schema: z.ZodType) => schema.nullish(),
+  list: (schema: z.ZodType) => z.union([z.array(schema).max(100), z.record(z.string().max(300), schema.nullable())]),
   map: (schema: z.ZodType) => z.record(z.string().max(300), schema.nullable()),
 } as unknown as Reading
 
@@ -50,7 +54,7 @@ function podOf(is: Reading) {
     imagePullPolicy: is.or(Pull, 'IfNotPresent'),
     imagePullSecrets: is.or(z.array(z.string().min(1).max(253)).max(20), []),
     envVars: is.or(is.map(z.string()), {}),
-    tolerations: is.or(z.array(KubernetesPart).max(100), []),
+    tolerations: is.or(is.list(KubernetesPart), []),
     affinity: is.maybe(KubernetesPart),
     annotations: is.or(is.map(z.string()), {}),
     labels: is.or(is.map(z.string()), {}),
