@@ -36,6 +36,8 @@ export interface EngineOptions {
   readonly toolsImage?: string | undefined
   /** How long the daemon may take to have the tools image before it is pulled; 0 when absent. */
   readonly toolsWaitMs?: number | undefined
+  /** The daemon is that of the build's pod: its disk is kept from filling up. Default false. */
+  readonly clean?: boolean | undefined
 }
 
 /** `reported`: the server has the outcome and all log bytes. `fenced`: another attempt took over. `stopped`: by `stop()`, nothing final reported. */
@@ -126,7 +128,7 @@ class Engine {
     lease: LeaseOptions
   }): Promise<AttemptOutcome | undefined> {
     const { claimed, docker, journal, lease } = parts
-    const { clock, log, toolsImage, toolsWaitMs } = this.#options
+    const { clock, log, toolsImage, toolsWaitMs, clean } = this.#options
     if (journal.foundEvents > 0) {
       // This process took over the spool of one that died: its steps cannot be picked up, but all it wrote down is sent.
       await removeLeftovers(docker, claimed.buildId)
@@ -147,6 +149,7 @@ class Engine {
       debug: terminalLink(lease),
       toolsImage,
       toolsWaitMs,
+      clean,
     }
     const ready = await resolveDocument(options, (text) => compileDocument(lease, text)).catch((error: unknown) => {
       if (!this.#stopping.signal.aborted) throw error

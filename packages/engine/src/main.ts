@@ -18,6 +18,7 @@ const engine = startEngine({
   log,
   toolsImage: config.TOOLS_IMAGE,
   toolsWaitMs: config.TOOLS_WAIT_MS,
+  clean: true,
 })
 stopSignal().addEventListener('abort', () => void engine.stop())
 try {

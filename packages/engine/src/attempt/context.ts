@@ -2,6 +2,7 @@
 import type { Clock, Logger } from '@windlass/kit'
 import type { ExportedVariable, Reason, ResolvedAction, ResolvedStep } from '@windlass/plan'
 import type { EngineEventBody } from '@windlass/protocol'
+import type { ImageClaims } from '../clean/image-claims.ts'
 import type { Docker } from '../docker/docker.ts'
 import type { UsageMeter } from '../steps/usage.ts'
 import type { StepOutput } from '../output/step-output.ts'
@@ -36,6 +37,8 @@ export interface AttemptContext {
   readonly workspace: Workspace
   readonly namespaces: Namespaces
   readonly images: StepImages
+  /** Which images the build needs, for the cleaner. */
+  readonly claims: ImageClaims
   readonly toolsImage: string
   readonly source: LocalSource | undefined
   readonly hostFiles: boolean

@@ -36,6 +36,8 @@ export interface AttemptOptions {
   readonly hostFiles?: boolean | undefined
   /** The image that clones, builds and keeps network namespaces; `TOOLS_IMAGE` when absent. */
   readonly toolsImage?: string | undefined
+  /** Clean the disk of the daemon, where it is that of one of our pods; never a person's own Docker. Default false. */
+  readonly clean?: boolean | undefined
   /** How long the daemon may take to have the tools image (it is loaded into an empty disk) before it is pulled. Default 0. */
   readonly toolsWaitMs?: number | undefined
 }

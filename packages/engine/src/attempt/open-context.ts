@@ -2,6 +2,7 @@
 import type { EngineEventBody } from '@windlass/protocol'
 import { TOOLS_IMAGE, type AttemptContext } from './context.ts'
 import type { AttemptOptions } from './input.ts'
+import { openImageClaims } from '../clean/image-claims.ts'
 import { openNamespaces } from './namespaces.ts'
 import { openStepImages } from './step-images.ts'
 import { openWorkspace, removeLeftovers } from './workspace.ts'
@@ -9,7 +10,8 @@ import { openWorkspace, removeLeftovers } from './workspace.ts'
 /** Throws `StepFailure` when the tools image cannot be had, or the faults of the daemon. */
 export async function openContext(options: AttemptOptions, end: AbortSignal): Promise<AttemptContext> {
   const { input, docker, clock, log } = options
-  const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end })
+  const claims = openImageClaims()
+  const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end, claims })
   const say = async (): Promise<void> => undefined
   const name = options.toolsImage ?? TOOLS_IMAGE
   await awaitImage(name, options)
@@ -26,6 +28,7 @@ export async function openContext(options: AttemptOptions, end: AbortSignal): Pr
     log,
     namespaces,
     images,
+    claims,
     toolsImage: image,
     source: options.source,
     hostFiles: options.hostFiles ?? false,

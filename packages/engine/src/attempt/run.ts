@@ -35,6 +35,7 @@ import {
   type DebugPhase,
   type EngineEventBody,
 } from '@windlass/protocol'
+import { startCleaner, type DiskCleaner } from '../clean/cleaner.ts'
 import { Debugger, isDebugCommand } from '../debug/debugger.ts'
 import { refusalStatus } from '../docker/containers.ts'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
@@ -132,11 +133,12 @@ class Attempt {
         `Docker ${docker.version} at ${docker.host}; the shared volume is ${volumeKept ? 'kept from the attempt before' : 'ready'}.`,
       )
       this.#services = this.#openServices(context)
+      const cleaner = this.#startCleaner(context)
       prefetchImages(context, this.#buildContext(), this.#snapshot)
       addChore(context, 'sweep', sweepOld(docker, context.clock))
       addChore(context, 'sweep environments', sweepEnvironments(docker, context.clock))
       const outcome = (await this.#fetchResources(context)) ? await this.#loop(context) : this.#broken
-      await this.#closeServices()
+      await Promise.all([this.#closeServices(), cleaner?.wrapUp()])
       const told = await this.#finish(outcome)
       await close(context, told)
       return told
@@ -167,6 +169,11 @@ class Attempt {
       this.#break(error)
       return undefined
     }
+  }
+
+  #startCleaner(context: AttemptContext): DiskCleaner | undefined {
+    if (this.#options.clean !== true) return undefined
+    return startCleaner(context, { claims: context.claims, signal: this.#end, say: (line) => this.#system.say(line) })
   }
 
   #openServices(context: AttemptContext): Services {

@@ -1,6 +1,7 @@
 /** The images of steps: looked for on the disk, else pulled, and fetched ahead while earlier steps run. */
 import { isFault, retry, type Clock, type Logger } from '@windlass/kit'
 import type { RegistryAccess } from '@windlass/protocol'
+import type { ImageClaims } from '../clean/image-claims.ts'
 import type { Docker } from '../docker/docker.ts'
 import type { Image, RegistryLogin } from '../docker/images.ts'
 import { StepFailure } from './context.ts'
@@ -36,6 +37,8 @@ export interface StepImagesOptions {
   readonly log: Logger
   /** Aborted at the end of the attempt. */
   readonly signal: AbortSignal
+  /** Keeps the cleaner away from the images of steps. */
+  readonly claims?: Pick<ImageClaims, 'claim'> | undefined
 }
 
 const PULL = { baseMs: 500, maxMs: 5_000, tries: 3 }
@@ -56,15 +59,21 @@ export function openStepImages(options: StepImagesOptions): StepImages {
     return work
   }
 
+  async function isClaimed({ id }: Image): Promise<boolean> {
+    return options.claims === undefined || (await options.claims.claim(id))
+  }
+
   async function fetchImage(request: ImageRequest): Promise<FoundImage> {
     const { name, login } = resolveImage(request, registries)
     const present = await docker.inspectImage(name)
-    if (present !== undefined) return { ...present, name, note: `Image ${name} is on the disk (${shortId(present)}).` }
+    if (present !== undefined && (await isClaimed(present)))
+      return { ...present, name, note: `Image ${name} is on the disk (${shortId(present)}).` }
     const started = options.clock.monotonic()
     await pull({ ...options, name, login })
     const pulled = await docker.inspectImage(name)
     if (pulled === undefined)
       throw new StepFailure('image-not-found', `The image ${name} was pulled, but the daemon does not have it.`)
+    await isClaimed(pulled)
     const seconds = ((options.clock.monotonic() - started) / 1000).toFixed(1)
     return {
       ...pulled,

@@ -108,15 +108,19 @@ export async function removeLeftovers(docker: Docker, buildId: string): Promise<
   await removeProjects(docker, [`${LABEL_BUILD}=${buildId}`], 0)
 }
 
-interface DoorOptions {
+export interface DoorOptions {
   readonly docker: Docker
   readonly input: AttemptInput
   readonly image: string
   readonly mounts: readonly ContainerMount[]
 }
 
-/** The container that never runs; made anew when a step has removed it (`docker rm $(docker ps -aq)`). */
-async function openDoor({ docker, input, image, mounts }: DoorOptions): Promise<{ id(): Promise<string> }> {
+export interface Door {
+  id(): Promise<string>
+}
+
+/** A container that never runs; made anew when a step has removed it (`docker rm $(docker ps -aq)`). */
+export async function openDoor({ docker, input, image, mounts }: DoorOptions): Promise<Door> {
   const create = (): Promise<string> =>
     docker.createContainer({
       image,

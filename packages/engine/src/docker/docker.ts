@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { containerCalls, type Containers } from './containers.ts'
 import { findEndpoint } from './endpoint.ts'
 import { execCalls, type Execs } from './execs.ts'
+import { housekeepingCalls, type Housekeeping } from './housekeeping.ts'
 import { openHttp, type DockerHttp } from './http.ts'
 import { imageCalls, type Images } from './images.ts'
 import { statsCalls, type Stats } from './stats.ts'
@@ -19,7 +20,7 @@ export interface DockerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export interface Docker extends Containers, Execs, Images, Stats, Networks, System, Volumes {
+export interface Docker extends Containers, Execs, Housekeeping, Images, Stats, Networks, System, Volumes {
   /** Where the daemon listens, for messages. */
   readonly host: string
   /** Of the daemon. */
@@ -84,6 +85,7 @@ function toDocker(http: DockerHttp, { api, version }: { api: string; version: st
     close: () => http.close(),
     ...containerCalls(http),
     ...execCalls(http),
+    ...housekeepingCalls(http),
     ...imageCalls(http),
     ...statsCalls(http),
     ...networkCalls(http),

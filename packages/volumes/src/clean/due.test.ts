@@ -64,16 +64,17 @@ test('the defaults are those of the docs, and a setting that makes no sense is n
 
 test('the line of the daemon says how full the disk is, as df counts it, and what is set', () => {
   const line =
-    'kb_total=1000;kb_used=855;kb_free=95;inodes_used=1;inodes_free=3;pod=dind-1;cleaned_at=1700000000;builds_since=4;CLEAN_PERIOD_BUILDS=7;PATH=/x'
+    '/dind-volume/kb_total=1000/kb_used=855/kb_free=95/inodes_used=1/inodes_free=3/pod=dind-1/cleaned_at=1700000000/builds_since=4/left_over=1/CLEAN_PERIOD_BUILDS=7/PATH=x'
   expect(readDiskFacts(line)).toEqual({
     usage: { disk: 0.9, inodes: 0.25 },
     totalBytes: 1_024_000,
     pod: 'dind-1',
     cleanedAt: 1_700_000_000,
     buildsSince: 4,
+    leftOver: true,
     variables: { CLEAN_PERIOD_BUILDS: '7' },
   })
-  expect(readDiskFacts('kb_total=1000;kb_used=0;kb_free=1000')).toMatchObject({
+  expect(readDiskFacts('kb_total=1000/kb_used=0/kb_free=1000')).toMatchObject({
     usage: { disk: 0, inodes: 0 },
     cleanedAt: undefined,
   })

@@ -1,6 +1,6 @@
 /**
- * What the daemon's pod knows of its disk: one line of `key=value` pairs with `;` between them. The pod writes it, the engine reads it;
- * no value has a `;`, a line break or more than 100 characters.
+ * What the daemon's pod knows of its disk: `key=value` pairs with `/` between them, as the target of a link. The pod writes it, the
+ * engine reads it through the Docker API, which puts folders in front. No value has a `/` or more than 100 characters.
  */
 import { CLEAN_VARIABLES } from './settings.ts'
 
@@ -19,13 +19,15 @@ export interface DiskFacts {
   /** Epoch seconds of the last clean-up, and how many builds used the disk since. */
   readonly cleanedAt: number | undefined
   readonly buildsSince: number
+  /** True when the clean-up of the build before ran out of time. */
+  readonly leftOver: boolean
   /** Variables for `readCleanSettings`. */
   readonly variables: Readonly<Record<string, string>>
 }
 
 /** Reads the line; undefined when it is not one. */
 export function readDiskFacts(line: string): DiskFacts | undefined {
-  const values = new Map(line.split(';').map((pair) => splitPair(pair.trim())))
+  const values = new Map(line.split('/').map((pair) => splitPair(pair.trim())))
   const number = (key: string): number | undefined => {
     const value = Number(values.get(key) ?? '')
     return values.get(key) && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -41,6 +43,7 @@ export function readDiskFacts(line: string): DiskFacts | undefined {
     pod: values.get('pod') ?? '',
     cleanedAt: number('cleaned_at'),
     buildsSince: number('builds_since') ?? 0,
+    leftOver: values.get('left_over') === '1',
     variables: Object.fromEntries([...values].filter(([key]) => names.includes(key))),
   }
 }

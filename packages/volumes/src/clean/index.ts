@@ -12,4 +12,5 @@ export {
 export { dueReason, isTooFull, MEASURES, type DueReason, type Measure } from './due.ts'
 export { readDiskFacts, type DiskFacts, type DiskUsage } from './facts.ts'
 export { lineOf, USE_ACTIONS, UseHistory, usesOf, type Use } from './history.ts'
+export { readRemovals, writeRemovals, type Removal } from './removals.ts'
 export { readCleanSettings, type CleanSettings } from './settings.ts'
