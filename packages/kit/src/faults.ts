@@ -20,6 +20,11 @@ export const faults = {
     hint: 'Run `windlass auth login` or send `Authorization: Bearer <key>`.',
   },
   forbidden: { status: 403, text: 'This credential may not do that.', hint: 'Use a key with the needed role.' },
+  'scope-missing': {
+    status: 403,
+    text: 'This key is limited to other scopes.',
+    hint: 'Use a key that has the scope, or one without scopes.',
+  },
   'bootstrap-closed': { status: 409, text: 'The first admin exists already.', hint: 'Ask an admin for an API key.' },
   'claim-used': {
     status: 409,

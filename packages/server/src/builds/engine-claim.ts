@@ -4,6 +4,7 @@ import { resume } from '@windlass/plan'
 import { PROTOCOL_VERSION, type EngineClaim, type EngineClaimed } from '@windlass/protocol'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
+import { engineCertificate } from '../certificates/certificates.ts'
 import { readIntegrations } from '../contexts/integrations.ts'
 import { markApprovalsSeen } from '../store/approvals.ts'
 import { readDebugSettings } from '../debug/debug.ts'
@@ -21,6 +22,7 @@ import { readRequest } from './request.ts'
 import { readPlan, readSnapshot } from './snapshot.ts'
 import { present } from './view.ts'
 import { readStartPayload } from '../tasks/payload.ts'
+import { CERTIFICATE_SLACK_MS } from '../tasks/render.ts'
 
 export interface AttemptKey {
   readonly buildId: string
@@ -104,6 +106,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     ...(await autoPushOf(app)),
     knownImages: await readKnownImages(query, build.pipeline_id),
     ...present({ trustedQemuImages: start && trustedQemuImages(start) }),
+    ...(attempt.protocol === 1 && { docker: await engineCertificate(app, limits.buildMs + CERTIFICATE_SLACK_MS) }),
     ...(debug !== undefined && { debug }),
     volumeName,
     keepVolume: volumeName !== `windlass-${build.id}`,

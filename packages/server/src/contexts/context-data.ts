@@ -19,7 +19,7 @@ const FIELDS: Readonly<
 > = {
   git: { open: ['url', 'username', 'sshKnownHosts'], secret: ['password', 'sshPrivateKey'] },
   registry: { open: ['domain', 'username', 'repositoryPrefix', 'primary'], secret: ['password'] },
-  kubernetes: { open: [], secret: ['kubeconfig'] },
+  kubernetes: { open: ['provider', 'behindFirewall'], secret: ['kubeconfig'] },
   'secret-store': { open: ['url', 'mount', 'path', 'namespace'], secret: ['token'] },
 }
 const REQUIRED = { git: 'url', registry: 'domain', kubernetes: 'kubeconfig', 'secret-store': 'url' } as const

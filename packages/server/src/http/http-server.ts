@@ -7,6 +7,7 @@ import type { App } from '../app.ts'
 import type { Actor } from '../identity/actor.ts'
 import { isAllowed } from '../identity/actor.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
+import { requireScope, scopeOf } from '../identity/scopes.ts'
 import { readBody, releaseBody } from './body-pool.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { toFault, toProblem } from './problem.ts'
@@ -89,6 +90,7 @@ function addRoute(app: App, server: FastifyInstance, authenticator: Authenticato
       limit?.take(request.ip)
       const actor = await authenticator.authenticate(request.headers.authorization, app.clock.now(), route.spec.allow)
       if (!isAllowed(actor, route.spec.allow)) throw fault(actor.kind === 'nobody' ? 'unauthenticated' : 'forbidden')
+      requireScope(actor, route.spec.scope ?? scopeOf(route.method, route.path))
       actors.set(request, actor)
     },
     async handler(request, reply) {

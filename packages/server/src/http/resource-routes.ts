@@ -1,12 +1,9 @@
-/** Contexts and agents. */
-import { Agent, AgentCreated, AgentInput, Context, ContextInput, page } from '@windlass/protocol'
-import { createAgent, listShownAgents, removeAgent, replaceAgent, showAgent } from '../agents/agents.ts'
+/** Contexts. */
+import { Context, ContextInput, page } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/require-found.ts'
 import { toContext } from '../contexts/context-data.ts'
 import { listShownContexts, putContext, removeContext } from '../contexts/contexts.ts'
-import type { Authenticator } from '../identity/authenticate.ts'
-import { findAgent } from '../store/agents.ts'
 import { findContext } from '../store/contexts.ts'
 import { ByName } from './pipeline-routes.ts'
 import { created, done, ok, route, type Route } from './route.ts'
@@ -56,55 +53,6 @@ export function contextRoutes(app: App): Route[] {
       replies: { 204: 'nothing' },
       async handle({ params }) {
         await removeContext(app, params.name)
-        return done
-      },
-    }),
-  ]
-}
-
-export function agentResourceRoutes(app: App, authenticator: Authenticator): Route[] {
-  return [
-    route('GET', '/v1/agents', {
-      summary: 'List agents',
-      allow: 'viewer',
-      replies: { 200: page(Agent) },
-      handle: async () => ok({ items: await listShownAgents(app) }),
-    }),
-    route('POST', '/v1/agents', {
-      summary: 'Register an agent; the token is answered once',
-      allow: 'admin',
-      body: AgentInput,
-      replies: { 201: AgentCreated },
-      handle: async ({ body }) => created(await createAgent(app, body)),
-    }),
-    route('GET', '/v1/agents/{name}', {
-      summary: 'Show an agent',
-      allow: 'viewer',
-      params: ByName,
-      replies: { 200: Agent },
-      handle: async ({ params }) =>
-        ok(
-          await showAgent(
-            app,
-            requireFound(await findAgent(app.store.query, app.accountId, params.name), `agent ${params.name}`),
-          ),
-        ),
-    }),
-    route('PUT', '/v1/agents/{name}', {
-      summary: 'Replace the runtimes of an agent',
-      allow: 'admin',
-      params: ByName,
-      body: AgentInput,
-      replies: { 200: Agent },
-      handle: async ({ params, body }) => ok(await replaceAgent(app, params.name, body)),
-    }),
-    route('DELETE', '/v1/agents/{name}', {
-      summary: 'Remove an agent and revoke its token',
-      allow: 'admin',
-      params: ByName,
-      replies: { 204: 'nothing' },
-      async handle({ params }) {
-        authenticator.forget(await removeAgent(app, params.name))
         return done
       },
     }),

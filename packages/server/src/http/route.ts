@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { fault, type Problem } from '@windlass/kit'
-import type { Method } from '@windlass/protocol'
+import type { Method, Scope } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Actor, Permission } from '../identity/actor.ts'
 import type { Tx } from '../store/store.ts'
@@ -36,6 +36,8 @@ export type Outcome = Answer | 'stream'
 export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
   readonly summary: string
   readonly allow: Permission
+  /** What keys that are limited to scopes need; made of method and path when absent. */
+  readonly scope?: Scope
   readonly params?: P
   readonly query?: Q
   /** Absent: no body. `bytes` bodies are not JSON. */

@@ -9,8 +9,9 @@ import { toOpenApi } from './openapi.ts'
 import { imageRoutes } from './image-routes.ts'
 import { monitorRoutes } from './monitor-routes.ts'
 import { pipelineRoutes } from './pipeline-routes.ts'
-import { agentResourceRoutes, contextRoutes } from './resource-routes.ts'
+import { contextRoutes } from './resource-routes.ts'
 import { ok, route, type Route } from './route.ts'
+import { agentResourceRoutes, clusterRoutes, installationRoutes } from './runner-routes.ts'
 import { runtimeRoutes } from './runtime-routes.ts'
 import { stepTypeRoutes } from './step-type-routes.ts'
 import { healthRoutes, identityRoutes } from './system-routes.ts'
@@ -25,6 +26,8 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...stepTypeRoutes(app),
     ...contextRoutes(app),
     ...agentResourceRoutes(app, authenticator),
+    ...clusterRoutes(app),
+    ...installationRoutes(app),
     ...runtimeRoutes(app),
     ...buildRoutes(app),
     ...annotationRoutes(app),

@@ -6,12 +6,20 @@ import type { App } from '../app.ts'
 import { measureStore } from '../measure.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import { createFirstKey, createKey, deleteKey, listKeys } from '../identity/keys.ts'
+import { requireNoMore } from '../identity/scopes.ts'
 import { countApiKeys } from '../store/api-keys.ts'
 import { FEATURES, VERSION } from '../version.ts'
 import { ByName } from './pipeline-routes.ts'
 import { created, done, ok, route, type Route } from './route.ts'
 
-const Whoami = z.object({ kind: z.string(), id: z.string(), name: z.string(), role: z.string().optional() })
+const Whoami = z.object({
+  kind: z.string(),
+  id: z.string(),
+  name: z.string(),
+  role: z.string().optional(),
+  /** All that the role allows when absent. */
+  scopes: z.array(z.string()).optional(),
+})
 /** More are not meant to be made by hand. */
 const BOOTSTRAPS_PER_MINUTE = 20
 
@@ -41,7 +49,7 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       async handle({ actor }) {
         if (actor.kind === 'build') return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: 'viewer' })
         if (actor.kind !== 'key') throw fault('forbidden')
-        return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: actor.role })
+        return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: actor.role, scopes: actor.scopes })
       },
     }),
     route('GET', '/v1/keys', {
@@ -55,7 +63,10 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       allow: 'admin',
       body: ApiKeyInput,
       replies: { 201: ApiKeyCreated },
-      handle: async ({ body }) => created(await createKey(app, body)),
+      async handle({ body, actor }) {
+        requireNoMore(actor, body.scopes)
+        return created(await createKey(app, body))
+      },
     }),
     route('DELETE', '/v1/keys/{name}', {
       summary: 'Revoke an API key',

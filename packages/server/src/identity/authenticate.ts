@@ -5,6 +5,7 @@ import { findApiKey } from '../store/api-keys.ts'
 import { findAttemptByToken } from '../store/attempts.ts'
 import type { Query } from '../store/store.ts'
 import { findBuildToken } from './build-token.ts'
+import { readScopes } from './keys.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Actor, Permission } from './actor.ts'
 
@@ -19,7 +20,7 @@ const REMEMBER_MS = 3000
 const MAX_REMEMBERED = 10_000
 
 export interface Authenticator {
-  /** `nobody` without a header. Throws `unauthenticated` for anything but a valid token. `expected` is looked for first. */
+  /** `nobody` without a header. Public clients send the bare token, without a scheme. Throws `unauthenticated` for anything but a valid token. `expected` is looked for first. */
   authenticate(header: string | undefined, now: number, expected?: Permission): Promise<Actor>
   /** Forgets a revoked credential at once. */
   forget(id: string): void
@@ -45,7 +46,7 @@ export function openAuthenticator(query: Query, vault: Pick<Vault, 'derive'>): A
   return {
     async authenticate(header, now, expected = 'public') {
       if (header === undefined) return { kind: 'nobody' }
-      const token = parseToken(/^Bearer +(\S+)$/i.exec(header)?.[1] ?? '')
+      const token = parseToken(/^(?:Bearer +)?(\S+)$/i.exec(header)?.[1] ?? '')
       const known = token === undefined ? undefined : await lookUp(token.id, now, expected)
       if (token === undefined || known === undefined || !tokenMatches(token.secret, known.hash)) throw fault('unauthenticated')
       return known.actor
@@ -74,7 +75,9 @@ const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody' | 'build'>, Finde
   },
   async key(query, id) {
     const row = await findApiKey(query, id)
-    return row && { actor: { kind: 'key', id, accountId: row.account_id, name: row.name, role: row.role }, hash: row.hash }
+    if (row === undefined) return undefined
+    const { account_id: accountId, name, role, hash } = row
+    return { actor: { kind: 'key', id, accountId, name, role, scopes: readScopes(row) }, hash }
   },
   async bootstrap(query, id) {
     const row = await findAttemptByToken(query, 'bootstrap_id', id)

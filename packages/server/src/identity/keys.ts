@@ -1,7 +1,8 @@
 /** API keys, and how the first one comes to be. */
 import { join } from 'node:path'
 import { fault, newToken } from '@windlass/kit'
-import type { ApiKey } from '@windlass/protocol'
+import { Scope, type ApiKey } from '@windlass/protocol'
+import { z } from 'zod'
 import type { App } from '../app.ts'
 import { writePrivateFile } from '../secrets/private-file.ts'
 import { lockAccount } from '../store/accounts.ts'
@@ -14,8 +15,21 @@ export const ADMIN_TOKEN_FILE = 'admin.token'
 
 type Created = ApiKey & { token: string }
 
+interface NewKey {
+  readonly name: string
+  readonly role: Role
+  readonly scopes?: readonly Scope[] | undefined
+}
+
+const Scopes = z.array(Scope)
+
+/** What a key is limited to; undefined when it may do all that its role allows. */
+export function readScopes({ scopes }: Pick<ApiKeyRow, 'scopes'>): Scope[] | undefined {
+  return scopes === null ? undefined : Scopes.parse(JSON.parse(scopes))
+}
+
 /** Creates a key; its token is answered once. Throws `conflict` for a name in use. */
-export async function createKey(app: App, input: { name: string; role: Role }): Promise<Created> {
+export async function createKey(app: App, input: NewKey): Promise<Created> {
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
     const known = await findApiKeyByName(tx.query, app.accountId, input.name)
@@ -39,10 +53,11 @@ export async function createFirstKey(app: App, name: string): Promise<Created> {
   return created
 }
 
-function newKey(app: App, { name, role }: { name: string; role: Role }): { row: ApiKeyRow; token: string } {
+function newKey(app: App, { name, role, scopes: limit = [] }: NewKey): { row: ApiKeyRow; token: string } {
   const now = app.clock.now()
   const { id, hash, text } = newToken(now)
-  return { row: { id, account_id: app.accountId, name, role, hash, created_at: now }, token: text }
+  const scopes = limit.length === 0 ? null : JSON.stringify(limit)
+  return { row: { id, account_id: app.accountId, name, role, scopes, hash, created_at: now }, token: text }
 }
 
 export async function listKeys(app: App): Promise<ApiKey[]> {
@@ -56,7 +71,8 @@ export async function deleteKey(app: App, name: string): Promise<string> {
     const keys = await listApiKeys(tx.query, app.accountId)
     const key = keys.find((row) => row.id === name || row.name === name)
     if (key === undefined) throw fault('not-found', { message: `There is no key ${name}.` })
-    const isLastAdmin = key.role === 'admin' && keys.filter(({ role }) => role === 'admin').length === 1
+    const admins = keys.filter(({ role, scopes }) => role === 'admin' && scopes === null)
+    const isLastAdmin = admins.length === 1 && admins[0]?.id === key.id
     if (isLastAdmin) throw fault('conflict', { message: 'This is the last admin key; create another one first.' })
     await deleteApiKey(tx, key.id)
     return key.id
@@ -64,5 +80,13 @@ export async function deleteKey(app: App, name: string): Promise<string> {
 }
 
 function toKey(row: ApiKeyRow): ApiKey {
-  return { id: row.id, name: row.name, role: row.role, prefix: row.id.slice(0, 8), createdAt: row.created_at }
+  const scopes = readScopes(row)
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role,
+    prefix: row.id.slice(0, 8),
+    createdAt: row.created_at,
+    ...(scopes !== undefined && { scopes }),
+  }
 }

@@ -31,6 +31,16 @@ export async function updateAgent(tx: Tx, id: string, changes: Partial<AgentRow>
   await tx.query.updateTable('agent').set(changes).where('id', '=', id).execute()
 }
 
+/** The runtimes that name it follow. */
+export async function renameAgent(tx: Tx, agent: Pick<AgentRow, 'account_id' | 'name'>, name: string): Promise<void> {
+  await tx.query
+    .updateTable('runtime')
+    .set({ agent: name })
+    .where('account_id', '=', agent.account_id)
+    .where('agent', '=', agent.name)
+    .execute()
+}
+
 export async function deleteAgent(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('agent').where('id', '=', id).execute()
 }

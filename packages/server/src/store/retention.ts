@@ -58,6 +58,7 @@ export async function deleteOldBuilds(tx: Tx, { before, limit }: Old): Promise<{
     'event',
     'command',
     'task',
+    'object_task',
     'attempt',
     'approval',
     'image',
@@ -72,6 +73,10 @@ export async function deleteOldBuilds(tx: Tx, { before, limit }: Old): Promise<{
 }
 
 export async function deleteOldTasks(tx: Tx, before: number): Promise<void> {
+  await tx.query
+    .deleteFrom('object_task')
+    .where('task_id', 'in', (of) => of.selectFrom('task').select('task.id').where('task.done_at', '<', before))
+    .execute()
   await tx.query.deleteFrom('task').where('done_at', '<', before).execute()
 }
 

@@ -1,20 +1,16 @@
 /** Handing tasks to agents: a held poll that is woken when there is one. */
 import { fault } from '@windlass/kit'
-import { issueCertificates, renderAttempt } from '@windlass/manifests'
 import type { ClaimRequest, Task } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { bootstrapSecret } from '../builds/elect.ts'
-import { readLimits } from '../builds/limits.ts'
-import { readRequest } from '../builds/request.ts'
 import { findAgentById, updateAgent } from '../store/agents.ts'
 import { findAttempt } from '../store/attempts.ts'
-import { findBuild, findBuildPlan } from '../store/builds.ts'
-import type { AgentRow, AttemptRow, TaskRow } from '../store/schema.ts'
+import type { AgentRow, TaskRow } from '../store/schema.ts'
 import { claimTasks, nextTaskAt, taskTopic } from '../store/tasks.ts'
-import { readStopPayload, readStartPayload } from './payload.ts'
+import { readStopPayload } from './payload.ts'
+import { bootstrapOf, renderTask } from './render.ts'
 
 /** How often an agent's sign of life is written down. Milliseconds. */
-const NOTE_EVERY_MS = 5000
+export const NOTE_EVERY_MS = 5000
 
 /**
  * The tasks for an agent: at once when there are some, else when one comes or `waitMs` is over (then none). Each is leased and comes again
@@ -73,39 +69,6 @@ async function toTask(app: App, row: TaskRow): Promise<Task | undefined> {
   if (row.kind === 'stop-attempt') return { ...common, kind: 'stop-attempt', ...readStopPayload(row) }
   const attempt = await findAttempt(app.store.query, row.build_id, row.attempt)
   if (attempt === undefined) return undefined
-  const bootstrap = `${attempt.bootstrap_id}.${bootstrapSecret(app, row.build_id, row.attempt)}`
-  const engine = { bootstrap, serverUrl: app.advertisedUrl() }
-  return { ...common, kind: 'start-attempt', engine, ...(await render(app, row, attempt, bootstrap)) }
+  const engine = { bootstrap: bootstrapOf(app, attempt), serverUrl: app.advertisedUrl() }
+  return { ...common, kind: 'start-attempt', engine, ...(await renderTask(app, row, attempt)) }
 }
-
-type Rendered = Pick<Extract<Task, { kind: 'start-attempt' }>, 'objects' | 'disk'>
-
-async function render(app: App, row: TaskRow, attempt: AttemptRow, bootstrap: string): Promise<Rendered> {
-  const { type, spec } = readStartPayload(row)
-  const build = await findBuild(app.store.query, row.account_id, row.build_id)
-  if (type !== 'kubernetes' || build === undefined) return { objects: [] }
-  const stored = await findBuildPlan(app.store.query, row.build_id)
-  const now = app.clock.now()
-  const { objects, disk } = renderAttempt({
-    buildId: row.build_id,
-    attempt: row.attempt,
-    runtime: { name: row.runtime, spec },
-    account: app.accountName,
-    pipelineId: build.pipeline_id ?? undefined,
-    projectId: build.project_id ?? undefined,
-    trigger: build.trigger,
-    branch: build.branch ?? undefined,
-    serverUrl: app.advertisedUrl(),
-    serverCa: app.serverCa,
-    bootstrap,
-    certificates: issueCertificates({ now, validMs: readLimits(attempt).buildMs + CERTIFICATE_SLACK_MS }),
-    now,
-    // A reset belongs to the first attempt; the later ones go on with what it left.
-    resetVolume: stored !== undefined && row.attempt === 1 && readRequest(stored).resetVolume,
-    builds: [build.id, ...(build.restart_of === null ? [] : [build.restart_of])],
-  })
-  return { objects, disk }
-}
-
-/** The daemon outlives the longest build by what its start and its end may take. */
-const CERTIFICATE_SLACK_MS = 86_400_000

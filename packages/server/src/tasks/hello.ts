@@ -22,6 +22,8 @@ export async function greetAgent(app: App, agentId: string, hello: AgentHello): 
     const changes = {
       executor: hello.executor,
       version: hello.version,
+      protocol: 2 as const,
+      message: null,
       last_seen_at: now,
       ...(isNew && { epoch: row.epoch + 1, instance: hello.instance, fact_seq: 0 }),
     }

@@ -34,7 +34,7 @@ export async function reportTask(app: App, agentId: string, report: TaskReport):
 }
 
 /** A build with one of its attempts: the latest as usual, an older one so that it can be cleaned up. */
-async function editAttempt(tx: Tx, buildId: string, attempt: number, now: number): Promise<BuildEdit | undefined> {
+export async function editAttempt(tx: Tx, buildId: string, attempt: number, now: number): Promise<BuildEdit | undefined> {
   const edit = await editBuild(tx, buildId, now)
   if (edit === undefined || edit.build.attempt === attempt) return edit
   return openEdit(tx, edit.build, await findAttempt(tx.query, buildId, attempt), now)
@@ -139,7 +139,7 @@ async function applyGone(edit: BuildEdit): Promise<void> {
 }
 
 /** An attempt that cannot start yet: the build says why, in the words of the cluster. */
-function noteWaiting(edit: BuildEdit, cause: { reason: Reason; message: string | undefined }): void {
+export function noteWaiting(edit: BuildEdit, cause: { reason: Reason; message: string | undefined }): void {
   const { attempt, build } = edit
   if (attempt === undefined || attempt.status !== 'created') return
   const message = cause.message ?? REASONS[cause.reason].text
@@ -151,7 +151,8 @@ function noteWaiting(edit: BuildEdit, cause: { reason: Reason; message: string |
   record(edit, { type: 'attempt.waiting', source: 'agent', data: { reason: cause.reason, message } })
 }
 
-function clearWaiting(edit: BuildEdit): void {
+/** What it waited for has come. */
+export function clearWaiting(edit: BuildEdit): void {
   const { attempt, build } = edit
   if (attempt === undefined) return
   attempt.waiting_reason = null

@@ -14,13 +14,14 @@ const ALLOWED: Readonly<Record<Permission, readonly string[]>> = {
   viewer: ['viewer', 'user', 'admin', 'build'],
   run: ['user', 'admin', 'build'],
   user: ['user', 'admin'],
+  runner: ['admin', 'agent'],
   admin: ['admin'],
   agent: ['agent'],
   bootstrap: ['bootstrap'],
   attempt: ['attempt'],
 }
 
-const CHANGING: readonly Permission[] = ['public', 'run', 'user', 'admin', 'agent', 'bootstrap', 'attempt']
+const CHANGING: readonly Permission[] = ['public', 'run', 'runner', 'user', 'admin', 'agent', 'bootstrap', 'attempt']
 
 test('every route denies every credential that its permission does not name', async () => {
   await using scene = await openHttpScene()
@@ -48,7 +49,7 @@ test('every route denies every credential that its permission does not name', as
   expect(routes.length).toBeGreaterThan(45)
   for (const route of routes) {
     // A name that does not exist, so that what is allowed does no harm.
-    const path = route.path.replaceAll(/\{id\}/g, 'f'.repeat(24)).replaceAll(/\{name\}/g, 'no-such-name')
+    const path = route.path.replaceAll(/\{id\}/g, 'f'.repeat(24)).replaceAll(/\{\w+\}/g, 'no-such-name')
     for (const [kind, token] of Object.entries(tokens)) {
       const status = await call(route.method, path, token)
       const expected = ALLOWED[route.spec.allow].includes(kind) ? 'let in' : kind === 'nobody' ? 401 : 403

@@ -1,0 +1,59 @@
+/** Cluster integrations: what deploy steps can reach. Each is a context of the type `kubernetes`. */
+import { fault } from '@windlass/kit'
+import type { Cluster, ClusterInput, Context } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { listShownContexts, putContext, removeContext } from '../contexts/contexts.ts'
+
+/** Adds a cluster. Throws `conflict` for a name in use, `request-invalid` for credentials that cannot be used. */
+export async function addCluster(app: App, input: ClusterInput): Promise<Cluster> {
+  const data = {
+    kubeconfig: input.kubeconfig ?? toKubeconfig(input),
+    provider: input.provider,
+    behindFirewall: String(input.behindFirewall),
+  }
+  const { context } = await putContext(app, {
+    input: { name: input.name, type: 'kubernetes', isDefault: false, data },
+    mustBeNew: true,
+  })
+  return toCluster(context)
+}
+
+function toKubeconfig({ name, server, ca, token, namespace }: ClusterInput): string {
+  const authority = ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server, ...authority } }],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name, ...(namespace !== undefined && { namespace }) } }],
+    'current-context': name,
+  })
+}
+
+export async function listClusters(app: App): Promise<Cluster[]> {
+  return (await listShownContexts(app)).filter(({ type }) => type === 'kubernetes').map(toCluster)
+}
+
+/** By id or name. Throws `not-found`. */
+export async function showCluster(app: App, name: string): Promise<Cluster> {
+  const cluster = (await listClusters(app)).find((one) => one.id === name || one.name === name)
+  if (cluster === undefined) throw fault('not-found', { message: `There is no cluster ${name}.` })
+  return cluster
+}
+
+/** By id or name. Throws `not-found`. */
+export async function removeCluster(app: App, name: string): Promise<void> {
+  await removeContext(app, (await showCluster(app, name)).id)
+}
+
+function toCluster({ id, name, data, createdAt, updatedAt }: Context): Cluster {
+  const { provider, behindFirewall } = data
+  return {
+    id,
+    name,
+    provider: typeof provider === 'string' ? provider : 'local',
+    behindFirewall: behindFirewall === 'true',
+    createdAt,
+    updatedAt,
+  }
+}
