@@ -24,6 +24,8 @@ export const NOTE = {
   free: 'windlass.io/available-bytes',
   /** Set, by compare and swap, before anything of the disk is removed: it takes no build from then on. */
   removing: 'windlass.io/removing-since',
+  /** Zone of a disk of a cloud. */
+  zone: 'windlass.io/zone',
   /** Who made the volume; Kubernetes leaves the removal to it. */
   provisionedBy: 'pv.kubernetes.io/provisioned-by',
 } as const

@@ -1,5 +1,4 @@
 /** What a claim asks for: everything the choice of a disk needs stands on the claim (`CLAIM_NOTE`). Pure. */
-import type { KubeObject } from '@windlass/kube'
 import { CLAIM_NOTE, LABEL, type DiskRequest } from '@windlass/protocol'
 import { z } from 'zod'
 import { Placement } from './placement.ts'

@@ -1,0 +1,50 @@
+/** From the parameters of a class to its backend; one backend for each set of parameters, so that credentials are fetched once. */
+import type { Clock, Logger } from '@windlass/kit'
+import type { Kube } from '@windlass/kube'
+import type { ProvisionerConfig } from '../provisioner/config.ts'
+import type { Backend } from './backend.ts'
+import type { HelperSettings } from './helper-pod.ts'
+import { localBackend } from './local.ts'
+import type { Parameters } from './parameters.ts'
+
+export interface OpenerOptions {
+  readonly kube: Kube
+  readonly clock: Clock
+  readonly log: Logger
+  readonly config: Readonly<ProvisionerConfig>
+  /** Namespace of helper pods. */
+  readonly namespace: string
+  readonly owner: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Opens backends; nothing is asked of a cloud before it is needed. */
+export function backendOpener(options: OpenerOptions): (parameters: Parameters) => Backend {
+  const opened = new Map<string, Backend>()
+  return (parameters) => {
+    const key = JSON.stringify(parameters)
+    const backend = opened.get(key) ?? open(options, parameters)
+    opened.set(key, backend)
+    return backend
+  }
+}
+
+function open(options: OpenerOptions, parameters: Parameters): Backend {
+  const { kube, clock, config } = options
+  if (parameters.volumeBackend === 'local')
+    return localBackend({ kube, clock, parameters, helper: helperOf(options), isRootless: config.ROOTLESS })
+  throw new Error('later')
+}
+
+function helperOf({ config, namespace }: OpenerOptions): HelperSettings {
+  return {
+    image: config.REGISTRY === undefined ? config.HELPER_IMAGE : `${config.REGISTRY.replace(/\/+$/, '')}/${config.HELPER_IMAGE}`,
+    namespace,
+    isPrivileged: config.PRIVILEGED_HELPER,
+    imagePullSecrets: config.HELPER_PULL_SECRETS,
+    resources: {
+      requests: { cpu: config.HELPER_REQUESTS_CPU, memory: config.HELPER_REQUESTS_MEMORY },
+      limits: { cpu: config.HELPER_LIMIT_CPU, memory: config.HELPER_LIMIT_MEMORY },
+    },
+  }
+}
