@@ -84,6 +84,15 @@ imagePullSecrets:
   verbs: [get, patch]
 {{- end -}}
 
+{{/* What the registration needs besides: its Secret, and the Deployment that the Secret goes with. */}}
+{{- define "windlass.registerRules" -}}
+{{ include "windlass.ownSecretRule" (dict "names" (list .name)) }}
+- apiGroups: [apps]
+  resources: [deployments]
+  resourceNames: [{{ .name }}]
+  verbs: [get]
+{{- end -}}
+
 {{- define "windlass.nodeRules" -}}
 - apiGroups: ['']
   resources: [nodes]
@@ -144,6 +153,10 @@ imagePullSecrets:
   resources: [secrets]
   verbs: [create]
 {{ include "windlass.ownSecretRule" (dict "names" (list "codefresh-certs-server")) }}
+- apiGroups: ['']
+  resources: [configmaps]
+  resourceNames: [codefresh-dind-config]
+  verbs: [get]
 {{- end -}}
 
 {{- define "windlass.cleanupRules" -}}

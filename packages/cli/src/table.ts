@@ -5,7 +5,9 @@ import { authCommands } from './commands/auth.ts'
 import { buildCommands } from './commands/builds.ts'
 import { completionCommands } from './commands/completion.ts'
 import { debugCommands } from './commands/debug.ts'
+import { doctorCommands } from './commands/doctor.ts'
 import { getCommands } from './commands/get.ts'
+import { inClusterCommands } from './commands/in-cluster.ts'
 import { planCommands } from './commands/plan.ts'
 import { runCommands } from './commands/run.ts'
 import { upCommands } from './commands/up.ts'
@@ -25,7 +27,9 @@ export const commands: readonly Command[] = [
   ...wordCommands.filter(({ name }) => name.startsWith('get ')),
   ...applyCommands,
   ...authCommands,
+  ...doctorCommands,
   ...completionCommands,
+  ...inClusterCommands,
   ...versionCommands,
 ]
 
@@ -34,5 +38,6 @@ export const groups: Readonly<Record<string, string>> = {
   auth: 'Log in to servers and choose between them',
   create: 'Create one thing without a file',
   describe: 'Show one thing in full',
+  'in-cluster': 'What the Helm chart runs in its pods',
   set: 'Change one thing without a file',
 }
