@@ -161,7 +161,8 @@ async function installRoles(cluster: Cluster, { namespace, folder }: { namespace
   return path
 }
 
-async function restartable(main: string, readyUrl: string, env: Record<string, string>): Promise<Restartable> {
+/** A process of ours, `main` from the root of the project, that is ready when `readyUrl` says so. */
+export async function restartable(main: string, readyUrl: string, env: Record<string, string>): Promise<Restartable> {
   const launch = (): Promise<Service> =>
     startService({
       command: join(root, 'node_modules/node/bin/node'),

@@ -21,8 +21,8 @@ export const AgentConfig = z.object({
     .describe('Prefixes of images that may run privileged; any image of the dind pod when empty.'),
   VOLUME_DIR: z
     .string()
-    .default('/var/lib/codefresh/dind-volumes')
-    .describe('Folder on the nodes below which disks are made; empty leaves volumes to the storage class.'),
+    .optional()
+    .describe('Folder on the nodes below which the agent makes disks itself; absent leaves disks to the storage class.'),
   QPS: z.coerce.number().positive().default(200).describe('Calls to the Kubernetes API per second.'),
   BURST: z.coerce.number().int().positive().default(400).describe('Calls that may be made at once after a pause.'),
   MAX_TASKS: z.coerce.number().int().positive().default(200).describe('Most tasks taken at once.'),

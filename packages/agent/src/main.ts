@@ -27,7 +27,7 @@ async function run(config: AgentConfig, log: Logger): Promise<number> {
   const transport = nodeTransport({ caFile: config.CA })
   const agent = startAgent({
     client: createClient({ url: config.SERVER_URL, token: config.TOKEN, transport }),
-    executor: kubernetesExecutor({ kube, policy, volumeParentDir: config.VOLUME_DIR === '' ? undefined : config.VOLUME_DIR }),
+    executor: kubernetesExecutor({ kube, policy, volumeParentDir: config.VOLUME_DIR }),
     clock: systemClock,
     log,
     maxTasks: config.MAX_TASKS,
