@@ -10,6 +10,9 @@ export interface Session {
   /** Name of the context; undefined when the environment names the server. */
   readonly context: string | undefined
   readonly url: string
+  readonly token: string | undefined
+  /** PEM file of the server's private authority. */
+  readonly caFile: string | undefined
 }
 
 /** Opens the server that the environment or the current context names. Throws `server-unreachable` when neither names one. */
@@ -22,6 +25,12 @@ export function openSession(settings: Settings): Session {
       hint: 'Start one with `windlass up`, log in with `windlass auth login`, or run without a server: `windlass run --local -f FILE`.',
     })
   const token = settings.apiKey ?? context?.apiKey
-  const transport = nodeTransport({ caFile: settings.caFile ?? context?.caFile })
-  return { client: createClient({ url, token, transport }), context: context?.name, url }
+  const caFile = settings.caFile ?? context?.caFile
+  return {
+    client: createClient({ url, token, transport: nodeTransport({ caFile }) }),
+    context: context?.name,
+    url,
+    token,
+    caFile,
+  }
 }

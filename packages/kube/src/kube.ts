@@ -101,7 +101,8 @@ export function openKube(options: KubeOptions): Kube {
 
 const ListPage = z.object({
   metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
-  items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })),
+  // An empty list of excerpts has null.
+  items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })).nullish(),
 })
 
 class RestKube implements Kube {
@@ -154,7 +155,7 @@ class RestKube implements Kube {
       const answer = await this.#call({ method: 'GET', path: pathOf(selection) + query, signal, accept })
       const page = ListPage.parse(JSON.parse(answer.text))
       // Items of a list carry neither kind nor version.
-      for (const item of page.items)
+      for (const item of page.items ?? [])
         objects.push(KubeObject.parse({ ...item, apiVersion: KINDS[selection.kind].apiVersion, kind: selection.kind }))
       next = page.metadata.continue
       if (next === undefined || next === '') return { objects, resourceVersion: page.metadata.resourceVersion }

@@ -162,6 +162,7 @@ test('a list and a watch of metadata alone leave the content in the cluster, in 
   expect(seen[2]).toMatchObject({ object: { kind: 'Secret', metadata: { labels: { more: 'yes' } } } })
   expect(JSON.stringify(seen)).not.toContain(Buffer.from('not for the wire').toString('base64'))
   await kube.delete({ kind: 'Secret', namespace, name: 'excerpt' })
+  expect(await kube.list(selection)).toEqual([])
 })
 
 test('what one may do is asked of the cluster itself', async () => {

@@ -1,0 +1,175 @@
+/**
+ * A pod that looks at a node from inside: what the Docker daemon needs of the kernel (the dind image, privileged as it is in builds), and
+ * the way from the pod network to the server (this command in the image of the engine). It is removed whatever happens.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '@windlass/kit'
+import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
+import { z } from 'zod'
+import { wordsOf } from './check-server.ts'
+import type { Finding } from '../runner/acceptance/finding.ts'
+import type { Report } from './report.ts'
+
+export interface NodeCheck {
+  readonly kube: Kube
+  readonly clock: Clock
+  readonly namespace: string
+  readonly dindImage: string
+  readonly engineImage: string
+  readonly serverUrl: string
+  /** PEM text of the server's private authority. */
+  readonly serverCa?: string | undefined
+  /** Where builds run. */
+  readonly nodeSelector: Readonly<Record<string, string>>
+  readonly tolerations: readonly unknown[]
+  /** Proxy variables of the engine. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+const START_MS = 120_000
+const POLL_MS = 250
+
+/** Runs the pod and reports what its two containers say. */
+export async function checkNode(check: NodeCheck, report: Report): Promise<void> {
+  const pod = podOf(check)
+  const ref = { kind: 'Pod', namespace: check.namespace, name: pod.metadata.name } as const
+  try {
+    await check.kube.apply(pod, [])
+    const node = await waitForEnd(check, ref, report)
+    if (node === undefined) return
+    report({ check: 'node', status: 'pass', message: node })
+    for (const line of (await check.kube.logs(ref, { container: 'node', tailLines: 100 })).split('\n')) readLine(line, report)
+    for (const line of (await check.kube.logs(ref, { container: 'network', tailLines: 100 })).split('\n'))
+      readFinding(line, report)
+  } catch (error) {
+    report({
+      check: 'pod',
+      status: 'fail',
+      message: wordsOf(error),
+      hint: 'The words are those of the cluster: builds would meet the same.',
+    })
+  } finally {
+    await check.kube.delete(ref, { graceSeconds: 0 }).catch(() => false)
+  }
+}
+
+const State = z.looseObject({
+  waiting: z.looseObject({ reason: z.string().default(''), message: z.string().default('') }).optional(),
+  terminated: z.looseObject({ exitCode: z.int() }).optional(),
+})
+const Pod = z.looseObject({
+  spec: z.looseObject({ nodeName: z.string().optional() }),
+  status: z
+    .looseObject({
+      phase: z.string().default('Pending'),
+      conditions: z.array(z.looseObject({ type: z.string(), status: z.string(), message: z.string().default('') })).default([]),
+      containerStatuses: z.array(z.looseObject({ name: z.string(), state: State.default({}) })).default([]),
+    })
+    .prefault({}),
+})
+
+/** Name of the node when both containers have ended; undefined after a report of why they did not. */
+async function waitForEnd({ kube, clock }: NodeCheck, ref: ObjectRef, report: Report): Promise<string | undefined> {
+  const until = clock.monotonic() + START_MS
+  for (;;) {
+    const { spec, status } = Pod.parse(await kube.find(ref))
+    if (status.phase === 'Succeeded' || status.phase === 'Failed') return spec.nodeName ?? ''
+    const stuck = status.containerStatuses.find(({ state }) => /Image|Err|Invalid/.test(state.waiting?.reason ?? ''))
+    if (stuck !== undefined || clock.monotonic() > until) {
+      const unplaced = status.conditions.find(({ type, status: value }) => type === 'PodScheduled' && value === 'False')
+      const waiting = stuck?.state.waiting
+      const text = waiting ? `${waiting.reason}: ${waiting.message}` : (unplaced?.message ?? `the pod is ${status.phase}`)
+      report({
+        check: 'pod',
+        status: 'fail',
+        message: text,
+        hint: 'Builds would wait for the same: see images, selectors, taints and quotas.',
+      })
+      return undefined
+    }
+    await clock.sleep(POLL_MS)
+  }
+}
+
+function podOf(check: NodeCheck): KubeObject {
+  const restricted = {
+    runAsNonRoot: true,
+    runAsUser: 10_001,
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    seccompProfile: { type: 'RuntimeDefault' },
+  }
+  const url = { name: 'WINDLASS_URL', value: check.serverUrl }
+  const hasCa = check.serverCa !== undefined
+  const ca = hasCa ? [{ name: 'WINDLASS_CA_FILE', value: '/etc/windlass/ca.pem' }] : []
+  const proxies = Object.entries(check.environment).map(([name, value]) => ({ name, value }))
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: `windlass-doctor-${randomBytes(4).toString('hex')}`,
+      namespace: check.namespace,
+      labels: { app: 'windlass-doctor' },
+      // Certificates are public: this spares a ConfigMap that might stay behind.
+      ...(hasCa && { annotations: { [CA_NOTE]: check.serverCa } }),
+    },
+    spec: {
+      restartPolicy: 'Never',
+      activeDeadlineSeconds: 300,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      nodeSelector: check.nodeSelector,
+      tolerations: check.tolerations,
+      containers: [
+        {
+          name: 'node',
+          image: check.dindImage,
+          imagePullPolicy: 'IfNotPresent',
+          command: ['/usr/local/bin/check-node'],
+          securityContext: { privileged: true },
+          volumeMounts: [{ name: 'disk', mountPath: '/var/lib/docker' }],
+        },
+        {
+          name: 'network',
+          image: check.engineImage,
+          imagePullPolicy: 'IfNotPresent',
+          command: ['node', 'packages/cli/src/main.ts', 'doctor', '--only', 'server', '--output', 'json'],
+          env: [url, ...ca, ...proxies, { name: 'HOME', value: '/tmp' }],
+          securityContext: restricted,
+          volumeMounts: [{ name: 'authority', mountPath: '/etc/windlass', readOnly: true }],
+        },
+      ],
+      volumes: [
+        { name: 'disk', emptyDir: {} },
+        { name: 'authority', downwardAPI: { items: hasCa ? [authorityFile] : [] } },
+      ],
+    },
+  }
+}
+
+const CA_NOTE = 'windlass.io/ca'
+const authorityFile = { path: 'ca.pem', fieldRef: { fieldPath: `metadata.annotations['${CA_NOTE}']` } }
+
+const STATUSES: readonly Finding['status'][] = ['pass', 'warn', 'fail']
+
+/** `status|check|message|hint` of `check-node`. */
+function readLine(line: string, report: Report): void {
+  const [given, check, message, hint] = line.split('|')
+  const status = STATUSES.find((name) => name === given)
+  if (status !== undefined && check !== undefined && message !== undefined)
+    report({ check, status, message, hint: hint === '' ? undefined : hint })
+}
+
+const Line = z.object({
+  check: z.string(),
+  status: z.enum(['pass', 'warn', 'fail']),
+  message: z.string(),
+  hint: z.string().optional(),
+})
+
+/** What this command said in the pod, one finding a line. */
+function readFinding(line: string, report: Report): void {
+  if (!line.startsWith('{')) return
+  const found = Line.parse(JSON.parse(line))
+  report({ ...found, check: `${found.check} (from a pod)` })
+}
