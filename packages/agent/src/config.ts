@@ -19,6 +19,22 @@ export const AgentConfig = z.object({
   PRIVILEGED_IMAGES: list
     .prefault('')
     .describe('Prefixes of images that may run privileged; any image of the dind pod when empty.'),
+  ALLOWED_SECRETS: list
+    .prefault('codefresh-certs-server')
+    .describe(
+      'Secrets of the namespace that runtimes may mount or read variables from, besides those of the build; `*` for any.',
+    ),
+  ALLOWED_CLAIMS: list.prefault('').describe('PersistentVolumeClaims that runtimes may mount, besides the disk; `*` for any.'),
+  ALLOWED_HOST_PATHS: list.prefault('').describe('Paths of the nodes that runtimes may mount, with all that is below them.'),
+  ALLOWED_VOLUMES: list
+    .prefault('')
+    .describe('Further kinds of volumes that runtimes may mount, such as `nfs`, `csi` or `projected`.'),
+  POLICY: z
+    .enum(['strict', 'permissive'])
+    .default('strict')
+    .describe(
+      '`permissive` lets pods of builds be as the server wants them, in the namespaces and with the service accounts above.',
+    ),
   VOLUME_DIR: z
     .string()
     .optional()

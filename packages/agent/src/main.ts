@@ -23,6 +23,11 @@ async function run(config: AgentConfig, log: Logger): Promise<number> {
     namespaces: config.NAMESPACES ?? [access.namespace],
     serviceAccounts: config.SERVICE_ACCOUNTS,
     privilegedImages: config.PRIVILEGED_IMAGES,
+    secrets: config.ALLOWED_SECRETS,
+    claims: config.ALLOWED_CLAIMS,
+    hostPaths: config.ALLOWED_HOST_PATHS,
+    volumeTypes: config.ALLOWED_VOLUMES,
+    isPermissive: config.POLICY === 'permissive',
   }
   const transport = nodeTransport({ caFile: config.CA })
   const agent = startAgent({

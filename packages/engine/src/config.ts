@@ -7,6 +7,7 @@ export const EngineConfig = z.object({
   SERVER_URL: z.url().describe('Base URL of the server'),
   BOOTSTRAP: z.string().min(1).describe('Credential for one exchange, which tells the engine what to run'),
   CA: z.string().optional().describe('PEM file of further certificate authorities of the server'),
+  CA_DATA: z.base64().optional().describe('The same as base64, where no file can be mounted'),
   SPOOL_DIR: z.string().default('/var/spool/windlass').describe('Folder for what the server has not acknowledged yet'),
   SPOOL_MB: z.coerce
     .number()
@@ -14,6 +15,10 @@ export const EngineConfig = z.object({
     .positive()
     .default(4096)
     .describe('Most MiB of log that wait for the server; steps are held up beyond'),
+  DOCKER_HOST: z
+    .string()
+    .optional()
+    .describe("Address of the build's Docker daemon, where only the claim brings its certificate"),
   DOCKER_SERVER_NAME: z.string().optional().describe("Name in the certificate of the build's Docker daemon"),
   TOOLS_IMAGE: z.string().default(TOOLS_IMAGE).describe('Image that clones, builds and keeps network namespaces'),
   TOOLS_WAIT_MS: z.coerce

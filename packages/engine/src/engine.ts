@@ -1,5 +1,5 @@
 /** One engine against a server: claims its attempt, runs it, reports, and ends. */
-import { rm } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openJournal, type Journal } from '@windlass/journal'
 import { isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
@@ -9,6 +9,7 @@ import { readStoreSecrets } from './attempt/secret-stores.ts'
 import { resolveDocument } from './attempt/resolve-document.ts'
 import { runAttempt } from './attempt/run.ts'
 import { withUserVariables } from './attempt/user-variables.ts'
+import { withWebIdentity } from './attempt/web-identity.ts'
 import { removeLeftovers } from './attempt/workspace.ts'
 import { awaitDocker, type Docker } from './docker/docker.ts'
 import { askDockerHost, claim, compileDocument } from './report/claim.ts'
@@ -25,6 +26,8 @@ export interface EngineOptions {
   readonly dockerEnv: Readonly<Record<string, string | undefined>>
   /** Without DOCKER_HOST in `dockerEnv` the server is asked for the daemon's address instead of looking for a local one. */
   readonly askDockerHost?: boolean | undefined
+  /** Where the daemon listens when its certificate comes with the claim and nobody else tells. */
+  readonly dockerHost?: string | undefined
   /** A folder of this engine alone; removed when everything was acknowledged. */
   readonly spoolDir: string
   /** PEM file of further certificate authorities of the server. */
@@ -114,7 +117,7 @@ class Engine {
     const journal = await openAttemptJournal(join(spoolDir, 'journal'), this.#options)
     const drain = startDrain({ journal, sink: serverSink(client), clock, log, signal: this.#end.signal })
     drain.failed.catch((error: unknown) => this.#fence(error))
-    const docker = await (connecting ?? this.#askAndConnect(client)).catch((error: unknown) => this.#noDocker(error))
+    const docker = await (connecting ?? this.#askAndConnect(client, claimed)).catch((error: unknown) => this.#noDocker(error))
     const outcome =
       docker === undefined ? await writeEnd(journal, DOCKER_MISSING) : await this.#attempt({ claimed, docker, journal, lease })
     if (connecting === undefined) docker?.close()
@@ -139,7 +142,7 @@ class Engine {
       })
     }
     const options: AttemptOptions = {
-      input: withUserVariables(claimed, this.#options.dockerEnv),
+      input: withWebIdentity(withUserVariables(claimed, this.#options.dockerEnv), this.#options.dockerEnv),
       docker,
       journal,
       clock,
@@ -204,10 +207,11 @@ class Engine {
     return awaitDocker({ env }, { clock, signal })
   }
 
-  async #askAndConnect(client: Client): Promise<Docker> {
-    const { clock, dockerEnv } = this.#options
-    const host = await askDockerHost(client, { clock, signal: this.#stopping.signal })
-    return this.#connect({ ...dockerEnv, DOCKER_HOST: host })
+  async #askAndConnect(client: Client, { docker }: Pick<EngineClaimed, 'docker'>): Promise<Docker> {
+    const { clock, dockerEnv, dockerHost, spoolDir } = this.#options
+    const host = dockerHost ?? (await askDockerHost(client, { clock, signal: this.#stopping.signal }))
+    const certificates = docker === undefined ? {} : await writeCertificates(join(spoolDir, 'docker'), docker)
+    return this.#connect({ ...dockerEnv, ...certificates, DOCKER_HOST: host })
   }
 
   #noDocker(error: unknown): undefined {
@@ -215,6 +219,17 @@ class Engine {
     this.#options.log.error({ err: error }, 'docker daemon did not come up')
     return undefined
   }
+}
+
+/** Writes what the engine shows to its daemon where the docker client looks for it; answers the variables that say so. */
+async function writeCertificates(
+  folder: string,
+  { ca, cert, key }: NonNullable<EngineClaimed['docker']>,
+): Promise<Record<string, string>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const [name, text] of Object.entries({ ca, cert, key }))
+    await writeFile(join(folder, `${name}.pem`), text, { mode: 0o600 })
+  return { DOCKER_TLS_VERIFY: '1', DOCKER_CERT_PATH: folder }
 }
 
 const DOCKER_MISSING: AttemptOutcome = {

@@ -1,4 +1,5 @@
 /** The engine process of a pod: one attempt, then exit 0 once its end is reported, or when it was told to stop or fenced. */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFault, openLog, stopSignal, systemClock } from '@windlass/kit'
 import { readSettings } from './config.ts'
@@ -6,6 +7,9 @@ import { startEngine } from './engine.ts'
 
 const { config, dockerEnv } = readSettings()
 const log = openLog({ name: 'engine', level: config.LOG_LEVEL })
+// Only a file can be trusted besides the public authorities.
+const caFile = config.CA_DATA === undefined ? config.CA : join(config.SPOOL_DIR, 'server-ca.pem')
+if (config.CA_DATA !== undefined && caFile !== undefined) writeFileSync(caFile, Buffer.from(config.CA_DATA, 'base64'))
 const engine = startEngine({
   serverUrl: config.SERVER_URL,
   bootstrap: config.BOOTSTRAP,
@@ -13,7 +17,8 @@ const engine = startEngine({
   askDockerHost: true,
   spoolDir: join(config.SPOOL_DIR, 'attempt'),
   spoolBytes: config.SPOOL_MB * 1_048_576,
-  caFile: config.CA,
+  caFile,
+  dockerHost: config.DOCKER_HOST,
   clock: systemClock,
   log,
   toolsImage: config.TOOLS_IMAGE,

@@ -159,6 +159,8 @@ export const EngineClaimed = z.object({
   autoPush: z.boolean().optional(),
   /** How the engine proves itself to the Docker daemon and knows it (PEM), where its pod has no certificates of its own. */
   docker: z.object({ ca: z.string(), cert: z.string(), key: z.string() }).optional(),
+  /** Paths in the daemon's container that every step finds at the same place (`userVolumeMounts` of the runtime). */
+  userMounts: z.array(z.object({ path: z.string(), readOnly: z.boolean() })).optional(),
   /** Images of earlier builds of the pipeline by content hash, newest first. */
   knownImages: z.array(KnownImage).optional(),
 })

@@ -2,7 +2,16 @@ import type { KubeObject, StartTask } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { checkPolicy, type AgentPolicy } from './policy.ts'
 
-const policy: AgentPolicy = { namespaces: ['builds'], serviceAccounts: ['windlass-engine'], privilegedImages: [] }
+const policy: AgentPolicy = {
+  namespaces: ['builds'],
+  serviceAccounts: ['windlass-engine'],
+  privilegedImages: [],
+  secrets: [],
+  claims: [],
+  hostPaths: [],
+  volumeTypes: [],
+  isPermissive: false,
+}
 const BUILD = '65a1b2c3d4e5f60718293a4b'
 const labels = { 'windlass.io/build': BUILD, 'windlass.io/attempt': '1' }
 
@@ -64,4 +73,30 @@ test('privileged images can be limited to some', () => {
 test('an init container is held to the same rules', () => {
   const initContainers = [{ name: 'init', image: 'x', securityContext: { privileged: true } }]
   expect(problem(pod({ initContainers }))).toContain('container init may not be privileged')
+})
+
+test('R194, R195: the owner of the cluster lends builds Secrets, claims, folders of nodes and further kinds of volumes, each by name', () => {
+  const lent = { ...policy, secrets: ['team'], claims: ['cache'], hostPaths: ['/mnt/tools'], volumeTypes: ['nfs'] }
+  const volume = (source: object): KubeObject => pod({ volumes: [{ name: 'more', ...source }] })
+  const env = (name: string): KubeObject =>
+    pod({}, { container: { env: [{ name: 'X', valueFrom: { secretKeyRef: { name, key: 'k' } } }] } })
+  for (const object of [
+    volume({ secret: { secretName: 'team' } }),
+    volume({ persistentVolumeClaim: { claimName: 'cache' } }),
+    volume({ hostPath: { path: '/mnt/tools/node' } }),
+    volume({ nfs: { server: 'files', path: '/' } }),
+    env('team'),
+  ])
+    expect([problem(object, lent), problem(object)]).toEqual(['allowed', expect.stringContaining('not ')])
+  for (const path of ['/mnt', '/mnt/tools-of-others', '/mnt/tools/../..'])
+    expect(problem(volume({ hostPath: { path } }), lent)).toContain('WINDLASS_AGENT_ALLOWED_HOST_PATHS')
+  expect(problem(env('other'), lent)).toContain('WINDLASS_AGENT_ALLOWED_SECRETS')
+  expect(problem(env('other'), { ...policy, secrets: ['*'] })).toBe('allowed')
+})
+
+test('a permissive policy still keeps builds to their namespaces, kinds and service accounts', () => {
+  const permissive = { ...policy, isPermissive: true }
+  expect(problem(pod({ hostNetwork: true, volumes: [{ name: 'host', hostPath: { path: '/' } }] }), permissive)).toBe('allowed')
+  expect(problem(pod({ serviceAccountName: 'admin' }), permissive)).toContain('service account admin')
+  expect(problem({ ...pod({}), metadata: { name: 'pod', namespace: 'kube-system', labels } }, permissive)).toContain('namespace')
 })

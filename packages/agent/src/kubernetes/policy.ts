@@ -13,6 +13,14 @@ export interface AgentPolicy {
   readonly serviceAccounts: readonly string[]
   /** Images that may run privileged: prefixes; any image of the pod labelled `app: dind` when empty. */
   readonly privilegedImages: readonly string[]
+  /** What is there already and builds may use besides their own: names of Secrets and claims (`*`: any), paths of nodes with all below them. */
+  readonly secrets: readonly string[]
+  readonly claims: readonly string[]
+  readonly hostPaths: readonly string[]
+  /** Kinds of volumes besides Secret, ConfigMap, claim, empty folder and facts about the pod: `nfs`, `csi`, `projected`. */
+  readonly volumeTypes: readonly string[]
+  /** Pods may be as the server wants them; namespaces, kinds and service accounts are checked still. */
+  readonly isPermissive: boolean
 }
 
 const KINDS = ['Secret', 'PersistentVolumeClaim', 'Pod']
@@ -39,6 +47,7 @@ const Volume = z.looseObject({
   name: z.string(),
   secret: z.looseObject({ secretName: z.string() }).optional(),
   persistentVolumeClaim: z.looseObject({ claimName: z.string() }).optional(),
+  hostPath: z.looseObject({ path: z.string() }).optional(),
 })
 const PodSpec = z.looseObject({
   containers: z.array(Container).min(1),
@@ -86,28 +95,53 @@ function checkPod(pod: KubeObject, check: PodCheck): void {
   const parsed = PodSpec.safeParse(pod['spec'])
   if (!parsed.success) return refuse(`its spec is not understood: ${z.prettifyError(parsed.error)}`)
   const spec = parsed.data
+  if (policy.isPermissive) return checkAccount(spec, check)
   for (const field of HOST_FIELDS) if (spec[field] !== undefined && spec[field] !== false) refuse(`${field} is not allowed`)
   if (spec.automountServiceAccountToken) refuse('a service account token is not allowed')
-  if (!policy.serviceAccounts.includes(spec.serviceAccountName))
-    refuse(`service account ${spec.serviceAccountName} is not allowed`)
+  checkAccount(spec, check)
   for (const volume of spec.volumes) checkVolume(volume, check)
   const mayBePrivileged = pod.metadata.labels?.[LABEL.app] === 'dind'
   for (const container of [...spec.containers, ...spec.initContainers]) checkContainer(container, mayBePrivileged, check)
 }
 
-/** Only what the task brings along, and what holds no data of others: another Secret or claim would be somebody else's. */
-function checkVolume(volume: z.infer<typeof Volume>, { task, refuse }: PodCheck): void {
-  const types = Object.keys(volume).filter((key) => key !== 'name')
-  for (const type of types) if (!VOLUME_TYPES.includes(type)) refuse(`volume ${volume.name}: ${type} is not allowed`)
-  const brings = (kind: string, name: string | undefined): boolean => name === undefined || isBrought(task, kind, name)
-  if (!brings('Secret', volume.secret?.secretName))
-    refuse(`volume ${volume.name}: secret ${volume.secret?.secretName} is not of this build`)
-  const claim = volume.persistentVolumeClaim?.claimName
-  if (!brings('PersistentVolumeClaim', claim)) refuse(`volume ${volume.name}: claim ${claim} is not of this build`)
+function checkAccount({ serviceAccountName: name }: z.infer<typeof PodSpec>, { policy, refuse }: PodCheck): void {
+  if (!policy.serviceAccounts.includes(name)) refuse(`service account ${name} is not allowed`)
 }
 
-function isBrought(task: StartTask, kind: string, name: string): boolean {
-  return task.objects.some((object) => object.kind === kind && object.metadata.name === name)
+/** Only what the task brings along or the policy names, and what holds no data of others: another Secret or claim would be somebody else's. */
+function checkVolume(volume: z.infer<typeof Volume>, { task, policy, refuse }: PodCheck): void {
+  const allowed = [...VOLUME_TYPES, ...policy.volumeTypes]
+  const types = Object.keys(volume).filter((key) => key !== 'name' && key !== 'hostPath')
+  for (const type of types) if (!allowed.includes(type)) refuse(`volume ${volume.name}: ${type} is not allowed`)
+  const secret = volume.secret?.secretName
+  if (secret !== undefined && !mayUse('Secret', secret, { task, policy }))
+    refuse(`volume ${volume.name}: secret ${secret} is not of this build (WINDLASS_AGENT_ALLOWED_SECRETS)`)
+  const claim = volume.persistentVolumeClaim?.claimName
+  if (claim !== undefined && !mayUse('PersistentVolumeClaim', claim, { task, policy }))
+    refuse(`volume ${volume.name}: claim ${claim} is not of this build (WINDLASS_AGENT_ALLOWED_CLAIMS)`)
+  const path = volume.hostPath?.path
+  if (path !== undefined && !isBelow(path, policy.hostPaths))
+    refuse(`volume ${volume.name}: hostPath ${path} is not allowed (WINDLASS_AGENT_ALLOWED_HOST_PATHS)`)
+}
+
+/** The kubelet resolves `..` and links of a path after this check: a path that holds `..` is never below another. */
+function isBelow(path: string, folders: readonly string[]): boolean {
+  if (path.split('/').includes('..')) return false
+  return folders.some((folder) => path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`))
+}
+
+/** True for what the task brings along, and for what the owner of the cluster lends to builds. */
+function mayUse(
+  kind: 'Secret' | 'PersistentVolumeClaim',
+  name: string,
+  { task, policy }: Pick<PodCheck, 'task' | 'policy'>,
+): boolean {
+  const lent = kind === 'Secret' ? policy.secrets : policy.claims
+  return (
+    lent.includes('*') ||
+    lent.includes(name) ||
+    task.objects.some((object) => object.kind === kind && object.metadata.name === name)
+  )
 }
 
 function checkContainer(
@@ -120,7 +154,8 @@ function checkContainer(
     ...container.envFrom.map(({ secretRef }) => secretRef),
   ]
   for (const { name } of secrets.filter((secret) => secret !== undefined))
-    if (!isBrought(task, 'Secret', name)) refuse(`container ${container.name}: secret ${name} is not of this build`)
+    if (!mayUse('Secret', name, { task, policy }))
+      refuse(`container ${container.name}: secret ${name} is not of this build (WINDLASS_AGENT_ALLOWED_SECRETS)`)
   const context = container.securityContext
   const wantsPrivileges =
     context?.privileged === true || (context?.capabilities?.add.length ?? 0) > 0 || context?.procMount === 'Unmasked'

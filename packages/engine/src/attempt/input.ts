@@ -5,8 +5,11 @@ import type { Command, EngineClaimed, EngineEvent } from '@windlass/protocol'
 import type { DebugLink } from '../debug/debugger.ts'
 import type { Docker } from '../docker/docker.ts'
 
-/** What to run: the answer of a claim without its token, so that a local run can make one. */
-export type AttemptInput = Omit<EngineClaimed, 'token'>
+/** What to run: the answer of a claim without its token and certificate, so that a local run can make one. */
+export type AttemptInput = Omit<EngineClaimed, 'token' | 'docker'> & {
+  /** File of this machine with the token of a cloud role, which steps get a copy of. */
+  readonly webIdentityFile?: string
+}
 
 /** A work tree of this machine that takes the place of the repository that the first git-clone step would fetch. */
 export interface LocalSource {

@@ -5,6 +5,7 @@ import type { AttemptOptions } from './input.ts'
 import { openImageClaims } from '../clean/image-claims.ts'
 import { openNamespaces } from './namespaces.ts'
 import { openStepImages } from './step-images.ts'
+import { keepWebIdentity } from './web-identity.ts'
 import { openWorkspace, removeLeftovers } from './workspace.ts'
 
 /** Throws `StepFailure` when the tools image cannot be had, or the faults of the daemon. */
@@ -35,7 +36,10 @@ export async function openContext(options: AttemptOptions, end: AbortSignal): Pr
     tell: (event: EngineEventBody) => void options.journal.append(event),
   }
   try {
-    return { ...fixed, workspace: await openWorkspace({ docker, input, image }), chores: new Set(), patientChores: new Set() }
+    const workspace = await openWorkspace({ docker, input, image })
+    if (input.webIdentityFile !== undefined)
+      await keepWebIdentity({ file: input.webIdentityFile, workspace, clock, log, signal: end })
+    return { ...fixed, workspace, chores: new Set(), patientChores: new Set() }
   } catch (error) {
     await namespaces.settled()
     await removeLeftovers(docker, input.buildId).catch((cause: unknown) => log.warn({ err: cause }, 'clean-up failed'))

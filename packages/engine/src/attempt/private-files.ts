@@ -29,6 +29,11 @@ export function hasKubeconfig({ clusters = [] }: Pick<AttemptInput, 'clusters'>)
   return clusters.some(({ injected }) => injected !== false)
 }
 
+/** True when something lies in `sensitive/`. */
+export function hasSensitive(input: Pick<AttemptInput, 'clusters' | 'webIdentityFile'>): boolean {
+  return hasKubeconfig(input) || input.webIdentityFile !== undefined
+}
+
 export function addKubeconfig(tar: Archive, { clusters = [] }: Pick<AttemptInput, 'clusters'>): void {
   const text = JSON.stringify(mergeKubeconfigs(clusters.filter(({ injected }) => injected !== false)))
   tar.entry({ name: KUBECONFIG_PATH.slice(1), mode: 0o600 }, text)

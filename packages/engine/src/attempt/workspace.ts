@@ -13,7 +13,7 @@ import { refusalStatus, type ContainerMount, type FileStat } from '../docker/con
 import type { Docker } from '../docker/docker.ts'
 import { attemptLabels, LABEL_BUILD } from './context.ts'
 import type { AttemptInput } from './input.ts'
-import { addFiles, addKubeconfig, hasKubeconfig, SENSITIVE_PATH } from './private-files.ts'
+import { addFiles, addKubeconfig, hasKubeconfig, hasSensitive, SENSITIVE_PATH } from './private-files.ts'
 import { readText } from './read-text.ts'
 
 /** Where a build's own volume is mounted in steps, read-only. Its parent is a folder of the container's own. */
@@ -26,7 +26,7 @@ export const EXPORT_LINK = `${VOLUME_PATH}/env_vars_to_export`
 export interface Workspace {
   /** True when this disk has the state of an earlier attempt. */
   readonly kept: boolean
-  /** The mounts of every step: shared volume and own volume. */
+  /** The mounts of every step: shared volume, own volume, and what the runtime mounts in the daemon's pod for all steps. */
   readonly mounts: readonly ContainerMount[]
   /** Where the shared volume lies on the machine of the daemon. */
   readonly mountpoint: string
@@ -68,10 +68,10 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
     readOnly,
   })
   const sensitive = `windlass-sensitive-${input.buildId}`
-  if (hasKubeconfig(input)) await docker.createVolume(sensitive, attemptLabels(input))
+  if (hasSensitive(input)) await docker.createVolume(sensitive, attemptLabels(input))
   const common = [
     volume(input.volumeName, VOLUME_PATH, false),
-    ...(hasKubeconfig(input) ? [volume(sensitive, SENSITIVE_PATH, false)] : []),
+    ...(hasSensitive(input) ? [volume(sensitive, SENSITIVE_PATH, false)] : []),
   ]
   const door = await openDoor({ docker, input, image, mounts: [...common, volume(marker, BIN_PATH, false)] })
   await docker.putArchive(await door.id(), '/', await fixtures(input))
@@ -85,7 +85,7 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
   }
   return {
     kept,
-    mounts: [...common, volume(marker, BIN_PATH, true)],
+    mounts: [...common, volume(marker, BIN_PATH, true), ...userMounts(input)],
     mountpoint: shared.mountpoint,
     stat: async (path) => docker.statFile(await door.id(), path),
     read: async (path, maxBytes) => readText(docker, await door.id(), { path, maxBytes }),
@@ -94,13 +94,18 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
     relink: async () => docker.putArchive(await door.id(), '/', await exportLink()),
     close: async ({ forget }) => {
       await removeLeftovers(docker, input.buildId)
-      if (hasKubeconfig(input)) await docker.removeVolume(sensitive)
+      if (hasSensitive(input)) await docker.removeVolume(sensitive)
       if (!forget) return
       await docker.removeVolume(marker)
       for (const { name } of await docker.listUnusedVolumes([`${LABEL_BUILD}=${input.buildId}`])) await docker.removeVolume(name)
       if (input.keepVolume === false) await docker.removeVolume(input.volumeName)
     },
   }
+}
+
+/** What is mounted in the daemon's container stands at the same place in every step. */
+function userMounts({ userMounts: mounts = [] }: Pick<AttemptInput, 'userMounts'>): ContainerMount[] {
+  return mounts.map(({ path, readOnly }) => ({ type: 'bind', source: path, target: path, readOnly }))
 }
 
 /** Removes every container of a build, and the networks and volumes of its compositions. */

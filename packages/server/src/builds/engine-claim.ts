@@ -97,6 +97,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
       stopGraceMs: limits.stopGraceMs,
       heartbeatMs: app.timings.heartbeatMs,
     },
+    ...present({ userMounts: start && userMounts(start) }),
     userAccess: start === undefined ? true : readStartPayload(start).spec.dockerDaemonScheduler.userAccess,
     resetVolume: request.resetVolume,
     noCache: request.noCache,
@@ -111,6 +112,13 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     volumeName,
     keepVolume: volumeName !== `windlass-${build.id}`,
   }
+}
+
+/** What the pod of the daemon mounts for all steps. */
+function userMounts(start: TaskRow): EngineClaimed['userMounts'] {
+  const { userVolumeMounts } = readStartPayload(start).spec.dockerDaemonScheduler
+  const mounts = Object.values(userVolumeMounts).map(({ mountPath, readOnly = false }) => ({ path: mountPath, readOnly }))
+  return mounts.length === 0 ? undefined : mounts
 }
 
 /** The setting of the runtime: names with commas between, any image when it is not set. */
