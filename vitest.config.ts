@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-const slow = { testTimeout: 120_000, hookTimeout: 300_000, fileParallelism: false }
+// On real parts a machine's moods can fail a test: it gets one more try, and the summary tells every one that needed it, and fails when they are many.
+const slow = { testTimeout: 120_000, hookTimeout: 300_000, fileParallelism: false, retry: 1 }
 
 /** One project per kind of real part a suite needs; `scripts/test` prepares the parts and runs them in order. */
 export default defineConfig({
@@ -25,7 +26,10 @@ export default defineConfig({
       {
         test: {
           name: 'http',
-          include: ['packages/server/test/http/**/*.test.ts', 'packages/{agent,cli,local,journal,monitor,volumes}/test/**/*.test.ts'],
+          include: [
+            'packages/server/test/http/**/*.test.ts',
+            'packages/{agent,cli,local,journal,monitor,volumes}/test/**/*.test.ts',
+          ],
           ...slow,
         },
       },

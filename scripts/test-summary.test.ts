@@ -14,7 +14,17 @@ test('counts passes, failures and skips of a group', () => {
       { fullName: 'three', status: 'skipped' },
     ),
   )
-  expect(outcome).toEqual({ passed: 1, failures: ['unit: two\n    broken'], skips: ['unit: three'] })
+  expect(outcome).toEqual({ passed: 1, failures: ['unit: two\n    broken'], skips: ['unit: three'], repeats: [] })
+})
+
+test('a test that passed at its second try is told with what the first one said', () => {
+  const { passed, repeats } = readGroup(
+    'cluster',
+    0,
+    report({ fullName: 'one', status: 'passed', failureMessages: ['not within 60 s'] }),
+  )
+  expect(passed).toBe(1)
+  expect(repeats).toEqual(['cluster: one\n    not within 60 s'])
 })
 
 test('a group whose tests passed and that ended badly all the same has failed', () => {
@@ -36,6 +46,7 @@ test('quick checks are counted by their lines', () => {
     passed: 1,
     failures: ['check: types, see above'],
     skips: [],
+    repeats: [],
   })
   expect(readChecks('').failures).toHaveLength(1)
 })
