@@ -19,12 +19,13 @@ export async function register(place: Place): Promise<void> {
   const kept = await readSecret(place.kube(), secret, config.AGENT_SECRET_KEY)
   const token = kept ?? readSecretFile(config.GIVEN_AGENT_TOKEN_PATH)
   try {
-    const agent = token === undefined ? undefined : await patiently(() => whose(place.server.withToken(token)))
-    const known = agent ?? (await create(place, name))
-    const fresh = 'token' in known ? known.token : token
+    const known = token === undefined ? undefined : await patiently(() => whose(place.server.withToken(token)))
+    const made = known === undefined ? await create(place, name) : undefined
+    const fresh = made?.token ?? token
     if (fresh !== undefined && fresh !== kept) await keepToken(place, secret, fresh)
-    out.note(`agent ${known.name}: ${'token' in known ? 'registered' : 'known'}`)
-    if (place.admin !== undefined) await ensureRuntime(place, place.admin, known)
+    const agent = known?.name ?? made?.name ?? name
+    out.note(`agent ${agent}: ${made === undefined ? 'known' : 'registered'}`)
+    if (place.admin !== undefined) await ensureRuntime(place, place.admin, agent)
   } catch (error) {
     if (kept === undefined || !isFault(error, 'server-unreachable')) throw error
     // The agent has what it needs and waits for the server by itself.
@@ -62,19 +63,19 @@ function keepToken(place: Place, name: string, token: string): Promise<void> {
 }
 
 /** Makes the runtime where there is none, and has the agent serve it. An existing one is left to `apply-runtime`. */
-async function ensureRuntime({ config, out }: Place, admin: Client, agent: Agent): Promise<void> {
+async function ensureRuntime({ config, out }: Place, admin: Client, agent: string): Promise<void> {
   const name = config.RUNTIME
   const runtime = await orAbsent(admin.call('GET', pathOf('runtimes', name), Runtime))
   if (runtime === undefined) {
     const wanted = readRuntimes(config.RUNTIMES_DIR).find((one) => one.name === name)
     await admin.call('PUT', pathOf('runtimes', name), Runtime, {
-      body: wanted?.body ?? { name, agent: agent.name },
+      body: wanted?.body ?? { name, agent },
       headers: { 'if-none-match': '*' },
     })
     out.note(`runtime ${name}: created`)
   }
-  const { runtimes } = await admin.call('GET', pathOf('agents', agent.name), Agent)
+  const { runtimes } = await admin.call('GET', pathOf('agents', agent), Agent)
   if (runtimes.includes(name)) return
-  await admin.call('PUT', pathOf('agents', agent.name), Agent, { body: { name: agent.name, runtimes: [...runtimes, name] } })
-  out.note(`runtime ${name}: attached to ${agent.name}`)
+  await admin.call('PUT', pathOf('agents', agent), Agent, { body: { name: agent, runtimes: [...runtimes, name] } })
+  out.note(`runtime ${name}: attached to ${agent}`)
 }
