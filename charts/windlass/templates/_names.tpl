@@ -1,0 +1,70 @@
+{{/* Names, labels, image and address of the server. */}}
+
+{{- define "windlass.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- $default := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- default $default .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "windlass.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: server
+{{- end -}}
+
+{{- define "windlass.labels" -}}
+{{ include "windlass.selectorLabels" . }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{- define "windlass.image" -}}
+{{- with .Values.image.registry }}{{ . | trimSuffix "/" }}/{{ end -}}
+{{ .Values.image.repository }}
+{{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end -}}
+{{- end -}}
+
+{{- define "windlass.pullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "windlass.scheme" -}}
+{{- ternary "https" "http" (or (ne .Values.tls.secretName "") (and .Values.ingress.enabled (ne .Values.ingress.tlsSecret ""))) -}}
+{{- end -}}
+{{- define "windlass.url" -}}
+{{- if .Values.url -}}
+{{ .Values.url | trimSuffix "/" }}
+{{- else if .Values.ingress.enabled -}}
+{{ include "windlass.scheme" . }}://{{ required "ingress.host is required" .Values.ingress.host }}
+{{- else -}}
+{{ include "windlass.scheme" . }}://{{ include "windlass.fullname" . }}.{{ .Release.Namespace }}.svc{{ if ne (int .Values.service.port) (ternary 443 80 (ne .Values.tls.secretName "")) }}:{{ .Values.service.port }}{{ end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "windlass.hasPostgres" -}}
+{{- if or .Values.database.url .Values.database.urlSecretKeyRef -}}true{{- end -}}
+{{- end -}}
+
+{{- define "windlass.podSecurity" -}}
+{{- if .Values.podSecurityContext.enabled }}
+securityContext:
+  runAsNonRoot: true
+  {{- omit .Values.podSecurityContext "enabled" | toYaml | nindent 2 }}
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile: { type: RuntimeDefault }
+{{- end }}
+{{- end -}}
+{{- define "windlass.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  runAsNonRoot: true
+  capabilities: { drop: [ALL] }
+  seccompProfile: { type: RuntimeDefault }
+{{- end -}}
