@@ -1,0 +1,132 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import { silentLog } from '@windlass/kit'
+import { openKube, type Kube } from '@windlass/kube'
+
+export interface KubeCall {
+  /** Such as `POST pods/engine-1` or `DELETE persistentvolumeclaims/x`. */
+  readonly line: string
+  readonly method: string
+  /** The collection, such as `pods`. */
+  readonly plural: string
+  readonly name: string
+  readonly body: unknown
+  readonly contentType: string | undefined
+  readonly token: string | undefined
+}
+
+/** The answer to a call instead of the usual one: a status, and the reason that the API server would give. */
+export type Answer = { readonly status: number; readonly reason?: string } | undefined
+
+/** An API server that keeps pods and claims in memory, and refuses as it is told to. */
+export interface FakeKube extends AsyncDisposable {
+  readonly url: string
+  readonly calls: KubeCall[]
+  /** Calls that are waiting for their answer at this moment, and the most there were. */
+  readonly inFlight: { now: number; most: number }
+  readonly objects: Map<string, Record<string, unknown>>
+  /** Decides about a call before it is carried out; may wait. */
+  intercept: (call: KubeCall) => Answer | Promise<Answer>
+  kube(): Kube
+}
+
+export async function openFakeKube(): Promise<FakeKube> {
+  const calls: KubeCall[] = []
+  const objects = new Map<string, Record<string, unknown>>()
+  const inFlight = { now: 0, most: 0 }
+  const kubes: Kube[] = []
+  let version = 1
+  const server = http.createServer((request, response) => {
+    void answer(request).then(({ status, body }) => {
+      inFlight.now -= 1
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    })
+  })
+
+  async function answer(request: http.IncomingMessage): Promise<{ status: number; body: unknown }> {
+    inFlight.now += 1
+    inFlight.most = Math.max(inFlight.most, inFlight.now)
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part)
+    const text = Buffer.concat(parts).toString('utf8')
+    const call = toCall(request, text === '' ? undefined : JSON.parse(text))
+    calls.push(call)
+    const told = await fake.intercept(call)
+    if (told !== undefined) return refuse(told.status, told.reason ?? '', `${call.line} is refused`)
+    return carryOut(call)
+  }
+
+  function carryOut({ method, plural, name, body }: KubeCall): { status: number; body: unknown } {
+    const key = `${plural}/${name}`
+    const found = objects.get(key)
+    if (method === 'POST') {
+      if (found !== undefined) return refuse(409, 'AlreadyExists', `${key} already exists`)
+      const object = withVersion(body as Record<string, unknown>)
+      objects.set(key, object)
+      return { status: 201, body: object }
+    }
+    if (found === undefined) return refuse(404, 'NotFound', `${key} not found`)
+    if (method === 'DELETE') objects.delete(key)
+    if (method === 'PATCH' && !Array.isArray(body)) {
+      const patch = body as { metadata?: { resourceVersion?: string }; spec?: object }
+      const known = (found['metadata'] as { resourceVersion: string }).resourceVersion
+      if (patch.metadata?.resourceVersion !== undefined && patch.metadata.resourceVersion !== known)
+        return refuse(409, 'Conflict', `${key} was changed`)
+      objects.set(key, withVersion({ ...found, spec: { ...(found['spec'] as object), ...patch.spec } }))
+    }
+    return { status: 200, body: objects.get(key) ?? found }
+  }
+
+  function withVersion(object: Record<string, unknown>): Record<string, unknown> {
+    version += 1
+    return { ...object, metadata: { ...(object['metadata'] as object), uid: `uid-${version}`, resourceVersion: String(version) } }
+  }
+
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  const fake: FakeKube = {
+    url,
+    calls,
+    inFlight,
+    objects,
+    intercept: () => undefined,
+    kube() {
+      const kube = openKube({ access: { server: url, insecure: false, namespace: 'builds' }, log: silentLog })
+      kubes.push(kube)
+      return kube
+    },
+    async [Symbol.asyncDispose]() {
+      for (const kube of kubes) kube.close()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  return fake
+}
+
+function toCall(request: http.IncomingMessage, body: unknown): KubeCall {
+  const [path = ''] = (request.url ?? '').split('?')
+  const [plural = '', named] = path
+    .replace(/^.*\/namespaces\/[^/]+\//, '')
+    .split('/')
+    .map(decodeURIComponent)
+  const given = (body as { metadata?: { name?: string } } | undefined)?.metadata?.name
+  const name = named ?? given ?? ''
+  const method = request.method ?? ''
+  const { authorization, 'content-type': contentType } = request.headers
+  return {
+    line: `${method} ${plural}/${name}`,
+    method,
+    plural,
+    name,
+    body,
+    contentType,
+    token: authorization?.replace('Bearer ', ''),
+  }
+}
+
+function refuse(status: number, reason: string, message: string): { status: number; body: unknown } {
+  return { status, body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason, code: status } }
+}
