@@ -35,6 +35,7 @@ export interface Restartable {
 /** A control plane and an agent as processes on this machine, for a namespace of the one-node cluster. */
 export interface Installation {
   readonly cluster: Cluster
+  readonly namespace: string
   readonly url: string
   readonly server: Restartable
   readonly agent: Restartable
@@ -115,7 +116,7 @@ export async function startInstallation(namespace: string, options: Installation
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
   const client = createClient({ url, transport: nodeTransport({ maxSockets: 64 }), token: await adminToken(folder) })
-  return { cluster, url, server, agent, client, addAgent, images, file, windlass, kubectl, close }
+  return { cluster, namespace, url, server, agent, client, addAgent, images, file, windlass, kubectl, close }
 }
 
 /** The token that the command line wrote down when it logged in. */

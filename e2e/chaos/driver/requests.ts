@@ -13,6 +13,8 @@ export interface Demand {
   readonly steps: readonly StepShape[]
   readonly deadlineMs: number
   readonly secrets: Readonly<Record<string, string>>
+  /** What real engines run; of fake ones when absent. */
+  readonly document?: string
 }
 
 export interface Requests {
@@ -63,9 +65,9 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
       return retries
     },
     async trigger(demand) {
-      const { key, pipeline, runtime, steps, deadlineMs, secrets } = demand
+      const { key, pipeline, runtime, steps, deadlineMs, secrets, document = toDocument(steps) } = demand
       const at = clock.now()
-      const body = { pipeline, branch: key, runtime, secrets, document: toDocument(steps) }
+      const body = { pipeline, branch: key, runtime, secrets, document }
       const answer = await settle(() =>
         client.call('POST', '/v1/builds', Build, { body, headers: { 'idempotency-key': key }, timeoutMs: 5_000 }),
       )

@@ -1,0 +1,98 @@
+/** What becomes of builds when their agent dies, hangs, doubles or is told to stop. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../support/installation.ts'
+import { openStage, rounds, type Stage } from './stage.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage('drill-agent')
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
+
+const podsOf = (id: string): Promise<string[]> => stage.pods(id)
+
+test('R-02: an agent that is killed while it makes the objects of a build goes on where it was', async () => {
+  const { agent } = stage.installation
+  for (let round = 0; round < rounds(10); round += 1) {
+    const id = await stage.trigger()
+    // From before its first object to after its last.
+    await sleep(stage.random.between(0, 900))
+    const before = await podsOf(id)
+    await agent.kill9()
+    stage.landed(`agent killed with ${before.length} pods made`)
+    await agent.start()
+    expect(await stage.finished(id)).toMatchObject({ status: 'success', attempt: 1 })
+  }
+  expect(await stage.check()).toEqual([])
+})
+
+test('R-02: an agent that is killed while it removes a build removes the rest when it is back', async () => {
+  const { agent } = stage.installation
+  for (let round = 0; round < rounds(10); round += 1) {
+    const id = await stage.trigger([{ name: 'short', lines: 1, pauseMs: 0 }])
+    const build = await stage.finished(id)
+    await sleep(stage.random.between(0, 600))
+    await agent.kill9()
+    stage.landed(`agent killed with ${(await podsOf(id)).length} pods to remove`)
+    await agent.start()
+    expect(build).toMatchObject({ status: 'success', attempt: 1 })
+  }
+  expect(await stage.check()).toEqual([])
+})
+
+test('R244: of two agents with one identity the older one ends by itself, and the build under way does not notice', async () => {
+  for (let round = 0; round < rounds(5); round += 1) {
+    const { agent } = stage.installation
+    const id = await stage.trigger()
+    await stage.speaks(id)
+    const newer = await stage.installation.addAgent()
+    expect(await agent.ended(), agent.log().slice(-1_000)).toBe(3)
+    stage.landed('second agent')
+    expect(await stage.finished(id)).toMatchObject({ status: 'success', attempt: 1 })
+    await newer.kill9()
+    await agent.start()
+  }
+  expect(await stage.check()).toEqual([])
+})
+
+test('an agent that is told to stop finishes the task in its hand and ends with 0; builds that run do not need it', async () => {
+  for (let round = 0; round < rounds(5); round += 1) {
+    const { agent } = stage.installation
+    const running = await stage.trigger()
+    await stage.speaks(running)
+    const begun = await stage.trigger([{ name: 'short', lines: 1, pauseMs: 0 }])
+    await eventually('something of it is made', async () => ((await podsOf(begun)).length > 0 ? true : undefined))
+    agent.signal('SIGTERM')
+    expect(await agent.ended(), agent.log().slice(-1_000)).toBe(0)
+    stage.landed('agent told to stop')
+    expect(await podsOf(begun)).toHaveLength(2)
+    expect(await stage.finished(running, 60_000)).toMatchObject({ status: 'success', attempt: 1 })
+    await agent.start()
+    expect(await stage.finished(begun, 60_000)).toMatchObject({ status: 'success', attempt: 1 })
+  }
+  expect(await stage.check()).toEqual([])
+})
+
+test('R-07: an agent that stands still beyond its lease comes back to find another in its place, and ends', async () => {
+  for (let round = 0; round < rounds(5); round += 1) {
+    const { agent } = stage.installation
+    const id = await stage.trigger()
+    await stage.speaks(id)
+    agent.signal('SIGSTOP')
+    try {
+      const newer = await stage.installation.addAgent()
+      const other = await stage.trigger()
+      expect(await stage.finished(other)).toMatchObject({ status: 'success', attempt: 1 })
+      expect(await stage.finished(id)).toMatchObject({ status: 'success', attempt: 1 })
+      agent.signal('SIGCONT')
+      expect(await agent.ended(), agent.log().slice(-1_000)).toBe(3)
+      stage.landed('agent stood still')
+      await newer.kill9()
+    } finally {
+      agent.signal('SIGCONT')
+    }
+    await agent.start()
+  }
+  expect(await stage.check()).toEqual([])
+})

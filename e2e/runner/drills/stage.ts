@@ -1,0 +1,184 @@
+/**
+ * A stage for drills on the real cluster: an installation, builds whose steps are witnessed, and the checker of the chaos runs over all
+ * that was seen. One stage serves a file of drills; every drill ends with `check`.
+ */
+import { systemClock as clock } from '@windlass/kit'
+import { isFinalBuild } from '@windlass/plan'
+import { Build, Pipeline } from '@windlass/protocol'
+import { chaosConfig } from '../../chaos/config.ts'
+import { collectBuild, listBuilds } from '../../chaos/driver/collect.ts'
+import { openRequests } from '../../chaos/driver/requests.ts'
+import { seededRandom, type Random } from '../../chaos/faults/random.ts'
+import type { History, Violation } from '../../chaos/history/history.ts'
+import { checkInvariants } from '../../chaos/history/invariants.ts'
+import { eventually, startInstallation, type Installation, type InstallationOptions } from '../../support/installation.ts'
+import { runTwice, shapesOf, tracesOf, type RealRecord, type Sightings, type StepWork } from './real-history.ts'
+import { startWitness, type StepSpan } from './witness.ts'
+
+/** Handed to every build; may be found nowhere. */
+const SECRET = 'hunter2/drill+secret'
+/** Longer than any drill keeps a build from ending. */
+const DEADLINE_MS = 600_000
+
+/** Rounds of a drill: one for a gate, more where what nobody thought of is looked for. */
+export const rounds = (long: number): number => (process.env['WINDLASS_TEST_LONG'] === '1' ? long : 1)
+export const isLong = process.env['WINDLASS_TEST_LONG'] === '1'
+
+export interface Stage extends AsyncDisposable {
+  readonly installation: Installation
+  readonly random: Random
+  /** Starts a build of these steps, in a row; one step of five seconds when nothing is said. */
+  trigger(work?: readonly StepWork[], runtime?: string): Promise<string>
+  terminate(buildId: string): Promise<void>
+  look(buildId: string): Promise<Build>
+  /** Resolves when a step of the build has said a line. */
+  speaks(buildId: string, timeoutMs?: number): Promise<StepSpan>
+  finished(buildId: string, timeoutMs?: number): Promise<Build>
+  /** Names of the build's pods, engine and daemon. */
+  pods(buildId: string): Promise<string[]>
+  /** Counts a fault that hit something alive. */
+  landed(what: string): void
+  /** Waits until nothing is left of final builds, and judges all that happened since the last check. */
+  check(): Promise<readonly Violation[]>
+}
+
+const FIVE_SECONDS: readonly StepWork[] = [{ name: 'count', lines: 50, pauseMs: 100 }]
+
+export async function openStage(name: string, options: InstallationOptions = {}): Promise<Stage> {
+  const namespace = `${name}-${process.pid}`
+  const startedAt = clock.now()
+  const random = seededRandom(chaosConfig.seed)
+  const installation = await startInstallation(namespace, options)
+  const { client, cluster } = installation
+  const witness = await startWitness()
+  const requests = openRequests({ client, clock, settleMs: 60_000 })
+  const document = documentOf(installation, FIVE_SECONDS, witness.command)
+  await client.call('POST', '/v1/pipelines', Pipeline, { body: { name: 'drills/free', document } })
+  const works = new Map<string, readonly StepWork[]>()
+  const counts: Record<string, number> = {}
+  const sightings: Sightings = []
+  const over = new AbortController()
+  const watching = watch(installation, sightings, over.signal)
+
+  async function leftovers(): Promise<History['leftovers']> {
+    const kinds = 'pods,secrets,persistentvolumeclaims'
+    const path = '{range .items[*]}{.kind}/{.metadata.name} {.metadata.labels.windlass\\.io/build}{"\\n"}{end}'
+    const columns = ['--selector', 'windlass.io/build', '--output', `jsonpath=${path}`]
+    const look = async (): Promise<string[]> =>
+      (await installation.kubectl('get', kinds, ...columns)).split('\n').filter((line) => line !== '')
+    await eventually('nothing is left', async () => ((await look()).length === 0 ? true : undefined)).catch(() => undefined)
+    return (await look()).map((line) => ({ object: line.split(' ')[0] ?? '', buildId: line.split(' ')[1] ?? '' }))
+  }
+
+  const stage: Stage = {
+    installation,
+    random,
+    async trigger(work = FIVE_SECONDS, runtime = namespace) {
+      const key = `${name}-${requests.operations.length + 1}`
+      const demand = { key, pipeline: 'drills/free', runtime, steps: shapesOf(work), deadlineMs: DEADLINE_MS }
+      const text = documentOf(installation, work, witness.command)
+      const id = await requests.trigger({ ...demand, secrets: { TOKEN: SECRET }, document: text })
+      if (id === undefined) throw new Error(`the build was refused: ${JSON.stringify(requests.operations.at(-1))}`)
+      works.set(id, work)
+      return id
+    },
+    terminate: (buildId) => requests.terminate(buildId),
+    look: (buildId) => client.call('GET', `/v1/builds/${buildId}`, Build),
+    async speaks(buildId, timeoutMs = 60_000) {
+      return eventually(
+        `a step of ${buildId} speaks`,
+        async () => witness.spans.find((span) => span.buildId === buildId),
+        timeoutMs,
+      ).catch(async (error: unknown) => {
+        throw new Error(`${JSON.stringify(await stage.look(buildId))}\n${installation.agent.log().slice(-3_000)}`, {
+          cause: error,
+        })
+      })
+    },
+    async finished(buildId, timeoutMs = 90_000) {
+      let build: Build | undefined
+      const ends = async (): Promise<Build | undefined> => {
+        build = await stage.look(buildId).catch(() => undefined)
+        return build !== undefined && isFinalBuild(build.status) ? build : undefined
+      }
+      return eventually(`${buildId} ends`, ends, timeoutMs).catch((error: unknown) => {
+        throw new Error(`${JSON.stringify(build)}\n${installation.agent.log().slice(-3_000)}`, { cause: error })
+      })
+    },
+    async pods(buildId) {
+      const selector = ['--selector', `windlass.io/build=${buildId}`, '--output', 'name']
+      return (await installation.kubectl('get', 'pods', ...selector)).split('\n').filter((line) => line !== '')
+    },
+    landed: (what) => void (counts[what] = (counts[what] ?? 0) + 1),
+    async check() {
+      const builds = await listBuilds(client)
+      const left = await leftovers()
+      const records: RealRecord[] = []
+      for (const { id, attempts } of builds) {
+        const record = await collectBuild(client, id)
+        const whole = attempts ?? (await stage.look(id)).attempts ?? []
+        records.push({ ...record, attempts: whole })
+      }
+      const history: History = {
+        seed: chaosConfig.seed,
+        startedAt,
+        endedAt: clock.now(),
+        limits: { pipelines: {}, runtimes: {} },
+        cancelReachMs: 5_000,
+        secrets: [SECRET],
+        operations: requests.operations,
+        engines: records.flatMap((record) => tracesOf(record, works.get(record.id) ?? [], witness.spans)),
+        builds: records,
+        sightings,
+        leftovers: left,
+        texts: [
+          { where: 'the log of the server', text: installation.server.log() },
+          { where: 'the log of the agent', text: installation.agent.log() },
+          {
+            where: 'the events of the cluster',
+            text: await cluster.kubectl('--namespace', namespace, 'get', 'events', '--output', 'yaml'),
+          },
+        ],
+      }
+      const twice = [...runTwice(witness.spans)].map((found) => ({ invariant: 4, ...found }))
+      return [...checkInvariants(history), ...twice]
+    },
+    async [Symbol.asyncDispose]() {
+      over.abort()
+      await watching
+      console.log(toReport(name, counts))
+      await installation.close()
+      await witness[Symbol.asyncDispose]()
+    },
+  }
+  return stage
+}
+
+function documentOf(
+  { images }: Installation,
+  work: readonly StepWork[],
+  command: (step: string, lines: number, pauseMs: number) => string,
+): string {
+  const steps = work.map(({ name, lines, pauseMs }) => [
+    name,
+    { image: images['TOOLS_IMAGE'], commands: [command(name, lines, pauseMs)] },
+  ])
+  return JSON.stringify({ version: '1.0', steps: Object.fromEntries(steps) })
+}
+
+/** What every state of every build was, a few times a second; a look that fails is none. */
+async function watch({ client }: Installation, sightings: Sightings, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const at = clock.now()
+    for (const { id, status, reason } of await listBuilds(client, 2_000).catch(() => []))
+      sightings.push({ at, buildId: id, status, ...(reason !== undefined && { reason }) })
+    await clock.sleep(500, signal).catch(() => undefined)
+  }
+}
+
+/** Nothing went wrong in N faults: it goes wrong in less than 3/N of them, with 95 % confidence. */
+function toReport(name: string, counts: Readonly<Record<string, number>>): string {
+  const bound = (n: number): string => (n > 3 ? `, wrong in less than ${Math.ceil(300 / n)} %` : '')
+  const landed = Object.entries(counts).map(([what, n]) => `${what}: ${n} landed${bound(n)}`)
+  return `drills ${name}: seed ${chaosConfig.seed}; ${landed.join('; ') || 'nothing landed'}`
+}
