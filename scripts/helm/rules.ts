@@ -1,0 +1,77 @@
+/** What the defaults of a chart's values do not say: closed lists, ranges, and keys of cf-runtime that are accepted. */
+
+export type Schema = Readonly<Record<string, unknown>>
+
+const oneOf = (...values: readonly string[]): Schema => ({ enum: values })
+/** A whole number, also written as a text; empty for none. */
+const whole = (least: number, most: number): Schema => ({
+  anyOf: [{ type: 'integer', minimum: least, maximum: most }, { type: 'string', pattern: '^[0-9]*$' }, { type: 'null' }],
+})
+const yesNo: Schema = { enum: [true, false, 'true', 'false'] }
+const url: Schema = { type: ['string', 'null'], pattern: '^(https?://[^ ]+)?$' }
+const count: Schema = { type: 'integer', minimum: 0 }
+
+/** By the path of the key. */
+export const RULES: Readonly<Record<string, Schema>> = {
+  'global.codefreshHost': url,
+  'runner.replicasCount': count,
+  'runner.updateStrategy.type': oneOf('RollingUpdate', 'Recreate'),
+  'volumeProvisioner.replicasCount': count,
+  'volumeProvisioner.updateStrategy.type': oneOf('RollingUpdate', 'Recreate'),
+  'volumeProvisioner.dind-volume-cleanup.concurrencyPolicy': oneOf('Allow', 'Forbid', 'Replace'),
+  'volumeProvisioner.dind-volume-cleanup.mounts.mountMin': { type: 'integer', minimum: 1 },
+  'storage.backend': oneOf('local', 'ebs', 'ebs-csi', 'gcedisk', 'gcedisk-csi', 'azuredisk', 'azuredisk-csi'),
+  'storage.fsType': oneOf('ext4', 'xfs'),
+  'storage.volumeBindingMode': oneOf('Immediate', 'WaitForFirstConsumer'),
+  'storage.local.volumeParentDir': { type: 'string', pattern: '^/[^ ]+$' },
+  'storage.ebs.volumeType': oneOf('gp2', 'gp3', 'io1'),
+  'storage.ebs.encrypted': yesNo,
+  'storage.ebs.iops': whole(100, 64_000),
+  'storage.ebs.throughput': whole(125, 1000),
+  'storage.gcedisk.volumeType': oneOf('pd-ssd', 'pd-standard', 'pd-balanced'),
+  'storage.azuredisk.skuName': oneOf(
+    'Premium_LRS',
+    'Premium_ZRS',
+    'StandardSSD_LRS',
+    'StandardSSD_ZRS',
+    'Standard_LRS',
+    'UltraSSD_LRS',
+    'PremiumV2_LRS',
+  ),
+  'storage.azuredisk.cachingMode': oneOf('None', 'ReadOnly', 'ReadWrite'),
+  'storage.azuredisk.DiskIOPSReadWrite': whole(120, 400_000),
+  'storage.azuredisk.DiskMBpsReadWrite': whole(1, 10_000),
+  'runtime.patch.cronjob.mode': oneOf('report', 'apply'),
+  'runtime.dind.pvcs.dind.name': oneOf('dind'),
+  'runtime.dind.pvcs.dind.volumeSize': { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$' },
+  'runtime.dind.userAccess': { type: 'boolean' },
+  url,
+  replicas: { type: 'integer', minimum: 1 },
+  'service.type': oneOf('ClusterIP', 'NodePort', 'LoadBalancer'),
+  'service.port': { type: 'integer', minimum: 1, maximum: 65_535 },
+}
+
+/** Maps in which a key that is not known is a mistake. */
+export const STRICT: ReadonlySet<string> = new Set([
+  '',
+  'global.proxy',
+  'storage',
+  'storage.local',
+  'storage.ebs',
+  'storage.gcedisk',
+  'storage.azuredisk',
+  'networkPolicy',
+  'podDisruptionBudget',
+  'ingress',
+  'tls',
+  'database',
+  'masterKey',
+])
+
+/** Keys of cf-runtime that mean nothing here, by chart and map. */
+export const OPEN_KEYS: Readonly<Record<string, readonly string[]>> = {
+  'windlass:': ['global'],
+  'windlass-runtime:': ['appProxy', 'dockerRegistry', 're', 'cf-common'],
+  'windlass-runtime:storage': ['mountAzureJson', 'provisioner', 'reclaimPolicy'],
+  'windlass-runtime:storage.azuredisk': ['storageAccountType'],
+}
