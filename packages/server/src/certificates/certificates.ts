@@ -23,6 +23,11 @@ async function readAuthority(app: App): Promise<Authority> {
   return Stored.parse(JSON.parse(app.vault.open(meta, stored)))
 }
 
+/** PEM of the authority: what daemons and engines trust. */
+export async function authorityCertificate(app: App): Promise<string> {
+  return (await readAuthority(app)).certificate
+}
+
 /** Signs the certificate of the Docker daemons of a namespace. Throws `request-invalid` for a request that is unfit, and for names that are none. */
 export async function signCertificate(app: App, request: CertificateRequest): Promise<SignedCertificate> {
   const read = readSignRequest(request.csr)

@@ -35,7 +35,7 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
   server.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id))
   server.setErrorHandler((error, request, reply) => sendProblem(app, { error, request, reply }))
   server.setNotFoundHandler((request) => {
-    throw fault('not-found', { message: `There is no ${request.method} ${request.url.split('?')[0]}.` })
+    throw fault('not-found', { message: `There is no ${request.method} ${shownUrl(request.url)}.` })
   })
   for (const route of options.routes) addRoute(app, server, options.authenticator, route)
   return server
@@ -159,6 +159,11 @@ function measure(app: App, route: Route, status: number, started: number): void 
   app.metrics.requests.observe({ method: route.method, route: route.path, status: String(status) }, seconds)
 }
 
+/** Public clients put whole keys into paths. */
+function shownUrl(url: string): string {
+  return (url.split('?')[0] ?? '').replace(/([0-9a-f]{24})\.[\w-]{20,}/g, '$1.*****')
+}
+
 function sendProblem(
   app: App,
   { error, request, reply }: { error: unknown; request: FastifyRequest; reply: FastifyReply },
@@ -166,7 +171,7 @@ function sendProblem(
   const problem = toFault(error)
   const seconds = problem.details['retryAfter']
   if (problem.code === 'internal')
-    app.log.error({ err: problem.cause ?? problem, requestId: request.id, url: request.url.split('?')[0] }, 'bug')
+    app.log.error({ err: problem.cause ?? problem, requestId: request.id, url: shownUrl(request.url) }, 'bug')
   else if (problem.status >= 500) app.log.warn({ err: problem, requestId: request.id }, 'call failed')
   if (problem.retryable && (problem.status === 503 || problem.status === 429))
     reply.header('retry-after', typeof seconds === 'number' ? String(seconds) : '1')

@@ -15,6 +15,7 @@ import { agentResourceRoutes, clusterRoutes, installationRoutes } from './runner
 import { runtimeRoutes } from './runtime-routes.ts'
 import { stepTypeRoutes } from './step-type-routes.ts'
 import { healthRoutes, identityRoutes } from './system-routes.ts'
+import { vendorRoutes } from './vendor/routes.ts'
 import { z } from 'zod'
 
 /** Every route of the server. What is not in this table does not exist. */
@@ -37,6 +38,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...agentRoutes(app),
     ...engineRoutes(app),
     ...monitorRoutes(app),
+    ...vendorRoutes(app, authenticator),
   ]
   let document: Record<string, unknown> | undefined
   routes.push(

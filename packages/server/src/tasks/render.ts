@@ -1,10 +1,11 @@
 /** The objects of an attempt, made again from rows for each hand-over. */
-import { attemptNames, issueCertificates, renderAttempt, type AttemptNames } from '@windlass/manifests'
+import { attemptNames, issueCertificates, renderAttempt, type AttemptNames, type DockerCertificates } from '@windlass/manifests'
 import type { Task } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { bootstrapSecret } from '../builds/elect.ts'
 import { readLimits } from '../builds/limits.ts'
 import { readRequest } from '../builds/request.ts'
+import { authorityCertificate } from '../certificates/certificates.ts'
 import { findBuild, findBuildPlan } from '../store/builds.ts'
 import type { AttemptRow, TaskRow } from '../store/schema.ts'
 import { readStartPayload } from './payload.ts'
@@ -36,7 +37,9 @@ export async function renderTask(app: App, task: TaskRow, attempt: AttemptRow): 
     serverUrl: app.advertisedUrl(),
     serverCa: app.serverCa,
     bootstrap: bootstrapOf(app, attempt),
-    certificates: issueCertificates({ now, validMs: readLimits(attempt).buildMs + CERTIFICATE_SLACK_MS }),
+    certificates: isPolled
+      ? await lastingCertificates(app)
+      : issueCertificates({ now, validMs: readLimits(attempt).buildMs + CERTIFICATE_SLACK_MS }),
     now,
     // A reset belongs to the first attempt; the later ones go on with what it left.
     resetVolume: stored !== undefined && task.attempt === 1 && readRequest(stored).resetVolume,
@@ -44,6 +47,11 @@ export async function renderTask(app: App, task: TaskRow, attempt: AttemptRow): 
     ...(isPolled && { protocol: 'v1' as const }),
   })
   return { objects, disk }
+}
+
+/** The daemon has its certificate already, and needs to know who may sign those of engines. */
+async function lastingCertificates(app: App): Promise<DockerCertificates> {
+  return { ca: await authorityCertificate(app), serverCert: '', serverKey: '', clientCert: '', clientKey: '' }
 }
 
 /** Names of the objects that a start task is about. */
