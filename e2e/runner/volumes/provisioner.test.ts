@@ -1,0 +1,163 @@
+/** The provisioner on a real cluster, with the rights of its roles and no others; claims stand for builds. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { localPathOf, NOTE } from '@windlass/volumes'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../support/installation.ts'
+import { openStage, type Stage } from './stage.ts'
+
+const NAMESPACE = `volumes-${process.pid}`
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ namespace: NAMESPACE })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
+
+const SELECTOR = 'codefresh.io/reuse-volume-selector'
+const SORT = 'codefresh.io/reuse-volume-sort-order'
+/** A pool of its own for a test: nobody else's disks carry its name. */
+const pool = (name: string): Record<string, string> => ({ project_id: name })
+const within = (more = ''): Record<string, string> => ({ [SELECTOR]: `codefresh-app,project_id${more === '' ? '' : `,${more}`}` })
+
+test('V1, R122: the first claim gets a new disk that carries its labels and its first use', async () => {
+  await stage.claim({ name: 'pvc-dind-v1', labels: { ...pool('v1'), pipeline_id: 'p1', trigger: 't1' } })
+  const disk = await stage.bound('pvc-dind-v1')
+  expect(disk.metadata.labels).toMatchObject({
+    ...{ 'codefresh-app': 'dind', 'io.codefresh.accountName': 'acme', project_id: 'v1', pipeline_id: 'p1', trigger: 't1' },
+    ...{ pod_name: 'dind-v1', pod_namespace: NAMESPACE, 'backend-volume-type': 'local' },
+  })
+  expect(disk.metadata.labels['backend-volume-id-md5']).toMatch(/^[0-9a-f]{32}$/)
+  expect(disk.metadata.annotations).toMatchObject({ [NOTE.mountCount]: '1', [NOTE.usedBy]: 'dind-v1' })
+  expect(localPathOf(disk)).toBe(join(stage.volumesDir, disk.metadata.annotations[NOTE.backendId] ?? ''))
+  expect(await stage.told('pvc-dind-v1')).toContain('ProvisioningSucceeded: ')
+})
+
+test('V2, R100: the next claim gets the same disk, used once more and later', async () => {
+  await stage.claim({ name: 'v2-a', labels: pool('v2'), annotations: within() })
+  const first = await stage.bound('v2-a')
+  await stage.release('v2-a')
+  await stage.claim({ name: 'v2-b', labels: pool('v2'), annotations: within() })
+  const second = await stage.bound('v2-b')
+  expect(second.metadata.name).toBe(first.metadata.name)
+  expect(second.metadata.annotations).toMatchObject({ [NOTE.mountCount]: '2', [NOTE.usedBy]: 'v2-a,v2-b' })
+  expect(Date.parse(second.metadata.annotations[NOTE.lastUsed] ?? '')).toBeGreaterThan(
+    Date.parse(first.metadata.annotations[NOTE.lastUsed] ?? ''),
+  )
+  expect(await stage.told('v2-b')).toContain(`Reuses the disk ${first.metadata.name}.`)
+})
+
+test('V3: of many claims at the same moment one gets the free disk, the others a new one each', async () => {
+  await stage.claim({ name: 'v3-0', labels: pool('v3'), annotations: within() })
+  const free = (await stage.bound('v3-0')).metadata.name
+  await stage.release('v3-0')
+  const claims = [1, 2, 3, 4, 5, 6].map((n) => `v3-${n}`)
+  await Promise.all(claims.map((name) => stage.claim({ name, labels: pool('v3'), annotations: within() })))
+  const disks = await Promise.all(claims.map(async (name) => (await stage.bound(name)).metadata.name))
+  expect(new Set(disks).size).toBe(6)
+  expect(disks).toContain(free)
+})
+
+test('V4, V5: a disk of another pipeline is left alone, and a missing label equals only a missing or an empty one', async () => {
+  const selector = within('pipeline_id,io.codefresh.branch_name')
+  const branch = 'io.codefresh.branch_name'
+  await stage.claim({ name: 'v4-a', labels: { ...pool('v4'), pipeline_id: 'p1' }, annotations: selector })
+  const manual = (await stage.bound('v4-a')).metadata.name
+  await stage.release('v4-a')
+  await stage.claim({ name: 'v4-b', labels: { ...pool('v4'), pipeline_id: 'p2' }, annotations: selector })
+  expect((await stage.bound('v4-b')).metadata.name).not.toBe(manual)
+  await stage.claim({ name: 'v4-c', labels: { ...pool('v4'), pipeline_id: 'p1', [branch]: 'main' }, annotations: selector })
+  expect((await stage.bound('v4-c')).metadata.name).not.toBe(manual)
+  await stage.claim({ name: 'v4-d', labels: { ...pool('v4'), pipeline_id: 'p1', [branch]: '' }, annotations: selector })
+  expect((await stage.bound('v4-d')).metadata.name).toBe(manual)
+})
+
+test('V6, V7: the sort order finds the disk of the same pipeline, and a disk that is too small is none', async () => {
+  for (const [name, pipeline] of [
+    ['v6-mine', 'p1'],
+    ['v6-newer', 'p2'],
+  ] as const)
+    await stage.claim({ name, labels: { ...pool('v6'), pipeline_id: pipeline }, annotations: within() })
+  const [mine, newer] = [await stage.bound('v6-mine'), await stage.bound('v6-newer')].map(({ metadata }) => metadata.name)
+  await stage.release('v6-mine')
+  await stage.release('v6-newer')
+  const annotations = { ...within(), [SORT]: 'pipeline_id' }
+  await stage.claim({ name: 'v6', labels: { ...pool('v6'), pipeline_id: 'p1' }, annotations })
+  expect((await stage.bound('v6')).metadata.name).toBe(mine)
+  await stage.claim({ name: 'v7', labels: { ...pool('v6'), pipeline_id: 'p1' }, annotations, size: '30Gi' })
+  const larger = await stage.bound('v7')
+  expect([mine, newer]).not.toContain(larger.metadata.name)
+  expect(await stage.told('v7')).toMatch(/No disk fits: .*1 too small/)
+})
+
+test('V8, V19: a disk whose node does not take the pod is no candidate, and one whose node is gone is collected', async () => {
+  await stage.claim({ name: 'v8-a', labels: pool('v8'), annotations: within() })
+  const disk = (await stage.bound('v8-a')).metadata.name
+  await stage.release('v8-a')
+  // A node that left the cluster: it was noted while it was there.
+  await stage.kubectl('annotate', 'persistentvolume', disk, `${NOTE.node}=gone-${NAMESPACE}`)
+  await stage.claim({ name: 'v8-b', labels: pool('v8'), annotations: within() })
+  expect((await stage.bound('v8-b')).metadata.name).not.toBe(disk)
+  await eventually('the disk of the lost node is collected', async () =>
+    (await stage.volume(disk)) === undefined ? true : undefined,
+  )
+  // A pod that asks for nodes that do not exist can use no disk of this node.
+  const placement = { 'windlass.io/placement': '{"nodeSelector":{"disk":"moon"}}' }
+  const one = (await stage.bound('v8-b')).metadata.name
+  await noteNode(one)
+  await stage.release('v8-b')
+  await stage.claim({ name: 'v8-c', labels: pool('v8'), annotations: { ...within(), ...placement } })
+  expect((await stage.bound('v8-c')).metadata.name).not.toBe(one)
+  expect(await stage.told('v8-c')).toContain('1 out of reach')
+})
+
+/** As after a pod ran on it. */
+async function noteNode(disk: string): Promise<void> {
+  const node = await stage.cluster.kubectl('get', 'nodes', '--output', 'jsonpath={.items[0].metadata.name}')
+  await stage.kubectl('annotate', '--overwrite', 'persistentvolume', disk, `${NOTE.node}=${node}`)
+}
+
+test('V9, R118: a disk that is to be deleted takes no build; its folder and its volume go, but not while a claim holds it', async () => {
+  await stage.claim({ name: 'v9-a', labels: pool('v9'), annotations: within() })
+  await runPod('v9-a')
+  const disk = await stage.bound('v9-a')
+  const { name } = disk.metadata
+  const path = localPathOf(disk) ?? ''
+  await eventually('the node of the disk is noted', async () =>
+    (await stage.volume(name))?.metadata.annotations[NOTE.node] === undefined ? undefined : true,
+  )
+  expect(existsSync(join(path, 'written'))).toBe(true)
+  await stage.kubectl('annotate', 'persistentvolume', name, 'node_requested_deletion=node')
+  await stage.kubectl('patch', 'persistentvolume', name, '--patch', '{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}')
+  await stage.claim({ name: 'v9-b', labels: pool('v9'), annotations: within() })
+  expect((await stage.bound('v9-b')).metadata.name).not.toBe(name)
+  expect(existsSync(join(path, 'written'))).toBe(true)
+  await stage.kubectl('delete', 'pod', 'pod-v9-a', '--grace-period=1')
+  await stage.kubectl('delete', 'persistentvolumeclaim', 'v9-a')
+  await eventually('volume and folder are gone', async () =>
+    (await stage.volume(name)) === undefined && !existsSync(path) ? true : undefined,
+  )
+})
+
+/** A pod that writes onto the disk of a claim and stays. */
+async function runPod(claim: string): Promise<void> {
+  await stage.cluster.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `pod-${claim}`, namespace: NAMESPACE, labels: { app: 'dind' } },
+    spec: {
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 1,
+      volumes: [{ name: 'dind', persistentVolumeClaim: { claimName: claim } }],
+      containers: [
+        {
+          name: 'dind',
+          image: stage.images['SHELL_IMAGE'],
+          imagePullPolicy: 'IfNotPresent',
+          command: ['sh', '-c', 'echo x > /disk/written; exec sleep 600'],
+          volumeMounts: [{ name: 'dind', mountPath: '/disk' }],
+        },
+      ],
+    },
+  })
+  await stage.kubectl('wait', '--for=condition=Ready', `pod/pod-${claim}`, '--timeout=60s')
+}

@@ -1,0 +1,201 @@
+/** A provisioner as a process with exactly the rights of `packages/volumes/rbac`, and claims and volumes to look at. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { toVolume, type Volume } from '@windlass/volumes'
+import { z } from 'zod'
+import { startCluster, type Cluster } from '../../support/cluster.ts'
+import { ensureImages } from '../../support/images.ts'
+import { eventually, restartable, type Restartable } from '../../support/installation.ts'
+import { freePort } from '../../support/process.ts'
+
+const rbacFile = join(import.meta.dirname, '../../../packages/volumes/rbac/provisioner.yaml')
+const ACCOUNT = 'volume-provisioner-runner'
+const ROLE = 'windlass-volume-provisioner'
+
+export interface ClaimWish {
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly size?: string
+  readonly className?: string
+}
+
+const ClaimState = z.looseObject({
+  metadata: z.looseObject({ uid: z.string() }),
+  spec: z.looseObject({ volumeName: z.string().optional() }),
+  status: z.looseObject({ phase: z.string() }),
+})
+
+export interface Stage extends AsyncDisposable {
+  readonly cluster: Cluster
+  readonly namespace: string
+  readonly className: string
+  /** `provisioner` of the class. */
+  readonly provisionerName: string
+  /** Folder of disks on the node, which is this machine. */
+  readonly volumesDir: string
+  readonly provisioner: Restartable
+  readonly metricsUrl: string
+  readonly images: Readonly<Record<string, string>>
+  kubectl(...args: string[]): Promise<string>
+  makeClass(
+    name: string,
+    options?: { parameters?: Record<string, string>; bindingMode?: string; provisioner?: string },
+  ): Promise<void>
+  /** Creates a claim as the server renders it. */
+  claim(wish: ClaimWish): Promise<void>
+  /** The volume of a claim, once it is bound. */
+  bound(name: string): Promise<Volume>
+  /** Deletes a claim and waits until its volume is free. */
+  release(name: string): Promise<void>
+  volume(name: string): Promise<Volume | undefined>
+  /** What was told on a claim, newest last. */
+  told(claim: string): Promise<string>
+}
+
+export interface StageOptions {
+  readonly namespace: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Where an installation made the namespace already. */
+  readonly isThere?: boolean
+}
+
+/** Installs the provisioner in a namespace; everything goes when it is disposed. */
+export async function openStage({ namespace, env = {}, isThere = false }: StageOptions): Promise<Stage> {
+  const images = await ensureImages('shell', 'windlass')
+  const cluster = await startCluster()
+  await cluster.load(...Object.values(images))
+  const folder = await mkdtemp(join(tmpdir(), `${namespace}-disks-`))
+  const kubectl = (...args: string[]): Promise<string> => cluster.kubectl('--namespace', namespace, ...args)
+  if (!isThere) await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  const kubeconfig = await installRights(cluster, { namespace, folder })
+  const provisionerName = `codefresh.io/dind-volume-provisioner-runner-${namespace}`
+  const className = `dind-local-volumes-runner-${namespace}`
+  const volumesDir = join(folder, 'volumes')
+  const classes: string[] = []
+  const makeClass: Stage['makeClass'] = async (name, options = {}) => {
+    if (!classes.includes(name)) classes.push(name)
+    await cluster.apply({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name },
+      provisioner: options.provisioner ?? provisionerName,
+      parameters: options.parameters ?? { volumeBackend: 'local', volumeParentDir: volumesDir },
+      volumeBindingMode: options.bindingMode ?? 'Immediate',
+    })
+  }
+  await makeClass(className)
+  const port = await freePort()
+  const provisioner = await restartable('packages/volumes/src/provisioner/main.ts', `http://127.0.0.1:${port}/readyz`, {
+    WINDLASS_PROVISIONER_KUBECONFIG: kubeconfig,
+    WINDLASS_PROVISIONER_PORT: String(port),
+    WINDLASS_PROVISIONER_LEASE_SECONDS: '3',
+    WINDLASS_PROVISIONER_RESYNC_SECONDS: '5',
+    WINDLASS_PROVISIONER_HELPER_IMAGE: images['WINDLASS_IMAGE'] ?? '',
+    PROVISIONER_NAME: provisionerName,
+    ...env,
+  })
+  const find = async (kind: string, name: string): Promise<unknown> => {
+    const text = await kubectl('get', kind, name, '--ignore-not-found', '--output', 'json')
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  const volume = async (name: string): Promise<Volume | undefined> => {
+    const found = await find('persistentvolume', name)
+    return found === undefined ? undefined : toVolume(Object(found))
+  }
+  const stage: Stage = {
+    cluster,
+    namespace,
+    className,
+    provisionerName,
+    volumesDir,
+    provisioner,
+    metricsUrl: `http://127.0.0.1:${port}/metrics`,
+    images,
+    kubectl,
+    makeClass,
+    volume,
+    claim: (wish) => cluster.apply(claimObject(wish, { namespace, className })),
+    bound: (name) =>
+      eventually(`the claim ${name} is bound\n${provisioner.log()}`, async () => {
+        const claim = ClaimState.parse(await find('persistentvolumeclaim', name))
+        return claim.status.phase === 'Bound' && claim.spec.volumeName !== undefined ? volume(claim.spec.volumeName) : undefined
+      }),
+    async release(name) {
+      const { spec } = ClaimState.parse(await find('persistentvolumeclaim', name))
+      await kubectl('delete', 'persistentvolumeclaim', name)
+      await eventually(`the disk of ${name} is free`, async () => {
+        const found = await volume(spec.volumeName ?? '')
+        return found === undefined || found.status.phase === 'Released' ? true : undefined
+      })
+    },
+    told: (claim) =>
+      kubectl(
+        ...['get', 'events', '--field-selector', `involvedObject.kind=PersistentVolumeClaim,involvedObject.name=${claim}`],
+        ...['--output', 'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}'],
+      ),
+    async [Symbol.asyncDispose]() {
+      await provisioner.kill9()
+      if (!isThere) await cluster.kubectl('delete', 'namespace', namespace, '--timeout=90s')
+      await cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`, '--timeout=60s')
+      for (const name of classes) await cluster.kubectl('delete', 'storageclass', name, '--ignore-not-found')
+      await cluster.kubectl('delete', 'clusterrolebinding,clusterrole', `${namespace}-provisioner`, '--ignore-not-found')
+      await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+    },
+  }
+  return stage
+}
+
+/** A claim as the server renders it: the default selector, and that the pod asks for nothing special. */
+function claimObject(wish: ClaimWish, { namespace, className }: { namespace: string; className: string }): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name: wish.name,
+      namespace,
+      labels: { 'codefresh-app': 'dind', 'io.codefresh.accountName': 'acme', ...wish.labels },
+      annotations: { 'windlass.io/placement': '{}', ...wish.annotations },
+    },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: wish.className ?? className,
+      resources: { requests: { storage: wish.size ?? '16Gi' } },
+    },
+  }
+}
+
+/** The rights of `rbacFile`, its ClusterRole under a name of this stage; returns the path of a kubeconfig with these rights only. */
+async function installRights(cluster: Cluster, { namespace, folder }: { namespace: string; folder: string }): Promise<string> {
+  const name = `${namespace}-provisioner`
+  const shown = await cluster.kubectl('create', '--dry-run=client', '--filename', rbacFile, '--output', 'json')
+  // One document after the other.
+  const documents = shown.split(/\n(?=\{)/).map((text) => z.looseObject({ kind: z.string() }).parse(JSON.parse(text)))
+  const roles = documents.map((document) => ({
+    ...document,
+    metadata: document.kind === 'ClusterRole' ? { name } : { name: ROLE, namespace },
+  }))
+  const subjects = [{ kind: 'ServiceAccount', name: ACCOUNT, namespace }]
+  const binding = (kind: string, role: { kind: string; name: string }, metadata: object): object => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind,
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', ...role },
+    subjects,
+  })
+  await cluster.apply(
+    ...roles,
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCOUNT, namespace } },
+    binding('RoleBinding', { kind: 'Role', name: ROLE }, { name: ROLE, namespace }),
+    binding('ClusterRoleBinding', { kind: 'ClusterRole', name }, { name }),
+  )
+  const token = await cluster.kubectl('--namespace', namespace, 'create', 'token', ACCOUNT, '--duration=2h')
+  const admin = JSON.parse(await cluster.kubectl('config', 'view', '--raw', '--output', 'json'))
+  const config = { ...admin, users: [{ name: 'provisioner', user: { token } }] }
+  config.contexts = [{ name: 'provisioner', context: { cluster: admin.clusters[0].name, user: 'provisioner', namespace } }]
+  config['current-context'] = 'provisioner'
+  const path = join(folder, 'provisioner.kubeconfig')
+  await writeFile(path, JSON.stringify(config), { mode: 0o600 })
+  return path
+}
