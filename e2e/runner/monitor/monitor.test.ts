@@ -1,7 +1,9 @@
 /** A monitor of the real cluster, with its own rights and no others, and a real server. */
+import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { nodeTransport, silentLog, systemClock } from '@windlass/kit'
 import { openKube, readKubeconfig, type Kube } from '@windlass/kube'
 import { startMonitor, type MonitorOptions, type RunningMonitor } from '@windlass/monitor'
@@ -13,7 +15,8 @@ import { eventually } from '../../support/installation.ts'
 
 const NAMESPACE = `monitor-${process.pid}`
 const CLUSTER = 'test-cluster'
-const rules = join(import.meta.dirname, '../../../packages/monitor/rbac/role.yaml')
+const root = join(import.meta.dirname, '../../..')
+const rules = join(root, 'packages/monitor/rbac/role.yaml')
 
 let cluster: Cluster
 let scene: HttpScene
@@ -123,4 +126,12 @@ test('what went while no monitor ran is gone when the next one has looked', asyn
   await eventually('the release is gone', async () => ((await named('HelmRelease', 'shop.v3')) === undefined ? true : undefined))
   const { items } = await scene.admin.call('GET', '/v1/monitors', page(Monitor))
   expect(items).toMatchObject([{ cluster: CLUSTER, status: 'online' }])
+})
+
+test('the command line shows what is reported', async () => {
+  const shown = await promisify(execFile)(join(root, 'windlass'), ['get', 'objects', 'node'], {
+    env: { ...process.env, WINDLASS_URL: scene.server.url, WINDLASS_API_KEY: scene.adminToken, NO_COLOR: '1' },
+  })
+  expect(shown.stdout).toMatch(/^NAME +READY +SCHEDULABLE +VERSION/)
+  expect(shown.stdout).toContain('v1.34')
 })

@@ -8,6 +8,7 @@ import { debugCommands } from './commands/debug.ts'
 import { doctorCommands } from './commands/doctor.ts'
 import { getCommands } from './commands/get.ts'
 import { inClusterCommands } from './commands/in-cluster.ts'
+import { monitorCommands } from './commands/monitor.ts'
 import { planCommands } from './commands/plan.ts'
 import { runCommands } from './commands/run.ts'
 import { upCommands } from './commands/up.ts'
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   ...debugCommands,
   ...getCommands,
   ...wordCommands.filter(({ name }) => name.startsWith('get ')),
+  ...monitorCommands,
   ...applyCommands,
   ...authCommands,
   ...doctorCommands,
