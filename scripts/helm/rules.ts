@@ -15,6 +15,7 @@ const count: Schema = { type: 'integer', minimum: 0 }
 export const RULES: Readonly<Record<string, Schema>> = {
   'global.codefreshHost': url,
   'runner.replicasCount': count,
+  'runner.policy.mode': oneOf('strict', 'permissive'),
   'runner.updateStrategy.type': oneOf('RollingUpdate', 'Recreate'),
   'volumeProvisioner.replicasCount': count,
   'volumeProvisioner.updateStrategy.type': oneOf('RollingUpdate', 'Recreate'),
@@ -61,6 +62,7 @@ export const STRICT: ReadonlySet<string> = new Set([
   'storage.gcedisk',
   'storage.azuredisk',
   'networkPolicy',
+  'runner.policy',
   'podDisruptionBudget',
   'ingress',
   'tls',

@@ -18,7 +18,7 @@
   verbs: [list]
 {{- end -}}
 
-{{/* One Role for agent and provisioner, dict root, name, component, rules, extra, subject: a Role and its binding. */}}
+{{/* A Role (or, with cluster, a ClusterRole) and its binding: dict root, name, component, rules, extra, subject. */}}
 {{- define "windlass.role" -}}
 {{- $kind := ternary "ClusterRole" "Role" (default false .cluster) }}
 ---
@@ -102,28 +102,35 @@ imagePullSecrets:
 {{- define "windlass.provisionerClusterRules" -}}
 - apiGroups: ['']
   resources: [persistentvolumes]
-  verbs: [get, list, watch, create, delete, patch]
+  verbs: [create, get, list, watch, patch, delete]
 - apiGroups: ['']
   resources: [persistentvolumeclaims]
   verbs: [get, list, watch, patch]
 - apiGroups: ['']
+  resources: [persistentvolumeclaims/status]
+  verbs: [patch]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses]
+  verbs: [list, watch]
+- apiGroups: ['']
   resources: [nodes]
   verbs: [get, list, watch]
 - apiGroups: ['']
+  resources: [pods]
+  verbs: [list, watch]
+- apiGroups: ['']
   resources: [events]
-  verbs: [create, patch]
-- apiGroups: [storage.k8s.io]
-  resources: [storageclasses]
-  verbs: [get, list, watch]
+  verbs: [create, get, patch]
 {{- end -}}
 
+{{/* In its own namespace: its lease, and the pods that make and remove folders of nodes. */}}
 {{- define "windlass.provisionerRules" -}}
 - apiGroups: ['']
   resources: [pods]
-  verbs: [get, list, watch, create, delete]
+  verbs: [create, get, delete]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  verbs: [get, create, patch]
+  verbs: [create, get, patch]
 {{- end -}}
 
 {{- define "windlass.localMonitorRules" -}}

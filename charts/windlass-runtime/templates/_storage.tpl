@@ -103,6 +103,11 @@ throughput: {{ include "windlass.inRange" (dict "value" .throughput "range" (lis
     fieldRef: { fieldPath: metadata.name }
 - name: WINDLASS_PROVISIONER_HELPER_IMAGE
   value: {{ include "windlass.image" (dict "root" . "image" .Values.volumeProvisioner.image) }}
+{{- with include "windlass.pullSecretNames" . | fromYamlArray }}
+{{- $names := list }}{{ range . }}{{ $names = append $names .name }}{{ end }}
+- name: WINDLASS_PROVISIONER_HELPER_PULL_SECRETS
+  value: {{ $names | join "," }}
+{{- end }}
 - name: WINDLASS_PROVISIONER_PORT
   value: '8080'
 {{- if hasPrefix "ebs" .Values.storage.backend }}

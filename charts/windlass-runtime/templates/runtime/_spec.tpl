@@ -8,7 +8,7 @@
 {{- define "windlass.specEnv" -}}
 {{- $all := dict -}}
 {{- range $name, $value := include "windlass.proxyEnv" (dict "root" .root "inPod" false) | fromYaml }}{{ $_ := set $all $name $value }}{{ end -}}
-{{- if include "windlass.hasCa" .root }}{{ $_ := set $all .caVariable "/etc/windlass/ca/ca.crt" }}{{ end -}}
+{{- if include "windlass.hasCa" .root }}{{ $_ := set $all .caVariable .caValue }}{{ end -}}
 {{- range $name, $value := .root.Values.global.env }}{{ $_ := set $all $name $value }}{{ end -}}
 {{- range $name, $value := .env }}{{ $_ := set $all $name $value }}{{ end -}}
 {{- range $name, $value := $all }}
@@ -112,7 +112,7 @@ command: {{- toYaml . | nindent 2 }}
 {{- end }}
 cluster:
   {{- include "windlass.specCluster" (dict "root" .root "runtime" .runtime "account" $engine.serviceAccount "nodeSelector" $engine.nodeSelector) | nindent 2 }}
-{{- with include "windlass.specEnv" (dict "root" .root "env" $engine.env "caVariable" "NODE_EXTRA_CA_CERTS") }}
+{{- with include "windlass.specEnv" (dict "root" .root "env" $engine.env "caVariable" "NODE_EXTRA_CA_CERTS" "caValue" "/etc/windlass/ca/ca.crt") }}
 envVars: {{- . | nindent 2 }}
 {{- end }}
 {{- with $engine.userEnvVars }}
@@ -143,11 +143,13 @@ imagePullPolicy: {{ default "IfNotPresent" $dind.image.pullPolicy }}
 userAccess: {{ $dind.userAccess }}
 cluster:
   {{- include "windlass.specCluster" (dict "root" .root "runtime" .runtime "account" $dind.serviceAccount "nodeSelector" $dind.nodeSelector) | nindent 2 }}
-{{- with include "windlass.specEnv" (dict "root" .root "env" $dind.env "caVariable" "WINDLASS_CA_FILE") }}
+{{- with include "windlass.specEnv" (dict "root" .root "env" $dind.env "caVariable" "SSL_CERT_DIR" "caValue" "/etc/ssl/certs:/etc/windlass/ca") }}
 envVars: {{- . | nindent 2 }}
 {{- end }}
+{{- with $dind.resources }}
 defaultDindResources:
-  {{- include "windlass.specResources" $dind.resources | nindent 2 }}
+  {{- include "windlass.specResources" . | nindent 2 }}
+{{- end }}
 {{- with $dind.userVolumes }}
 userVolumes: {{- tpl (toYaml .) $.root | nindent 2 }}
 {{- end }}
