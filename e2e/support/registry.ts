@@ -19,21 +19,28 @@ export type RegistryOptions = {
   port?: number
   /** When given, every request needs this name and password. */
   auth?: { user: string; password: string }
+  /** PEM; clients need its authority then. */
+  tls?: { cert: string; key: string }
   /** Where images are kept; default a temporary folder that `close` removes. */
   folder?: string
 }
 
 /** Starts Debian's `docker-registry` (distribution 2.8) with an empty store. It answers when this returns. */
 export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
-  const { host = '127.0.0.1', auth } = options
+  const { host = '127.0.0.1', auth, tls } = options
   const port = options.port ?? (await freePort())
   const folder = await mkdtemp(join(tmpdir(), 'windlass-registry-'))
   const domain = `${host}:${port}`
+  const files = { certificate: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }
+  if (tls !== undefined) {
+    await writeFile(files.certificate, tls.cert)
+    await writeFile(files.key, tls.key, { mode: 0o600 })
+  }
   const config: Record<string, unknown> = {
     version: '0.1',
     log: { level: 'warn', accesslog: { disabled: true } },
     storage: { filesystem: { rootdirectory: options.folder ?? folder }, delete: { enabled: true } },
-    http: { addr: domain },
+    http: { addr: domain, ...(tls !== undefined && { tls: files }) },
   }
   if (auth !== undefined) {
     const file = join(folder, 'htpasswd')
@@ -45,13 +52,13 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
   const service = await startService({
     command: 'docker-registry',
     args: ['serve', join(folder, 'config.yml')],
-    ready: () => answers(`http://${domain}/v2/`),
+    ready: () => answers(`http://${domain.replace('0.0.0.0', '127.0.0.1')}/v2/`),
   })
   const close = async (): Promise<void> => {
     await service.stop()
     await rm(folder, { recursive: true, force: true })
   }
-  return { domain, url: `http://${domain}`, close, [Symbol.asyncDispose]: close }
+  return { domain, url: `${tls === undefined ? 'http' : 'https'}://${domain}`, close, [Symbol.asyncDispose]: close }
 }
 
 /** True when something answers HTTP at the URL, whatever the status. */

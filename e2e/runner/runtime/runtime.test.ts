@@ -1,0 +1,239 @@
+/** What a runtime environment says, seen from inside its steps and from the cluster. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Runtime } from '@windlass/protocol'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
+import { runProgram } from '../../support/process.ts'
+import { type Registry, startRegistry } from '../../support/registry.ts'
+import { selfSigned } from './self-signed.ts'
+
+const NAMESPACE = `runtime-${process.pid}`
+/** A name as clusters have them: of a context and a namespace. */
+const TEAM = `team/${NAMESPACE}`
+const token = `token-${randomBytes(8).toString('hex')}`
+
+let installation: Installation
+let images: string
+let plain: Registry
+let secure: Registry
+
+beforeAll(async () => {
+  installation = await startInstallation(NAMESPACE, {
+    agentEnv: { WINDLASS_AGENT_ALLOWED_SECRETS: 'team-secret', WINDLASS_AGENT_ALLOWED_VOLUMES: 'projected' },
+  })
+  const { cluster } = installation
+  const certificate = await selfSigned(cluster.host)
+  // One store behind two registries: what is pushed to the one on this machine is pulled from both.
+  images = await mkdtemp(join(tmpdir(), 'windlass-images-'))
+  plain = await startRegistry({ host: '0.0.0.0', folder: images })
+  secure = await startRegistry({ host: cluster.host, tls: certificate, folder: images })
+  for (const name of ['library/only-here:1', 'team/plain:1', 'team/secure:1']) await push(`127.0.0.1:${portOf(plain)}/${name}`)
+  const metadata = (name: string): object => ({ name, namespace: NAMESPACE })
+  const map = (name: string, data: object): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name), data })
+  await cluster.apply(
+    map('team-settings', { region: 'north', 'greeting.txt': 'hello from a config map' }),
+    map('registry-ca', { 'ca.crt': certificate.cert }),
+    map('codefresh-dind-config', { 'daemon.json': JSON.stringify(daemonSettings()) }),
+    { apiVersion: 'v1', kind: 'Secret', metadata: metadata('team-secret'), stringData: { token } },
+  )
+  await apply(TEAM, teamRuntime())
+})
+afterAll(async () => {
+  await plain?.close()
+  await secure?.close()
+  await rm(images, { recursive: true, force: true })
+  await installation?.close()
+})
+
+function portOf({ domain }: Registry): string {
+  return domain.slice(domain.lastIndexOf(':') + 1)
+}
+
+/** The plain registry as pods reach it. */
+function plainDomain(): string {
+  return `${installation.cluster.host}:${portOf(plain)}`
+}
+
+async function push(name: string): Promise<void> {
+  await runProgram('docker', ['tag', installation.images['TOOLS_IMAGE'] ?? '', name])
+  await runProgram('docker', ['push', '--quiet', name])
+  await runProgram('docker', ['image', 'rm', name])
+}
+
+function daemonSettings(): object {
+  return {
+    mtu: 1300,
+    bip: '172.29.7.1/24',
+    'registry-mirrors': [`http://${plainDomain()}`],
+    'insecure-registries': [plainDomain()],
+  }
+}
+
+/** Many fields at once, as a team would write them. */
+function teamRuntime(): object {
+  const identity = {
+    sources: [{ serviceAccountToken: { audience: 'sts.amazonaws.com', expirationSeconds: 3600, path: 'token' } }],
+  }
+  return {
+    type: 'kubernetes',
+    agent: 'one-node',
+    runtimeScheduler: {
+      cluster: { namespace: NAMESPACE, nodeSelector: { 'kubernetes.io/os': 'linux' } },
+      tolerations: [{ key: 'builds', operator: 'Exists' }],
+      labels: { team: 'north' },
+      annotations: { 'sidecar.istio.io/inject': 'false' },
+      userEnvVars: [
+        { name: 'REGION', valueFrom: { configMapKeyRef: { name: 'team-settings', key: 'region' } } },
+        { name: 'TEAM_TOKEN', valueFrom: { secretKeyRef: { name: 'team-secret', key: 'token' } } },
+        { name: 'NODE_ADDRESS', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } },
+        { name: 'PLAIN', value: 'as it is' },
+      ],
+      // What the identity webhook of a cloud adds to pods of an annotated service account.
+      envVars: { AWS_ROLE_ARN: 'arn:aws:iam::1:role/builds', AWS_WEB_IDENTITY_TOKEN_FILE: '/var/run/identity/token' },
+      volumes: { identity: { projected: identity } },
+      volumeMounts: { identity: { mountPath: '/var/run/identity', readOnly: true } },
+    },
+    dockerDaemonScheduler: {
+      labels: { team: 'north' },
+      defaultDindResources: { requests: { cpu: '150m', memory: '300Mi' }, limits: '' },
+      userVolumes: { greeting: { configMap: { name: 'team-settings' } }, keys: { secret: { secretName: 'team-secret' } } },
+      userVolumeMounts: {
+        greeting: { mountPath: '/etc/team', readOnly: true },
+        keys: { mountPath: '/etc/team-keys', readOnly: true },
+      },
+      volumes: { 'registry-ca': { configMap: { name: 'registry-ca' } } },
+      volumeMounts: {
+        'registry-ca': { mountPath: `/etc/docker/certs.d/${secure.domain.replace(':', '_')}`, readOnly: true },
+      },
+      pvc: [{ name: 'dind', storageClassName: `dind-local-volumes-runner-${NAMESPACE}`, volumeSize: '16Gi' }],
+    },
+  }
+}
+
+async function apply(name: string, spec: object): Promise<void> {
+  const file = await installation.file('runtime.yml', JSON.stringify({ kind: 'runtime', metadata: { name }, spec }))
+  const { code, stderr } = await installation.windlass('apply', '-f', file)
+  expect(code, stderr).toBe(0)
+}
+
+/** A pipeline with one step in an image: its commands, each a line. */
+function step(name: string, image: string, commands: readonly string[]): string {
+  return `  ${name}:\n    image: '${image}'\n    commands:\n${commands.map((command) => `      - ${JSON.stringify(command)}\n`).join('')}`
+}
+
+async function run(name: string, steps: string, ...options: string[]): Promise<{ code: number; log: string }> {
+  const file = await installation.file(`${name}.yml`, `version: '1.0'\nsteps:\n${steps}`)
+  const { code, stdout, stderr } = await installation.windlass('run', '-f', file, '--output', 'json', ...options)
+  return { code, log: `${stderr}\n${stdout}\n${installation.agent.log().slice(-4000)}` }
+}
+
+const Pods = z.object({
+  items: z.array(
+    z.looseObject({
+      metadata: z.looseObject({
+        labels: z.record(z.string(), z.string()),
+        annotations: z.record(z.string(), z.string()).default({}),
+      }),
+      spec: z.looseObject({}),
+    }),
+  ),
+})
+const Claims = z.object({ items: z.array(z.looseObject({ spec: z.looseObject({}) })) })
+
+/** The pods and the claim of a build of the team, while it runs. */
+async function seen(): Promise<{ pods: z.infer<typeof Pods>['items']; claims: z.infer<typeof Claims>['items'] }> {
+  const selector = `windlass.io/runtime=${TEAM.replace('/', '-')}`
+  const list = async (kind: string): Promise<unknown> =>
+    JSON.parse(await installation.kubectl('get', kind, '--selector', selector, '--output', 'json'))
+  return eventually('engine, daemon and claim are there', async () => {
+    const pods = Pods.parse(await list('pods')).items
+    const claims = Claims.parse(await list('persistentvolumeclaims')).items
+    return pods.length === 2 && claims.length === 1 ? { pods, claims } : undefined
+  })
+}
+
+test('R066, R064, R065, R074, R075, R173, R182, R190, R194, R195: what a runtime says is what its steps find', async () => {
+  const inside = [
+    'test "$REGION" = north && test "$PLAIN" = "as it is" && test -n "$NODE_ADDRESS"',
+    `test "$TEAM_TOKEN" = ${token} && echo "the token is $TEAM_TOKEN"`,
+    'cat /etc/team/greeting.txt',
+    `test "$(cat /etc/team-keys/token)" = ${token}`,
+    '! touch /etc/team/x',
+    'test "$AWS_ROLE_ARN" = arn:aws:iam::1:role/builds',
+    'test "$AWS_WEB_IDENTITY_TOKEN_FILE" = /codefresh/volume/sensitive/.kube/web_id_token',
+    'test "$(cut -d. -f2 "$AWS_WEB_IDENTITY_TOKEN_FILE" | wc -c)" -gt 100 && echo "the identity is there"',
+    'docker network inspect bridge --format "mtu={{index .Options \\"com.docker.network.driver.mtu\\"}} {{range .IPAM.Config}}{{.Subnet}}{{end}}"',
+    'cat /sys/class/net/eth0/mtu',
+  ]
+  const steps =
+    step('inside', 'only-here:1', inside) +
+    step('insecure', `${plainDomain()}/team/plain:1`, ['echo "from an insecure registry"']) +
+    step('certified', `${secure.domain}/team/secure:1`, ['echo "from a registry of an own authority"'])
+  const running = run('inside', steps, '--runtime', TEAM, '--cpu', '200m', '--disk', '17Gi')
+  running.catch(() => undefined)
+  const { pods, claims } = await seen()
+  const { code, log } = await running
+  expect(code, log).toBe(0)
+  expect(log).toContain('hello from a config map')
+  expect(log).toContain('the identity is there')
+  expect(log).toContain('mtu=1300 172.29.7.0/24')
+  expect(log).toContain('from an insecure registry')
+  expect(log).toContain('from a registry of an own authority')
+  expect(log, 'secrets of the cluster are masked').not.toContain(token)
+
+  const [engine, dind] = ['runtime', 'dind'].map((app) => pods.find(({ metadata }) => metadata.labels['app'] === app))
+  expect(engine?.metadata).toMatchObject({ labels: { team: 'north' }, annotations: { 'sidecar.istio.io/inject': 'false' } })
+  expect(engine?.spec).toMatchObject({
+    nodeSelector: { 'kubernetes.io/os': 'linux' },
+    tolerations: expect.arrayContaining([{ key: 'builds', operator: 'Exists' }]),
+  })
+  expect(dind?.metadata.annotations).toMatchObject({ 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' })
+  expect(dind?.spec).toMatchObject({
+    containers: [{ resources: { requests: { cpu: '200m', memory: '300Mi' }, limits: { cpu: '200m' } } }],
+    tolerations: expect.arrayContaining([{ key: 'codefresh/dind', operator: 'Exists', effect: 'NoSchedule' }]),
+  })
+  expect(claims[0]?.spec).toMatchObject({ resources: { requests: { storage: '17Gi' } } })
+  expect(JSON.stringify(pods), 'no secret stands in a pod').not.toContain(token)
+})
+
+test('R179, R188: a runtime that extends another one is like it but for what it says: without access its steps have no daemon', async () => {
+  const spec = { type: 'kubernetes', agent: 'one-node', extends: [TEAM], dockerDaemonScheduler: { userAccess: false } }
+  await apply(`${TEAM}-closed`, spec)
+  const commands = [
+    'test ! -e /var/run/docker.sock',
+    '! docker version',
+    'test "$REGION" = north',
+    'echo "closed, and still in the north"',
+  ]
+  const { code, log } = await run(
+    'closed',
+    step('closed', installation.images['TOOLS_IMAGE'] ?? '', commands),
+    '--runtime',
+    `${TEAM}-closed`,
+  )
+  expect(code, log).toBe(0)
+  expect(log).toContain('closed, and still in the north')
+})
+
+test('R194: a Secret that the owner of the cluster does not lend to builds is refused with the setting that would', async () => {
+  const userEnvVars = [{ name: 'X', valueFrom: { secretKeyRef: { name: 'of-others', key: 'token' } } }]
+  await apply(`${TEAM}-curious`, { type: 'kubernetes', agent: 'one-node', extends: [TEAM], runtimeScheduler: { userEnvVars } })
+  const { code, log } = await run('curious', step('never', 'only-here:1', ['echo never']), '--runtime', `${TEAM}-curious`)
+  expect(code).toBe(1)
+  expect(log).toContain('policy-refused')
+  expect(log).toContain('WINDLASS_AGENT_ALLOWED_SECRETS')
+})
+
+test('R175, R176, R203: what is read of a runtime can be written back without a change, and a change is a version', async () => {
+  const path = `/v1/runtimes/${encodeURIComponent(TEAM)}`
+  const before = await installation.client.call('GET', path, Runtime)
+  const { name, type, agent, isDefault, spec, version } = before
+  const body = { name, type, agent, isDefault, spec }
+  expect((await installation.client.call('PUT', path, Runtime, { body })).version).toBe(version)
+  const changed = await installation.client.call('PUT', path, Runtime, { body: { ...body, spec: { ...spec, capacity: 3 } } })
+  expect(changed).toMatchObject({ version: version + 1, spec: { capacity: 3 } })
+})

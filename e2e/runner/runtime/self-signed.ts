@@ -1,0 +1,16 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runProgram } from '../../support/process.ts'
+
+/** A certificate that nobody knows, for an address, with its key. */
+export async function selfSigned(address: string): Promise<{ cert: string; key: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-self-signed-'))
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  const names = `subjectAltName=IP:${address}`
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  await runProgram('openssl', ['req', '-x509', ...kind, '-subj', '/CN=registry', '-addext', names, '-keyout', key, '-out', cert])
+  const pair = { cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') }
+  await rm(folder, { recursive: true })
+  return pair
+}
