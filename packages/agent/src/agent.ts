@@ -24,6 +24,8 @@ export interface AgentOptions {
   readonly waitMs?: number
   /** How often what is left in the cluster is compared with what the server knows, milliseconds. */
   readonly sweepMs?: number
+  /** Names of the runtimes whose clusters this agent has; undefined when it takes whatever the server gives it. */
+  readonly runtimes?: (() => readonly string[]) | undefined
 }
 
 export interface Agent {
@@ -161,6 +163,7 @@ class RunningAgent implements Agent {
       executor: this.#executor.kind,
       instance: this.#instance,
       attempts: left.map(({ buildId, attempt }) => ({ buildId, attempt })),
+      ...(this.#options.runtimes && { runtimes: [...this.#options.runtimes()].slice(0, 1000) }),
     }
     const welcome = await this.#options.client.call('POST', '/v1/agent/hello', AgentWelcome, {
       body,

@@ -11,6 +11,8 @@ export interface AttemptRef {
 }
 
 export interface AttemptLeft extends AttemptRef {
+  /** Where it is, for executors of several runtimes. */
+  readonly runtime?: string | undefined
   /** Epoch milliseconds after which it is a leftover whatever happened; absent when its objects do not say. */
   readonly expiresAt?: number | undefined
 }

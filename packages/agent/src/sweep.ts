@@ -4,7 +4,7 @@
  * server have lost its record: at most a fifth of all in one round, so that a wrong clock cannot empty a cluster.
  */
 import { attempt as tick, type Clock, type Logger } from '@windlass/kit'
-import type { AttemptLeft, AttemptRef, Executor } from './executor.ts'
+import type { AttemptLeft, Executor } from './executor.ts'
 import type { TaskTable } from './tasks.ts'
 
 export interface SweepOptions {
@@ -30,6 +30,6 @@ export async function sweepExpired(
   }
 }
 
-function stopOf({ buildId, attempt }: AttemptRef): Parameters<Executor['stop']>[0] {
-  return { kind: 'stop-attempt', id: buildId, revision: 1, buildId, attempt, runtime: '', leaseMs: 60_000, graceMs: 0 }
+function stopOf({ buildId, attempt, runtime = '' }: AttemptLeft): Parameters<Executor['stop']>[0] {
+  return { kind: 'stop-attempt', id: buildId, revision: 1, buildId, attempt, runtime, leaseMs: 60_000, graceMs: 0 }
 }

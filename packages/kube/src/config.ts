@@ -63,7 +63,7 @@ type KubeconfigUser = z.infer<typeof Kubeconfig>['users'][number]['user']
 export async function readKubeconfig(path: string, contextName?: string): Promise<ClusterAccess> {
   // Loaded here only: a process inside a cluster never needs it.
   const { parseDocument } = await import('yaml')
-  const document = parseDocument(readText(path))
+  const document = parseDocument(readText(path), { prettyErrors: false })
   const [broken] = document.errors
   if (broken !== undefined) throw fault('config-invalid', { message: `${path} is not YAML: ${broken.message}` })
   const parsed = Kubeconfig.safeParse(document.toJS())

@@ -18,6 +18,8 @@ export const AgentHello = Hello.extend({
   instance: z.string().min(8).max(100),
   /** Attempts whose objects this agent still sees: those that are over get a stop task. */
   attempts: z.array(z.object({ buildId: Id, attempt: z.int().positive() })).max(5000),
+  /** Runtimes whose clusters this agent knows; absent when it takes tasks of any runtime. */
+  runtimes: z.array(z.string().max(200)).max(1000).optional(),
 })
 export type AgentHello = z.infer<typeof AgentHello>
 

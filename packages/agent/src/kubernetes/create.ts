@@ -4,8 +4,9 @@
  */
 import { fault, isFault, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, KubeObject as ClusterObject } from '@windlass/kube'
-import { LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
+import { CLAIM_NOTE, LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
 import type { DiskPool } from '@windlass/volumes'
+import { z } from 'zod'
 import { claimsOf } from './claims.ts'
 import type { Placer } from './place.ts'
 
@@ -29,7 +30,10 @@ export async function createAttempt(options: CreateOptions, task: StartTask, sig
   const pods = ofKind('Pod').map(owned)
   const isOnDisk = (pod: KubeObject): boolean => claimsOf(pod).length > 0
   const first = pods.filter(isOnDisk)
-  for (const claim of ofKind('PersistentVolumeClaim').map(owned))
+  const isBoundHere = options.disks !== undefined && task.disk !== undefined
+  for (const claim of ofKind('PersistentVolumeClaim')
+    .map(owned)
+    .map((claim) => (isBoundHere ? withBinder(claim) : claim)))
     await bindDisk(options, { task, pods: first, claim: await apply(options, claim, signal) }, signal)
   const create = (pod: KubeObject): Promise<unknown> => apply(options, pod, signal)
   const ref = { buildId: task.buildId, attempt: task.attempt }
@@ -61,6 +65,14 @@ function withOwner(object: KubeObject, owner: ClusterObject | undefined): KubeOb
     metadata: { ...object.metadata, ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid }] },
   }
 }
+
+/** A provisioner in the same cluster leaves such a claim alone. */
+function withBinder(claim: KubeObject): KubeObject {
+  const annotations = { ...Annotations.parse(claim.metadata['annotations']), [CLAIM_NOTE.boundBy]: 'agent' }
+  return { ...claim, metadata: { ...claim.metadata, annotations } }
+}
+
+const Annotations = z.record(z.string(), z.string()).default({})
 
 async function bindDisk(
   { disks, log, clock }: CreateOptions,

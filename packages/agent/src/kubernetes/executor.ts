@@ -4,11 +4,12 @@
  */
 import { attempt as tick, isFault } from '@windlass/kit'
 import type { Kube, KubeObject, Kind } from '@windlass/kube'
-import { LABEL } from '@windlass/protocol'
+import { LABEL, labelValue } from '@windlass/protocol'
 import { hostPathDisks, openDiskPool } from '@windlass/volumes'
 import { attemptKey, type AttemptLeft, type ExecutorContext, type Executor, type Fact, type OpenExecutor } from '../executor.ts'
 import { claimsOf } from './claims.ts'
 import { createAttempt } from './create.ts'
+import { keepByNote } from './keep.ts'
 import { openPlacer } from './place.ts'
 import { openPodWatch } from './pods.ts'
 import { checkPolicy, type AgentPolicy } from './policy.ts'
@@ -18,6 +19,8 @@ import { removeAttempt } from './remove.ts'
 export interface KubernetesOptions {
   readonly kube: Kube
   readonly policy: AgentPolicy
+  /** Looks only at what is labelled with this runtime; at every build of its namespaces when absent. */
+  readonly runtime?: string | undefined
   /** Folder on the nodes for disks; undefined where the storage class makes its own volumes. */
   readonly volumeParentDir?: string | undefined
 }
@@ -51,15 +54,19 @@ export function kubernetesExecutor(options: KubernetesOptions): OpenExecutor {
   return (context) => openExecutor(options, context)
 }
 
-function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { report, clock, log }: ExecutorContext): Executor {
+function openExecutor(
+  { kube, policy, runtime, volumeParentDir }: KubernetesOptions,
+  { report, clock, log }: ExecutorContext,
+): Executor {
   const disks = volumeParentDir === undefined ? undefined : openDiskPool({ kube, clock, maker: hostPathDisks(volumeParentDir) })
   const { namespaces } = policy
+  const labels = runtime === undefined ? LABEL.build : `${LABEL.build},${LABEL.runtime}=${labelValue(runtime)}`
   const stopped = new RecentKeys(STOPPED_KEPT)
   // The end of a pod that was told to end is no news; an attempt that was stopped never runs again.
   const reportLive = (fact: Fact): void => {
     if (!stopped.has(attemptKey(fact))) report(fact)
   }
-  const watched = { kube, clock, log, namespaces, report: reportLive }
+  const watched = { kube, clock, log, namespaces, labels, report: reportLive }
   const pods = openPodWatch({ ...watched, onPlaced: (pod, node) => void notePlace(pod, node) })
   const placer = openPlacer({ kube, clock, log, watch: pods })
   const remove = { kube, clock, log, namespaces, follow: pods.follow.bind(pods) }
@@ -87,11 +94,13 @@ function openExecutor({ kube, policy, volumeParentDir }: KubernetesOptions, { re
     async stop(task, signal) {
       stopped.add(attemptKey(task))
       // Before the claim goes, so that nobody finds the disk free in between.
-      if (task.keepDiskUntil !== undefined) await disks?.keep(task.buildId, task.keepDiskUntil)
+      const until = task.keepDiskUntil
+      if (until !== undefined && disks !== undefined) await disks.keep(task.buildId, until)
+      else if (until !== undefined && until > 0) await keepByNote({ kube, namespaces, clock, log }, task, until, signal)
       await removeAttempt(remove, task, signal)
     },
     async attempts() {
-      const selections = namespaces.flatMap((namespace) => PARTS.map((kind) => ({ kind, namespace, labels: LABEL.build })))
+      const selections = namespaces.flatMap((namespace) => PARTS.map((kind) => ({ kind, namespace, labels })))
       const objects = (await Promise.all(selections.map((selection) => kube.list(selection)))).flat()
       const refs = objects.flatMap((object): AttemptLeft[] => {
         const ref = attemptOf(object)

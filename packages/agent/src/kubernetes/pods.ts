@@ -13,6 +13,8 @@ export interface PodWatchOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly namespaces: readonly string[]
+  /** Selects the pods of builds. */
+  readonly labels: string
   readonly report: ReportFact
   /** Called once for each dind pod that was given a node. */
   readonly onPlaced: (pod: KubeObject, node: string) => void
@@ -104,7 +106,7 @@ class RunningWatch implements PodWatch {
     const onHeard = (): void => {
       this.#heardAt = this.#options.clock.monotonic()
     }
-    const selection = { kind: 'Pod', namespace, labels: LABEL.build } as const
+    const selection = { kind: 'Pod', namespace, labels: this.#options.labels } as const
     for await (const change of this.#options.kube.watch(selection, { signal: this.#stop.signal, onHeard })) this.#onChange(change)
   }
 

@@ -1,0 +1,184 @@
+/**
+ * The clusters of an agent, by the names of their runtimes. What the files say is read again while the agent runs: a new file is a new
+ * runtime, a file that is gone takes its runtime away, a new token is used from the next call on.
+ */
+import { createHash } from 'node:crypto'
+import { watch } from 'node:fs'
+import { fault, isAbort, type Clock, type Logger } from '@windlass/kit'
+import type { ClusterAccess, Kube } from '@windlass/kube'
+import type { RuntimeEntry, RuntimeFiles } from './runtime-files.ts'
+
+export interface Cluster {
+  readonly entry: RuntimeEntry
+  readonly kube: Kube
+}
+
+export interface Clusters {
+  find(runtime: string): Cluster | undefined
+  all(): readonly Cluster[]
+  /** Calls back for each cluster there is, and for those that come; what it returns is called when that cluster goes. */
+  each(open: (cluster: Cluster) => () => void): void
+  /** Reads the files again when they change, and every so often, until the signal is aborted. */
+  follow(signal: AbortSignal): Promise<void>
+  close(): void
+}
+
+export interface ClustersOptions {
+  /** Folder of the files, for notices of changes. */
+  readonly dir: string
+  readonly read: () => RuntimeFiles
+  readonly openKube: (entry: RuntimeEntry) => Kube
+  readonly clock: Clock
+  readonly log: Logger
+  /** Between two readings, milliseconds: notices of changes can be lost. */
+  readonly rereadMs?: number
+}
+
+const REREAD_MS = 10_000
+/** Files that change together are read once. */
+const SETTLE_MS = 200
+
+interface Open extends Cluster {
+  /** What a change of needs a new connection. */
+  readonly print: string
+  token: (() => string) | undefined
+  readonly closers: (() => void)[]
+}
+
+/** Throws `config-invalid` when two files name one runtime, or no file is valid. */
+export function openClusters(options: ClustersOptions): Clusters {
+  const files = options.read()
+  const doubles = files.problems.filter(({ message }) => message.startsWith('it names the runtime'))
+  const list = (problems: RuntimeFiles['problems']): string =>
+    problems.map(({ file, message }) => `${file}: ${message}`).join('; ')
+  if (doubles.length > 0)
+    throw fault('config-invalid', { message: `Two files of ${options.dir} name one runtime: ${list(doubles)}.` })
+  if (files.runtimes.length === 0)
+    throw fault('config-invalid', {
+      message: `No file of ${options.dir} describes a runtime${files.problems.length > 0 ? `: ${list(files.problems)}` : ''}.`,
+      hint: 'Mount one file `<runtime>.runtime.yaml` for each runtime, or set WINDLASS_AGENT_RUNTIME.',
+    })
+  return new FileClusters(options, files)
+}
+
+class FileClusters implements Clusters {
+  readonly #options: ClustersOptions
+  readonly #open = new Map<string, Open>()
+  readonly #openers: ((cluster: Cluster) => () => void)[] = []
+  #told = ''
+
+  constructor(options: ClustersOptions, files: RuntimeFiles) {
+    this.#options = options
+    this.#apply(files)
+  }
+
+  find(runtime: string): Cluster | undefined {
+    return this.#open.get(runtime)
+  }
+
+  all(): readonly Cluster[] {
+    return [...this.#open.values()]
+  }
+
+  each(open: (cluster: Cluster) => () => void): void {
+    this.#openers.push(open)
+    for (const cluster of this.#open.values()) cluster.closers.push(open(cluster))
+  }
+
+  close(): void {
+    for (const name of this.#open.keys()) this.#remove(name)
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    const { clock, dir, log, rereadMs = REREAD_MS } = this.#options
+    let changed = Promise.withResolvers<void>()
+    const notices = watchDir(dir, () => changed.resolve(), log)
+    try {
+      while (!signal.aborted) {
+        const over = new AbortController()
+        const pause = clock.sleep(rereadMs, AbortSignal.any([signal, over.signal])).catch(() => undefined)
+        await Promise.race([changed.promise, pause])
+        over.abort()
+        await clock.sleep(SETTLE_MS, signal).catch(() => undefined)
+        changed = Promise.withResolvers<void>()
+        if (!signal.aborted) this.#apply(this.#options.read())
+      }
+    } finally {
+      notices?.close()
+    }
+  }
+
+  /** A file that breaks keeps what it said last: a half-written one must not end builds. */
+  #apply({ runtimes, problems }: RuntimeFiles): void {
+    const { log } = this.#options
+    const told = JSON.stringify(problems)
+    if (told !== this.#told) for (const problem of problems) log.error(problem, 'a runtime file cannot be used')
+    this.#told = told
+    const names = new Set(runtimes.map(({ name }) => name))
+    if (problems.length === 0)
+      for (const name of this.#open.keys())
+        if (!names.has(name)) {
+          this.#remove(name)
+          log.info({ runtime: name }, 'runtime removed')
+        }
+    for (const entry of runtimes) this.#set(entry)
+  }
+
+  #set(entry: RuntimeEntry): void {
+    const known = this.#open.get(entry.name)
+    const print = printOf(entry)
+    if (known?.print === print) {
+      known.token = entry.access.token
+      return
+    }
+    if (known !== undefined) this.#remove(entry.name)
+    const access: ClusterAccess = { ...entry.access, ...(entry.access.token && { token: () => cluster.token?.() ?? '' }) }
+    const shown = { ...entry, access }
+    const cluster: Open = { entry: shown, kube: this.#options.openKube(shown), print, token: entry.access.token, closers: [] }
+    this.#open.set(entry.name, cluster)
+    this.#options.log.info(
+      { runtime: entry.name, server: access.server },
+      known === undefined ? 'runtime added' : 'runtime changed',
+    )
+    for (const open of this.#openers) cluster.closers.push(open(cluster))
+  }
+
+  #remove(name: string): void {
+    const cluster = this.#open.get(name)
+    this.#open.delete(name)
+    for (const close of cluster?.closers ?? []) close()
+    cluster?.kube.close()
+  }
+}
+
+function printOf({ access: { token: _, ...access }, ...entry }: RuntimeEntry): string {
+  return createHash('sha256')
+    .update(JSON.stringify({ ...entry, access }))
+    .digest('hex')
+}
+
+/** Notices are a convenience: where there are none the files are read every so often. */
+function watchDir(dir: string, onChange: () => void, log: Logger): { close(): void } | undefined {
+  try {
+    const watcher = watch(dir, { persistent: false }, onChange)
+    watcher.on('error', (error) => {
+      if (!isAbort(error)) log.warn({ err: error, dir }, 'no notices of changes')
+      watcher.close()
+    })
+    return watcher
+  } catch (error) {
+    log.warn({ err: error, dir }, 'no notices of changes')
+    return undefined
+  }
+}
+
+/** One cluster that does not change: for one runtime, or for whatever runtime a task names. */
+export function fixedCluster(cluster: Cluster, runtime: string | undefined): Clusters {
+  return {
+    find: (name) => (runtime === undefined || name === runtime ? cluster : undefined),
+    all: () => [cluster],
+    each: (open) => void open(cluster),
+    follow: async () => undefined,
+    close: () => cluster.kube.close(),
+  }
+}

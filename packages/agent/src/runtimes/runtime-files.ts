@@ -1,0 +1,129 @@
+/** Files that say how to reach the clusters of runtimes: one `*.runtime.yaml` for each (runner specification 2.2). */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import type { ClusterAccess } from '@windlass/kube'
+import { parseDocument } from 'yaml'
+import { z } from 'zod'
+
+/** A runtime and the way to its cluster. */
+export interface RuntimeEntry {
+  readonly name: string
+  readonly access: ClusterAccess
+  /** Namespaces that builds may use; undefined where the file leaves it to the settings of the agent. */
+  readonly namespaces: readonly string[] | undefined
+  readonly qps?: number | undefined
+  readonly burst?: number | undefined
+}
+
+export interface RuntimeFiles {
+  readonly runtimes: readonly RuntimeEntry[]
+  /** Files that cannot be used, each with a sentence that never holds what is in it. */
+  readonly problems: readonly { readonly file: string; readonly message: string }[]
+}
+
+export interface ReadOptions {
+  /** Clusters are not asked to prove who they are. */
+  readonly insecure: boolean
+  /** The cluster of the pod this runs in, for files that say `inCluster: true`. */
+  readonly here?: ClusterAccess | undefined
+}
+
+/** The whole name, as the public agent matches it. */
+const FILE_NAME = /.runtime\.yaml/
+const SIZE_LIMIT = 1024 * 1024
+
+const Shape = z.object({
+  type: z.literal('runtime'),
+  name: z.string().trim().min(1).max(200),
+  host: z.url({ protocol: /^https?$/ }).optional(),
+  token: z.string().trim().min(1).optional(),
+  crt: z.string().optional(),
+  /** Ours: the cluster of the agent itself, in place of host, token and crt. */
+  inCluster: z.boolean().default(false),
+  namespaces: z.array(z.string().min(1)).min(1).optional(),
+  qps: z.number().positive().optional(),
+  burst: z.int().positive().optional(),
+})
+
+/**
+ * Reads every runtime file below a folder. A broken file does not concern the others; two files of one name are a problem of both but the
+ * first in the order of their paths. Folders that begin with `..` are how Kubernetes swaps the contents of a mounted Secret.
+ */
+export function readRuntimeFiles(dir: string, options: ReadOptions): RuntimeFiles {
+  const problems: { file: string; message: string }[] = []
+  const runtimes = new Map<string, { entry: RuntimeEntry; file: string }>()
+  for (const file of listFiles(dir, problems)) {
+    try {
+      const entry = readFile(join(dir, file), options)
+      const before = runtimes.get(entry.name)
+      if (before === undefined) runtimes.set(entry.name, { entry, file })
+      else problems.push({ file, message: `it names the runtime ${entry.name}, and so does ${before.file}` })
+    } catch (error) {
+      problems.push({ file, message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return { runtimes: [...runtimes.values()].map(({ entry }) => entry), problems }
+}
+
+function listFiles(dir: string, problems: { file: string; message: string }[]): string[] {
+  try {
+    return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .filter((path) => !path.split(sep).some((part) => part.startsWith('..')))
+      .filter((path) => FILE_NAME.test(path.split(sep).at(-1) ?? ''))
+      .filter((path) => statSync(join(dir, path), { throwIfNoEntry: false })?.isDirectory() !== true)
+      .toSorted()
+  } catch (error) {
+    problems.push({ file: dir, message: `the folder cannot be read: ${error instanceof Error ? error.message : String(error)}` })
+    return []
+  }
+}
+
+function readFile(path: string, { insecure, here }: ReadOptions): RuntimeEntry {
+  const text = readFileSync(path, 'utf8')
+  if (text.length > SIZE_LIMIT) throw new Error('it is longer than 1 MiB')
+  // Pretty errors would repeat the line, which may be the token.
+  const document = parseDocument(text, { prettyErrors: false })
+  if (document.errors.length > 0) throw new Error(`it is not YAML: ${document.errors[0]?.code ?? ''}`)
+  const parsed = Shape.safeParse(document.toJS())
+  if (!parsed.success)
+    throw new Error(parsed.error.issues.map(({ path: at, message }) => `${at.join('.')}: ${message}`).join('; '))
+  const { name, namespaces, qps, burst } = parsed.data
+  return { name, namespaces, qps, burst, access: accessOf(parsed.data, insecure, here) }
+}
+
+function accessOf(file: z.output<typeof Shape>, insecure: boolean, here: ClusterAccess | undefined): ClusterAccess {
+  if (file.inCluster) {
+    if (here === undefined) throw new Error('inCluster: the agent does not run in a cluster')
+    return here
+  }
+  const { host, token, crt } = file
+  if (host === undefined || token === undefined) throw new Error('host and token are needed')
+  return {
+    server: host.replace(/\/+$/, ''),
+    insecure,
+    token: () => token,
+    namespace: namespaceOf(file.name, token),
+    ...(crt !== undefined && { ca: toPem(crt) }),
+  }
+}
+
+function toPem(crt: string): string {
+  return crt.includes('-----BEGIN') ? crt : Buffer.from(crt, 'base64').toString('utf8')
+}
+
+/** Where builds go when nothing says it: behind the slash of `<kube context>/<namespace>`, else the namespace of the token's account. */
+function namespaceOf(name: string, token: string): string {
+  const after = name.split('/').slice(1).at(-1)
+  if (after !== undefined && after !== '') return after
+  try {
+    const claims = TokenClaims.parse(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')))
+    return claims['kubernetes.io']?.namespace ?? claims['kubernetes.io/serviceaccount/namespace'] ?? 'default'
+  } catch {
+    return 'default'
+  }
+}
+
+const TokenClaims = z.looseObject({
+  'kubernetes.io': z.looseObject({ namespace: z.string() }).optional(),
+  'kubernetes.io/serviceaccount/namespace': z.string().optional(),
+})
