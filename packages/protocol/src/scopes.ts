@@ -41,3 +41,34 @@ export function missingScopes(held: readonly string[] | undefined, wanted: reado
   if (held === undefined) return []
   return wanted.filter((scope) => !held.includes(scope) && !held.includes(scope.replace(/:read$/, ':write')))
 }
+
+/** What public clients call their scopes; `:read`, `:write` and `:run` may follow each of them. */
+const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
+  agent: ['agent'],
+  agents: ['agent'],
+  'runner-installation': ['installation', 'runtime', 'certificate', 'cluster'],
+  'runtime-environments': ['runtime'],
+  cluster: ['cluster'],
+  clusters: ['cluster'],
+  pipeline: ['pipeline', 'build'],
+  project: ['pipeline'],
+  'step-type': ['pipeline'],
+  build: ['build'],
+  workflow: ['build'],
+  'shared-configuration': ['context'],
+  general: ['account'],
+}
+
+/** Scopes by the names that public clients give them, or by ours; `unknown` are those that are neither. */
+export function readScopeNames(names: readonly string[]): { scopes: Scope[]; unknown: string[] } {
+  const scopes = new Set<Scope>()
+  const unknown: string[] = []
+  for (const name of names) {
+    const [resource = '', verb = 'write'] = name.trim().toLowerCase().split(':')
+    const wanted = (PUBLIC_NAMES[resource] ?? [resource]).flatMap((one) => [`${one}:${verb === 'read' ? 'read' : 'write'}`])
+    const known = SCOPES.filter((scope) => wanted.includes(scope))
+    for (const scope of known) scopes.add(scope)
+    if (known.length === 0) unknown.push(name)
+  }
+  return { scopes: [...scopes], unknown }
+}

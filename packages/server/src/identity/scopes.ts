@@ -3,8 +3,9 @@ import { fault } from '@windlass/kit'
 import { missingScopes, Scope, type Method } from '@windlass/protocol'
 import type { Actor } from './actor.ts'
 
-/** First part of the path behind `/v1/` -> what its scopes are called. Absent: no scope is asked for. */
+/** First part of the path behind `/v1/` or `/api/` -> what its scopes are called. Absent: no scope is asked for. */
 const RESOURCES: Readonly<Record<string, string>> = {
+  admin: 'runtime',
   agents: 'agent',
   annotations: 'build',
   builds: 'build',
@@ -17,6 +18,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   monitors: 'cluster',
   pipelines: 'pipeline',
   projects: 'pipeline',
+  'runtime-environments': 'runtime',
   runtimes: 'runtime',
   settings: 'account',
   'step-types': 'pipeline',
@@ -26,10 +28,10 @@ const RESOURCES: Readonly<Record<string, string>> = {
 /** Calls that change nothing although they are POSTs. */
 const READING = ['/v1/validate']
 
-/** The scope that a route of `/v1` asks for; undefined when every key may call it. */
+/** The scope that a route asks for unless it names another; undefined when every key may call it. */
 export function scopeOf(method: Method, path: string): Scope | undefined {
   const [, version, part = ''] = path.split('/')
-  const resource = version === 'v1' ? RESOURCES[part] : undefined
+  const resource = version === 'v1' || version === 'api' ? RESOURCES[part] : undefined
   if (resource === undefined) return undefined
   return Scope.parse(`${resource}:${method === 'GET' || READING.includes(path) ? 'read' : 'write'}`)
 }

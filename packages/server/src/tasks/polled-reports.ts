@@ -112,7 +112,7 @@ async function afterCreation(app: App, reported: Reported): Promise<void> {
     await finishObject(reported)
     if (!(await isAllDone(reported))) return
     await updateTask(edit.tx, task.id, { status: 'done', done_at: edit.now })
-    if (edit.attempt?.waiting_reason != null) clearWaiting(edit)
+    if (edit.attempt !== undefined && edit.attempt.waiting_reason !== null) clearWaiting(edit)
     return
   }
   const failures = object.failures + 1

@@ -1,15 +1,12 @@
 /** What the public command line and chart call to install a Runner (runner specification 2.5); no logic of its own. */
-import { fault, parseToken, tokenMatches } from '@windlass/kit'
+import { fault } from '@windlass/kit'
 import { Id, RuntimeInput } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { signCertificate } from '../../certificates/certificates.ts'
 import { addCluster, listClusters, removeCluster } from '../../clusters/clusters.ts'
-import { readScopes } from '../../identity/keys.ts'
 import { addInstallationEvent, beginInstallation, showInstallation } from '../../installations/installations.ts'
 import { putRuntime } from '../../runtimes/runtimes.ts'
-import { findAgentById } from '../../store/agents.ts'
-import { findApiKey } from '../../store/api-keys.ts'
 import { findRuntime } from '../../store/runtimes.ts'
 import { done, ok, route, type Route } from '../route.ts'
 import { zip } from './zip.ts'
@@ -233,46 +230,6 @@ function fromBase64(text: string): string {
   return isBase64 ? bytes.toString('utf8') : text
 }
 
-const PublicKey = z.object({
-  _id: Id,
-  name: z.string(),
-  tokenPrefix: z.string(),
-  created: z.string(),
-  scopes: z.array(z.string()).nullable(),
-  subject: z.object({ type: z.string(), ref: z.string() }),
-})
-
-/** Of an API key or the token of an agent, by its id or by the whole token. Throws `not-found`. */
-async function describeKey(app: App, text: string): Promise<z.output<typeof PublicKey>> {
-  const token = parseToken(text)
-  const id = token?.id ?? text
-  const agent = await findAgentById(app.store.query, id)
-  const key = agent === undefined ? await findApiKey(app.store.query, id) : undefined
-  const row = agent ?? key
-  if (row === undefined || row.account_id !== app.accountId || (token !== undefined && !tokenMatches(token.secret, row.hash)))
-    throw fault('not-found', { message: `There is no key ${id}.` })
-  return {
-    _id: row.id,
-    name: row.name,
-    tokenPrefix: row.id.slice(0, 8),
-    created: new Date(row.created_at).toISOString(),
-    scopes: key === undefined ? null : (readScopes(key) ?? null),
-    subject: { type: agent === undefined ? 'user' : 'agent', ref: row.id },
-  }
-}
-
 export function installerRoutes(app: App): Route[] {
-  return [
-    ...registrationRoutes(app),
-    ...progressRoutes(app),
-    ...clusterRoutes(app),
-    route('GET', '/api/auth/key/{id}', {
-      summary: 'Whose key this is',
-      allow: 'viewer',
-      scope: 'agent:read',
-      params: ById,
-      replies: { 200: PublicKey },
-      handle: async ({ params }) => ok(await describeKey(app, params.id)),
-    }),
-  ]
+  return [...registrationRoutes(app), ...progressRoutes(app), ...clusterRoutes(app)]
 }

@@ -4,8 +4,15 @@ import type { Authenticator } from '../../identity/authenticate.ts'
 import type { Route } from '../route.ts'
 import { polledRoutes, publicAgentRoutes } from './agent-routes.ts'
 import { installerRoutes } from './installer-routes.ts'
+import { runtimeEnvironmentRoutes } from './runtime-environments.ts'
+import { keyRoutes } from './key-routes.ts'
 
 /** Every route of `/api`. */
 export function vendorRoutes(app: App, authenticator: Authenticator): Route[] {
-  return [...polledRoutes(app), ...publicAgentRoutes(app, authenticator), ...installerRoutes(app)]
+  return [
+    ...polledRoutes(app),
+    ...publicAgentRoutes(app, authenticator),
+    ...installerRoutes(app),
+    ...keyRoutes(app, authenticator),
+  ]
 }
