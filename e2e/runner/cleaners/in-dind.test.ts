@@ -1,0 +1,154 @@
+/** The cleaner of a build's disk in real builds, whose disks lie on a small file system. */
+import { spawn } from 'node:child_process'
+import { access, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
+import { mountLoopDisk, type LoopDisk } from './loop-disk.ts'
+
+const NAMESPACE = `cleaners-${process.pid}`
+
+let disk: LoopDisk
+let installation: Installation
+beforeAll(async () => {
+  disk = await mountLoopDisk(2048)
+  installation = await startInstallation(NAMESPACE, { agentEnv: { WINDLASS_AGENT_VOLUME_DIR: disk.path } })
+  await setVariables({ CLEAN_PERIOD_BUILDS: '2', IMAGE_RETAIN_PERIOD: '1', VOLUMES_RETAIN_PERIOD: '1' })
+})
+afterAll(async () => {
+  await installation?.close()
+  await disk?.close()
+})
+
+/** Settings of the daemons of the builds to come. */
+async function setVariables(envVars: Record<string, string>): Promise<void> {
+  const spec = {
+    runtimeScheduler: { cluster: { namespace: NAMESPACE } },
+    dockerDaemonScheduler: { envVars, pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${NAMESPACE}` } } },
+  }
+  const runtime = {
+    kind: 'runtime',
+    metadata: { name: NAMESPACE },
+    spec: { type: 'kubernetes', agent: 'one-node', isDefault: true, ...spec },
+  }
+  const { code, stderr } = await installation.windlass('apply', '-f', await installation.file('rt.yml', JSON.stringify(runtime)))
+  expect(code, stderr).toBe(0)
+}
+
+const Final = z.object({ status: z.string(), steps: z.array(z.object({ name: z.string(), status: z.string() })) })
+const tools = (): string => installation.images['TOOLS_IMAGE'] ?? ''
+
+/** Runs a build of one step; resolves when nothing of it is left. */
+async function build(name: string, commands: readonly string[]): Promise<{ status: string; log: string }> {
+  const step = { image: tools(), commands }
+  const file = await installation.file(`${name}.yml`, JSON.stringify({ version: '1.0', steps: { work: step } }))
+  const { stdout, stderr } = await installation.windlass('run', '-f', file, '--output', 'json')
+  expect(stdout, stderr).not.toBe('')
+  await eventually('the pods of the build are gone', async () =>
+    (await installation.kubectl('get', 'pods,persistentvolumeclaims', '--output', 'name')) === '' ? true : undefined,
+  )
+  return { status: Final.parse(JSON.parse(stdout)).status, log: stderr }
+}
+
+/** A path on the one disk that there is. */
+async function onDisk(...parts: string[]): Promise<string> {
+  const [volume = ''] = (await readdir(disk.path)).filter((name) => name.startsWith('vol-'))
+  return join(disk.path, volume, ...parts)
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+const noted = async (name: string): Promise<string> => (await readFile(await onDisk('dind-volume', name), 'utf8')).trim()
+
+async function dindPod(): Promise<string> {
+  return eventually('the pod of the daemon is ready', async () => {
+    const path = '{.items[?(@.status.containerStatuses[0].ready==true)].metadata.name}'
+    const name = await installation.kubectl('get', 'pods', '--selector', 'app=dind', '--output', `jsonpath=${path}`)
+    return name === '' ? undefined : name
+  })
+}
+
+test('R101, V15, V16: a disk is cleaned when as many builds as are set have used it, and not before', async () => {
+  const leave = [
+    'docker volume create stale',
+    'tar --create --files-from /dev/null | docker import - stale:1',
+    `docker create --name forgotten ${tools()} true`,
+  ]
+  expect(await build('leaves', leave)).toMatchObject({ status: 'success' })
+  const first = await noted('last_cleaned_pod')
+  expect(await noted('pods')).toMatch(new RegExp(`^${first} \\d+$`))
+  expect(
+    await build('second', ['docker ps --all --quiet --filter name=forgotten | wc -l', 'docker volume inspect stale']),
+  ).toMatchObject({
+    status: 'success',
+  })
+  expect(await noted('last_cleaned_pod')).toBe(first)
+  expect(await exists(await onDisk('volumes', 'stale'))).toBe(true)
+
+  const running = build('third', ['docker image inspect stale:1', 'sleep 3'])
+  const pod = await dindPod()
+  const follow = spawn('kubectl', [
+    '--kubeconfig',
+    installation.cluster.kubeconfig,
+    '--namespace',
+    NAMESPACE,
+    'logs',
+    '--follow',
+    pod,
+  ])
+  let log = ''
+  follow.stdout.on('data', (chunk: Buffer) => (log += chunk.toString('utf8')))
+  expect(await running).toMatchObject({ status: 'success' })
+  expect(await noted('last_cleaned_pod')).toBe(pod)
+  expect(await exists(await onDisk('volumes', 'stale'))).toBe(false)
+  await eventually(
+    'the log of the daemon tells it',
+    async () => (/clean: cleaned with \d+ removals/.test(log) ? true : undefined),
+    10_000,
+  )
+  expect(log.indexOf('clean: cleaned')).toBeLessThan(log.indexOf("Processing signal 'terminated'"))
+  follow.kill()
+})
+
+test('R102, R249, V18: a disk that is more than 90 % full during a build is emptied around the running step', async () => {
+  const running = build('fills', [
+    'docker volume create big',
+    `docker run --name ended ${tools()} true`,
+    `docker run --name kept --detach ${tools()} sleep 600`,
+    'echo ready > /codefresh/volume/ready',
+    'while docker volume inspect big >/dev/null 2>&1; do sleep 0.5; done',
+    'until test -e /codefresh/volume/seen; do sleep 0.5; done',
+    'docker ps --all --format "container {{.Names}}"',
+    'echo survived',
+  ])
+  const pod = await dindPod()
+  const shared = await eventually('the step has left something behind', sharedVolume)
+  await disk.fillTo(0.92, await onDisk('volumes', 'big', '_data', 'fill'))
+  const address = await installation.kubectl('get', 'pod', pod, '--output', 'jsonpath={.status.podIP}')
+  const metrics = await eventually('the metrics tell of the clean-up', async () => {
+    const text = await (await fetch(`http://${address}:9100/metrics`)).text()
+    return /agent_actions_volumes\{.*\} 1\b/.test(text) ? text : undefined
+  })
+  expect(metrics).toContain(`docker_up{dind_pod_name="${pod}",data_root_path="/var/lib/docker"} 1`)
+  expect(metrics).toMatch(/agent_actions_containers\{.*\} 1\b/)
+  expect(await (await fetch(`http://${address}:9323/metrics`)).text()).toContain('engine_daemon_engine_info')
+  await writeFile(join(shared, 'seen'), '')
+  const { status, log } = await running
+  expect(status, log).toBe('success')
+  expect(log).toContain('survived')
+  expect(log).toContain('container kept')
+  expect(log).not.toContain('container ended')
+})
+
+/** The folder of the volume that the step has written `ready` to. */
+async function sharedVolume(): Promise<string | undefined> {
+  for (const name of await readdir(await onDisk('volumes'))) {
+    const folder = await onDisk('volumes', name, '_data')
+    if (await exists(join(folder, 'ready'))) return folder
+  }
+  return undefined
+}

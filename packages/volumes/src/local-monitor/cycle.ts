@@ -1,0 +1,148 @@
+/**
+ * One look at the disks of a node. A disk goes only when two facts agree that nobody uses it: no claim holds its volume, and no daemon
+ * holds its lock. That it goes is written on the volume by compare and swap before anything is touched, so no build can choose it any more.
+ */
+import { isFault, type Clock, type Logger } from '@windlass/kit'
+import type { Kube } from '@windlass/kube'
+import { LABEL } from '@windlass/protocol'
+import { isClaimed } from '../pool/disk.ts'
+import { NOTE } from '../pool/notes.ts'
+import { localPathOf, toVolume, type Volume } from '../pool/volume.ts'
+import { byLastUse, isDue, isOver, type Limits } from './choose.ts'
+import type { LocalMonitorConfig } from './config.ts'
+import { asideOf, markDeleted, readAside, readFolders, readUse, unmark, type DiskFolder } from './folders.ts'
+import { deleteAside, findHold, moveAside } from './remove-folder.ts'
+
+export interface CycleOptions {
+  readonly config: LocalMonitorConfig
+  readonly kube: Kube
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+/** What became of a disk that was looked at. */
+type Fate = 'removed' | 'marked' | 'kept'
+
+/** Looks once, and removes until the use is below the target; answers how many disks are gone. */
+export async function runCycle(options: CycleOptions): Promise<number> {
+  const { config, signal } = options
+  for (const path of await readAside(config.PARENT_DIR)) await deleteAside(path, signal)
+  const folders = await readFolders(config.PARENT_DIR, config.DIR_PATTERN)
+  const marked = folders.filter((folder) => isDue(folder, config.GRACE_SECONDS, nowSeconds(options)))
+  const isFull = isOver(await readUse(config.PARENT_DIR), limits(config, 'threshold'))
+  if (marked.length === 0 && !isFull) return 0
+  const volumes = await volumesByPath(options)
+  let removed = 0
+  for (const folder of marked) if ((await consider(options, folder, volumes)) === 'removed') removed += 1
+  if (!isFull) return removed
+  for (const folder of byLastUse(folders)) {
+    if (signal.aborted || !isOver(await readUse(config.PARENT_DIR), limits(config, 'target'))) break
+    const fate = await consider(options, folder, volumes)
+    if (fate === 'removed') removed += 1
+    // In a dry run the use never falls.
+    if (fate === 'removed' && config.DRY_RUN) break
+  }
+  return removed
+}
+
+function limits(config: LocalMonitorConfig, which: 'threshold' | 'target'): Limits {
+  const { KB_THRESHOLD, INODE_THRESHOLD, KB_TARGET = KB_THRESHOLD, INODE_TARGET = INODE_THRESHOLD } = config
+  return which === 'threshold' ? { kb: KB_THRESHOLD, inodes: INODE_THRESHOLD } : { kb: KB_TARGET, inodes: INODE_TARGET }
+}
+
+async function volumesByPath({ kube, signal }: CycleOptions): Promise<ReadonlyMap<string, Volume>> {
+  const objects = await kube.list({ kind: 'PersistentVolume', labels: `${LABEL.volumeApp}=dind` }, signal)
+  return new Map(objects.map(toVolume).map((volume) => [localPathOf(volume) ?? '', volume]))
+}
+
+async function consider(options: CycleOptions, folder: DiskFolder, volumes: ReadonlyMap<string, Volume>): Promise<Fate> {
+  const { log } = options
+  try {
+    const volume = volumes.get(folder.path)
+    return volume === undefined ? await considerOrphan(options, folder) : await considerDisk(options, folder, volume)
+  } catch (error) {
+    if (options.signal.aborted) throw error
+    log.warn({ err: error, path: folder.path }, 'disk cannot be removed')
+    return 'kept'
+  }
+}
+
+/** A folder that no volume names: its volume may be about to be made, so it gets a time of grace. */
+async function considerOrphan(options: CycleOptions, folder: DiskFolder): Promise<Fate> {
+  const { config, log } = options
+  if (isDue(folder, config.GRACE_SECONDS, nowSeconds(options))) return removeFolder(options, folder)
+  if (folder.deletedAt !== undefined) return 'kept'
+  log.info({ path: folder.path, dryRun: config.DRY_RUN }, 'marking a folder that no volume names')
+  if (!config.DRY_RUN) await markDeleted(folder, nowSeconds(options))
+  return 'marked'
+}
+
+async function considerDisk(options: CycleOptions, folder: DiskFolder, seen: Volume): Promise<Fate> {
+  const { config, kube, log, signal } = options
+  const ref = { kind: 'PersistentVolume', name: seen.metadata.name } as const
+  const found = await kube.find(ref, signal)
+  if (found === undefined) return 'kept'
+  const volume = toVolume(found)
+  const hold = (await holdOf(options, volume)) ?? (await findHold(folder))
+  if (hold !== undefined) {
+    log.debug({ path: folder.path, volume: ref.name, hold }, 'disk is kept')
+    if (folder.deletedAt !== undefined && hold === 'claimed') await unmark(folder.path)
+    return 'kept'
+  }
+  if (config.DRY_RUN) {
+    log.info({ path: folder.path, volume: ref.name, dryRun: true }, 'disk would be removed')
+    return 'removed'
+  }
+  await markDeleted(folder, nowSeconds(options))
+  if (!(await requestDeletion(options, volume))) {
+    await unmark(folder.path)
+    return 'kept'
+  }
+  const fate = await removeFolder(options, folder)
+  if (fate === 'removed') await kube.delete(ref, { uid: volume.metadata.uid, signal })
+  return fate
+}
+
+/** Why a disk must stay now. */
+async function holdOf({ config, kube, clock, signal }: CycleOptions, volume: Volume): Promise<string | undefined> {
+  const { annotations } = volume.metadata
+  const node = annotations[NOTE.node]
+  if (node !== undefined && node !== config.NODE_NAME) return 'other-node'
+  if (Date.parse(annotations[NOTE.keptUntil] ?? '') > clock.now()) return 'kept-for-a-build'
+  return (await isClaimed(kube, volume, signal)) ? 'claimed' : undefined
+}
+
+/** The hand-shake with the provisioner: from this write on no build takes the disk. False when somebody was faster. */
+async function requestDeletion({ config, kube, clock, signal }: CycleOptions, volume: Volume): Promise<boolean> {
+  const { name, resourceVersion } = volume.metadata
+  const annotations = { [NOTE.deletion]: config.NODE_NAME, [NOTE.removing]: new Date(clock.now()).toISOString() }
+  const patch = { metadata: { resourceVersion, annotations }, spec: { persistentVolumeReclaimPolicy: 'Delete' } }
+  try {
+    await kube.patch({ kind: 'PersistentVolume', name }, patch, { signal })
+    return true
+  } catch (error) {
+    if (isFault(error, 'conflict', 'not-found')) return false
+    throw error
+  }
+}
+
+async function removeFolder({ config, log, signal, clock }: CycleOptions, folder: DiskFolder): Promise<Fate> {
+  if (config.DRY_RUN) {
+    log.info({ path: folder.path, dryRun: true }, 'folder would be removed')
+    return 'removed'
+  }
+  const hold = await moveAside(folder)
+  if (hold !== undefined) {
+    log.warn({ path: folder.path, hold }, 'folder is in use')
+    return 'kept'
+  }
+  const startedAt = clock.monotonic()
+  await deleteAside(asideOf(folder), signal)
+  log.info({ path: folder.path, lastUsedAt: folder.lastUsedAt, ms: Math.round(clock.monotonic() - startedAt) }, 'disk removed')
+  return 'removed'
+}
+
+function nowSeconds({ clock }: CycleOptions): number {
+  return clock.now() / 1000
+}

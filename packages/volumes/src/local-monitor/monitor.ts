@@ -1,0 +1,73 @@
+/** The monitor of the disks of a node: looks every minute, and answers Prometheus and probes. */
+import http from 'node:http'
+import { attempt, ticks, type Clock, type Logger } from '@windlass/kit'
+import type { Kube } from '@windlass/kube'
+import type { LocalMonitorConfig } from './config.ts'
+import { runCycle } from './cycle.ts'
+import { readFolders, readUse } from './folders.ts'
+import { metricsText } from './metrics.ts'
+
+export interface MonitorOptions {
+  readonly config: LocalMonitorConfig
+  readonly kube: Kube
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+  /** True while it must not remove anything. */
+  readonly isPaused?: () => boolean
+}
+
+export interface LocalMonitor {
+  /** Where it answers. */
+  readonly port: number
+  /** Resolves when the signal was aborted and nothing runs any more. */
+  readonly ended: Promise<void>
+}
+
+/** Readiness goes when so many looks in a row were missed. */
+const MISSED = 3
+
+/** Starts; resolves when it listens. */
+export async function startLocalMonitor(options: MonitorOptions): Promise<LocalMonitor> {
+  const { config, clock, log } = options
+  const counts = { removed: 0, lookedAt: clock.monotonic() }
+  const server = http.createServer((request, response) => {
+    const answer = (status: number, body: string): void =>
+      void response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4' }).end(body)
+    const isLate = clock.monotonic() - counts.lookedAt > MISSED * Math.max(config.INTERVAL_SECONDS, 60) * 1000
+    if (request.url === '/livez') return answer(200, 'ok\n')
+    if (request.url === '/readyz') return answer(isLate ? 503 : 200, isLate ? 'the disks were not looked at lately\n' : 'ok\n')
+    if (request.url !== '/metrics') return answer(404, 'not found\n')
+    readMetrics(config, counts.removed).then(
+      (text) => answer(200, text),
+      (error: unknown) => answer(500, `${String(error)}\n`),
+    )
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject).listen(config.PORT, resolve)
+  await promise
+  const address = server.address()
+  const ended = loop(options, counts).finally(() => server.close().closeAllConnections())
+  log.info({ node: config.NODE_NAME, folder: config.PARENT_DIR, dryRun: config.DRY_RUN }, 'monitor of local disks started')
+  return { port: typeof address === 'object' && address !== null ? address.port : config.PORT, ended }
+}
+
+async function loop(options: MonitorOptions, counts: { removed: number; lookedAt: number }): Promise<void> {
+  const { config, clock, log, signal, isPaused } = options
+  let loggedAt = -Infinity
+  for await (const _ of ticks(config.INTERVAL_SECONDS * 1000, { clock, signal, jitter: 0.1 })) {
+    await attempt(log, 'look', async () => {
+      if (config.LOG_DF_SECONDS > 0 && clock.monotonic() - loggedAt >= config.LOG_DF_SECONDS * 1000) {
+        log.info(await readUse(config.PARENT_DIR), 'use of the file system in percent')
+        loggedAt = clock.monotonic()
+      }
+      if (isPaused?.() !== true) counts.removed += await runCycle(options)
+      counts.lookedAt = clock.monotonic()
+    })
+  }
+}
+
+async function readMetrics(config: LocalMonitorConfig, removed: number): Promise<string> {
+  const [folders, use] = await Promise.all([readFolders(config.PARENT_DIR, config.DIR_PATTERN), readUse(config.PARENT_DIR)])
+  return metricsText(config.NODE_NAME, { folders, use, removed })
+}
