@@ -103,13 +103,19 @@ function judgeAttempt(attempt: LiveAttempt | undefined, view: View): Verdict | u
   const limits = readLimits(attempt)
   if (attempt.status === 'created') {
     if (now - attempt.created_at > limits.electedMs) return 'start-timeout'
-    const pullingSince = attempt.waiting_reason === 'pod-image-error' ? attempt.waiting_since : null
-    return pullingSince !== null && now - pullingSince > limits.pullMs ? 'pull-timeout' : undefined
+    return isPullOver(attempt, now) ? 'pull-timeout' : undefined
   }
+  // The engine may run already, and wait for a daemon whose image does not come.
+  if (attempt.status !== 'lost' && isPullOver(attempt, now)) return 'pull-timeout'
   const isOld = attempt.build_started_at !== null && now - attempt.build_started_at - attempt.build_paused_ms > limits.buildMs
   if (isOld && (attempt.build_status === 'running' || attempt.build_status === 'pending')) return 'age'
   if (attempt.status === 'lost') return undefined
   return judgeSilence(attempt, view) ?? (isInactive(attempt, now) ? 'inactive' : judgeStop(attempt, view))
+}
+
+function isPullOver(attempt: LiveAttempt, now: number): boolean {
+  const { waiting_reason: reason, waiting_since: since } = attempt
+  return reason === 'pod-image-error' && since !== null && now - since > readLimits(attempt).pullMs
 }
 
 /** Nothing was written, and, unless output alone counts, nothing else has happened either. */

@@ -138,16 +138,22 @@ async function applyGone(edit: BuildEdit): Promise<void> {
   confirmGone(edit)
 }
 
-/** An attempt that cannot start yet: the build says why, in the words of the cluster. */
+/** What a daemon may wait for while its engine runs already. */
+const DAEMON_WAITS: readonly Reason[] = ['pod-image-error', 'pod-failed']
+
+/**
+ * An attempt that cannot start yet, or whose engine runs and waits for its daemon: the build says why, in the words of the cluster.
+ */
 export function noteWaiting(edit: BuildEdit, cause: { reason: Reason; message: string | undefined }): void {
   const { attempt, build } = edit
-  if (attempt === undefined || attempt.status !== 'created') return
+  if (attempt === undefined || attempt.status === 'lost' || attempt.status === 'ended') return
+  if (attempt.status !== 'created' && !DAEMON_WAITS.includes(cause.reason)) return
   const message = cause.message ?? REASONS[cause.reason].text
   if (attempt.waiting_reason === cause.reason && attempt.waiting_message === message) return
   if (attempt.waiting_reason !== cause.reason) attempt.waiting_since = edit.now
   attempt.waiting_reason = cause.reason
   attempt.waiting_message = message
-  if (build.status === 'elected') setCause(edit, { reason: cause.reason, message })
+  if (build.status === 'elected' || build.status === 'running') setCause(edit, { reason: cause.reason, message })
   record(edit, { type: 'attempt.waiting', source: 'agent', data: { reason: cause.reason, message } })
 }
 
@@ -158,5 +164,5 @@ export function clearWaiting(edit: BuildEdit): void {
   attempt.waiting_reason = null
   attempt.waiting_message = null
   attempt.waiting_since = null
-  if (build.status === 'elected') setCause(edit, {})
+  if (build.status === 'elected' || build.status === 'running') setCause(edit, {})
 }
