@@ -1,6 +1,7 @@
 /** Settings of the agent process, from `WINDLASS_AGENT_*`. Each may come from a file named by `…_FILE`. */
-import { readConfig } from '@windlass/kit'
+import { Fault, fault, readConfig } from '@windlass/kit'
 import { z } from 'zod'
+import { withVendorSettings } from './vendor-settings.ts'
 
 const list = z.string().transform((text) =>
   text
@@ -13,6 +14,40 @@ export const AgentConfig = z.object({
   SERVER_URL: z.url().describe('Base URL of the server.'),
   TOKEN: z.string().min(1).describe('Token of this agent; better from a mounted file: WINDLASS_AGENT_TOKEN_FILE.'),
   CA: z.string().optional().describe('PEM file of further certificate authorities of the server.'),
+  TLS_INSECURE: z
+    .stringbool()
+    .default(false)
+    .describe('`true`: server and clusters need not prove who they are; said in the log. Better: WINDLASS_AGENT_CA.'),
+  PROTOCOL: z
+    .enum(['auto', 'v2', 'v1'])
+    .default('auto')
+    .describe('Protocol of the server; `auto` takes v2 where the server knows it.'),
+  ID: z.string().min(1).optional().describe('Name or id of this agent; needed with protocol v1 only.'),
+  RUNTIME: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The one runtime that is served, in the cluster of the agent; CONFIG_DIR is not read then.'),
+  CONFIG_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder of `*.runtime.yaml` files, one for each runtime; read again while the agent runs.'),
+  STATE_DIR: z
+    .string()
+    .min(1)
+    .default('/var/lib/windlass/agent')
+    .describe('Folder for what must survive a restart of the process; used by protocol v1 only.'),
+  POLL_SECONDS: z.coerce.number().positive().default(3).describe('Time between polls of protocol v1.'),
+  HEARTBEAT_SECONDS: z.coerce.number().positive().default(10).describe('Time between signs of life of protocol v1.'),
+  WORKFLOWS: z.coerce.number().int().positive().default(50).describe('Builds that are worked at at once by protocol v1.'),
+  BUFFER: z.coerce.number().int().positive().default(1000).describe('Batches of tasks that protocol v1 pulls ahead.'),
+  FORCE_DELETE_PVC: z.stringbool().default(false).describe('Protocol v1: take the finalizers off claims that are deleted.'),
+  LEASE: z
+    .enum(['auto', 'on', 'off'])
+    .default('auto')
+    .describe('Protocol v1: one of several replicas polls, by a Lease; `auto`: when the agent runs in a cluster.'),
+  CHART_VERSION: z.string().optional().describe('Version of the chart that installed the agent; told to the server.'),
   KUBECONFIG: z.string().optional().describe("Path of a kubeconfig; the pod's own service account when absent."),
   NAMESPACES: list.optional().describe('Namespaces that builds may use; that of the kubeconfig or the pod when absent.'),
   SERVICE_ACCOUNTS: list.prefault('windlass-engine').describe('Service accounts that pods of builds may run as.'),
@@ -59,9 +94,24 @@ export const AgentConfig = z.object({
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 
-/** Reads the settings. Throws `config-invalid` that names every wrong key. */
-export function agentConfig(env: Readonly<Record<string, string | undefined>> = process.env): Readonly<AgentConfig> {
-  return readConfig(AgentConfig, env, 'WINDLASS_AGENT_')
+const PREFIX = 'WINDLASS_AGENT_'
+
+/**
+ * Reads the settings, and those of the public agent where ours say nothing. Throws `config-invalid` that names every wrong key as it was
+ * given.
+ */
+export function agentConfig(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  args: readonly string[] = [],
+): Readonly<AgentConfig> {
+  const vendor = withVendorSettings(env, args, PREFIX)
+  try {
+    return readConfig(AgentConfig, vendor.env, PREFIX)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const message = [...vendor.names].reduce((text, [ours, given]) => text.replaceAll(`${ours}:`, `${given}:`), error.message)
+    throw fault('config-invalid', { ...error.details, message }, error)
+  }
 }
 
 /** The access to the cluster needs the pod's address of the API server from the environment. */

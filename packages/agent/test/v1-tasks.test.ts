@@ -64,7 +64,7 @@ test('A05: of two workflows the older one is first', async () => {
 test('R228, A06: a workflow of two polls is never in two hands, and the second comes after the first', async () => {
   await using scene = await openV1Scene()
   const held = gate()
-  scene.kube.intercept = async ({ line }) => (line === 'POST pods/first' ? void (await held.opened) : undefined)
+  scene.kube.intercept = ({ line }) => (line === 'POST pods/first' ? held.opened : undefined)
   scene.agent()
   const first = task('CreatePod', { name: 'first' })
   const second = task('CreatePod', { name: 'second' })
@@ -80,7 +80,7 @@ test('R228, A06: a workflow of two polls is never in two hands, and the second c
 test('A07: of sixty workflows on a slow cluster fifty are in hand and ten wait', async () => {
   await using scene = await openV1Scene()
   const held = gate()
-  scene.kube.intercept = async () => void (await held.opened)
+  scene.kube.intercept = () => held.opened
   // The client of the cluster has 16 sockets: what is in hand is asked of the agent, not of the cluster.
   const agent = scene.agent()
   const tasks = Array.from({ length: 60 }, (_, n) => task('CreatePod', { workflow: `wf${n}`, report: n === 59 }))
@@ -96,7 +96,7 @@ test('A07: of sixty workflows on a slow cluster fifty are in hand and ten wait',
 test('R228: with a full buffer no more is pulled, until there is room again', async () => {
   await using scene = await openV1Scene()
   const held = gate()
-  scene.kube.intercept = async () => void (await held.opened)
+  scene.kube.intercept = () => held.opened
   const agent = scene.agent({ concurrency: 1, buffer: 3 })
   for (let n = 0; n < 10; n += 1) scene.platform.script.push([task('CreatePod', { workflow: `wf${n}` })])
   await until('a full buffer', () => agent.status().tasks === 4)

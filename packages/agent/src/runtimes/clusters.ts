@@ -151,9 +151,9 @@ class FileClusters implements Clusters {
   }
 }
 
-function printOf({ access: { token: _, ...access }, ...entry }: RuntimeEntry): string {
+function printOf({ access, ...entry }: RuntimeEntry): string {
   return createHash('sha256')
-    .update(JSON.stringify({ ...entry, access }))
+    .update(JSON.stringify({ ...entry, access: { ...access, token: undefined } }))
     .digest('hex')
 }
 

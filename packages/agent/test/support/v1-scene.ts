@@ -97,7 +97,7 @@ export async function until(what: string, is: () => boolean): Promise<void> {
 }
 
 /** A gate that holds calls until it is opened. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  return { opened: promise, open: resolve }
+export function gate(): { readonly opened: Promise<undefined>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  return { opened: promise, open: () => resolve(undefined) }
 }

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { agentConfig } from './config.ts'
+
+const needed = { CODEFRESH_TOKEN: 'secret', CODEFRESH_HOST: 'https://platform.example/base' }
+
+test('R236: the variables of the public agent are read as ours', () => {
+  const config = agentConfig({
+    ...needed,
+    AGENT_ID: 'one',
+    CODEFRESH_IN_CLUSTER_RUNTIME: 'cluster/ns',
+    VENONA_CONFIG_DIR: '/etc/secrets',
+    TASK_PULLING_INTERVAL: '7',
+    STATUS_REPORTING_INTERVAL: '11',
+    WORKFLOW_CONCURRENCY: '5',
+    WORKFLOW_BUFFER_SIZE: '9',
+    K8S_CLIENT_QPS: '12.5',
+    K8S_CLIENT_BURST: '25',
+    FORCE_DELETE_PVC: 'true',
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    RUNTIME_CHART_VERSION: '8.0.0',
+    PORT: '8080',
+    VERBOSE: 'true',
+  })
+  expect(config).toMatchObject({
+    TOKEN: 'secret',
+    SERVER_URL: 'https://platform.example/base',
+    ID: 'one',
+    RUNTIME: 'cluster/ns',
+    CONFIG_DIR: '/etc/secrets',
+    POLL_SECONDS: 7,
+    HEARTBEAT_SECONDS: 11,
+    WORKFLOWS: 5,
+    BUFFER: 9,
+    QPS: 12.5,
+    BURST: 25,
+    FORCE_DELETE_PVC: true,
+    TLS_INSECURE: true,
+    CHART_VERSION: '8.0.0',
+    PORT: 8080,
+    LOG_LEVEL: 'debug',
+  })
+})
+
+test('the defaults of the public agent: 3 s, 10 s, 50 workflows, 1000 batches, TLS verified', () => {
+  expect(agentConfig(needed)).toMatchObject({
+    POLL_SECONDS: 3,
+    HEARTBEAT_SECONDS: 10,
+    WORKFLOWS: 50,
+    BUFFER: 1000,
+    TLS_INSECURE: false,
+    PROTOCOL: 'auto',
+  })
+})
+
+test('a flag wins over a variable, and ours over that of the public agent', () => {
+  const env = { ...needed, TASK_PULLING_INTERVAL: '7', AGENT_ID: 'theirs', WINDLASS_AGENT_ID: 'ours' }
+  const args = ['start', '--task-pulling-interval', '4', '--verbose', '--newrelic-appname=x']
+  expect(agentConfig(env, args)).toMatchObject({ POLL_SECONDS: 4, ID: 'ours', LOG_LEVEL: 'debug' })
+})
+
+test.each([
+  ['TASK_PULLING_INTERVAL', '0'],
+  ['STATUS_REPORTING_INTERVAL', '-1'],
+  ['WORKFLOW_CONCURRENCY', '0'],
+  ['WORKFLOW_BUFFER_SIZE', '-5'],
+  ['K8S_CLIENT_QPS', '0'],
+  ['K8S_CLIENT_BURST', 'many'],
+])('%s=%s stops the start with a message that names it', (name, value) => {
+  expect(() => agentConfig({ ...needed, [name]: value })).toThrow(new RegExp(`${name}:`))
+})
+
+test('a wrong flag is named as a flag, an unknown one is refused', () => {
+  expect(() => agentConfig(needed, ['--k8s-client-burst', '0'])).toThrow('--k8s-client-burst:')
+  expect(() => agentConfig(needed, ['--surprise', '1'])).toThrow('surprise')
+})
