@@ -1,0 +1,46 @@
+/**
+ * The cleaner jobs. Without an argument: disks that were not used for RETENTION_DAYS go. `-m`: those that were used more than a day ago
+ * and by fewer than MOUNT_MIN builds. `leftovers`: pods and claims that builds have left.
+ */
+import { fault, openLog, stopSignal, systemClock, type Logger } from '@windlass/kit'
+import { inCluster, openKube, readKubeconfig, type Kube } from '@windlass/kube'
+import { cleanerConfig, environment, type CleanerConfig } from './config.ts'
+import { removeLeftovers } from './leftovers.ts'
+import { removeUnusedDisks } from './unused-disks.ts'
+
+async function run(config: CleanerConfig, mode: string, log: Logger): Promise<void> {
+  const access = config.KUBECONFIG === undefined ? inCluster(environment()) : await readKubeconfig(config.KUBECONFIG)
+  if (access === undefined)
+    throw fault('config-invalid', {
+      message: 'This is not a pod of a cluster, and WINDLASS_CLEANER_KUBECONFIG names no kubeconfig.',
+    })
+  const kube = openKube({ access, log })
+  try {
+    await clean(config, mode, { kube, log })
+  } finally {
+    kube.close()
+  }
+}
+
+async function clean(config: CleanerConfig, mode: string, { kube, log }: { kube: Kube; log: Logger }): Promise<void> {
+  const common = { kube, log, clock: systemClock, dryRun: config.DRY_RUN, signal: stopSignal() }
+  if (mode === 'leftovers') {
+    const namespaces = config.NAMESPACES.length === 0 ? [kube.namespace] : config.NAMESPACES
+    await removeLeftovers({ ...common, namespaces })
+    return
+  }
+  if (mode !== '' && mode !== '-m')
+    throw fault('config-invalid', { message: `The argument ${mode} is not known.`, hint: 'Give none, `-m` or `leftovers`.' })
+  const mountMin = mode === '-m' ? config.MOUNT_MIN : undefined
+  const rules = { retentionDays: config.RETENTION_DAYS, mountMin, provisionedBy: config.PROVISIONED_BY }
+  await removeUnusedDisks({ ...common, rules })
+}
+
+const log = openLog({ name: 'cleaner', level: 'info' })
+try {
+  const config = cleanerConfig()
+  await run(config, process.argv[2] ?? '', openLog({ name: 'cleaner', level: config.LOG_LEVEL }))
+} catch (error) {
+  log.fatal({ err: error }, 'cleaner failed')
+  process.exitCode = 1
+}

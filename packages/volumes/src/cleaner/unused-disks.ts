@@ -1,0 +1,98 @@
+/**
+ * Removes disks of clouds that were not used for too long. Removing means to ask for it on the volume; the provisioner removes the disk. The
+ * request is written by compare and swap: a build that chooses the disk at the same moment has written first, and keeps it.
+ */
+import { isFault, type Clock, type Logger } from '@windlass/kit'
+import type { Kube } from '@windlass/kube'
+import { LABEL } from '@windlass/protocol'
+import { judgeDisk, type UnusedDisk, type UnusedRules, type Verdict } from '../clean/unused.ts'
+import { isClaimed } from '../pool/disk.ts'
+import { DISK_LABEL, NOTE } from '../pool/notes.ts'
+import { isDoomed, lastUsedAt, localPathOf, mountCountOf, toVolume, type Volume } from '../pool/volume.ts'
+import { mostRemovals } from './bound.ts'
+
+export interface UnusedDisksOptions {
+  readonly kube: Kube
+  readonly clock: Clock
+  readonly log: Logger
+  readonly rules: UnusedRules
+  readonly dryRun: boolean
+  readonly signal: AbortSignal
+}
+
+export interface Summary {
+  readonly looked: number
+  /** Names of the volumes whose removal was asked for. */
+  readonly removed: readonly string[]
+  /** How many stay, by why. */
+  readonly kept: Readonly<Record<string, number>>
+}
+
+/** Looks at every disk once. Throws the faults of the cluster. */
+export async function removeUnusedDisks(options: UnusedDisksOptions): Promise<Summary> {
+  const { kube, log, rules, clock, signal, dryRun } = options
+  const volumes = (await kube.list({ kind: 'PersistentVolume', labels: LABEL.volumeApp }, signal)).map(toVolume)
+  const removed: string[] = []
+  const kept: Record<string, number> = {}
+  const ours = volumes.filter(({ metadata }) => metadata.annotations[NOTE.provisionedBy] === rules.provisionedBy)
+  // The longest unused first, should not all of them go in one run.
+  for (const volume of volumes.toSorted((a, b) => lastUsedAt(a) - lastUsedAt(b))) {
+    signal.throwIfAborted()
+    const { name } = volume.metadata
+    let why: Verdict | 'next-time' | 'changed' = judgeDisk(readDisk(volume), rules, clock.now())
+    if (why === 'remove' && removed.length >= mostRemovals(ours.length)) why = 'next-time'
+    if (why === 'remove') why = await requestRemoval(options, name)
+    if (why === 'retention-unreadable') log.warn({ volume: name, retention: volume.metadata.annotations[NOTE.retention] }, why)
+    if (why === 'remove') {
+      removed.push(name)
+      log.info(
+        { volume: name, dryRun, lastUsed: new Date(lastUsedAt(volume)).toISOString(), mounts: mountCountOf(volume) },
+        'disk removed',
+      )
+    } else kept[why] = (kept[why] ?? 0) + 1
+  }
+  log.info({ looked: volumes.length, removed: removed.length, kept, dryRun }, 'disks looked through')
+  return { looked: volumes.length, removed, kept }
+}
+
+/** Looks once more: the volume must still say so, and the claim that it names must be gone. */
+async function requestRemoval(options: UnusedDisksOptions, name: string): Promise<Verdict | 'changed'> {
+  const { kube, clock, rules, dryRun, signal } = options
+  const ref = { kind: 'PersistentVolume', name } as const
+  const found = await kube.find(ref, signal)
+  if (found === undefined) return 'changed'
+  const volume = toVolume(found)
+  const verdict = judgeDisk(readDisk(volume), rules, clock.now())
+  if (verdict !== 'remove') return verdict
+  if (await isClaimed(kube, volume, signal)) return 'in-use'
+  if (dryRun) return 'remove'
+  const patch = {
+    metadata: {
+      resourceVersion: volume.metadata.resourceVersion,
+      annotations: { [NOTE.removing]: new Date(clock.now()).toISOString() },
+    },
+    spec: { persistentVolumeReclaimPolicy: 'Delete' },
+  }
+  try {
+    await kube.patch(ref, patch, { signal })
+    return 'remove'
+  } catch (error) {
+    if (isFault(error, 'conflict', 'not-found')) return 'changed'
+    throw error
+  }
+}
+
+function readDisk(volume: Volume): UnusedDisk {
+  const { annotations, labels } = volume.metadata
+  const keptUntil = Date.parse(annotations[NOTE.keptUntil] ?? '')
+  return {
+    phase: volume.status.phase,
+    isLocal: labels[DISK_LABEL.backend] === 'local' || localPathOf(volume) !== undefined,
+    isDoomed: isDoomed(volume),
+    provisionedBy: annotations[NOTE.provisionedBy],
+    lastUsedAt: lastUsedAt(volume),
+    mounts: mountCountOf(volume),
+    keptUntil: Number.isNaN(keptUntil) ? undefined : keptUntil,
+    retention: annotations[NOTE.retention],
+  }
+}
