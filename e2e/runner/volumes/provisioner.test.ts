@@ -23,8 +23,14 @@ test('V1, R122: the first claim gets a new disk that carries its labels and its 
   await stage.claim({ name: 'pvc-dind-v1', labels: { ...pool('v1'), pipeline_id: 'p1', trigger: 't1' } })
   const disk = await stage.bound('pvc-dind-v1')
   expect(disk.metadata.labels).toMatchObject({
-    ...{ 'codefresh-app': 'dind', 'io.codefresh.accountName': 'acme', project_id: 'v1', pipeline_id: 'p1', trigger: 't1' },
-    ...{ pod_name: 'dind-v1', pod_namespace: NAMESPACE, 'backend-volume-type': 'local' },
+    'codefresh-app': 'dind',
+    'io.codefresh.accountName': 'acme',
+    project_id: 'v1',
+    pipeline_id: 'p1',
+    trigger: 't1',
+    pod_name: 'dind-v1',
+    pod_namespace: NAMESPACE,
+    'backend-volume-type': 'local',
   })
   expect(disk.metadata.labels['backend-volume-id-md5']).toMatch(/^[0-9a-f]{32}$/)
   expect(disk.metadata.annotations).toMatchObject({ [NOTE.mountCount]: '1', [NOTE.usedBy]: 'dind-v1' })

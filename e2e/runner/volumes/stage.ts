@@ -130,11 +130,11 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
         return found === undefined || found.status.phase === 'Released' ? true : undefined
       })
     },
-    told: (claim) =>
-      kubectl(
-        ...['get', 'events', '--field-selector', `involvedObject.kind=PersistentVolumeClaim,involvedObject.name=${claim}`],
-        ...['--output', 'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}'],
-      ),
+    async told(claim) {
+      const fields = `involvedObject.kind=PersistentVolumeClaim,involvedObject.name=${claim}`
+      const lines = 'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}'
+      return kubectl('get', 'events', '--field-selector', fields, '--output', lines)
+    },
     async [Symbol.asyncDispose]() {
       await provisioner.kill9()
       if (!isThere) await cluster.kubectl('delete', 'namespace', namespace, '--timeout=90s')

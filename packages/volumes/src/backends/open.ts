@@ -2,7 +2,14 @@
 import type { Clock, Logger } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import type { ProvisionerConfig } from '../provisioner/config.ts'
+import { awsCredentials } from './aws/credentials.ts'
+import { openEc2 } from './aws/ec2.ts'
+import { azureAccess } from './azure-access.ts'
+import { azureDiskBackend } from './azuredisk.ts'
 import type { Backend } from './backend.ts'
+import { ebsBackend, regionOf } from './ebs.ts'
+import { gceDiskBackend } from './gcedisk.ts'
+import { googleAccess } from './google-access.ts'
 import type { HelperSettings } from './helper-pod.ts'
 import { localBackend } from './local.ts'
 import type { Parameters } from './parameters.ts'
@@ -30,10 +37,23 @@ export function backendOpener(options: OpenerOptions): (parameters: Parameters) 
 }
 
 function open(options: OpenerOptions, parameters: Parameters): Backend {
-  const { kube, clock, config } = options
-  if (parameters.volumeBackend === 'local')
-    return localBackend({ kube, clock, parameters, helper: helperOf(options), isRootless: config.ROOTLESS })
-  throw new Error('later')
+  const { kube, clock, config, owner, env } = options
+  switch (parameters.volumeBackend) {
+    case 'local':
+      return localBackend({ kube, clock, parameters, helper: helperOf(options), isRootless: config.ROOTLESS })
+    case 'ebs':
+    case 'ebs-csi': {
+      const region = regionOf(parameters.AvailabilityZone)
+      const credentials = awsCredentials({ env, clock, region })
+      const ec2 = openEc2({ clock, region, endpoint: config.EC2_ENDPOINT, credentials })
+      return ebsBackend({ ec2, clock, parameters, owner })
+    }
+    case 'gcedisk':
+      return gceDiskBackend({ clock, parameters, owner, access: googleAccess({ env, clock }) })
+    case 'azuredisk':
+    case 'azuredisk-csi':
+      return azureDiskBackend({ clock, parameters, owner, access: azureAccess({ env, clock }) })
+  }
 }
 
 function helperOf({ config, namespace }: OpenerOptions): HelperSettings {
