@@ -96,7 +96,10 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
     claimed_at: null,
     done_at: null,
   })
-  record(edit, { type: 'attempt.created', data: { runtime: attempt.runtime, agent: place.agent.name } })
+  record(edit, {
+    type: 'attempt.created',
+    data: { runtime: attempt.runtime, runtimeVersion: place.runtime.version, agent: place.agent.name },
+  })
   await saveBuild(edit)
 }
 

@@ -181,12 +181,16 @@ function runtimeVariables({ variables, runtimeScheduler }: RuntimeSpec): Record<
   return { ...variables, ...Object.fromEntries(own) }
 }
 
-/** The runtime of this name, or the default one. Throws `runtime-unknown`. */
+/** The runtime of this name, or the default one. Throws `runtime-unknown`, also for one that is a base only. */
 export async function chooseRuntime(app: App, name: string | undefined): Promise<RuntimeRow | undefined> {
   const { query } = app.store
   if (name === undefined) return findDefaultRuntime(query, app.accountId)
   const runtime = await findRuntime(query, app.accountId, name)
   if (runtime === undefined) throw fault('runtime-unknown', { message: `There is no runtime environment ${name}.` })
+  if (readSpec(runtime).nonComplete === true)
+    throw fault('runtime-unknown', {
+      message: `${runtime.name} is a base that other runtimes extend (nonComplete); no build runs on it.`,
+    })
   return runtime
 }
 

@@ -14,6 +14,7 @@ import { expireApprovals } from './approve.ts'
 import { editBuild, moveAttempt, record, saveBuild, type BuildEdit } from './edit.ts'
 import { readLimits } from './limits.ts'
 import { loseAttempt } from './lose.ts'
+import { hasOpenSteps } from './open-steps.ts'
 import { endEarly } from './terminate.ts'
 
 /** Clocks that disagree by more than this were jumped, or this process stood still. Milliseconds. */
@@ -43,7 +44,8 @@ export async function sweepLoop(app: App): Promise<void> {
 export async function sweep(app: App, judgesLeases: boolean): Promise<void> {
   const view = { timings: app.timings, now: app.clock.now(), judgesLeases }
   for (const attempt of await listLiveAttempts(app.store.query)) {
-    if (judgeAttempt(attempt, view) === undefined) continue
+    const verdict = judgeAttempt(attempt, view)
+    if (verdict === undefined || (verdict === 'post-steps' && (await hasOpenSteps(app, attempt)))) continue
     await editDue(app, attempt.build_id, (edit) =>
       carryOut(edit, edit.attempt?.number === attempt.number ? judgeAttempt(toLive(edit), view) : undefined),
     )
@@ -95,7 +97,7 @@ interface View {
   readonly judgesLeases: boolean
 }
 
-type Verdict = 'start-timeout' | 'pull-timeout' | 'suspect' | 'dead' | 'age' | 'inactive' | 'stuck'
+type Verdict = 'start-timeout' | 'pull-timeout' | 'pre-steps' | 'post-steps' | 'suspect' | 'dead' | 'age' | 'inactive' | 'stuck'
 
 function judgeAttempt(attempt: LiveAttempt | undefined, view: View): Verdict | undefined {
   if (attempt === undefined) return undefined
@@ -110,12 +112,23 @@ function judgeAttempt(attempt: LiveAttempt | undefined, view: View): Verdict | u
   const isOld = attempt.build_started_at !== null && now - attempt.build_started_at - attempt.build_paused_ms > limits.buildMs
   if (isOld && (attempt.build_status === 'running' || attempt.build_status === 'pending')) return 'age'
   if (attempt.status === 'lost') return undefined
-  return judgeSilence(attempt, view) ?? (isInactive(attempt, now) ? 'inactive' : judgeStop(attempt, view))
+  return (
+    judgeSilence(attempt, view) ?? judgeSteps(attempt, now) ?? (isInactive(attempt, now) ? 'inactive' : judgeStop(attempt, view))
+  )
 }
 
 function isPullOver(attempt: LiveAttempt, now: number): boolean {
   const { waiting_reason: reason, waiting_since: since } = attempt
   return reason === 'pod-image-error' && since !== null && now - since > readLimits(attempt).pullMs
+}
+
+/** An engine that does not come to its first step, or does not end after its last one. */
+function judgeSteps(attempt: LiveAttempt, now: number): Verdict | undefined {
+  const { steps_began_at: began, steps_ended_at: ended, started_at: started } = attempt
+  if (attempt.build_status !== 'running' || started === null) return undefined
+  const { preStepsMs, postStepsMs } = readLimits(attempt)
+  if (began === null && now - started > preStepsMs) return 'pre-steps'
+  return ended !== null && now - ended > postStepsMs ? 'post-steps' : undefined
 }
 
 /** Nothing was written, and, unless output alone counts, nothing else has happened either. */
@@ -128,19 +141,19 @@ function isInactive(attempt: LiveAttempt, now: number): boolean {
 
 function judgeSilence(attempt: LiveAttempt, { timings, now, judgesLeases }: View): Verdict | undefined {
   if (!judgesLeases) return undefined
+  const { suspectMs = timings.suspectMs, deadMs = timings.deadMs } = readLimits(attempt)
   const silence = now - (attempt.seen_at ?? attempt.created_at)
-  if (silence > timings.deadMs) return 'dead'
-  return silence > timings.suspectMs && attempt.status === 'started' ? 'suspect' : undefined
+  if (silence > deadMs) return 'dead'
+  return silence > suspectMs && attempt.status === 'started' ? 'suspect' : undefined
 }
 
 /** A terminating build whose engine does not come to an end is ended without it. */
-function judgeStop(
-  { build_status: status, terminating_at: since, output_at: outputAt }: LiveAttempt,
-  { timings, now }: View,
-): Verdict | undefined {
+function judgeStop(attempt: LiveAttempt, { timings, now }: View): Verdict | undefined {
+  const { build_status: status, terminating_at: since, output_at: outputAt } = attempt
   if (status !== 'terminating' || since === null) return undefined
+  const { terminatingMs = timings.terminatingMs, terminatingSilentMs = timings.terminatingSilentMs } = readLimits(attempt)
   const silentSince = Math.max(since, outputAt ?? 0)
-  return now - since > timings.terminatingMs || now - silentSince > timings.terminatingSilentMs ? 'stuck' : undefined
+  return now - since > terminatingMs || now - silentSince > terminatingSilentMs ? 'stuck' : undefined
 }
 
 async function carryOut(edit: BuildEdit, verdict: Verdict | undefined): Promise<void> {
@@ -156,6 +169,17 @@ async function carryOut(edit: BuildEdit, verdict: Verdict | undefined): Promise<
       })
     case 'pull-timeout':
       return loseAttempt(edit, { reason: 'pod-image-error', message: words, retry: false })
+    case 'pre-steps':
+      return loseAttempt(edit, {
+        reason: 'start-timeout',
+        message: words ?? `No step began within ${minutesOf(readLimits(attempt).preStepsMs)} of the engine's start.`,
+        retry: true,
+      })
+    case 'post-steps':
+      return endEarly(edit, 'expire', {
+        reason: 'too-long',
+        message: `The build did not come to its end within ${minutesOf(readLimits(attempt).postStepsMs)} of its last step.`,
+      })
     case 'suspect':
       if (moveAttempt(edit, 'lapse')) record(edit, { type: 'attempt.suspect' })
       return
@@ -172,4 +196,8 @@ async function carryOut(edit: BuildEdit, verdict: Verdict | undefined): Promise<
     case 'stuck':
       return loseAttempt(edit, { reason: 'cancelled', message: 'The engine did not stop in time.', retry: false })
   }
+}
+
+function minutesOf(ms: number): string {
+  return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} minutes`
 }

@@ -14,6 +14,8 @@ import {
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/require-found.ts'
 import { readSpec } from '../builds/limits.ts'
+import { isAllowed } from '../identity/actor.ts'
+import { hideGenerated } from '../runtimes/hidden.ts'
 import { etag, listShownRuntimes, makeDefault, putRuntime, removeRuntime } from '../runtimes/runtimes.ts'
 import { diffVersions, listVersions, showVersion } from '../runtimes/versions.ts'
 import { findRuntime } from '../store/runtimes.ts'
@@ -52,9 +54,10 @@ function oneRuntimeRoutes(app: App): Route[] {
       params: ByName,
       query: RuntimeQuery,
       replies: { 200: Runtime },
-      async handle({ params, query }) {
+      async handle({ params, query, actor }) {
         const runtime = await showVersion(app, params.name, query)
-        return ok(runtime, { etag: etag(runtime) })
+        const spec = query.merged === true && !isAllowed(actor, 'admin') ? hideGenerated(runtime.spec) : runtime.spec
+        return ok({ ...runtime, spec }, { etag: etag(runtime) })
       },
     }),
     route('PUT', '/v1/runtimes/{name}', {

@@ -1,4 +1,5 @@
 /** Runtime environments as users manage them: every change is a version, and none is lost to another that was made at the same time. */
+import { isDeepStrictEqual } from 'node:util'
 import { fault, newId } from '@windlass/kit'
 import { BASE_PREFIX, type Runtime, type RuntimeInput, type RuntimeLayer } from '@windlass/protocol'
 import type { App } from '../app.ts'
@@ -89,9 +90,11 @@ function nextRow(
 ): RuntimeRow {
   const { input } = put
   const now = app.clock.now()
-  const layer = JSON.stringify(input.spec)
   const agent = input.agent ?? null
-  const isSame = before !== undefined && before.layer === layer && before.agent === agent && before.type === input.type
+  // The order of keys means nothing.
+  const isSameLayer = before !== undefined && isDeepStrictEqual(readLayer(before), JSON.parse(JSON.stringify(input.spec)))
+  const layer = isSameLayer ? before.layer : JSON.stringify(input.spec)
+  const isSame = isSameLayer && before.agent === agent && before.type === input.type
   return {
     id: before?.id ?? newId(now),
     account_id: app.accountId,

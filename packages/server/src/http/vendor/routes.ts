@@ -13,6 +13,7 @@ export function vendorRoutes(app: App, authenticator: Authenticator): Route[] {
     ...polledRoutes(app),
     ...publicAgentRoutes(app, authenticator),
     ...installerRoutes(app),
+    ...runtimeEnvironmentRoutes(app),
     ...keyRoutes(app, authenticator),
   ]
 }

@@ -1,0 +1,158 @@
+import { ApiKeyCreated, page, Pipeline, Runtime, RuntimeDiff, RuntimeVersion } from '@windlass/protocol'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { HELLO, openHttpScene } from '../support/http-scene.ts'
+
+const Document = z.looseObject({
+  version: z.number(),
+  metadata: z.looseObject({ name: z.string(), changedBy: z.string() }),
+  runtimeScheduler: z.looseObject({}).optional(),
+  dockerDaemonScheduler: z.looseObject({}).optional(),
+  extends: z.array(z.string()).optional(),
+})
+const NAME = 'gke_team/europe/builds'
+const PATH = `/api/runtime-environments/${encodeURIComponent(NAME)}`
+
+/** As the public documentation writes one down, with the spellings of old and new versions. */
+const WRITTEN = {
+  version: null,
+  metadata: {
+    agent: true,
+    changedBy: 'someone',
+    creationTime: '2024/01/01',
+    name: NAME,
+    trial: { endingAt: 1, reason: 'x', started: 2 },
+  },
+  extends: ['system/default/hybrid/k8s'],
+  description: 'Runtime environment configure to cluster',
+  accountId: '5c1658d1736122ee1114c842',
+  appProxy: { externalIP: 'https://git.example.com/app-proxy' },
+  runtimeScheduler: {
+    type: 'KubernetesPod',
+    cluster: { clusterProvider: { accountId: 'a', selector: 'gke' }, namespace: 'builds', serviceAccount: 'codefresh-engine' },
+    envVars: { RETRIES: 3 },
+    userEnvVars: [{ name: 'K', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }],
+    annotations: {},
+    internalInfra: true,
+  },
+  dockerDaemonScheduler: {
+    type: 'DindPodPvc',
+    cluster: { clusterProvider: { accountId: 'a', selector: 'gke' }, namespace: 'builds' },
+    dockerDaemonParams: null,
+    defaultDindResources: { requests: '' },
+    pvc: { dind: { storageClassName: 'fast', reuseVolumeSelector: 'codefresh-app,pipeline_id' } },
+    userAccess: true,
+    ofAnotherChart: { kept: true },
+  },
+}
+
+test('R175, R176, R178, R180, R204: a document of public clients is kept as it is, and read again without a difference', async () => {
+  await using scene = await openHttpScene()
+  const put = (body: unknown): Promise<z.output<typeof Document>> => scene.admin.call('PUT', PATH, Document, { body })
+  const first = await put(WRITTEN)
+  expect(first).toMatchObject({
+    version: 1,
+    metadata: { name: NAME, agent: true, changedBy: 'admin' },
+    accountId: WRITTEN.accountId,
+    runtimeScheduler: { envVars: { RETRIES: '3' } },
+    dockerDaemonScheduler: { pvcs: { dind: { storageClassName: 'fast' } }, ofAnotherChart: { kept: true } },
+  })
+  const read = await scene.admin.call('GET', `${PATH}?extend=false`, Document)
+  expect(await put(read)).toEqual(read)
+  expect(await put({ ...read, description: 'other' })).toMatchObject({ version: 2, description: 'other' })
+  expect(await scene.admin.call('GET', `${PATH}?version=1`, Document)).toMatchObject({
+    version: 1,
+    description: WRITTEN.description,
+  })
+  const history = await scene.admin.call('GET', `${PATH}?history=true`, z.array(Document))
+  expect(history.map(({ version }) => version)).toEqual([2, 1])
+})
+
+test('R179, R256: extend merges what the document extends, and hides from users what only admins set', async () => {
+  await using scene = await openHttpScene()
+  await scene.admin.call('PUT', `${PATH}?extend=system/default/hybrid/k8s&description=new`, Document, {
+    body: { ...WRITTEN, extends: undefined },
+  })
+  const merged = await scene.admin.call('GET', `${PATH}?extend=true`, Document)
+  expect(merged).toMatchObject({
+    extends: ['system/default/hybrid/k8s'],
+    runtimeScheduler: { internalInfra: true },
+    dockerDaemonScheduler: { envVars: { CLEAN_DOCKER: 'true' }, defaultDindResources: { limits: { cpu: '2500m' } } },
+  })
+  const { token } = await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name: 'reader', role: 'viewer' } })
+  const viewer = scene.admin.withToken(token)
+  const seen = await viewer.call('GET', `${PATH}?extend=true`, Document)
+  expect(seen.runtimeScheduler).not.toHaveProperty('internalInfra')
+  expect(seen.dockerDaemonScheduler).not.toHaveProperty('dockerDaemonParams')
+  const ours = await viewer.call('GET', `/v1/runtimes/${encodeURIComponent(NAME)}?merged=true`, Runtime)
+  expect(ours.spec['runtimeScheduler']).not.toHaveProperty('internalInfra')
+  await expect(viewer.call('PUT', PATH, Document, { body: WRITTEN })).rejects.toMatchObject({ code: 'forbidden' })
+})
+
+test('R071, R072: public clients list runtimes, set the default one, see its images, and delete it by force', async () => {
+  await using scene = await openHttpScene()
+  await scene.admin.call('PUT', PATH, Document, { body: WRITTEN })
+  await scene.admin.call('PUT', `/api/runtime-environments/default/${encodeURIComponent(NAME)}`, Document)
+  const listed = await scene.admin.call('GET', '/api/runtime-environments?limit=25&offset=0', z.array(Document))
+  expect(listed.map(({ metadata, isDefault }) => [metadata.name, isDefault])).toEqual([
+    [NAME, true],
+    ['local', false],
+  ])
+  const images = z.array(z.object({ component: z.string(), image: z.string() }))
+  expect(await scene.admin.call('GET', `${PATH}/base-images`, images)).toContainEqual({
+    component: 'dind',
+    image: 'windlass/dind:0.1.0',
+  })
+  await expect(scene.admin.text('DELETE', PATH)).rejects.toMatchObject({ code: 'conflict' })
+  await scene.admin.text('DELETE', `${PATH}?force=true`)
+  await expect(scene.admin.call('GET', PATH, Document)).rejects.toMatchObject({ code: 'not-found', status: 404 })
+})
+
+test('R055: layers of the platform are listed, replaced, given to accounts and taken back by admins', async () => {
+  await using scene = await openHttpScene()
+  const path = '/api/admin/runtime-environments'
+  const names = async (): Promise<string[]> =>
+    (await scene.admin.call('GET', path, z.array(Document))).map(({ metadata }) => metadata.name)
+  expect(await names()).toEqual(['system/default', 'system/default/hybrid/k8s', 'system/default/hybrid/k8s_low_limits'])
+  const own = encodeURIComponent('system/agentless')
+  await scene.admin.call('PUT', `${path}/${own}`, Document, { body: { extends: ['system/default'], systemHybrid: true } })
+  const modified = await scene.admin.call('PUT', `${path}/account/modify/${own}`, Document, { body: { accounts: ['a1', 'a2'] } })
+  expect(modified).toMatchObject({ version: 2, accounts: ['a1', 'a2'], systemHybrid: true })
+  expect(await names()).toContain('system/agentless')
+  await scene.admin.text('DELETE', `${path}/${own}`)
+  expect(await names()).not.toContain('system/agentless')
+})
+
+test('a key that does not exist is refused with its place, and an older version is not written over a newer one', async () => {
+  await using scene = await openHttpScene()
+  const { admin } = scene
+  const body = (spec: object): object => ({ name: 'prod', agent: 'agent', spec })
+  await expect(
+    admin.call('POST', '/v1/runtimes', Runtime, { body: body({ dockerDaemonScheduler: { pvcs: { dind: { size: '1Gi' } } } }) }),
+  ).rejects.toMatchObject({ code: 'request-invalid', message: /spec\.dockerDaemonScheduler\.pvcs\.dind: .*"size"/ })
+  await admin.call('POST', '/v1/runtimes', Runtime, { body: body({ capacity: 1 }) })
+  await admin.call('PUT', '/v1/runtimes/prod?description=grow', Runtime, {
+    body: body({ capacity: 2 }),
+    headers: { 'if-match': '"1"' },
+  })
+  await expect(
+    admin.call('PUT', '/v1/runtimes/prod', Runtime, { body: body({ capacity: 3 }), headers: { 'if-match': '"1"' } }),
+  ).rejects.toMatchObject({ code: 'conflict' })
+  const { items } = await admin.call('GET', '/v1/runtimes/prod/versions', page(RuntimeVersion))
+  expect(items.map(({ version, description }) => [version, description])).toEqual([
+    [2, 'grow'],
+    [1, undefined],
+  ])
+  expect(await admin.call('GET', '/v1/runtimes/prod/diff?from=1', RuntimeDiff)).toMatchObject({
+    changes: [{ path: 'capacity', from: 1, to: 2 }],
+  })
+})
+
+test('R209: a pipeline that named a deleted runtime uses the default one', async () => {
+  await using scene = await openHttpScene()
+  await scene.admin.call('POST', '/v1/runtimes', Runtime, { body: { name: 'gone', agent: 'agent' } })
+  await scene.admin.call('POST', '/v1/pipelines', Pipeline, { body: { name: 'p', document: HELLO, runtime: 'gone' } })
+  await scene.admin.text('DELETE', '/v1/runtimes/gone')
+  expect((await scene.admin.call('GET', '/v1/pipelines/p', Pipeline)).runtime).toBeUndefined()
+  expect(await scene.submit({ pipeline: 'p', document: undefined })).toMatchObject({ runtime: 'local' })
+})

@@ -1,0 +1,219 @@
+import { PipelineInput, RuntimeInput, type RuntimeLayer } from '@windlass/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { App } from '../../src/app.ts'
+import { elect } from '../../src/builds/elect.ts'
+import { readLimits, readSpec } from '../../src/builds/limits.ts'
+import { sweep } from '../../src/builds/sweep.ts'
+import { createPipeline, showPipeline } from '../../src/pipelines/pipelines.ts'
+import { putBase, removeBase } from '../../src/runtimes/base-layers.ts'
+import { refreshRuntimes } from '../../src/runtimes/layers.ts'
+import { makeDefault, putRuntime, removeRuntime, type PutRuntime } from '../../src/runtimes/runtimes.ts'
+import { diffVersions, listVersions, showVersion } from '../../src/runtimes/versions.ts'
+import { findAttempt } from '../../src/store/attempts.ts'
+import { findPipeline } from '../../src/store/pipelines.ts'
+import { findRuntime, updateRuntime } from '../../src/store/runtimes.ts'
+import { readStartPayload } from '../../src/tasks/payload.ts'
+import { findStartTask } from '../../src/store/tasks.ts'
+import { HELLO, openScene, show, submit } from '../support/scene.ts'
+import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+
+async function put(app: App, name: string, spec: object, more: Partial<PutRuntime> & { isDefault?: boolean } = {}) {
+  const { isDefault = false, ...rest } = more
+  const input = RuntimeInput.parse({ name, agent: 'agent', isDefault, spec })
+  return (await putRuntime(app, { name, input, changedBy: 'ada', ...rest })).runtime
+}
+
+async function specOf(app: App, name: string) {
+  const row = await findRuntime(app.store.query, app.accountId, name)
+  if (row === undefined) throw new Error(`no runtime ${name}`)
+  return readSpec(row)
+}
+
+async function merged(app: App, name: string): Promise<RuntimeLayer> {
+  return (await showVersion(app, name, { merged: true })).spec
+}
+
+describe.each(DATABASES)('runtimes on $name', ({ open }) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await open()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  test('R203: every change is a version with who made it and why; what changes nothing makes none', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await put(app, 'prod', { capacity: 1 })
+    await put(app, 'prod', { capacity: 2, variables: { A: '1' } }, { description: 'more room' })
+    expect(await put(app, 'prod', { capacity: 2, variables: { A: '1' } }, { changedBy: 'cron' })).toMatchObject({
+      version: 2,
+      changedBy: 'ada',
+    })
+    expect(await listVersions(app, 'prod')).toMatchObject([
+      { version: 2, changedBy: 'ada', description: 'more room', current: true, spec: { capacity: 2 } },
+      { version: 1, changedBy: 'ada', current: false, spec: { capacity: 1 } },
+    ])
+    expect(await diffVersions(app, 'prod', { from: 1 })).toEqual({
+      from: 1,
+      to: 2,
+      changes: [
+        { path: 'capacity', from: 1, to: 2 },
+        { path: 'variables.A', to: '1' },
+      ],
+    })
+    expect(await showVersion(app, 'prod', { version: 1 })).toMatchObject({ version: 1, spec: { capacity: 1 } })
+    await expect(showVersion(app, 'prod', { version: 9 })).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  test('a change that was made on top of an older version is refused, and the other change stays', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await put(app, 'prod', { capacity: 1 })
+    await put(app, 'prod', { capacity: 2 }, { ifMatch: '"1"', changedBy: 'bob' })
+    await expect(put(app, 'prod', { capacity: 3 }, { ifMatch: '"1"' })).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'The runtime prod was changed by bob (version 2 now).',
+    })
+    expect((await specOf(app, 'prod')).capacity).toBe(2)
+  })
+
+  test('R179: a runtime is what it extends but for what it says, and follows its parents', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await put(app, 'base', {
+      extends: [],
+      runtimeScheduler: { labels: { team: 'a', tier: 'x' } },
+      nonComplete: true,
+      variables: { A: '1' },
+    })
+    await put(app, 'child', { extends: ['system/default/hybrid/k8s', 'base'], runtimeScheduler: { labels: { tier: null } } })
+    const child = await specOf(app, 'child')
+    expect(child.runtimeScheduler.labels).toEqual({ team: 'a' })
+    expect(child.dockerDaemonScheduler.defaultDindResources.limits).toEqual({ cpu: '2500m', memory: '4096Mi' })
+    expect(child.nonComplete).toBeUndefined()
+    await put(app, 'base', { extends: [], runtimeScheduler: { labels: { team: 'b' } }, nonComplete: true })
+    expect((await specOf(app, 'child')).runtimeScheduler.labels).toEqual({ team: 'b' })
+    expect(await merged(app, 'child')).toMatchObject({ extends: ['system/default/hybrid/k8s', 'base'] })
+    const scene = await openScene(app)
+    await expect(submit(scene, { runtime: 'base' })).rejects.toMatchObject({ code: 'runtime-unknown' })
+    await expect(removeRuntime(app, 'base')).rejects.toMatchObject({ code: 'conflict', message: /child extends base/ })
+  })
+
+  test('parents that do not exist, circles, mounts without volumes and two namespaces are told with their place', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const refused = async (name: string, spec: object): Promise<string> => {
+      const error = await put(app, name, spec).then(
+        () => new Error('was taken'),
+        (cause: unknown) => cause,
+      )
+      return error instanceof Error ? error.message : ''
+    }
+    expect(await refused('a', { extends: ['nobody'] })).toBe('spec.extends: there is no runtime nobody to extend (a > nobody).')
+    await put(app, 'a', {})
+    await put(app, 'b', { extends: ['a'] })
+    expect(await refused('a', { extends: ['b'] })).toContain('in a circle: a > b > a')
+    expect(await refused('c', { dockerDaemonScheduler: { userVolumeMounts: { x: { mountPath: '/x' } } } })).toBe(
+      'spec.dockerDaemonScheduler.userVolumeMounts.x: there is no volume x in userVolumes',
+    )
+    expect(await refused('c', { dockerDaemonScheduler: { cluster: { namespace: 'other' } } })).toContain('stand in one namespace')
+    expect(await refused('system/mine', {})).toContain('for layers that come with the server')
+  })
+
+  test('R072, R209: the default runtime goes by force only, another takes its place, and pipelines that named it use that', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await put(app, 'one', {})
+    await put(app, 'two', {})
+    await put(app, 'three', {})
+    await makeDefault(app, 'three')
+    await createPipeline(app, PipelineInput.parse({ name: 'p', document: HELLO, runtime: 'three' }))
+    await expect(removeRuntime(app, 'three')).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'three is the default runtime.',
+    })
+    await removeRuntime(app, 'three', { force: true })
+    expect((await findRuntime(app.store.query, app.accountId, 'one'))?.is_default).toBe(1)
+    const row = await findPipeline(app.store.query, app.accountId, 'p')
+    expect(row === undefined ? undefined : (await showPipeline(app, undefined, row)).runtime).toBeUndefined()
+    const scene = await openScene(app)
+    expect(await show(app, (await submit(scene, { pipeline: 'p' })).id)).toMatchObject({ runtime: 'local' })
+  })
+
+  test('R073, R074: the runtime of a run wins over that of its pipeline, which wins over the default one', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    for (const name of ['pinned', 'asked']) await put(held.app, name, {})
+    await createPipeline(held.app, PipelineInput.parse({ name: 'p', document: HELLO, runtime: 'pinned' }))
+    const runtimeOf = async (input: object): Promise<unknown> => (await show(held.app, (await submit(scene, input)).id)).runtime
+    expect(await runtimeOf({})).toBe('local')
+    expect(await runtimeOf({ pipeline: 'p' })).toBe('pinned')
+    expect(await runtimeOf({ pipeline: 'p', runtime: 'asked' })).toBe('asked')
+  })
+
+  test('R075, R203: a build keeps the version of its runtime that it was elected with', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app, { runtimeScheduler: { labels: { version: 'one' } } })
+    const build = await submit(scene, { machine: { cpu: '2', disk: '40Gi' } })
+    await elect(app)
+    const input = RuntimeInput.parse({ name: 'local', type: 'fake', agent: 'agent', spec: {} })
+    await putRuntime(app, { name: 'local', input, changedBy: 'bob' })
+    const task = await findStartTask(app.store.query, build.id, 1)
+    const { spec } = readStartPayload(task ?? { payload: '' })
+    expect(spec.runtimeScheduler.labels).toEqual({ version: 'one' })
+    expect(spec.dockerDaemonScheduler).toMatchObject({
+      defaultDindResources: { requests: { cpu: '2' } },
+      pvcs: { dind: { volumeSize: '40Gi' } },
+    })
+  })
+
+  test('R183: limits by the names of the vendor end builds as ours do', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const workflowLimits = {
+      MAXIMUM_ELECTED_STATE_AGE_ALLOWED: 2,
+      MAXIMUM_RETRY_ATTEMPTS_ALLOWED: '1',
+      TIME_INACTIVE_UNTIL_TERMINATION: 60,
+      MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION: 90,
+      MAXIMUM_TERMINATING_STATE_AGE_ALLOWED: 7,
+    }
+    const scene = await openScene(app, { runtimeScheduler: { workflowLimits } })
+    const build = await submit(scene)
+    await elect(app)
+    const attempt = await findAttempt(app.store.query, build.id, 1)
+    expect(readLimits(attempt ?? { limits: '{}' })).toMatchObject({
+      electedMs: 2000,
+      retries: 1,
+      inactiveMs: 60_000,
+      buildMs: 90_000,
+      terminatingMs: 7000,
+    })
+    held.clock.advance(2500)
+    await sweep(app, true)
+    expect(await show(app, build.id)).toMatchObject({ status: 'error', reason: 'start-timeout' })
+  })
+
+  test('R055: whoever runs the platform puts another layer in the place of a base, and takes it away again', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await put(app, 'prod', {})
+    const layer = { extends: ['system/default'], runtimeScheduler: { labels: { platform: 'own' } }, accounts: ['a'] }
+    await putBase(app, { name: 'system/default/hybrid/k8s_low_limits', layer, changedBy: 'root' })
+    expect((await specOf(app, 'prod')).runtimeScheduler.labels).toEqual({ platform: 'own' })
+    await expect(putBase(app, { name: 'mine', layer: {}, changedBy: 'root' })).rejects.toMatchObject({ code: 'request-invalid' })
+    await removeBase(app, 'system/default/hybrid/k8s_low_limits')
+    expect((await specOf(app, 'prod')).runtimeScheduler.labels).toEqual({})
+  })
+
+  test('a server that comes with other base layers makes every runtime anew at its start', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await put(app, 'prod', { capacity: 4 })
+    const row = await findRuntime(app.store.query, app.accountId, 'prod')
+    await app.store.write((tx) => updateRuntime(tx, row?.id ?? '', { spec: '{}' }))
+    expect((await specOf(app, 'prod')).capacity).toBeUndefined()
+    await app.store.write((tx) => refreshRuntimes(tx, app.accountId))
+    expect((await specOf(app, 'prod')).capacity).toBe(4)
+  })
+})
