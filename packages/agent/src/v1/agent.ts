@@ -108,6 +108,7 @@ class PollingAgent implements V1Agent {
 
   /** Polls no more, finishes what was pulled and reports it, and only then stops; the grace of the pod is the limit. */
   async close(graceMs?: number): Promise<void> {
+    if (this.#running.signal.aborted) return void (await this.ended.catch(() => undefined))
     this.#polling.abort(new DOMException('the agent is closed', 'AbortError'))
     const grace = new AbortController()
     const limit = graceMs === undefined ? [] : [this.#clock.sleep(graceMs, grace.signal).catch(() => undefined)]
@@ -188,7 +189,7 @@ class PollingAgent implements V1Agent {
       this.#heard.resolve()
       for (const { task, words } of answer.broken) this.#refuse(task, `the task cannot be read: ${words}`)
       if (answer.lost > 0) this.#log.error({ count: answer.lost }, 'what the platform sent is no task and says not whose it is')
-      if (answer.tasks.length > 0) await this.#enqueue(this.#ledger.accept(answer.tasks))
+      await this.#enqueue(this.#ledger.accept(answer.tasks))
       return undefined
     } catch (error) {
       if (isAbort(error)) return undefined
@@ -200,6 +201,7 @@ class PollingAgent implements V1Agent {
   }
 
   async #enqueue(tasks: readonly V1Task[]): Promise<void> {
+    if (tasks.length === 0) return
     const { batches, agentTasks, refused } = splitTasks(tasks)
     for (const { task, reason } of refused) this.#refuse(task, reason)
     const count = batches.reduce((sum, batch) => sum + batch.tasks.length, 0)

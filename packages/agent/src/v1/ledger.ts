@@ -21,7 +21,7 @@ export interface Ledger {
   sent(report: Report): void
   /** Tasks that an earlier process pulled and did not finish; those to delete something can be carried out as they are. */
   unfinished(): readonly V1Task[]
-  /** How many reports wait. */
+  /** How many reports wait; 0 when it is closed. */
   unsentCount(): number
   close(): void
 }
@@ -71,7 +71,7 @@ export function openLedger(dir: string): Ledger {
       })),
     sent: ({ taskId, revision }) => void forget.run(taskId, revision),
     unfinished: () => all('status is null', 100_000).map(({ body }) => V1Task.parse(JSON.parse(body ?? ''))),
-    unsentCount: () => z.object({ count: z.int() }).parse(count.get()).count,
+    unsentCount: () => (db.isOpen ? z.object({ count: z.int() }).parse(count.get()).count : 0),
     close: () => db.close(),
   }
 }
