@@ -13,6 +13,10 @@ export interface OptionSpec<T> {
   readonly initial: T
   /** The closed list of values, for help and completion. */
   readonly choices?: readonly string[]
+  /** What the flag says when it stands without a value. */
+  readonly bare?: string
+  /** Further spellings of the flag, understood but not shown. */
+  readonly aliases?: readonly string[]
   /** The value after one more occurrence on the command line. Throws `usage`. */
   read(text: string, before: T): T
 }
@@ -77,6 +81,34 @@ export function flag(flags: string, summary: string): OptionSpec<boolean> {
   return { flags, summary, initial: false, read: () => true }
 }
 
+const YES = ['true', 'yes', 'on', '1']
+const NO = ['false', 'no', 'off', '0']
+
+/** A choice that may be left open: `--flag` and `--flag true` say yes, `--flag=false` says no; undefined when not given. */
+export function yesNo(flags: string, summary: string): OptionSpec<boolean | undefined> {
+  const read = (given: string): boolean => {
+    if (YES.includes(given.toLowerCase())) return true
+    if (NO.includes(given.toLowerCase())) return false
+    throw fault('usage', { message: `${longName(flags)} takes true or false, not '${given}'.` })
+  }
+  return { flags: `${flags} [bool]`, summary, initial: undefined, bare: 'true', read }
+}
+
+/** A value that may be left out: the flag alone says `bare`. */
+export function maybeText(flags: string, summary: string, bare: string): OptionSpec<string | undefined> {
+  return { flags, summary, initial: undefined, bare, read: (given) => given }
+}
+
+/** True for a word that `yesNo` understands. */
+export function isYesNo(word: string | undefined): boolean {
+  return word !== undefined && [...YES, ...NO].includes(word.toLowerCase())
+}
+
+/** The option with further spellings of its flag. */
+export function also<T>(option: OptionSpec<T>, ...aliases: readonly string[]): OptionSpec<T> {
+  return { ...option, aliases }
+}
+
 /** One value; the last one given wins. */
 export function text(flags: string, summary: string): OptionSpec<string | undefined> {
   return { flags, summary, initial: undefined, read: (given) => given }
@@ -113,7 +145,7 @@ export function oneOf<const L extends readonly string[]>(
 
 /** `--branch` of `-b, --branch <name>`. */
 export function longName(flags: string): string {
-  return /--[a-z-]+/.exec(flags)?.[0] ?? flags
+  return /--[A-Za-z-]+/.exec(flags)?.[0] ?? flags
 }
 
 /** The key under which a value is found: `noCache` of `--no-cache`. */
@@ -125,5 +157,5 @@ export function keyOf(flags: string): string {
 
 /** True when the option takes a value. */
 export function takesValue(flags: string): boolean {
-  return flags.includes('<')
+  return /[<[]/.test(flags)
 }

@@ -34,7 +34,7 @@ test('completion knows commands, options and closed lists', () => {
   expect(complete(['run', '--loc'])).toEqual(['--local'])
   expect(complete(['get', 'bu'])).toEqual(['builds'])
   expect(complete(['get', 'builds', '-o', 'y'])).toEqual(['yaml'])
-  expect(complete(['create', ''])).toEqual(['step-type', 'agent', 'key'])
+  expect(complete(['create', ''])).toEqual(['step-type', 'agent', 'key', 'runtimes', 'cluster'])
   expect(complete(['validate', 'pi'])).toEqual([])
   expect(complete(['logs', '--'])).toEqual([
     ...(commands.find(({ name }) => name === 'logs')?.options ? ['--follow', '--step', '--tail', '--timestamps'] : []),

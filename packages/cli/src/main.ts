@@ -2,14 +2,15 @@
 import { enableCompileCache } from 'node:module'
 
 enableCompileCache()
-const [{ reportError, runCommandLine }, { openPrinter }, { readSettings }] = await Promise.all([
+const [{ reportError, runCommandLine }, { openPrinter }, { readSettings, takeGlobalOptions }] = await Promise.all([
   import('./program.ts'),
   import('./printer.ts'),
   import('./config.ts'),
 ])
-const settings = readSettings()
+const { words, globals } = takeGlobalOptions(process.argv.slice(2))
+const settings = readSettings(undefined, globals)
 const context = { settings, out: openPrinter(settings) }
 process.on('uncaughtException', (error) => process.exit(reportError(error, context)))
-const exitCode = await runCommandLine(process.argv.slice(2), context)
+const exitCode = await runCommandLine(words, context)
 await Promise.all([context.out.stdout.drained(), context.out.stderr.drained()])
 process.exit(exitCode)

@@ -1,8 +1,10 @@
 /** The command table as a commander program: words of the command line in, values of the table's types out. */
+import { fault } from '@windlass/kit/faults'
 import { Command as Program, CommanderError, Option } from 'commander'
 import { COMPLETE, complete } from './completion.ts'
 import { keyOf, longName, takesValue, type Command, type OptionSpec } from './command.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
+import { normalizeWords } from './normalize-words.ts'
 import { formatError } from './format/problems.ts'
 import { sourcesRead } from './input-files.ts'
 import type { Printer } from './printer.ts'
@@ -21,17 +23,37 @@ export async function runCommandLine(words: readonly string[], context: Context)
     return EXIT.success
   }
   let exitCode: number = EXIT.success
-  const program = buildProgram(context, (code) => {
-    exitCode = code
+  const program = buildProgram(context, async (command, invocation) => {
+    exitCode = (await command.run(invocation)) ?? EXIT.success
   })
   try {
-    await program.parseAsync([...words], { from: 'user' })
+    await program.parseAsync(normalizeWords(words), { from: 'user' })
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage
     return reportError(error, context)
   }
 }
+
+export interface ParsedLine {
+  /** Name of the command, as the table has it. */
+  readonly name: string
+  readonly args: readonly string[]
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/** What a command line means, without doing it. Throws what a wrong one throws. */
+export async function parseCommandLine(words: readonly string[], context: Context): Promise<ParsedLine> {
+  let parsed: ParsedLine | undefined
+  const program = buildProgram(context, async ({ name }, { args, options }) => {
+    parsed = { name, args, options }
+  })
+  await program.parseAsync(normalizeWords(words), { from: 'user' })
+  if (parsed === undefined) throw fault('usage', { message: 'This command line names no command.' })
+  return parsed
+}
+
+type Act = (command: Command, invocation: Parameters<Command['run']>[0]) => Promise<void>
 
 /** Prints an error that ends the process; answers the exit code. */
 export function reportError(error: unknown, { out, settings }: Context): number {
@@ -40,7 +62,7 @@ export function reportError(error: unknown, { out, settings }: Context): number 
   return exitCodeOf(error)
 }
 
-function buildProgram(context: Context, onEnd: (code: number) => void): Program {
+function buildProgram(context: Context, act: Act): Program {
   const program = new Program('windlass')
   prepare(program, context)
   program.description('Builds in your own clusters, and on this machine.')
@@ -50,7 +72,7 @@ function buildProgram(context: Context, onEnd: (code: number) => void): Program 
     const words = command.name.split(' ')
     const leaf = words.pop() ?? ''
     const parent = words.length === 0 ? program : groupOf(parents, words.join(' '), context)
-    parents.set(command.name, addCommand(parent, leaf, { command, context, onEnd }))
+    parents.set(command.name, addCommand(parent, leaf, { command, context, act }))
   }
   return program
 }
@@ -98,10 +120,10 @@ function groupOf(parents: Map<string, Program>, name: string, context: Context):
 interface Leaf {
   readonly command: Command
   readonly context: Context
-  readonly onEnd: (code: number) => void
+  readonly act: Act
 }
 
-function addCommand(parent: Program, name: string, { command, context, onEnd }: Leaf): Program {
+function addCommand(parent: Program, name: string, { command, context, act }: Leaf): Program {
   const leaf = new Program(name)
   prepare(leaf, context)
   leaf.summary(command.summary)
@@ -112,18 +134,36 @@ function addCommand(parent: Program, name: string, { command, context, onEnd }: 
     leaf.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
   leaf.action(async () => {
     const given: Readonly<Record<string, unknown>> = leaf.opts()
-    const options = Object.fromEntries(Object.entries(command.options).map(([key, option]) => [key, valueOf(option, given)]))
-    onEnd((await command.run({ ...context, args: leaf.args, options })) ?? EXIT.success)
+    const options = Object.fromEntries(
+      Object.entries(command.options).map(([key, option]) => [key, valueOf(option, given, context.settings)]),
+    )
+    await act(command, { ...context, args: leaf.args, options })
   })
   parent.addCommand(leaf)
   return leaf
 }
 
-/** commander keeps `--no-cache` as `cache: false`. */
-function valueOf(spec: OptionSpec<unknown>, given: Readonly<Record<string, unknown>>): unknown {
+/** commander keeps `--no-cache` as `cache: false`. An option that was not given may come from `CF_ARG_<OPTION>`. */
+function valueOf(spec: OptionSpec<unknown>, given: Readonly<Record<string, unknown>>, settings: Settings): unknown {
   const key = keyOf(spec.flags)
-  if (!longName(spec.flags).startsWith('--no-')) return given[key] ?? spec.initial
-  return given[key.charAt(2).toLowerCase() + key.slice(3)] === false
+  const inherited = (): unknown => fromEnvironment(spec, settings) ?? spec.initial
+  if (!longName(spec.flags).startsWith('--no-')) return given[key] ?? inherited()
+  const positive = given[key.charAt(2).toLowerCase() + key.slice(3)]
+  // `--no-proxy HOSTS` is no switch: true is what commander says of one that was not given.
+  if (takesValue(spec.flags)) return positive === true || positive === undefined ? inherited() : positive
+  return positive === false
+}
+
+/** Name of the variable as the vendor's command has it (runner specification 6.1): `CF_ARG_KUBE_NAMESPACE` for `--kube-namespace`. */
+function fromEnvironment(spec: OptionSpec<unknown>, { environment }: Settings): unknown {
+  if (!takesValue(spec.flags)) return undefined
+  const name = `CF_ARG_${longName(spec.flags)
+    .slice(2)
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .replaceAll('-', '_')
+    .toUpperCase()}`
+  const text = environment[name]
+  return text === undefined || text === '' ? undefined : spec.read(text, spec.initial)
 }
 
 function toOption(spec: OptionSpec<unknown>): Option {

@@ -38,6 +38,30 @@ export async function login({ options, out, settings }: Invocation<LoginOptions>
   out.line(`Logged in to ${url} as context '${context.name}'.`)
 }
 
+interface ContextOptions {
+  readonly apiKey: string | undefined
+  readonly url: string | undefined
+  readonly caFile: string | undefined
+  readonly noVerify: boolean
+}
+
+/** `auth create-context [NAME]`. */
+export async function createContext({ args, options, out, settings }: Invocation<ContextOptions>): Promise<void> {
+  const url = parseUrl(
+    options.url ??
+      settings.url ??
+      currentContext(readConfigFile(settings.configFile))?.url ??
+      (await ask('URL of the server', '--url')),
+  )
+  const isGiven = options.apiKey !== undefined && options.apiKey !== '-'
+  const apiKey = isGiven ? (options.apiKey ?? '') : (await findKey(options.apiKey, settings)).trim()
+  const caFile = options.caFile ?? settings.caFile
+  const context = { name: args[0] ?? 'default', url, apiKey, ...(caFile !== undefined && { caFile: resolve(caFile) }) }
+  if (!options.noVerify) await verify(context)
+  saveContext(settings.configFile, context, { use: true })
+  out.line(`Context '${context.name}' was created and is in use.`)
+}
+
 /** Throws what the server answers to this key: `unauthenticated`, `server-unreachable`. */
 async function verify({ url, apiKey, caFile }: ServerContext): Promise<void> {
   await whoAmI(createClient({ url, token: apiKey, transport: nodeTransport({ caFile }) }))

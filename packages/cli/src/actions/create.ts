@@ -7,9 +7,12 @@ export async function createAgent(
   invocation: Invocation<{ runtime: readonly string[]; output: 'json' | undefined }>,
 ): Promise<void> {
   const { args, options, out, settings } = invocation
-  const agent = await postAgent(openSession(settings).client, { name: args[0] ?? '', runtimes: options.runtime })
+  const agent = await postAgent(openSession(settings).client, {
+    name: args[0] ?? '',
+    runtimes: options.runtime.flatMap((each) => each.split(',')),
+  })
   if (options.output === 'json') return out.line(JSON.stringify(agent, null, 2))
-  out.note(`Agent ${agent.name} was made. This is its token; it is shown only now:`)
+  out.note(`Agent: "${agent.name}" created. This is its token; it is shown only now:`)
   out.line(agent.token)
 }
 

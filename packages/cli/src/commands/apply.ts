@@ -1,5 +1,5 @@
 /** Making and changing things. */
-import { command, oneOf, text, texts } from '../command.ts'
+import { also, command, oneOf, text, texts } from '../command.ts'
 
 const documentOptions = {
   file: texts('-f, --file <file>', 'Document to read; - reads standard input; may be given many times'),
@@ -54,7 +54,11 @@ export const applyCommands = [
     summary: 'Make an agent and print its token, once',
     arguments: [{ name: '<name>', summary: 'Name of the agent' }],
     options: {
-      runtime: texts('--runtime <name>', 'Runtime environment that it serves; may be given many times'),
+      runtime: also(
+        texts('-r, --runtime <name>', 'Runtime environment that it serves; may be given many times'),
+        '--runtimes',
+        '--re',
+      ),
       output: oneOf('-o, --output <format>', 'How to print', ['json']),
     },
     run: async (invocation) => (await import('../actions/create.ts')).createAgent(invocation),

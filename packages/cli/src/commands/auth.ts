@@ -21,6 +21,17 @@ export const authCommands = [
     ],
     run: async (invocation) => (await import('../actions/auth.ts')).login(invocation),
   }),
+  command('auth create-context', {
+    summary: "Save a server and a key as a context, and use it: the vendor's words for auth login",
+    arguments: [{ name: '[name]', summary: 'Name of the context; default when left out' }],
+    options: {
+      apiKey: text('--api-key <key>', 'API key; - reads standard input. WINDLASS_API_KEY keeps it off the command line'),
+      url: text('--url <url>', 'Base URL of the server; that of the current context when left out'),
+      caFile: text('--ca-file <file>', 'PEM file of the certificate authority of the server'),
+      noVerify: flag('--no-verify', 'Save without asking the server'),
+    },
+    run: async (invocation) => (await import('../actions/auth.ts')).createContext(invocation),
+  }),
   command('auth current', {
     summary: 'Say which server is in use',
     options: {},
@@ -33,6 +44,22 @@ export const authCommands = [
   }),
   command('auth use', {
     summary: 'Choose the server to use from now on',
+    arguments: [{ name: '<context>', summary: 'Name of a context' }],
+    options: {},
+    run: async (invocation) => (await import('../actions/auth.ts')).chooseContext(invocation),
+  }),
+  command('auth current-context', {
+    summary: 'The same as auth current',
+    options: {},
+    run: async (invocation) => (await import('../actions/auth.ts')).showCurrent(invocation),
+  }),
+  command('auth get-contexts', {
+    summary: 'The same as auth contexts',
+    options: {},
+    run: async (invocation) => (await import('../actions/auth.ts')).listContexts(invocation),
+  }),
+  command('auth use-context', {
+    summary: 'The same as auth use',
     arguments: [{ name: '<context>', summary: 'Name of a context' }],
     options: {},
     run: async (invocation) => (await import('../actions/auth.ts')).chooseContext(invocation),

@@ -1,0 +1,254 @@
+/** The old installer's commands, done by those of today. */
+import { systemClock } from '@windlass/kit'
+import { fault, isFault } from '@windlass/kit/faults'
+import type { Client, Runtime } from '@windlass/protocol'
+import { z } from 'zod'
+import { deleteAgent, deleteRuntime, getRuntime, listAgents, listRuntimes, makeDefaultRuntime } from '../api-runner.ts'
+import type { Invocation } from '../command.ts'
+import { readConfigFile } from '../config-file.ts'
+import type { Settings } from '../config.ts'
+import { EXIT } from '../exit-codes.ts'
+import { alignColumns } from '../format/columns.ts'
+import { formatAge } from '../format/time.ts'
+import { printValue } from '../format/output.ts'
+import { TOKEN_SECRET } from '../runner/cluster/secrets.ts'
+import { agentNameOf, DEFAULT_NAMESPACE } from '../runner/init/names.ts'
+import { openInstallPlace, type HelmFlags, type InstallPlace } from '../runner/install/place.ts'
+import { openSession } from '../session.ts'
+import { installAgent } from './install-agent.ts'
+import { installRuntime } from './install-runtime.ts'
+import { upgradeRunner } from './runner-upgrade.ts'
+
+interface Globals extends HelmFlags {
+  readonly apiHost: string | undefined
+  readonly apiToken: string | undefined
+  readonly context: string | undefined
+  readonly kubeConfigPath: string | undefined
+  readonly kubeContextName: string | undefined
+}
+
+const LONGEST_CLUSTER_NAME = 20
+
+/** The server by the old names: flags, then CODEFRESH_API_HOST and CODEFRESH_API_TOKEN, then the file of contexts. */
+function settingsOf(options: Globals, settings: Settings): Settings {
+  const { environment } = settings
+  const named =
+    options.context === undefined
+      ? undefined
+      : readConfigFile(settings.configFile).contexts.find(({ name }) => name === options.context)
+  if (options.context !== undefined && named === undefined)
+    throw fault('not-found', {
+      message: `There is no context '${options.context}'.`,
+      hint: 'List them with `windlass auth contexts`.',
+    })
+  return {
+    ...settings,
+    url: options.apiHost ?? named?.url ?? environment['CODEFRESH_API_HOST'] ?? settings.url,
+    apiKey: options.apiToken ?? named?.apiKey ?? environment['CODEFRESH_API_TOKEN'] ?? settings.apiKey,
+    caFile: named?.caFile ?? settings.caFile,
+  }
+}
+
+function placeOf(options: Globals, settings: Settings, namespace?: string) {
+  return {
+    kubeConfigPath: options.kubeConfigPath,
+    kubeContextName: options.kubeContextName ?? settings.environment['KUBE_CONTEXT'],
+    kubeNamespace: namespace ?? settings.environment['KUBE_NAMESPACE'],
+  }
+}
+
+interface InstallOptions extends Globals {
+  readonly setValue: readonly string[]
+  readonly setFile: readonly string[]
+  readonly inCluster: boolean | undefined
+  readonly clusterName: string | undefined
+  readonly runtimeEnvironment: string | undefined
+  readonly kubeNamespace: string | undefined
+  readonly storageClass: string | undefined
+  readonly kubeNodeSelector: string | undefined
+  readonly buildNodeSelector: string | undefined
+  readonly buildAnnotations: readonly string[]
+  readonly skipRuntimeInstallation: boolean | undefined
+  readonly onlyRuntimeEnvironment: boolean | undefined
+  readonly setDefault: boolean | undefined
+  readonly dryRun: boolean
+}
+
+/** Throws `usage` for flags that exclude each other. */
+export function checkVenonaInstall(
+  options: Pick<InstallOptions, 'clusterName' | 'runtimeEnvironment' | 'skipRuntimeInstallation' | 'onlyRuntimeEnvironment'>,
+): void {
+  if (options.skipRuntimeInstallation === true && options.onlyRuntimeEnvironment === true)
+    throw fault('usage', {
+      message: '--skip-runtime-installation and --only-runtime-environment exclude each other.',
+      hint: 'Leave one of them out.',
+    })
+  if (options.skipRuntimeInstallation === true && options.runtimeEnvironment === undefined)
+    throw fault('usage', {
+      message: '--skip-runtime-installation needs --runtime-environment.',
+      hint: 'Name the one that exists.',
+    })
+  if ((options.clusterName?.length ?? 0) > LONGEST_CLUSTER_NAME)
+    throw fault('usage', {
+      message: `--cluster-name has more than ${LONGEST_CLUSTER_NAME} characters.`,
+      hint: 'Choose a shorter one.',
+    })
+}
+
+/** `venona install`. */
+export async function venonaInstall({ options, out, settings: given, args }: Invocation<InstallOptions>): Promise<void> {
+  checkVenonaInstall(options)
+  const settings = settingsOf(options, given)
+  const place = { ...placeOf(options, settings, options.kubeNamespace), inCluster: options.inCluster }
+  const common = {
+    ...place,
+    helm: options.helm,
+    chart: options.chart,
+    setValue: options.setValue,
+    setFile: options.setFile,
+    storageClassName: options.storageClass,
+    kubeNodeSelector: options.kubeNodeSelector,
+    buildNodeSelector: options.buildNodeSelector,
+    buildAnnotations: options.buildAnnotations,
+    dryRun: options.dryRun,
+    makeDefaultRuntime: options.setDefault,
+    platformOnly: false,
+  }
+  const runtimeName = options.runtimeEnvironment ?? options.clusterName
+  if (options.onlyRuntimeEnvironment === true)
+    return installRuntime({
+      args,
+      out,
+      settings,
+      options: { ...common, runtimeName, skipReCreation: options.runtimeEnvironment !== undefined },
+    })
+  const name =
+    options.clusterName === undefined ? undefined : await freeAgentName(settings, options.clusterName, place.kubeNamespace)
+  const installsRuntime = options.skipRuntimeInstallation !== true
+  await installAgent({ args, out, settings, options: { ...common, name, runtimeName, installRuntime: installsRuntime } })
+}
+
+async function freeAgentName(settings: Settings, cluster: string, namespace: string | undefined): Promise<string> {
+  const taken = (await listAgents(openSession(settings).client)).map(({ name }) => name)
+  return agentNameOf(cluster, namespace ?? DEFAULT_NAMESPACE, taken)
+}
+
+/** `venona status [NAME]`: two tables. */
+export async function venonaStatus({
+  args,
+  options,
+  out,
+  settings: given,
+}: Invocation<Globals & { output: 'json' | undefined }>): Promise<void> {
+  const settings = settingsOf(options, given)
+  const { client } = openSession(settings)
+  const [name] = args
+  const runtimes = name === undefined ? await listRuntimes(client) : [await getRuntime(client, name)]
+  if (options.output === 'json') return printValue(out, runtimes, 'json')
+  for (const line of await statusTable(client, runtimes)) out.line(line)
+  const [only] = runtimes
+  if (name === undefined || only === undefined) return
+  await using place = await openInstallPlace(placeOf(options, settings, namespaceOf(only)), options, settings)
+  out.line()
+  for (const line of alignColumns([['KIND', 'NAME', 'STATUS'], ...(await listObjects(place))])) out.line(line)
+}
+
+async function statusTable(client: Client, runtimes: readonly Runtime[]): Promise<string[]> {
+  const agents = await listAgents(client)
+  const now = systemClock.now()
+  const rows = runtimes.map((runtime) => {
+    const agent = agents.find(({ runtimes: served }) => served.includes(runtime.name))
+    const seen = agent?.lastSeenAt
+    const message =
+      seen === undefined
+        ? 'Not reported any message yet'
+        : (agent?.message ?? (agent?.status === 'online' ? 'All good' : 'Not heard of'))
+    return [runtime.name, message, seen === undefined ? '' : `${formatAge(seen, now)} ago`]
+  })
+  return alignColumns([['RUNTIME NAME', 'LAST MESSAGE', 'REPORTED'], ...rows])
+}
+
+const Shown = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  status: z
+    .looseObject({ phase: z.string().optional(), readyReplicas: z.int().optional(), replicas: z.int().optional() })
+    .optional(),
+})
+
+async function listObjects({ cluster, namespace }: InstallPlace): Promise<string[][]> {
+  const rows: string[][] = []
+  for (const kind of ['Deployment', 'DaemonSet', 'Pod', 'PersistentVolumeClaim'] as const)
+    for (const object of await cluster.kube.list({ kind, namespace })) {
+      const { metadata, status } = Shown.parse(object)
+      const ready = status?.replicas === undefined ? '' : `${status.readyReplicas ?? 0}/${status.replicas} ready`
+      rows.push([kind, metadata.name, status?.phase ?? ready])
+    }
+  return rows
+}
+
+/** The namespace of a runtime's builds, as its specification says. */
+export function namespaceOf({ spec }: Pick<Runtime, 'spec'>): string | undefined {
+  const shape = z.looseObject({ runtimeScheduler: z.looseObject({ cluster: z.looseObject({ namespace: z.string() }) }) })
+  return shape.safeParse(spec).data?.runtimeScheduler.cluster.namespace
+}
+
+/** `venona upgrade NAME`. */
+export async function venonaUpgrade({
+  args,
+  options,
+  out,
+  settings: given,
+}: Invocation<Globals & { dryRun: boolean }>): Promise<void> {
+  const settings = settingsOf(options, given)
+  const runtime = await getRuntime(openSession(settings).client, args[0] ?? '')
+  const place = placeOf(options, settings, namespaceOf(runtime))
+  if (options.dryRun)
+    return out.note(`The Runner in ${place.kubeNamespace ?? DEFAULT_NAMESPACE} would be upgraded for ${runtime.name}.`)
+  await upgradeRunner({
+    args: [],
+    out,
+    settings,
+    options: { ...place, helm: options.helm, chart: options.chart, runtimeName: runtime.name, yes: true },
+  })
+}
+
+/** `venona delete NAME…`: goes on after a failure; exit code 1 when there was one. */
+export async function venonaDelete({
+  args,
+  options,
+  out,
+  settings: given,
+}: Invocation<Globals & { revertTo: string | undefined; inCluster: boolean | undefined }>): Promise<number> {
+  const settings = settingsOf(options, given)
+  const { client } = openSession(settings)
+  if (options.revertTo !== undefined) await makeDefaultRuntime(client, options.revertTo)
+  let failures = 0
+  for (const name of args) {
+    try {
+      await deleteOld(client, { name, options, settings })
+      out.line(`Deleted ${name}`)
+    } catch (error) {
+      failures += 1
+      out.note(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  return failures === 0 ? EXIT.success : EXIT.failed
+}
+
+async function deleteOld(
+  client: Client,
+  { name, options, settings }: { name: string; options: Globals & { inCluster: boolean | undefined }; settings: Settings },
+): Promise<void> {
+  const runtime = await getRuntime(client, name)
+  const agent = (await listAgents(client)).find(({ runtimes }) => runtimes.includes(name))
+  await deleteRuntime(client, name, { force: true })
+  const place = { ...placeOf(options, settings, namespaceOf(runtime)), inCluster: options.inCluster }
+  await using there = await openInstallPlace(place, options, settings)
+  await there.helm().uninstall(there.release)
+  // An agent that serves others goes on.
+  if (agent === undefined || agent.runtimes.length > 1) return
+  await there.cluster.kube.delete({ kind: 'Secret', namespace: there.namespace, name: TOKEN_SECRET.name })
+  await deleteAgent(client, agent.name).catch((error: unknown) => {
+    if (!isFault(error, 'not-found')) throw error
+  })
+}

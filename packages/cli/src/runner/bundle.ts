@@ -1,0 +1,107 @@
+/** What support needs to see of a Runner, with everything taken out that is secret. Pure but for `collect`. */
+import type { Kube, Kind, KubeObject } from '@windlass/kube'
+import { stringify } from 'yaml'
+import { z } from 'zod'
+import { isTree } from './values/read-values.ts'
+
+const NAMESPACED: readonly Kind[] = [
+  'Pod',
+  'PersistentVolumeClaim',
+  'Deployment',
+  'DaemonSet',
+  'CronJob',
+  'Job',
+  'ConfigMap',
+  'Service',
+  'ServiceAccount',
+  'Role',
+  'RoleBinding',
+  'Event',
+  'ResourceQuota',
+]
+const WIDE: readonly Kind[] = ['PersistentVolume', 'StorageClass', 'Node']
+/** Lines of each container's log. */
+const LOG_LINES = 500
+const HIDDEN = '[hidden]'
+
+/** Files of the bundle: path and text. A part that cannot be had is told in its file. */
+export async function collect(kube: Kube, namespace: string): Promise<Map<string, string>> {
+  const files = new Map<string, string>()
+  files.set('version.txt', await orWhy(() => kube.version()))
+  for (const kind of NAMESPACED)
+    files.set(`${namespace}/${kind.toLowerCase()}.yaml`, await orWhy(async () => toText(await kube.list({ kind, namespace }))))
+  for (const kind of WIDE)
+    files.set(`cluster/${kind.toLowerCase()}.yaml`, await orWhy(async () => toText(await kube.list({ kind }))))
+  const secrets = await orWhy(async () => toText(await kube.list({ kind: 'Secret', namespace, content: 'metadata' })))
+  files.set(`${namespace}/secret-names.yaml`, secrets)
+  for (const [path, text] of await collectLogs(kube, namespace)) files.set(path, text)
+  return files
+}
+
+const PodShape = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({
+    containers: z.array(z.looseObject({ name: z.string() })),
+    initContainers: z.array(z.looseObject({ name: z.string() })).default([]),
+  }),
+})
+
+async function collectLogs(kube: Kube, namespace: string): Promise<[string, string][]> {
+  const pods = await kube.list({ kind: 'Pod', namespace }).catch((): KubeObject[] => [])
+  const logs: [string, string][] = []
+  for (const pod of pods) {
+    const { metadata, spec } = PodShape.parse(pod)
+    for (const { name } of [...spec.initContainers, ...spec.containers]) {
+      const read = (): Promise<string> =>
+        kube.logs({ kind: 'Pod', namespace, name: metadata.name }, { container: name, tailLines: LOG_LINES })
+      logs.push([`${namespace}/logs/${metadata.name}.${name}.log`, hideTokens(await orWhy(read))])
+    }
+  }
+  return logs
+}
+
+async function orWhy(read: () => Promise<string>): Promise<string> {
+  try {
+    return await read()
+  } catch (error) {
+    return `not to be had: ${error instanceof Error ? error.message : String(error)}\n`
+  }
+}
+
+function toText(objects: readonly KubeObject[]): string {
+  return hideTokens(
+    stringify(
+      objects.map((object) => hideSecrets(object)),
+      { lineWidth: 0 },
+    ),
+  )
+}
+
+const SECRET_NAME = /token|secret|password|passwd|credential|api.?key|access.?key|private.?key|license/i
+const HARMLESS_NAME = /secretKeyRef|secretName|imagePullSecrets|automountServiceAccountToken|tokenExpirationSeconds|^secrets?$/i
+
+/** The object without values whose name says that they are secret, and without what managed it. */
+export function hideSecrets(value: unknown, name = ''): unknown {
+  if (typeof value === 'string' && SECRET_NAME.test(name) && !HARMLESS_NAME.test(name)) return HIDDEN
+  if (Array.isArray(value)) return value.map((item) => hideSecrets(item, name))
+  if (!isTree(value)) return value
+  // A variable of a container: its name stands beside its value.
+  const own = typeof value['name'] === 'string' && typeof value['value'] === 'string' ? value['name'] : undefined
+  const entries = Object.entries(value).filter(([key]) => key !== 'managedFields' && !key.endsWith('last-applied-configuration'))
+  return Object.fromEntries(
+    entries.map(([key, inner]) => {
+      if (key === 'value' && own !== undefined) return [key, hideSecrets(inner, own)]
+      return [key, hideSecrets(inner, key)]
+    }),
+  )
+}
+
+/** Tokens by their form, wherever they stand: ours and the vendor's, JSON web tokens, logins in URLs, private keys. */
+export function hideTokens(text: string): string {
+  return text
+    .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g, HIDDEN)
+    .replaceAll(/\b[0-9a-f]{24}\.[A-Za-z0-9_-]{16,}/g, HIDDEN)
+    .replaceAll(/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g, HIDDEN)
+    .replaceAll(/(\w:\/\/)[^\s/:@]+:[^\s/@]+@/g, `$1${HIDDEN}@`)
+    .replaceAll(/\b([Bb]earer|[Bb]asic) [A-Za-z0-9._~+/=-]{12,}/g, `$1 ${HIDDEN}`)
+}

@@ -1,0 +1,88 @@
+/** The cluster that a command works on, by the rules of kubectl: flag, KUBECONFIG, ~/.kube/config; or the cluster this runs in. */
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { silentLog } from '@windlass/kit'
+import { fault } from '@windlass/kit/faults'
+import { inCluster, openKube, readKubeconfig, type ClusterAccess, type Kube } from '@windlass/kube'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import type { Settings } from '../../config.ts'
+import { readInput } from '../../input-files.ts'
+
+export interface ClusterChoice {
+  readonly kubeconfig?: string | undefined
+  readonly context?: string | undefined
+  readonly inCluster?: boolean | undefined
+}
+
+export interface OpenCluster extends AsyncDisposable {
+  readonly kube: Kube
+  readonly access: ClusterAccess
+  /** Name of the context, or `in-cluster`. */
+  readonly context: string
+  /** Absent inside of a cluster. */
+  readonly kubeconfig: string | undefined
+}
+
+const ContextList = z.looseObject({
+  'current-context': z.string().optional(),
+  contexts: z.array(z.looseObject({ name: z.string() })).default([]),
+})
+
+export interface Contexts {
+  readonly kubeconfig: string
+  readonly names: readonly string[]
+  readonly current: string | undefined
+}
+
+/** The contexts of the first kubeconfig that is there. Throws `config-invalid` when there is none. */
+export function listContexts(given: string | undefined, { environment }: Settings): Contexts {
+  const home = environment['HOME'] ?? homedir()
+  const candidates = given !== undefined ? [given] : (environment['KUBECONFIG'] ?? join(home, '.kube', 'config')).split(delimiter)
+  const kubeconfig = candidates.find((path) => path !== '' && existsSync(path))
+  if (kubeconfig === undefined)
+    throw fault('config-invalid', {
+      message: `There is no kubeconfig at ${candidates.join(' or ')}.`,
+      hint: 'Name one with --kube-config-path or KUBECONFIG.',
+    })
+  const parsed = ContextList.safeParse(parse(readInput(kubeconfig).text))
+  if (!parsed.success) throw fault('config-invalid', { message: `${kubeconfig} is not a kubeconfig.` })
+  const names = parsed.data.contexts.map(({ name }) => name)
+  return { kubeconfig, names, current: parsed.data['current-context'] }
+}
+
+/** Opens it; nothing is sent yet. Throws `config-invalid`. */
+export async function openCluster(choice: ClusterChoice, settings: Settings): Promise<OpenCluster> {
+  const { access, context, kubeconfig } = await findAccess(choice, settings)
+  const kube = openKube({ access, log: silentLog })
+  return {
+    kube,
+    access,
+    context,
+    kubeconfig,
+    async [Symbol.asyncDispose]() {
+      kube.close()
+    },
+  }
+}
+
+async function findAccess(
+  choice: ClusterChoice,
+  settings: Settings,
+): Promise<{ access: ClusterAccess; context: string; kubeconfig: string | undefined }> {
+  // Inside of a pod the pod's own account counts, unless a kubeconfig is named.
+  const within = choice.kubeconfig === undefined && choice.inCluster !== false ? inCluster(settings.environment) : undefined
+  if (within !== undefined && (choice.inCluster === true || settings.environment['KUBECONFIG'] === undefined))
+    return { access: within, context: 'in-cluster', kubeconfig: undefined }
+  if (choice.inCluster === true)
+    throw fault('config-invalid', { message: 'This is not a pod of a cluster.', hint: 'Leave --in-cluster out.' })
+  const { kubeconfig, names, current } = listContexts(choice.kubeconfig, settings)
+  const context = choice.context ?? current
+  if (context === undefined || !names.includes(context))
+    throw fault('config-invalid', {
+      message: context === undefined ? `${kubeconfig} has no current context.` : `${kubeconfig} has no context '${context}'.`,
+      hint: `Its contexts are ${names.join(', ')}.`,
+    })
+  return { access: await readKubeconfig(kubeconfig, context), context, kubeconfig }
+}

@@ -1,0 +1,138 @@
+/**
+ * Helm in the few verbs of an installer. Values go in by standard input, so that a secret in them is on no command line and in no file of
+ * this machine. Faults carry Helm's own words.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fault } from '@windlass/kit/faults'
+import { parseAllDocuments } from 'yaml'
+import { z } from 'zod'
+import type { Settings } from '../../config.ts'
+import type { Tree } from '../values/read-values.ts'
+import { findChart, findHelm } from './find-helm.ts'
+
+/** Where a release lives. */
+export interface Release {
+  readonly name: string
+  readonly namespace: string
+}
+
+export interface HelmOptions {
+  readonly helm?: string | undefined
+  readonly chart?: string | undefined
+  readonly settings: Settings
+  /** Absent inside of a cluster. */
+  readonly kubeconfig?: string | undefined
+  readonly context?: string | undefined
+}
+
+export interface HelmObject {
+  readonly kind: string
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly document: Tree
+}
+
+export interface Helm {
+  /** Installs or upgrades, and waits until what it brings is ready. Throws `install-failed`. */
+  install(release: Release, values: Tree, options?: { timeoutSeconds?: number }): Promise<void>
+  /** What an installation would send to the cluster, hooks included; asks no cluster. Throws `install-failed`. */
+  render(release: Release, values: Tree): Promise<HelmObject[]>
+  /** Removes a release and what it brought; false when there was none. Throws `install-failed`. */
+  uninstall(release: Release): Promise<boolean>
+  /** Values that a release was installed with; undefined when there is none. */
+  values(release: Release): Promise<Tree | undefined>
+  /** Names of the releases of a namespace. */
+  list(namespace: string): Promise<string[]>
+}
+
+interface Finished {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const ObjectShape = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+})
+
+/** Throws `file-not-found` when Helm or the chart is not there. */
+export function openHelm(options: HelmOptions): Helm {
+  const program = findHelm(options.helm, options.settings)
+  const chart = findChart(options.chart, options.settings)
+  const where = [
+    ...(options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig]),
+    ...(options.context === undefined ? [] : ['--kube-context', options.context]),
+  ]
+  const run = (args: readonly string[], input = ''): Promise<Finished> =>
+    runHelm(program, args, { input, settings: options.settings })
+  const at = ({ name, namespace }: Release): string[] => [name, '--namespace', namespace]
+  return {
+    async install(release, values, { timeoutSeconds = 300 } = {}) {
+      const { name, namespace } = release
+      const args = ['upgrade', '--install', name, chart, '--namespace', namespace, '--create-namespace', ...where]
+      must(await run([...args, '--values', '-', '--wait', '--timeout', `${timeoutSeconds}s`], JSON.stringify(values)), 'install')
+    },
+    async render({ name, namespace }, values) {
+      const args = ['template', name, chart, '--namespace', namespace, '--values', '-']
+      return toObjects(must(await run(args, JSON.stringify(values)), 'render').stdout)
+    },
+    async uninstall(release) {
+      const ended = await run(['uninstall', ...at(release), ...where, '--wait', '--timeout', '180s'])
+      if (isAbsent(ended)) return false
+      must(ended, 'uninstall')
+      return true
+    },
+    async values(release) {
+      const ended = await run(['get', 'values', ...at(release), ...where, '--output', 'json'])
+      if (isAbsent(ended)) return undefined
+      const { stdout } = must(ended, 'read the values of')
+      return z.record(z.string(), z.unknown()).nullable().parse(JSON.parse(stdout)) ?? {}
+    },
+    async list(namespace) {
+      const { stdout } = must(await run(['list', '--all', '--namespace', namespace, ...where, '--output', 'json']), 'list')
+      return z
+        .array(z.looseObject({ name: z.string() }))
+        .parse(JSON.parse(stdout))
+        .map(({ name }) => name)
+    },
+  }
+}
+
+function isAbsent({ code, stderr }: Finished): boolean {
+  return code !== 0 && /release: not found/.test(stderr)
+}
+
+function must(ended: Finished, verb: string): Finished {
+  if (ended.code === 0) return ended
+  const words = ended.stderr.trim().split('\n').slice(-20).join('\n')
+  throw fault('install-failed', { message: `Helm could not ${verb} the release: ${words}` })
+}
+
+async function runHelm(
+  program: string,
+  args: readonly string[],
+  { input, settings }: { input: string; settings: Settings },
+): Promise<Finished> {
+  const child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'pipe'], env: { ...settings.environment } })
+  // A program that ends without reading its input is told by its exit code.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: typeof code === 'number' ? code : 1, stdout, stderr }
+}
+
+function toObjects(manifests: string): HelmObject[] {
+  const documents = parseAllDocuments(manifests, { version: '1.1' })
+  const found: HelmObject[] = []
+  for (const document of Array.isArray(documents) ? documents : []) {
+    const value: unknown = document.toJS()
+    const parsed = ObjectShape.safeParse(value)
+    if (!parsed.success) continue
+    const { kind, metadata } = parsed.data
+    found.push({ kind, name: metadata.name, namespace: metadata.namespace, document: parsed.data })
+  }
+  return found
+}

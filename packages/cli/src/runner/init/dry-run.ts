@@ -1,0 +1,70 @@
+/** `--dry-run`: what would be sent to the cluster, as files. Neither the cluster nor the server is changed; the server is not even needed. */
+import { join } from 'node:path'
+import { openHelm, type HelmObject } from '../helm/helm.ts'
+import type { Printer } from '../../printer.ts'
+import type { Settings } from '../../config.ts'
+import { TOKEN_SECRET } from '../cluster/secrets.ts'
+import { toChartValues } from '../values/chart-values.ts'
+import type { Wishes } from '../values/wishes.ts'
+import { RELEASE_NAME } from '../install/place.ts'
+import type { Asker } from './asker.ts'
+import type { InitOptions } from './init.ts'
+import { planInstallation } from './plan.ts'
+import { prepare } from './prepare.ts'
+import { writeManifests } from './render.ts'
+import { markLines } from './state.ts'
+
+/** Below the folder that one is in. */
+export const MANIFEST_FOLDER = 'codefresh_manifests'
+const PLACEHOLDER = { agent: 'dry-run-agent', runtime: 'dry-run-runtime-name', token: 'dry-run-token' }
+
+export async function writeDryRun(input: {
+  wishes: Wishes
+  options: InitOptions
+  asker: Asker
+  out: Printer
+  settings: Settings
+}): Promise<number> {
+  const { wishes, options, out, settings } = input
+  const { installer } = wishes
+  const flags = { ...options, name: options.name ?? PLACEHOLDER.agent }
+  const prepared = await prepare({ ...input, flags, session: undefined, before: undefined })
+  await using _cluster = prepared.cluster
+  const { names, choices } = prepared
+  const runtimeName = installer.RuntimeEnvironmentName ?? PLACEHOLDER.runtime
+  const values = toChartValues(wishes, {
+    ...names,
+    runtimeName,
+    url: options.url ?? installer.CodefreshHost ?? settings.url ?? 'https://windlass.example.com',
+    tokenSecret: TOKEN_SECRET,
+    parts: { agent: true, runtime: true, monitor: choices.monitor },
+  })
+  const helm = openHelm({ helm: options.helm, chart: options.chart, settings })
+  const objects = await helm.render({ name: RELEASE_NAME, namespace: names.namespace }, values)
+  const folder = join(process.cwd(), MANIFEST_FOLDER)
+  for (const line of markLines(planInstallation(choices), {})) out.note(`  ${line}`)
+  const paths = writeManifests(folder, [...ownObjects(names.namespace), ...objects])
+  for (const path of paths) out.line(path)
+  out.note(`${paths.length} manifests are in ${folder}. Nothing was changed.`)
+  return 0
+}
+
+/** What the installer makes itself, before Helm. */
+function ownObjects(namespace: string): HelmObject[] {
+  const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' }
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: TOKEN_SECRET.name, namespace },
+    stringData: { [TOKEN_SECRET.key]: PLACEHOLDER.token },
+  }
+  return [
+    {
+      kind: 'Namespace',
+      name: namespace,
+      namespace: undefined,
+      document: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } },
+    },
+    { kind: 'Secret', name: TOKEN_SECRET.name, namespace, document: secret },
+  ]
+}

@@ -1,0 +1,49 @@
+/** Carries a plan out: each step once, its end kept before the next begins, its events told to the server. */
+import type { INSTALLATION_EVENTS } from '@windlass/protocol'
+import type { Printer } from '../../printer.ts'
+import type { PlannedStep, StepName } from './plan.ts'
+import type { InstallState, Mark } from './state.ts'
+
+/** The state of an installation; every change is on disk before `update` returns. */
+export interface Progress {
+  readonly state: InstallState
+  update(changes: Partial<InstallState>): void
+}
+
+export interface PlanRun {
+  readonly plan: readonly PlannedStep[]
+  /** Must be safe to repeat: a step that was interrupted runs again. Resolves to a line for the person, if there is something to say. */
+  readonly actions: Readonly<Record<StepName, () => Promise<string | void>>>
+  readonly progress: Progress
+  report(event: { event: (typeof INSTALLATION_EVENTS)[number]; status: 'success' | 'failure'; message?: string }): Promise<void>
+  readonly out: Printer
+}
+
+/** Rejects with what the first step that failed threw; its mark says so then. */
+export async function runPlan(run: PlanRun): Promise<void> {
+  const { out, progress } = run
+  const mark = (name: StepName, value: Mark): void => progress.update({ marks: { ...progress.state.marks, [name]: value } })
+  for (const step of run.plan) {
+    if (step.skipped !== undefined) {
+      mark(step.name, { status: 'skipped', message: step.skipped })
+      continue
+    }
+    if (progress.state.marks[step.name]?.status === 'done') {
+      out.note(`${out.stderr.style.green('✓')} ${step.title} ${out.stderr.style.dim('(done before)')}`)
+      continue
+    }
+    mark(step.name, { status: 'begun' })
+    try {
+      const said = await run.actions[step.name]()
+      mark(step.name, { status: 'done' })
+      out.note(`${out.stderr.style.green('✓')} ${step.title}${said === undefined ? '' : out.stderr.style.dim(`: ${said}`)}`)
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      mark(step.name, { status: 'failed', message })
+      out.note(`${out.stderr.style.red('✘')} ${step.title}`)
+      await run.report({ event: step.events[0] ?? 'finished', status: 'failure', message: message.slice(0, 4000) })
+      throw error
+    }
+    for (const event of step.events) await run.report({ event, status: 'success' })
+  }
+}

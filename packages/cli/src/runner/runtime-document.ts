@@ -1,0 +1,66 @@
+/** A runtime environment as a file that people change and give back: the vendor's form (runner specification 4.1). Pure. */
+import { fault } from '@windlass/kit/faults'
+import type { Runtime } from '@windlass/protocol'
+import { isTree, type Tree } from './values/read-values.ts'
+
+/** What `get re NAME -o yaml` prints; `patch re` reads it back. */
+export function toDocument(runtime: Runtime): Tree {
+  return {
+    version: runtime.version,
+    metadata: {
+      name: runtime.name,
+      agent: runtime.type === 'kubernetes',
+      changedBy: runtime.changedBy,
+      creationTime: new Date(runtime.createdAt).toISOString(),
+    },
+    isDefault: runtime.isDefault,
+    ...runtime.spec,
+  }
+}
+
+export interface RuntimeChange {
+  readonly name: string
+  /** The own layer of the runtime, whole. */
+  readonly spec: Tree
+}
+
+/** Reads a file in the vendor's form, or as a document of `apply` (`kind: runtime`). Throws `document-invalid` without a name. */
+export function fromDocument(document: unknown, { file, name }: { file: string; name: string | undefined }): RuntimeChange {
+  if (!isTree(document)) throw fault('document-invalid', { message: `${file} must be a mapping.` })
+  const metadata = isTree(document['metadata']) ? document['metadata'] : {}
+  const own = metadata['name'] ?? name
+  if (typeof own !== 'string' || own === '')
+    throw fault('document-invalid', {
+      message: `${file} does not say which runtime environment it is.`,
+      hint: 'Write metadata.name, or name it on the command line.',
+    })
+  const { kind, spec } = document
+  if (kind === undefined) return { name: own, spec: without(document, ['metadata']) }
+  if (kind !== 'runtime' || !isTree(spec))
+    throw fault('document-invalid', {
+      message: `${file} is not a runtime environment.`,
+      hint: 'Its kind is runtime, and it has a spec.',
+    })
+  return { name: own, spec: without(spec, ['type', 'agent', 'isDefault']) }
+}
+
+function without(tree: Tree, keys: readonly string[]): Tree {
+  return Object.fromEntries(Object.entries(tree).filter(([key]) => !keys.includes(key)))
+}
+
+export interface Leaf {
+  readonly path: string
+  readonly from?: unknown
+  readonly to?: unknown
+}
+
+/** The leaves in which two trees differ, by path. */
+export function diffTrees(from: unknown, to: unknown, path = ''): Leaf[] {
+  if (isTree(from) && isTree(to)) {
+    const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])].toSorted()
+    return keys.flatMap((key) => diffTrees(from[key], to[key], path === '' ? key : `${path}.${key}`))
+  }
+  return JSON.stringify(from) === JSON.stringify(to)
+    ? []
+    : [{ path, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }]
+}

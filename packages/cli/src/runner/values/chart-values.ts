@@ -1,0 +1,198 @@
+/**
+ * The installer's values as values of the chart `windlass-runtime` (runner specification 6.5 and 7.3). Pure: the same wishes give the same
+ * values. Every key of the installer is either placed here, decides something in the installer itself, or has no meaning any more (`NO_EFFECT`).
+ */
+import type { InstallerValues } from './installer-values.ts'
+import { isTree, mergeTrees, pruneTree, type Tree } from './read-values.ts'
+import type { Wishes } from './wishes.ts'
+
+/** What the installer knows beside wishes. */
+export interface InstallFacts {
+  readonly url: string
+  readonly namespace: string
+  readonly context: string
+  readonly agentName: string | undefined
+  readonly runtimeName: string | undefined
+  /** Secret of the namespace that holds the agent's token. */
+  readonly tokenSecret: { readonly name: string; readonly key: string } | undefined
+  /** PEM of the authority of the server's certificate. */
+  readonly ca?: string | undefined
+  /** What this release brings. */
+  readonly parts: { readonly agent: boolean; readonly runtime: boolean; readonly monitor: boolean }
+}
+
+/** Values of the vendor's installer that change nothing here, and why. */
+export const NO_EFFECT: Readonly<Record<string, string>> = {
+  NewRelicLicense: 'components report to Prometheus',
+  Logging: 'logs go to the server',
+  GitProviderURL: 'the network test asks the server alone',
+  NetworkTester: 'the network test is part of the image',
+  'Monitor.Helm3': 'Helm 3 and later are read alike',
+  'Storage.AzureLocation': 'the location is that of the nodes',
+  'Storage.CreateStorageClass': 'name an existing class in StorageClass',
+  'Storage.VolumeProvisioner.CreateDindVolDirResouces': 'folders of disks are made by the daemon of the node',
+}
+
+/** The keys of these wishes that have no effect, with the reason of each. */
+export function listNoEffect(installer: InstallerValues): string[] {
+  return Object.entries(NO_EFFECT).flatMap(([path, why]) => (valueAt(installer, path) === undefined ? [] : [`${path}: ${why}`]))
+}
+
+function valueAt(tree: unknown, path: string): unknown {
+  return path.split('.').reduce((at: unknown, key) => (isTree(at) ? at[key] : undefined), tree)
+}
+
+/** Values for `helm`, nothing in them that is the chart's default anyway. */
+export function toChartValues({ installer, chart }: Wishes, facts: InstallFacts): Tree {
+  const values = {
+    global: globalOf(installer, facts),
+    runner: facts.parts.agent ? runnerOf(installer) : { enabled: false },
+    volumeProvisioner: provisionerOf(installer, facts),
+    storage: facts.parts.runtime ? storageOf(installer.Storage) : undefined,
+    runtime: runtimeOf(installer, facts),
+    monitor: facts.parts.monitor ? monitorOf(installer.Monitor) : { enabled: false },
+    image: imageOf(installer.Image),
+  }
+  return mergeTrees(pruneTree(values), chart)
+}
+
+function globalOf({ DockerRegistry, EnvVars, AdditionalEnvVars }: InstallerValues, facts: InstallFacts): Tree {
+  const { proxy, env } = splitProxies({ ...AdditionalEnvVars, ...EnvVars })
+  return {
+    codefreshHost: facts.url,
+    context: facts.context,
+    agentName: facts.agentName,
+    runtimeName: facts.runtimeName,
+    agentTokenSecretKeyRef: facts.tokenSecret,
+    imageRegistry: DockerRegistry,
+    caBundle: facts.ca,
+    proxy,
+    env,
+  }
+}
+
+/** Proxies are understood in any spelling: `No_proxy` is `NO_PROXY`. */
+export function splitProxies(variables: Readonly<Record<string, string>>): { proxy: Tree; env: Tree } {
+  const proxy: Record<string, string> = {}
+  const env: Record<string, string> = {}
+  const places: Readonly<Record<string, string>> = { HTTP_PROXY: 'httpProxy', HTTPS_PROXY: 'httpsProxy', NO_PROXY: 'noProxy' }
+  for (const [name, value] of Object.entries(variables)) {
+    const place = places[name.toUpperCase()]
+    if (place === undefined) env[name] = value
+    else proxy[place] = value
+  }
+  return { proxy, env }
+}
+
+function runnerOf(installer: InstallerValues): Tree {
+  return {
+    name: 'runner',
+    resources: installer.Runner?.resources,
+    nodeSelector: installer.NodeSelector,
+    tolerations: installer.Tolerations,
+    serviceAccount: { name: installer.RuntimeServiceAccount },
+    rbac: { create: installer.CreateRbac },
+  }
+}
+
+function provisionerOf(
+  { NodeSelector, Tolerations, StorageClass, Storage, CreateRbac }: InstallerValues,
+  { parts }: InstallFacts,
+): Tree {
+  if (!parts.runtime || StorageClass !== undefined) return { enabled: false }
+  const wanted = Storage?.VolumeProvisioner
+  return {
+    name: 'dind-volume-provisioner-runner',
+    image: imageOf(wanted?.Image),
+    nodeSelector: wanted?.NodeSelector ?? NodeSelector,
+    tolerations: wanted?.Tolerations ?? Tolerations,
+    resources: wanted?.resources,
+    serviceAccount: { annotations: wanted?.ServiceAccount?.Annotations },
+    rbac: { create: CreateRbac },
+    'dind-lv-monitor': {
+      image: imageOf(Storage?.LocalVolumeMonitor?.Image),
+      resources: Storage?.LocalVolumeMonitor?.resources,
+      tolerations: Tolerations,
+    },
+    'dind-volume-cleanup': { image: imageOf(Storage?.VolumeCleaner?.Image) },
+  }
+}
+
+function storageOf(storage: InstallerValues['Storage']): Tree {
+  const backend = storage?.Backend
+  const zone = storage?.AvailabilityZone
+  return {
+    backend,
+    fullnameOverride: storage?.StorageClassName,
+    fsType: storage?.FsType,
+    annotations: storage?.Annotations,
+    mountAzureJson: storage?.VolumeProvisioner?.MountAzureJson,
+    local: { volumeParentDir: storage?.LocalVolumeParentDir },
+    ebs: backend?.startsWith('ebs')
+      ? {
+          volumeType: storage?.VolumeType,
+          availabilityZone: zone,
+          encrypted: storage?.Encrypted,
+          kmsKeyId: storage?.KmsKeyId,
+          accessKeyId: storage?.AwsAccessKeyId,
+          secretAccessKey: storage?.AwsSecretAccessKey,
+        }
+      : undefined,
+    gcedisk: backend?.startsWith('gce')
+      ? { volumeType: storage?.VolumeType, availabilityZone: zone, serviceAccountJson: storage?.GoogleServiceAccount }
+      : undefined,
+    azuredisk: backend?.startsWith('azure')
+      ? {
+          skuName: storage?.SkuName ?? storage?.VolumeType,
+          cachingMode: storage?.CachingMode,
+          availabilityZone: zone,
+          resourceGroup: storage?.AzureResourceGroup,
+        }
+      : undefined,
+  }
+}
+
+function runtimeOf(installer: InstallerValues, { parts }: InstallFacts): Tree {
+  // The installer hands the spec over itself, with the key of the person who installs: none stays in the cluster.
+  const patch = { enabled: false }
+  if (!parts.runtime) return { patch, gencerts: { enabled: false }, serviceAccount: { create: false }, rbac: { create: false } }
+  const wanted = installer.Runtime
+  const both = { env: wanted?.AdditionalEnvVars, nodeSelector: wanted?.NodeSelector }
+  return {
+    patch,
+    serviceAccount: { annotations: wanted?.ServiceAccount?.Annotations },
+    engine: { ...both, tolerations: wanted?.tolerations },
+    dind: {
+      ...both,
+      resources: wanted?.resources,
+      // A list replaces the chart's own, so that its toleration of nodes for builds stands here too.
+      tolerations:
+        wanted?.tolerations === undefined
+          ? undefined
+          : [{ key: 'codefresh/dind', operator: 'Exists', effect: 'NoSchedule' }, ...wanted.tolerations],
+      userAccess: installer.dockerDaemonScheduler?.userAccess,
+      userVolumes: wanted?.userVolumes,
+      userVolumeMounts: wanted?.userVolumeMounts,
+      pvcs: { dind: { storageClassName: installer.StorageClass } },
+    },
+  }
+}
+
+function monitorOf(monitor: InstallerValues['Monitor']): Tree {
+  return {
+    enabled: true,
+    image: imageOf(monitor?.Image),
+    resources: monitor?.resources,
+    env: monitor?.AdditionalEnvVars,
+    rbac: { create: monitor?.RbacEnabled, namespaced: monitor?.UseNamespaceWithRole },
+    serviceAccount: { annotations: monitor?.ServiceAccount?.Annotations },
+  }
+}
+
+/** `{Name, Tag}` or `registry/name:tag@digest` as the chart has images. */
+function imageOf(image: InstallerValues['Image']): Tree | undefined {
+  if (image === undefined) return undefined
+  if (typeof image !== 'string') return { repository: image.Name, tag: image.Tag }
+  const found = /^(?<repository>.+?)(?::(?<tag>[\w][\w.-]*))?(?:@(?<digest>sha256:[0-9a-f]{64}))?$/.exec(image)?.groups
+  return { repository: found?.['repository'] ?? image, tag: found?.['tag'], digest: found?.['digest'] }
+}
