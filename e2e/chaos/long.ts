@@ -4,7 +4,7 @@
  */
 import { startPostgres } from '../support/postgres.ts'
 import { chaosConfig } from './config.ts'
-import { badNetwork, killsOnPostgres, killsOnSqlite } from './driver/plans.ts'
+import { agentTrouble, badNetwork, killsOnPostgres, killsOnSqlite } from './driver/plans.ts'
 import { report } from './driver/report.ts'
 import { runChaos, type ChaosResult } from './driver/run.ts'
 
@@ -20,6 +20,7 @@ async function runRound(seed: number): Promise<boolean> {
   const { scale } = chaosConfig
   if (!isClean('kills on SQLite', await runChaos(killsOnSqlite(seed, scale)))) return false
   if (!isClean('bad network', await runChaos(badNetwork(seed, scale)))) return false
+  if (!isClean('the agent alone', await runChaos(agentTrouble(seed, scale)))) return false
   await using postgres = await startPostgres()
   return isClean('kills on PostgreSQL, two replicas', await runChaos(killsOnPostgres(seed, scale, postgres)))
 }
@@ -29,7 +30,7 @@ for (let round = 0; clean && round < chaosConfig.rounds; round += 1) {
   console.log(`round ${round + 1} of ${chaosConfig.rounds}, WINDLASS_SEED=${chaosConfig.seed + round}`)
   clean = await runRound(chaosConfig.seed + round)
 }
-const kills = Object.entries(total).reduce((sum, [what, count]) => sum + (what.startsWith('killed') ? count : 0), 0)
+const kills = Object.entries(total).reduce((sum, [what, count]) => sum + (/^(killed|froze)/.test(what) ? count : 0), 0)
 console.log(`${JSON.stringify(total)}`)
 console.log(
   clean

@@ -18,7 +18,11 @@ export interface KillPlan {
   /** How long the dead stay dead, milliseconds. */
   readonly downMs?: readonly [number, number]
   readonly database?: Mortal
+  /** Servers and agents stand still in place of dying in this share of cases, for so long (milliseconds): longer than a lease. */
+  readonly freeze?: { readonly share: number; readonly forMs: readonly [number, number] }
 }
+
+type Landed = Record<`killed ${Victim}` | 'froze server' | 'froze agent', number>
 
 export interface KillOptions {
   readonly plan: KillPlan | undefined
@@ -31,8 +35,15 @@ export interface KillOptions {
 }
 
 /** Kills until the signal, then sees to it that everything is up again. Answers how many kills hit something alive. */
-export async function runKills(options: KillOptions): Promise<Record<`killed ${Victim}`, number>> {
-  const landed = { 'killed server': 0, 'killed agent': 0, 'killed engine': 0, 'killed database': 0 }
+export async function runKills(options: KillOptions): Promise<Landed> {
+  const landed: Landed = {
+    'killed server': 0,
+    'killed agent': 0,
+    'killed engine': 0,
+    'killed database': 0,
+    'froze server': 0,
+    'froze agent': 0,
+  }
   const { plan, random, signal } = options
   const reviving = new Map<Mortal, Promise<void>>()
   const failures: unknown[] = []
@@ -55,6 +66,17 @@ export async function runKills(options: KillOptions): Promise<Record<`killed ${V
       continue
     }
     const child = victim === 'server' ? random.pick(options.servers) : victim === 'agent' ? options.agent : plan.database
+    if (plan.freeze !== undefined && (victim === 'server' || victim === 'agent') && random.chance(plan.freeze.share)) {
+      const live = victim === 'server' ? random.pick(options.servers) : options.agent
+      if (reviving.has(live) || !live.signal('SIGSTOP')) continue
+      landed[`froze ${victim}`] += 1
+      const thawed = clock.sleep(random.between(...plan.freeze.forMs)).then(() => void live.signal('SIGCONT'))
+      reviving.set(
+        live,
+        thawed.finally(() => reviving.delete(live)),
+      )
+      continue
+    }
     // The dead are left alone until they are up again: a start that is cut short hits nothing.
     if (victim === undefined || child === undefined || reviving.has(child) || !(await child.kill())) continue
     landed[`killed ${victim}`] += 1

@@ -34,6 +34,20 @@ export function killsOnPostgres(seed: number, scale: number, postgres: Postgres)
   }
 }
 
+/**
+ * The agent alone in trouble: killed about three times a second, and now and then frozen for longer than its leases, while 120 builds run.
+ * No build may fail of it, and none may run twice.
+ */
+export function agentTrouble(seed: number, scale: number): ChaosPlan {
+  return {
+    seed,
+    builds: 120 * scale,
+    loadMs: 12_000 * scale,
+    replicas: 1,
+    kills: { everyMs: [100, 500], victims: ['agent'], downMs: [0, 200], freeze: { share: 0.1, forMs: [2_500, 4_000] } },
+  }
+}
+
 /** 150 builds over a network that drops, delays, stalls, repeats and cuts. Nobody is killed. */
 export function badNetwork(seed: number, scale: number): ChaosPlan {
   return { seed, builds: 150 * scale, loadMs: 25_000 * scale, replicas: 1, network: STORM, http: hurt, cancelReachMs: 10_000 }

@@ -16,6 +16,8 @@ export interface Child {
   readonly crashes: readonly string[]
   /** SIGKILL. True when it hit a process that was ready. Resolves when the process is gone. */
   kill(): Promise<boolean>
+  /** SIGSTOP or SIGCONT: it stands still and goes on later as if no time had passed. True when it hit a process that was ready. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): boolean
 }
 
 export interface ChildOptions {
@@ -80,6 +82,7 @@ export function describeChild(options: ChildOptions): Child {
       await end()
       return hit
     },
+    signal: (name) => isReady && process?.kill(name) === true,
   }
 }
 
