@@ -94,6 +94,9 @@ const SECONDS = {
   MAXIMUM_TERMINATING_STATE_AGE_ALLOWED: 'terminatingMs',
   MAXIMUM_TERMINATING_STATE_AGE_ALLOWED_WITHOUT_UPDATE: 'terminatingSilentMs',
   TIME_INACTIVE_UNTIL_TERMINATION: 'inactiveMs',
+  MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS: 'preStepsMs',
+  TIME_ENGINE_INACTIVE_UNTIL_UNHEALTHY: 'suspectMs',
+  TIME_ENGINE_INACTIVE_UNTIL_TERMINATION: 'deadMs',
 } as const
 
 /** Our limits by the vendor's names. */
@@ -104,7 +107,8 @@ function limitsOf(workflowLimits: unknown): Record<string, number> {
     const seconds = workflowLimits[key]
     if (typeof seconds === 'number' && seconds > 0) limits[name] = Math.round(seconds * 1000)
   }
-  const { MAXIMUM_RETRY_ATTEMPTS_ALLOWED: retries } = workflowLimits
+  const { MAXIMUM_RETRY_ATTEMPTS_ALLOWED: retries, MAXIMUM_POST_STEPS_GRACE_PERIOD_MINUTES: minutes } = workflowLimits
+  if (typeof minutes === 'number' && minutes > 0) limits['postStepsMs'] = Math.round(minutes * 60_000)
   if (typeof retries === 'number') limits['retries'] = Math.floor(retries)
   return limits
 }

@@ -158,6 +158,13 @@ function limitsOf(is: Reading) {
     /** Longest `terminating`, and longest of it without output; the server's own when absent. (MAXIMUM_TERMINATING_STATE_AGE_ALLOWED, …_WITHOUT_UPDATE) */
     terminatingMs: is.maybe(z.int().positive()),
     terminatingSilentMs: is.maybe(z.int().positive()),
+    /** From the engine's start to its first step (MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS). */
+    preStepsMs: is.or(z.int().positive(), 600_000),
+    /** Longest time after the last step in which the engine puts things away (MAXIMUM_POST_STEPS_GRACE_PERIOD_MINUTES). */
+    postStepsMs: is.or(z.int().positive(), 1_800_000),
+    /** Silence of the engine after which it is suspected, and given up; the server's own when absent. (TIME_ENGINE_INACTIVE_UNTIL_UNHEALTHY, …_UNTIL_TERMINATION) */
+    suspectMs: is.maybe(z.int().positive()),
+    deadMs: is.maybe(z.int().positive()),
   })
 }
 

@@ -86,6 +86,9 @@ const Use = z.record(z.string(), z.number())
 /** A step that begins, waits or ends is a sign of activity, and so is a container that has used more than when it was asked last. */
 function noteActivity({ attempt, now }: BuildEdit, event: EngineEvent): void {
   if (attempt === undefined || !event.type.startsWith('step.')) return
+  attempt.steps_began_at ??= now
+  if (event.type === 'step.finished') attempt.steps_ended_at = now
+  if (event.type === 'step.started' || event.type === 'step.waiting') attempt.steps_ended_at = null
   if (event.type === 'step.usage') {
     const { cpuMs = 0, readBytes = 0, writtenBytes = 0 } = event.usage
     const before = attempt.use === null ? {} : Use.parse(JSON.parse(attempt.use))
