@@ -40,6 +40,8 @@ export interface CleanerOptions {
   readonly say: (line: string) => Promise<void>
 }
 
+/** The first step of a build is not kept waiting for the cleaner's work. */
+const BEGIN_MS = 1_000
 const EVERY_MS = 5_000
 /** When nothing more can be removed. */
 const REST_MS = 60_000
@@ -55,6 +57,7 @@ class Cleaner implements DiskCleaner {
   readonly #claims: ImageClaims
   readonly #say: CleanerOptions['say']
   readonly #end = new AbortController()
+  readonly #hurry = new AbortController()
   readonly #uses: UseLog
   readonly #record: Promise<DiskRecord | undefined>
 
@@ -64,7 +67,8 @@ class Cleaner implements DiskCleaner {
     this.#say = say
     signal.addEventListener('abort', () => this.#end.abort(), { once: true })
     this.#uses = followUses(context, this.#end.signal)
-    this.#record = openDiskRecord(context)
+    const begin = context.clock.sleep(BEGIN_MS, this.#hurry.signal).catch(() => undefined)
+    this.#record = begin.then(() => openDiskRecord(context))
     this.#run().catch((error: unknown) => {
       if (!this.#end.signal.aborted) context.log.warn({ err: error }, 'disk cleaner stopped')
     })
@@ -72,6 +76,7 @@ class Cleaner implements DiskCleaner {
 
   async wrapUp(): Promise<void> {
     const { clock, log } = this.#context
+    this.#hurry.abort()
     const done = this.#noteEnd().catch((error: unknown) => log.warn({ err: error }, 'the use of the disk is not noted'))
     await Promise.race([done, clock.sleep(WRAP_UP_MS, this.#end.signal).catch(() => undefined)])
     this.#end.abort()
