@@ -5,7 +5,7 @@
  */
 import { CLAIM_NOTE, LABEL, type DiskRequest, type KubeObject, type RuntimeSpec } from '@windlass/protocol'
 import type { DockerCertificates } from './certificates.ts'
-import { dindPod } from './dind-pod.ts'
+import { dindPlacement, dindPod } from './dind-pod.ts'
 import { enginePod } from './engine-pod.ts'
 import { attemptNames, SECRET_KEY, type AttemptNames } from './names.ts'
 import { quantityValue } from './quantity.ts'
@@ -31,6 +31,8 @@ export interface AttemptInput {
   /** Epoch milliseconds. */
   readonly now: number
   readonly resetVolume?: boolean | undefined
+  /** The engine waits for a build in place of claiming one at once. */
+  readonly isWarm?: boolean | undefined
   /** Builds whose disk is the best one: this one, and the one that it repeats. */
   readonly builds?: readonly string[] | undefined
   /**
@@ -89,6 +91,7 @@ function claim(input: AttemptInput, names: AttemptNames, disk: DiskRequest): Kub
         [CLAIM_NOTE.sortOrder]: settings.reuseVolumeSortOrder,
         ...(disk.reset && { [CLAIM_NOTE.reset]: 'true' }),
         [CLAIM_NOTE.builds]: (disk.builds ?? []).join(','),
+        [CLAIM_NOTE.placement]: JSON.stringify(dindPlacement(input)),
       },
     },
     spec: {

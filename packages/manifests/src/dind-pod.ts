@@ -15,6 +15,16 @@ const DATA_PATH = '/var/lib/docker'
 
 type Dind = RuntimeSpec['dockerDaemonScheduler']
 
+/** What the daemon's pod asks of its node: the volume provisioner must know it before the pod is there. */
+export function dindPlacement({ runtime }: AttemptInput): Record<string, unknown> {
+  const { runtimeScheduler, dockerDaemonScheduler: settings } = runtime.spec
+  const { nodeSelector, tolerations, affinity } = podPlacement(
+    settings,
+    settings.cluster.nodeSelector ?? runtimeScheduler.cluster.nodeSelector,
+  )
+  return { nodeSelector, tolerations, affinity }
+}
+
 /** The pod of the Docker daemon (runner specification 3.3): the only privileged one. */
 export function dindPod(input: AttemptInput, names: AttemptNames): KubeObject {
   const settings = input.runtime.spec.dockerDaemonScheduler
