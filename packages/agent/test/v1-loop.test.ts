@@ -146,7 +146,7 @@ test('of two replicas one polls; when it ends the other one goes on at once, whe
       holder,
       clock: systemClock,
       log: silentLog,
-      leaseMs: 1_000,
+      leaseMs: 3_000,
     })
   const first = scene.agent({ leadership: leadership('a') })
   await first.ready
@@ -161,7 +161,7 @@ test('of two replicas one polls; when it ends the other one goes on at once, whe
   const startedAt = performance.now()
   await first.close()
   await second.ready
-  expect(performance.now() - startedAt).toBeLessThan(900)
+  expect(performance.now() - startedAt).toBeLessThan(2_500)
   // The second one loses its way to the lease: it stops before a third one may begin.
   leases.intercept = ({ method, body }) =>
     method === 'PATCH' && JSON.stringify(body).includes('"holderIdentity":"b"') ? { status: 503 } : undefined

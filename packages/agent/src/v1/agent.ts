@@ -14,7 +14,7 @@ import type { Platform } from './platform.ts'
 import { runAgentTask } from './proxy-task.ts'
 import { readTasks, toStatus, type TaskOutcome, type V1Task } from './shapes.ts'
 import { isCreate, splitTasks, type Batch } from './split.ts'
-import { openLanes, type Lanes } from './workflows.ts'
+import { openLaneGroups, openLanes, type LaneGroups, type Lanes } from './workflows.ts'
 
 export interface V1Options {
   readonly platform: Platform
@@ -28,7 +28,7 @@ export interface V1Options {
   readonly log: Logger
   readonly pollMs?: number | undefined
   readonly heartbeatMs?: number | undefined
-  /** Workflows at once, and batches that wait before no more are pulled. */
+  /** Of each runtime: workflows at once, and batches that wait before no more are pulled. */
   readonly concurrency?: number | undefined
   readonly buffer?: number | undefined
   readonly forceDeletePvc?: boolean | undefined
@@ -62,7 +62,7 @@ class PollingAgent implements V1Agent {
   readonly #heard = Promise.withResolvers<void>()
   readonly #ledger: Ledger
   readonly #outbox: Outbox
-  readonly #workflows: Lanes<Pulled>
+  readonly #workflows: LaneGroups<Pulled>
   readonly #agentTasks: Lanes<V1Task>
   readonly #metrics: Metrics
   #heardAt = 0
@@ -77,7 +77,7 @@ class PollingAgent implements V1Agent {
     this.#ledger = openLedger(options.stateDir)
     this.#outbox = openOutbox({ ledger: this.#ledger, platform, clock, log })
     const [concurrency, buffer] = [options.concurrency ?? 50, options.buffer ?? 1_000]
-    this.#workflows = openLanes({ concurrency, buffer, work: (pulled) => this.#carryOut(pulled) })
+    this.#workflows = openLaneGroups({ concurrency, buffer, work: (pulled) => this.#carryOut(pulled) })
     this.#agentTasks = openLanes({ concurrency: AGENT_TASKS, buffer, work: (task) => this.#runAgentTask(task) })
     this.#metrics = openMetrics({
       queued: () => this.#workflows.waiting,
@@ -108,7 +108,7 @@ class PollingAgent implements V1Agent {
 
   /** Polls no more, finishes what was pulled and reports it, and only then stops; the grace of the pod is the limit. */
   async close(graceMs?: number): Promise<void> {
-    if (this.#running.signal.aborted) return void (await this.ended.catch(() => undefined))
+    if (this.#running.signal.aborted) return this.ended.catch(() => undefined)
     this.#polling.abort(new DOMException('the agent is closed', 'AbortError'))
     const grace = new AbortController()
     const limit = graceMs === undefined ? [] : [this.#clock.sleep(graceMs, grace.signal).catch(() => undefined)]
@@ -212,7 +212,7 @@ class PollingAgent implements V1Agent {
     )
     const pulledAt = this.#clock.monotonic()
     for (const task of agentTasks) await this.#agentTasks.add(task._id, task)
-    for (const batch of batches) await this.#workflows.add(batch.workflowId, { batch, pulledAt })
+    for (const batch of batches) await this.#workflows.add(batch.runtime, batch.workflowId, { batch, pulledAt })
   }
 
   #refuse(task: V1Task, reason: string): void {

@@ -77,3 +77,30 @@ export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): La
     idle: () => idle.promise,
   }
 }
+
+export interface LaneGroups<T> extends Omit<Lanes<T>, 'add'> {
+  /** Queues a piece of a group; resolves when there is room for another one of that group. */
+  add(group: string, key: string, piece: T): Promise<void>
+}
+
+/** Lanes of their own for each group, so that a cluster that does not answer holds up no other. */
+export function openLaneGroups<T>(options: LanesOptions<T>): LaneGroups<T> {
+  const groups = new Map<string, Lanes<T>>()
+  const sum = (of: (lanes: Lanes<T>) => number): number => [...groups.values()].reduce((total, lanes) => total + of(lanes), 0)
+  return {
+    async add(group, key, piece) {
+      const lanes = groups.get(group) ?? openLanes(options)
+      groups.set(group, lanes)
+      await lanes.add(key, piece)
+    },
+    get waiting() {
+      return sum((lanes) => lanes.waiting)
+    },
+    get running() {
+      return sum((lanes) => lanes.running)
+    },
+    async idle() {
+      await Promise.all([...groups.values()].map((lanes) => lanes.idle()))
+    },
+  }
+}

@@ -1,0 +1,284 @@
+/** The process of the agent: its settings, runtime files, signals and ends, against a scripted platform and small API servers. */
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startAgentProcess, type AgentProcess } from './support/agent-process.ts'
+import { makeCertificates } from './support/certificates.ts'
+import { openFakeKube, type FakeKube } from './support/fake-kube.ts'
+import { openFakePlatform, type FakePlatform } from './support/fake-platform.ts'
+import { gate, task, TOKEN, until } from './support/v1-scene.ts'
+
+let folder: string
+let platform: FakePlatform
+let near: FakeKube
+let far: FakeKube
+let dir: string
+let count = 0
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'agent-process-'))
+  ;[near, far] = [await openFakeKube(), await openFakeKube()]
+})
+afterAll(async () => {
+  await near[Symbol.asyncDispose]()
+  await far[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true })
+})
+
+const fileOf = (name: string, kube: FakeKube, token = `token-of-${name}`): string =>
+  ['type: runtime', `name: ${name}`, `host: ${kube.url}`, `token: ${token}`, 'crt: |', '  none', ''].join('\n')
+
+/** An empty platform, an empty folder of runtime files, and the settings of a process for them. */
+async function scene(): Promise<Record<string, string> & AsyncDisposable> {
+  platform = await openFakePlatform()
+  count += 1
+  dir = join(folder, `runtimes-${count}`)
+  mkdirSync(dir)
+  for (const kube of [near, far]) {
+    kube.calls.length = 0
+    kube.objects.clear()
+  }
+  return {
+    CODEFRESH_TOKEN: TOKEN,
+    CODEFRESH_HOST: platform.url,
+    AGENT_ID: 'cluster/one',
+    VENONA_CONFIG_DIR: dir,
+    TASK_PULLING_INTERVAL: '0.05',
+    WINDLASS_AGENT_STATE_DIR: join(folder, `state-${count}`),
+    [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
+  } as Record<string, string> & AsyncDisposable
+}
+
+const polls = (agent: AgentProcess): Promise<void> =>
+  until(`polls of the agent, which says ${agent.log()}`, () => platform.polls.length > 0)
+const reported = (id: string): Promise<void> => until(`a report of ${id}`, () => platform.reportsOf(id).length > 0)
+
+test('R238: an agent finds out that its platform speaks v1, serves health and metrics, and tells nothing secret', async () => {
+  await using env = await scene()
+  writeFileSync(join(dir, 'a.runtime.yaml'), fileOf('re', near, 'cluster-secret'))
+  await using agent = await startAgentProcess(env, 'start')
+  await polls(agent)
+  expect(platform.others[0]).toMatchObject({ method: 'POST', path: '/v1/agent/hello' })
+  const answer = async (path: string): Promise<string> => {
+    const response = await fetch(`${agent.health}${path}`)
+    return `${response.status} ${await response.text()}`
+  }
+  expect(await answer('/health')).toBe('200 OK')
+  expect(await answer('/livez')).toBe('200 ok\n')
+  await until('it is ready', () => agent.log().includes('pulled') || platform.polls.length > 2)
+  expect(await answer('/readyz')).toBe('200 ok\n')
+  const metrics = await answer('/metrics')
+  for (const name of ['runner_queue_size 0', 'runner_get_tasks_requests', 'windlass_agent_runtimes 1'])
+    expect(metrics).toContain(name)
+  const secret = {
+    ...task('CreatePod'),
+    spec: { kind: 'Pod', apiVersion: 'v1', metadata: { name: 'p', namespace: 'n' }, spec: { env: 'build-secret' } },
+  }
+  platform.script.push([secret])
+  await reported(secret._id)
+  for (const word of [TOKEN, TOKEN.split('.')[1] ?? '', 'cluster-secret', 'build-secret']) expect(agent.log()).not.toContain(word)
+  const state = readFileSync(join(env['WINDLASS_AGENT_STATE_DIR'] ?? '', 'agent-v1.sqlite')).toString('latin1')
+  expect(state).not.toContain('build-secret')
+})
+
+test('R237, R144, A20, A21: objects land in the cluster of their runtime, and a broken file does not concern the others', async () => {
+  await using env = await scene()
+  writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near/builds', near))
+  mkdirSync(join(dir, 'deep'))
+  writeFileSync(join(dir, 'deep', 'far.runtime.yaml'), fileOf('far/builds', far))
+  writeFileSync(join(dir, 'broken.runtime.yaml'), 'token: [very-secret')
+  writeFileSync(join(dir, 'readme.yaml'), 'type: other')
+  await using agent = await startAgentProcess(env)
+  const [here, there] = [
+    task('CreatePod', { runtime: 'near/builds' }),
+    task('CreatePod', { runtime: 'far/builds', workflow: 'wf2' }),
+  ]
+  platform.script.push([here, there])
+  await Promise.all([reported(here._id), reported(there._id)])
+  expect(near.calls.map(({ line, token }) => [line, token])).toEqual([['POST pods/x-wf1', 'token-of-near/builds']])
+  expect(far.calls.map(({ line, token }) => [line, token])).toEqual([['POST pods/x-wf2', 'token-of-far/builds']])
+  expect(agent.log()).toContain('broken.runtime.yaml')
+  expect(agent.log()).not.toContain('very-secret')
+})
+
+test('a cluster that does not answer holds up no other', async () => {
+  await using env = await scene()
+  const held = gate()
+  near.intercept = () => held.opened
+  writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near))
+  writeFileSync(join(dir, 'far.runtime.yaml'), fileOf('far', far))
+  await using _ = await startAgentProcess(env)
+  const stuck = Array.from({ length: 60 }, (__, n) => task('CreatePod', { runtime: 'near', workflow: `stuck${n}` }))
+  const fine = Array.from({ length: 20 }, (__, n) => task('CreatePod', { runtime: 'far', workflow: `fine${n}` }))
+  platform.script.push([...stuck, ...fine])
+  await Promise.all(fine.map(({ _id }) => reported(_id)))
+  expect(platform.reports).toHaveLength(20)
+  near.intercept = () => undefined
+  held.open()
+})
+
+test('R146: a runtime file that comes is served, one that goes is not, and a new token is used, without a restart', async () => {
+  await using env = await scene()
+  writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near, 'old'))
+  await using agent = await startAgentProcess(env)
+  await polls(agent)
+  writeFileSync(join(dir, 'far.runtime.yaml'), fileOf('far', far))
+  await until('the new runtime', () => agent.log().includes('"runtime":"far"'))
+  writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near, 'new'))
+  const [added, renewed] = [task('CreatePod', { runtime: 'far' }), task('CreatePod', { runtime: 'near', workflow: 'wf2' })]
+  platform.script.push([added])
+  await reported(added._id)
+  expect(far.calls).toHaveLength(1)
+  // A reading takes what stands in the folder at its time.
+  unlinkSync(join(dir, 'far.runtime.yaml'))
+  await until('the runtime goes', () => agent.log().includes('runtime removed'))
+  platform.script.push([renewed])
+  await reported(renewed._id)
+  expect(near.calls.at(-1)?.token).toBe('new')
+  const late = task('CreatePod', { runtime: 'far', workflow: 'wf3' })
+  platform.script.push([late])
+  await reported(late._id)
+  expect(platform.reportsOf(late._id)[0]).toMatchObject({ status: 'Error', isRetriable: false })
+})
+
+/** Swaps the contents of a folder as Kubernetes does with a mounted Secret. */
+function mountSecret(contents: Record<string, string>): void {
+  count += 1
+  const version = `..2026_${count}`
+  mkdirSync(join(dir, version))
+  for (const [name, text] of Object.entries(contents)) writeFileSync(join(dir, version, name), text)
+  symlinkSync(version, join(dir, '..data_tmp'))
+  renameSync(join(dir, '..data_tmp'), join(dir, '..data'))
+  for (const name of Object.keys(contents)) {
+    rmSync(join(dir, name), { force: true })
+    symlinkSync(join('..data', name), join(dir, name))
+  }
+}
+
+test('R146: the contents of a mounted Secret are read once each, and again when Kubernetes swaps them', async () => {
+  await using env = await scene()
+  mountSecret({ 'near.runtime.yaml': fileOf('near', near) })
+  await using agent = await startAgentProcess(env)
+  await polls(agent)
+  expect(agent.log()).not.toContain('cannot be used')
+  mountSecret({ 'near.runtime.yaml': fileOf('near', near), 'far.runtime.yaml': fileOf('far', far) })
+  await until('the new runtime', () => agent.log().includes('"runtime":"far"'))
+})
+
+test('R237: two files that name one runtime stop the start', async () => {
+  await using env = await scene()
+  writeFileSync(join(dir, 'a.runtime.yaml'), fileOf('re', near))
+  writeFileSync(join(dir, 'b.runtime.yaml'), fileOf('re', far))
+  await using agent = await startAgentProcess(env)
+  expect(await agent.ended()).toBe(1)
+  expect(agent.log()).toContain('b.runtime.yaml: it names the runtime re, and so does a.runtime.yaml')
+})
+
+test('A22: without any runtime the agent ends with a clear word', async () => {
+  await using env = await scene()
+  writeFileSync(join(dir, 'broken.runtime.yaml'), 'type: other')
+  await using agent = await startAgentProcess(env)
+  expect(await agent.ended()).toBe(1)
+  expect(agent.log()).toContain('No file of')
+  expect(agent.log()).toContain('broken.runtime.yaml')
+})
+
+test('a setting that is not positive ends the start with its own name', async () => {
+  await using env = await scene()
+  await using agent = await startAgentProcess({ ...env, WORKFLOW_CONCURRENCY: '0' })
+  expect(await agent.ended()).toBe(1)
+  expect(agent.log()).toContain('WORKFLOW_CONCURRENCY')
+})
+
+test('R236, A23: with a runtime of its own cluster the agent serves that one only, by the rights of its pod', async () => {
+  await using env = await scene()
+  writeFileSync(join(dir, 'far.runtime.yaml'), fileOf('far', far))
+  const kubeconfig = join(folder, 'own.kubeconfig')
+  const own = { server: near.url }
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      'current-context': 'own',
+      contexts: [{ name: 'own', context: { cluster: 'own', user: 'own', namespace: 'builds' } }],
+      clusters: [{ name: 'own', cluster: own }],
+      users: [{ name: 'own', user: { token: 'account-of-the-pod' } }],
+    }),
+  )
+  await using _ = await startAgentProcess({ ...env, CODEFRESH_IN_CLUSTER_RUNTIME: 'mine', WINDLASS_AGENT_KUBECONFIG: kubeconfig })
+  const [mine, other] = [task('CreatePod', { runtime: 'mine' }), task('CreatePod', { runtime: 'far', workflow: 'wf2' })]
+  platform.script.push([mine, other])
+  await Promise.all([reported(mine._id), reported(other._id)])
+  expect(near.calls).toMatchObject([{ line: 'POST pods/x-wf1', token: 'account-of-the-pod' }])
+  expect(platform.reportsOf(other._id)[0]).toMatchObject({ status: 'Error', isRetriable: false })
+})
+
+test('R069, A27: a platform under an unknown authority is refused, and taken with the switch, which is warned of once', async () => {
+  await using env = await scene()
+  const files = await makeCertificates(folder)
+  await using secure = await openFakePlatform({
+    tls: { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') },
+  })
+  writeFileSync(join(dir, 'a.runtime.yaml'), fileOf('re', near))
+  const settings = { ...env, CODEFRESH_HOST: secure.url, WINDLASS_AGENT_PROTOCOL: 'v1' }
+  {
+    await using strict = await startAgentProcess(settings)
+    await until('a refusal', () => strict.log().includes('certificate'))
+    expect(secure.polls).toHaveLength(0)
+  }
+  {
+    await using trusting = await startAgentProcess({
+      ...settings,
+      WINDLASS_AGENT_CA: files.ca,
+      WINDLASS_AGENT_STATE_DIR: join(folder, 'ca'),
+    })
+    await until(`polls, but it says ${trusting.log()}`, () => secure.polls.length > 0)
+  }
+  secure.polls.length = 0
+  await using loose = await startAgentProcess({
+    ...settings,
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    WINDLASS_AGENT_STATE_DIR: join(folder, 'loose'),
+  })
+  await until('polls', () => secure.polls.length > 3)
+  expect(loose.log().match(/TLS is not verified/g)).toHaveLength(1)
+})
+
+test('R239, A19: SIGTERM ends the polls, what was pulled is finished and reported, and the process ends well', async () => {
+  await using env = await scene()
+  const held = gate()
+  near.intercept = () => held.opened
+  writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near))
+  await using agent = await startAgentProcess({ ...env, WORKFLOW_CONCURRENCY: '1' })
+  const tasks = Array.from({ length: 6 }, (_, n) => task('CreatePod', { runtime: 'near', workflow: `wf${n}` }))
+  platform.script.push(tasks)
+  await until('the first call', () => near.inFlight.now === 1)
+  agent.kill('SIGTERM')
+  await until('no more polls', () => platform.polls.length > 0)
+  near.intercept = () => undefined
+  held.open()
+  expect(await agent.ended()).toBe(0)
+  expect(tasks.map(({ _id }) => platform.reportsOf(_id).length)).toEqual(tasks.map(() => 1))
+})
+
+test('reports that wait for the platform survive kill -9 of the agent', async () => {
+  await using env = await scene()
+  writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near))
+  let isAway = true
+  platform.trouble = ({ path }) => (isAway && path.endsWith('/statuses') ? 503 : undefined)
+  const tasks = Array.from({ length: 10 }, (_, n) => task('CreatePod', { runtime: 'near', workflow: `kill${n}`, revision: n }))
+  {
+    await using agent = await startAgentProcess(env)
+    platform.script.push(tasks)
+    await until('all are made, and reports were tried', () => near.calls.length === 10 && platform.reports.length > 0)
+    await until('the ledger has all of them', () => tasks.some(({ _id }) => platform.reportsOf(_id).length > 0))
+    agent.kill('SIGKILL')
+    await agent.ended()
+  }
+  platform.reports.length = 0
+  isAway = false
+  await using _ = await startAgentProcess(env)
+  await Promise.all(tasks.map(({ _id }) => reported(_id)))
+  // What was made but not noted when the kill came is told as not done, and comes again: it is there already then.
+  for (const [n, { _id }] of tasks.entries()) expect(platform.reportsOf(_id)[0]).toMatchObject({ statusRevision: n + 1 })
+})

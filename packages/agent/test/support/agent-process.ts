@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { freePort } from '../../../../e2e/support/process.ts'
+
+const root = join(import.meta.dirname, '../../../..')
+
+export interface AgentProcess extends AsyncDisposable {
+  /** Where `/livez`, `/readyz`, `/health` and `/metrics` are. */
+  readonly health: string
+  log(): string
+  kill(signal: NodeJS.Signals): void
+  /** Its exit code, when it has ended. */
+  ended(): Promise<number | null>
+}
+
+/** Starts the real process of an agent with nothing of this process's settings. */
+export async function startAgentProcess(env: Record<string, string>, ...args: string[]): Promise<AgentProcess> {
+  const port = await freePort()
+  const { PATH, HOME } = process.env
+  const command = [join(root, 'packages/agent/src/main.ts'), ...args]
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', join(root, 'node_modules/node/bin/node'), ...command], {
+    env: { PATH, HOME, PORT: String(port), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let log = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (log += part.toString('utf8')))
+  const end = once(child, 'close')
+  return {
+    health: `http://127.0.0.1:${port}`,
+    log: () => log,
+    kill: (signal) => void child.kill(signal),
+    async ended() {
+      await end
+      return child.exitCode
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await end
+    },
+  }
+}
