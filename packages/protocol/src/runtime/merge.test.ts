@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { RuntimeLayerInput } from '../runtime.ts'
+import { BASE_LAYERS } from './base-layers.ts'
+import { completeSpec, layersOf, mergeAll, mergeLayers } from './merge.ts'
+import type { RuntimeLayer } from './spec.ts'
+
+const read = (value: unknown): RuntimeLayer => RuntimeLayerInput.parse(value)
+
+test('R179: maps merge by key, everything else is replaced, null takes away, and a volume is taken whole', () => {
+  const parent = { a: { x: 1, y: [1, 2] }, volumes: { v: { configMap: { name: 'c' } }, w: { emptyDir: {} } }, b: 1 }
+  const child = { a: { y: [3], z: 2 }, volumes: { v: { emptyDir: {} }, w: null }, b: null }
+  expect(mergeLayers(parent, child)).toEqual({ a: { x: 1, y: [3], z: 2 }, volumes: { v: { emptyDir: {} } } })
+  expect(parent.volumes.w, 'the parent stays as it was').toEqual({ emptyDir: {} })
+})
+
+test('a map of tolerations is added to what is below it, a list of them replaces it', () => {
+  const merge = (child: unknown): unknown =>
+    completeSpec(
+      mergeLayers({ runtimeScheduler: { tolerations: [{ key: 'a' }] } }, read({ runtimeScheduler: { tolerations: child } })),
+    ).runtimeScheduler.tolerations
+  expect(merge({ spot: { key: 'b' } })).toEqual([{ key: 'a' }, { key: 'b' }])
+  expect(merge([{ key: 'c' }])).toEqual([{ key: 'c' }])
+})
+
+test('each layer of a diamond counts once, below all that extend it', () => {
+  const layers: Record<string, RuntimeLayer> = { base: {}, left: { extends: ['base'] }, right: { extends: ['base'] } }
+  const found = layersOf({ name: 'top', layer: { extends: ['left', 'right'] } }, (name) => layers[name])
+  expect('layers' in found && found.layers.map((layer) => layer['extends'])).toEqual([
+    undefined,
+    ['base'],
+    ['base'],
+    ['left', 'right'],
+  ])
+})
+
+test('every base layer is a layer that users could write, and makes a whole specification', () => {
+  for (const [name, layer] of Object.entries(BASE_LAYERS)) {
+    expect(read(layer), name).toEqual(layer)
+    const found = layersOf({ name, layer }, (parent) => BASE_LAYERS[parent])
+    expect('layers' in found && completeSpec(mergeAll(found.layers)).dockerDaemonScheduler.type).toBe('DindKubernetesPod')
+  }
+})
+
+test('R187, R191, R193, R204: the spellings of the documentation and of old versions are one', () => {
+  const dind = { storageClassName: 'fast', volumeSize: '30Gi' }
+  const canonical = read({
+    dockerDaemonScheduler: {
+      type: 'DindKubernetesPod',
+      pvcs: { dind: { name: 'dind', ...dind } },
+      defaultDindResources: { requests: null },
+      imagePullSecrets: ['login'],
+      userVolumes: { cache: { name: 'cache', emptyDir: {} } },
+      envVars: { A: '1', B: 'true' },
+    },
+  })
+  const written = {
+    type: 'DindPodPvc',
+    pvc: [{ name: 'dind', ...dind }],
+    defaultDindResources: { requests: '' },
+    imagePullSecrets: 'login',
+    userVolumes: [{ name: 'cache', emptyDir: {} }],
+    envVars: { A: 1, B: true },
+  }
+  expect(read({ dockerDaemonScheduler: written })).toEqual(canonical)
+  const { pvc: _, ...newer } = written
+  expect(read({ dockerDaemonScheduler: { ...newer, pvcs: [{ name: 'dind', ...dind }] } })).toEqual(canonical)
+  expect(read(canonical), 'reading it again changes nothing').toEqual(canonical)
+})
+
+test('R183: limits have the names of the vendor or ours, which win', () => {
+  const workflowLimits = {
+    MAXIMUM_ELECTED_STATE_AGE_ALLOWED: '60',
+    TIME_INACTIVE_UNTIL_TERMINATION: 30,
+    SHOULD_CLEAN_PVCS: 'false',
+  }
+  const spec = completeSpec(read({ runtimeScheduler: { workflowLimits }, limits: { inactiveMs: 5 } }))
+  expect(spec.limits).toMatchObject({ electedMs: 60_000, inactiveMs: 5, retries: 2 })
+  expect(() => read({ runtimeScheduler: { workflowLimits: { MAXIMUM_AGE: 1 } } })).toThrow(/MAXIMUM_AGE/)
+})
