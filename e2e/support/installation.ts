@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeTransport } from '@windlass/kit'
-import { createClient, type Client } from '@windlass/protocol'
+import { createClient, type Client, type Transport } from '@windlass/protocol'
 import { type Cluster, startCluster } from './cluster.ts'
 import { ensureImages } from './images.ts'
 import { freePort, type Service, startService } from './process.ts'
@@ -41,6 +41,7 @@ export interface Installation {
   readonly agent: Restartable
   /** The API as the first admin. */
   readonly client: Client
+  readonly adminToken: string
   /** One more agent process with the same identity. */
   addAgent(): Promise<Restartable>
   /** Image references by variable, as examples name them. */
@@ -57,6 +58,13 @@ export interface Installation {
 export interface InstallationOptions {
   readonly serverEnv?: Readonly<Record<string, string>>
   readonly agentEnv?: Readonly<Record<string, string>>
+  /** Of the command line. */
+  readonly userEnv?: Readonly<Record<string, string>>
+  /** Where everybody finds the server, when that is not an address of the node; `transport` is the way of the tests to it. */
+  readonly edge?: { readonly url: string; readonly port: number; readonly transport: Transport }
+  /** Fields of the engine's and the daemon's part of the runtime. */
+  readonly engine?: object
+  readonly daemon?: object
 }
 
 /**
@@ -71,15 +79,21 @@ export async function startInstallation(namespace: string, options: Installation
   const kubectl = (...args: string[]): Promise<string> => cluster.kubectl('--namespace', namespace, ...args)
   const kubeconfig = await installRoles(cluster, { namespace, folder })
 
-  const port = await freePort()
-  const url = `http://${cluster.host}:${port}`
-  const server = await restartable('packages/server/src/main.ts', `${url}/readyz`, {
+  const port = options.edge?.port ?? (await freePort())
+  const url = options.edge?.url ?? `http://${cluster.host}:${port}`
+  const transport = options.edge?.transport ?? nodeTransport({ maxSockets: 64 })
+  const answers = async (): Promise<boolean> =>
+    transport({ method: 'GET', url: `${url}/readyz`, headers: {}, timeoutMs: 1_000 }).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  const server = await restartable('packages/server/src/main.ts', answers, {
     WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
     WINDLASS_SERVER_PORT: String(port),
     WINDLASS_SERVER_ADVERTISED_URL: url,
     ...options.serverEnv,
   })
-  const environment = { ...process.env, WINDLASS_CONFIG: join(folder, 'config.yaml'), NO_COLOR: '1' }
+  const environment = { ...process.env, WINDLASS_CONFIG: join(folder, 'config.yaml'), NO_COLOR: '1', ...options.userEnv }
   const windlass = (...args: string[]): Promise<Finished> => finish(join(root, 'windlass'), args, environment)
   const file = async (name: string, text: string): Promise<string> => {
     await writeFile(join(folder, name), text)
@@ -87,7 +101,7 @@ export async function startInstallation(namespace: string, options: Installation
   }
   await mustSucceed(windlass('auth', 'login', '--url', url, '--first-admin'))
   const token = (await mustSucceed(windlass('create', 'agent', 'one-node'))).stdout.trim()
-  await mustSucceed(windlass('apply', '-f', await file('runtime.yml', JSON.stringify(runtimeOf(namespace)))))
+  await mustSucceed(windlass('apply', '-f', await file('runtime.yml', JSON.stringify(runtimeOf(namespace, options)))))
 
   const tokenFile = await file('agent.token', token)
   const agents: Restartable[] = []
@@ -115,20 +129,21 @@ export async function startInstallation(namespace: string, options: Installation
     await cluster.kubectl('delete', 'clusterrolebinding', namespace)
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
-  const client = createClient({ url, transport: nodeTransport({ maxSockets: 64 }), token: await adminToken(folder) })
-  return { cluster, namespace, url, server, agent, client, addAgent, images, file, windlass, kubectl, close }
+  const adminToken = await readAdminToken(folder)
+  const client = createClient({ url, transport, token: adminToken })
+  return { cluster, namespace, url, server, agent, client, adminToken, addAgent, images, file, windlass, kubectl, close }
 }
 
 /** The token that the command line wrote down when it logged in. */
-async function adminToken(folder: string): Promise<string> {
+async function readAdminToken(folder: string): Promise<string> {
   const config = await readFile(join(folder, 'config.yaml'), 'utf8')
   return /apiKey: "?([^\s"]+)/.exec(config)?.[1] ?? ''
 }
 
 /** The class of disks is named after the namespace, as users have it: installations do not share a pool. */
-function runtimeOf(namespace: string): object {
-  const runtimeScheduler = { cluster: { namespace } }
-  const dockerDaemonScheduler = { pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${namespace}` } } }
+function runtimeOf(namespace: string, { engine, daemon }: InstallationOptions): object {
+  const runtimeScheduler = { cluster: { namespace }, ...engine }
+  const dockerDaemonScheduler = { ...daemon, pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${namespace}` } } }
   const spec = { type: 'kubernetes', agent: 'one-node', isDefault: true, runtimeScheduler, dockerDaemonScheduler }
   return { kind: 'runtime', metadata: { name: namespace }, spec }
 }
@@ -162,17 +177,18 @@ async function installRoles(cluster: Cluster, { namespace, folder }: { namespace
   return path
 }
 
-/** A process of ours, `main` from the root of the project, that is ready when `readyUrl` says so. */
-export async function restartable(main: string, readyUrl: string, env: Record<string, string>): Promise<Restartable> {
+/** A process of ours, `main` from the root of the project, that is ready when a URL answers, or when `ready` says so. */
+export async function restartable(
+  main: string,
+  ready: string | (() => Promise<boolean>),
+  env: Record<string, string>,
+): Promise<Restartable> {
   const launch = (): Promise<Service> =>
     startService({
       command: join(root, 'node_modules/node/bin/node'),
       args: [join(root, main)],
       env,
-      ready: async () => {
-        const response = await fetch(readyUrl, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
-        return response?.ok === true
-      },
+      ready: typeof ready === 'string' ? () => isOk(ready) : ready,
     })
   let service = await launch()
   return {
@@ -184,6 +200,11 @@ export async function restartable(main: string, readyUrl: string, env: Record<st
     },
     log: () => service.log(),
   }
+}
+
+async function isOk(url: string): Promise<boolean> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
+  return response?.ok === true
 }
 
 async function finish(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<Finished> {
