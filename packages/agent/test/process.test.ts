@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startAgentProcess, type AgentProcess } from './support/agent-process.ts'
 import { makeCertificates } from './support/certificates.ts'
+import { openConnectProxy } from './support/connect-proxy.ts'
 import { openFakeKube, type FakeKube } from './support/fake-kube.ts'
 import { openFakePlatform, type FakePlatform } from './support/fake-platform.ts'
 import { gate, task, TOKEN, until } from './support/v1-scene.ts'
@@ -242,6 +243,30 @@ test('R069, A27: a platform under an unknown authority is refused, and taken wit
   })
   await until('polls', () => secure.polls.length > 3)
   expect(loose.log().match(/TLS is not verified/g)).toHaveLength(1)
+})
+
+test('R061, R241: with the only way out through a proxy with a login and a private authority, polls go by CONNECT', async () => {
+  await using env = await scene()
+  const files = await makeCertificates(folder)
+  const tls = { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') }
+  await using secure = await openFakePlatform({ tls })
+  await using proxy = await openConnectProxy({ login: 'robot:pr0xy-secret', hosts: { 'platform.example': '127.0.0.1' } })
+  writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near))
+  const host = `platform.example:${new URL(secure.url).port}`
+  await using agent = await startAgentProcess({
+    ...env,
+    CODEFRESH_HOST: `https://${host}`,
+    https_proxy: `http://robot:pr0xy-secret@127.0.0.1:${proxy.port}`,
+    WINDLASS_AGENT_CA: files.ca,
+  })
+  await until(`polls, but it says ${agent.log()}`, () => secure.polls.length > 0)
+  expect(proxy.passed[0]).toBe(`CONNECT ${host}`)
+  const created = task('CreatePod', { runtime: 'near' })
+  secure.script.push([created])
+  await until('a report', () => secure.reportsOf(created._id).length > 0)
+  // The way to the cluster is direct.
+  expect(proxy.passed.every((line) => line === `CONNECT ${host}`)).toBe(true)
+  expect(agent.log()).not.toContain('pr0xy-secret')
 })
 
 test('R239, A19: SIGTERM ends the polls, what was pulled is finished and reported, and the process ends well', async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { runProgram } from '../../../../e2e/support/process.ts'
 
-/** Files of a private authority and of a server on 127.0.0.1 that it vouches for. */
+/** Files of a private authority and of a server on 127.0.0.1, called platform.example too, that it vouches for. */
 export interface Certificates {
   readonly ca: string
   readonly cert: string
@@ -16,7 +16,7 @@ export async function makeCertificates(folder: string): Promise<Certificates> {
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
   const authority = ['-addext', 'basicConstraints=critical,CA:TRUE', '-days', '2', '-subj', '/CN=private authority']
   await runProgram('openssl', ['req', '-x509', ...newKey, '-keyout', `${caKey}`, '-out', `${ca}`, ...authority])
-  const names = ['-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost', '-subj', '/CN=server']
+  const names = ['-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:platform.example', '-subj', '/CN=server']
   await runProgram('openssl', ['req', ...newKey, '-keyout', `${key}`, '-out', `${request}`, ...names])
   const sign = ['-CA', `${ca}`, '-CAkey', `${caKey}`, '-copy_extensions', 'copy', '-days', '2']
   await runProgram('openssl', ['x509', '-req', '-in', `${request}`, '-out', `${cert}`, ...sign])

@@ -1,0 +1,256 @@
+/** The agent on a real cluster: runtimes by files, protocol v1, replicas, and what it learns after it was away. */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { openFakePlatform, type FakePlatform } from '../../../packages/agent/test/support/fake-platform.ts'
+import { startAgentProcess, type AgentProcess } from '../../../packages/agent/test/support/agent-process.ts'
+import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
+
+const HOME = `agent-${process.pid}`
+/** A second namespace stands for a second cluster: it is reached by a host, a token and an authority of its own. */
+const AWAY = `agent-${process.pid}-away`
+
+let installation: Installation
+let dir: string
+let folder: string
+
+beforeAll(async () => {
+  installation = await startInstallation(HOME)
+  const { cluster } = installation
+  folder = dirname(await installation.file('folder', ''))
+  dir = join(folder, 'runtimes')
+  await mkdir(dir)
+  const account = (name: string): object => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: AWAY } })
+  await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: AWAY } })
+  await cluster.kubectl(
+    '--namespace',
+    AWAY,
+    'apply',
+    '--filename',
+    join(import.meta.dirname, '../../../packages/agent/rbac/role.yaml'),
+  )
+  await cluster.apply(
+    account('windlass-agent'),
+    account('windlass-engine'),
+    binding('RoleBinding', 'Role'),
+    binding('ClusterRoleBinding', 'ClusterRole'),
+  )
+})
+afterAll(async () => {
+  await installation.cluster.kubectl('delete', 'namespace', AWAY, '--wait=false')
+  await installation.cluster.kubectl('delete', 'clusterrolebinding', AWAY)
+  await installation.cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${AWAY}`, '--wait=false')
+  await installation.close()
+})
+
+function binding(kind: string, roleKind: string): object {
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind,
+    metadata: { name: AWAY, ...(kind === 'RoleBinding' && { namespace: AWAY }) },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: roleKind, name: 'windlass-agent' },
+    subjects: [{ kind: 'ServiceAccount', name: 'windlass-agent', namespace: AWAY }],
+  }
+}
+
+const Kubeconfig = z.object({
+  clusters: z.array(z.object({ cluster: z.object({ server: z.string(), 'certificate-authority-data': z.string() }) })).min(1),
+})
+
+/** Writes the file of a runtime in the second namespace, as an installer does. */
+async function addRuntimeFile(name: string, host?: string): Promise<void> {
+  const { cluster } = installation
+  const admin = Kubeconfig.parse(JSON.parse(await cluster.kubectl('config', 'view', '--raw', '--output', 'json')))
+  const reach = admin.clusters[0]?.cluster
+  const token = (await cluster.kubectl('--namespace', AWAY, 'create', 'token', 'windlass-agent', '--duration=1h')).trim()
+  const crt = Buffer.from(reach?.['certificate-authority-data'] ?? '', 'base64').toString('utf8')
+  const text = JSON.stringify({ type: 'runtime', name, host: host ?? reach?.server, token, crt })
+  await writeFile(join(dir, `${name.replaceAll(/[/@:]/g, '.')}.runtime.yaml`), text)
+}
+
+async function applyRuntime(name: string, agent: string): Promise<void> {
+  const spec = {
+    type: 'kubernetes',
+    agent,
+    runtimeScheduler: { cluster: { namespace: AWAY } },
+    dockerDaemonScheduler: { pvcs: { dind: { storageClassName: `dind-${AWAY}` } } },
+  }
+  const path = await installation.file('runtime.json', JSON.stringify({ kind: 'runtime', metadata: { name }, spec }))
+  await succeed('apply', '-f', path)
+}
+
+async function succeed(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await installation.windlass(...args)
+  expect(code, stderr).toBe(0)
+  return stdout.trim()
+}
+
+async function start(name: string, runtime: string, command: string): Promise<string> {
+  const document = `version: '1.0'\nsteps:\n  work:\n    image: ${installation.images['TOOLS_IMAGE']}\n    commands:\n      - ${command}\n`
+  return succeed('run', '-f', await installation.file(`${name}.yml`, document), '--runtime', runtime, '--detach')
+}
+
+const Build = z.object({ status: z.string(), attempt: z.int(), reason: z.string().optional(), message: z.string().optional() })
+
+async function buildThat(id: string, is: (build: z.infer<typeof Build>) => boolean): Promise<z.infer<typeof Build>> {
+  return eventually(
+    `build ${id} gets on`,
+    async () => {
+      const build = await installation.client.call('GET', `/v1/builds/${id}`, Build)
+      return is(build) ? build : undefined
+    },
+    180_000,
+  )
+}
+
+const isFinal = ({ status }: { status: string }): boolean => ['success', 'error', 'terminated'].includes(status)
+
+test('R144, R146: one agent serves runtimes of several clusters, takes up new ones while it runs, and one that is away holds up no other', async () => {
+  const [near, late, gone] = [`near/${AWAY}`, `late/${AWAY}`, `gone/${AWAY}`]
+  const token = await succeed('create', 'agent', 'many', '--runtime', near)
+  for (const name of [near, late, gone]) await applyRuntime(name, 'many')
+  await addRuntimeFile(near)
+  await addRuntimeFile(gone, 'https://127.0.0.1:1')
+  await using agent = await startAgentProcess({
+    WINDLASS_AGENT_SERVER_URL: installation.url,
+    WINDLASS_AGENT_TOKEN: token,
+    WINDLASS_AGENT_CONFIG_DIR: dir,
+    WINDLASS_AGENT_VOLUME_DIR: join(folder, 'volumes-away'),
+    WINDLASS_AGENT_SWEEP_MS: '2000',
+  })
+  await eventually('the agent is ready', async () =>
+    (await fetch(`${agent.health}/readyz`).catch(() => undefined))?.ok === true ? true : undefined,
+  )
+  const stuck = await start('stuck', gone, 'echo never')
+  const fine = await start('fine', near, 'echo fine')
+  expect(await buildThat(fine, isFinal), agent.log().slice(-2_000)).toMatchObject({ status: 'success', attempt: 1 })
+  expect(isFinal(await installation.client.call('GET', `/v1/builds/${stuck}`, Build))).toBe(false)
+  await addRuntimeFile(late)
+  await eventually('the new runtime', async () => (agent.log().includes(`"runtime":"${late}"`) ? true : undefined))
+  const second = await start('second', late, 'echo late')
+  expect(await buildThat(second, isFinal), agent.log().slice(-2_000)).toMatchObject({ status: 'success', attempt: 1 })
+  await succeed('terminate', stuck)
+  await rm(dir, { recursive: true })
+  await mkdir(dir)
+})
+
+let count = 0
+
+function task(type: string, spec: object): { _id: string } {
+  count += 1
+  const metadata = {
+    createdAt: new Date(2026, 0, count).toISOString(),
+    reName: `near/${AWAY}`,
+    workflowId: '65f0a1b2c3d4e5f607182930',
+    currentStatusRevision: 0,
+    shouldReportStatus: true,
+  }
+  return Object.assign({ _id: `task-${count}` }, { type, metadata, spec })
+}
+
+async function play(platform: FakePlatform, agent: AgentProcess, ...tasks: { _id: string }[]): Promise<unknown[]> {
+  platform.script.push(tasks)
+  return eventually(`reports, but the agent says ${agent.log().slice(-500)}`, async () => {
+    const reports = tasks.map(({ _id }) => platform.reportsOf(_id)[0])
+    return reports.every((report) => report !== undefined) ? reports.map((report) => report?.['status']) : undefined
+  })
+}
+
+async function v1Agent(platform: FakePlatform, name: string, more: Record<string, string> = {}): Promise<AgentProcess> {
+  return startAgentProcess(
+    {
+      CODEFRESH_TOKEN: 'token',
+      CODEFRESH_HOST: platform.url,
+      AGENT_ID: 'away',
+      VENONA_CONFIG_DIR: dir,
+      TASK_PULLING_INTERVAL: '0.2',
+      WINDLASS_AGENT_STATE_DIR: join(folder, name),
+      ...more,
+    },
+    'start',
+  )
+}
+
+test('R121, R226, R227, R234, A02, A04, A11, A12, A26: tasks of protocol v1 make and remove objects of a real cluster, with the rights of the role alone', async () => {
+  await using platform = await openFakePlatform()
+  await addRuntimeFile(`near/${AWAY}`)
+  await using agent = await v1Agent(platform, 'v1', { FORCE_DELETE_PVC: 'true' })
+  const metadata = (name: string): object => ({ name, namespace: AWAY, labels: { workflow: '65f0a1b2c3d4e5f607182930' } })
+  const container = {
+    name: 'main',
+    image: installation.images['WINDLASS_IMAGE'],
+    command: ['sleep', '300'],
+    imagePullPolicy: 'Never',
+  }
+  const pod = (name: string): object => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: metadata(name),
+    spec: { containers: [container], terminationGracePeriodSeconds: 1 },
+  })
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: metadata('pvc-dind'),
+    spec: { accessModes: ['ReadWriteOnce'], storageClassName: 'none', resources: { requests: { storage: '1Gi' } } },
+  }
+  const create = [task('CreatePod', pod('engine')), task('CreatePod', pod('dind')), task('CreatePvc', claim)]
+  expect(await play(platform, agent, ...create)).toEqual(['Success', 'Success', 'Success'])
+  const names = await installation.cluster.kubectl('--namespace', AWAY, 'get', 'pods,persistentvolumeclaims', '--output', 'name')
+  expect(
+    names
+      .split('\n')
+      .filter((name) => name !== '')
+      .toSorted(),
+  ).toEqual(['persistentvolumeclaim/pvc-dind', 'pod/dind', 'pod/engine'])
+  // The same again, as after a lost report.
+  expect(await play(platform, agent, task('CreatePod', pod('engine')), task('CreatePvc', claim))).toEqual(['Success', 'Success'])
+  const refs = [
+    { Name: 'engine', Namespace: AWAY },
+    { name: 'dind', namespace: AWAY },
+    { Name: 'absent', Namespace: AWAY },
+  ]
+  const remove = refs.map((ref) => task('DeletePod', ref))
+  const statuses = await play(platform, agent, task('DeletePvc', { Name: 'pvc-dind', Namespace: AWAY }), ...remove)
+  expect(statuses).toEqual(['Success', 'Success', 'Success', 'Success'])
+  await eventually('all are gone', async () => {
+    const left = await installation.cluster.kubectl('--namespace', AWAY, 'get', 'pods,persistentvolumeclaims', '--output', 'name')
+    return left.trim() === '' ? true : undefined
+  })
+})
+
+test('two replicas of protocol v1 hold one Lease: when the one that polls is killed the other goes on', async () => {
+  await using platform = await openFakePlatform()
+  await addRuntimeFile(`near/${AWAY}`)
+  const kubeconfig = join(folder, 'agent.kubeconfig')
+  const replica = { WINDLASS_AGENT_LEASE: 'on', WINDLASS_AGENT_KUBECONFIG: kubeconfig, AGENT_ID: 'Replica/One' }
+  await using first = await v1Agent(platform, 'replica-1', replica)
+  await eventually(`polls, but the agent says ${first.log()}`, async () => (platform.polls.length > 0 ? true : undefined))
+  await using second = await v1Agent(platform, 'replica-2', replica)
+  await eventually('the second one waits', async () =>
+    second.log().includes('another process holds the lease') ? true : undefined,
+  )
+  expect(await (await fetch(`${second.health}/metrics`)).text()).toContain('windlass_agent_leader 0')
+  expect(await installation.kubectl('get', 'leases', '--output', 'name')).toContain(
+    'lease.coordination.k8s.io/windlass-agent-replica-one',
+  )
+  first.kill('SIGKILL')
+  await first.ended()
+  const before = platform.polls.length
+  await eventually('the second one polls', async () => (platform.polls.length > before ? true : undefined))
+})
+
+test('what happened to an attempt while the agent was dead is known after it is back: no fact is lost by kill -9', async () => {
+  const id = await start('lost', HOME, 'sleep 8')
+  const pod = `engine-${id}`
+  await eventually('the engine runs', async () => {
+    const phase = await installation.kubectl('get', 'pod', pod, '--output', 'jsonpath={.status.phase}').catch(() => '')
+    return phase === 'Running' ? true : undefined
+  })
+  await buildThat(id, ({ status }) => status === 'running')
+  await installation.agent.kill9()
+  await installation.kubectl('delete', 'pod', pod, '--grace-period=0', '--force')
+  await installation.agent.start()
+  expect(await buildThat(id, isFinal)).toMatchObject({ status: 'success', attempt: 2 })
+})
