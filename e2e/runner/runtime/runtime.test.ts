@@ -228,6 +228,23 @@ test('R194: a Secret that the owner of the cluster does not lend to builds is re
   expect(log).toContain('WINDLASS_AGENT_ALLOWED_SECRETS')
 })
 
+test('R205: a secret store that is a Secret of the cluster is read there, by builds of its runtime alone', async () => {
+  const context = {
+    kind: 'context',
+    metadata: { name: 'in-cluster' },
+    spec: { type: 'secret-store', data: { runtime: TEAM, resourceName: 'team-secret' } },
+  }
+  const file = await installation.file('store.yml', JSON.stringify(context))
+  const applied = await installation.windlass('apply', '-f', file)
+  expect(applied.code, applied.stderr).toBe(0)
+  const steps = step('read', installation.images['TOOLS_IMAGE'] ?? '', [`test "\${{secrets.in-cluster.token}}" = ${token}`])
+  const { code, log } = await run('store', steps, '--runtime', TEAM)
+  expect(code, log).toBe(0)
+  const other = await run('store', steps, '--runtime', `${TEAM}-closed`)
+  expect(other.code).toBe(1)
+  expect(other.log).toContain('finds no team-secret in the cluster')
+})
+
 test('R175, R176, R203: what is read of a runtime can be written back without a change, and a change is a version', async () => {
   const path = `/v1/runtimes/${encodeURIComponent(TEAM)}`
   const before = await installation.client.call('GET', path, Runtime)

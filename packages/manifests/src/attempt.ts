@@ -35,11 +35,19 @@ export interface AttemptInput {
   readonly isWarm?: boolean | undefined
   /** Builds whose disk is the best one: this one, and the one that it repeats. */
   readonly builds?: readonly string[] | undefined
+  /** Secrets and ConfigMaps that the engine reads in place of a secret store: mounted at `folder`, a file for each key. */
+  readonly stores?: readonly StoreMount[] | undefined
   /**
    * Of the agent. `v1` knows claims and pods alone, no Secret: the daemon takes its certificate from the lasting Secret `codefresh-certs-server`, the
    * bootstrap credential stands in the environment of the engine, and its client certificate comes with the answer to its claim. `v2` when absent.
    */
   readonly protocol?: 'v1' | 'v2' | undefined
+}
+
+export interface StoreMount {
+  readonly folder: string
+  readonly resourceType: 'secret' | 'configmap'
+  readonly resourceName: string
 }
 
 export interface RenderedAttempt {

@@ -1,5 +1,5 @@
 import { USER_SECRET_PREFIX, USER_VARIABLE_PREFIX, type KubeObject } from '@windlass/protocol'
-import type { AttemptInput } from './attempt.ts'
+import type { AttemptInput, StoreMount } from './attempt.ts'
 import { SECRET_KEY, type AttemptNames } from './names.ts'
 import { DOCKER_SERVER_NAME } from './certificates.ts'
 import { DOCKER_PORT } from './dind-pod.ts'
@@ -53,8 +53,21 @@ function engineVolumes(input: AttemptInput, names: AttemptNames): object[] {
     { name: 'spool', emptyDir: {} },
     { name: 'tmp', emptyDir: {} },
   ]
-  const more = toVolumes(input.runtime.spec.runtimeScheduler.volumes)
+  const more = [...storeVolumes(input), ...toVolumes(input.runtime.spec.runtimeScheduler.volumes)]
   return [...own, ...more.filter(({ name }) => !own.some((volume) => volume.name === name))]
+}
+
+function stores({ stores: list = [] }: AttemptInput): (StoreMount & { readonly name: string })[] {
+  return list.map((store, index) => ({ ...store, name: `store-${index + 1}` }))
+}
+
+/** Optional: the engine tells what is missing, where the pod would only wait. */
+function storeVolumes(input: AttemptInput): { readonly name: string }[] {
+  return stores(input).map(({ name, resourceType, resourceName }) =>
+    resourceType === 'secret'
+      ? { name, secret: { secretName: resourceName, optional: true, defaultMode: 0o440 } }
+      : { name, configMap: { name: resourceName, optional: true } },
+  )
 }
 
 function engineContainer(input: AttemptInput, names: AttemptNames): Record<string, unknown> {
@@ -83,6 +96,7 @@ function engineContainer(input: AttemptInput, names: AttemptNames): Record<strin
             ]),
         { name: 'spool', mountPath: SPOOL_DIR },
         { name: 'tmp', mountPath: '/tmp' },
+        ...stores(input).map(({ name, folder }) => ({ name, mountPath: folder, readOnly: true })),
       ],
       settings.volumeMounts,
     ),
@@ -116,6 +130,7 @@ function engineEnv(input: AttemptInput, names: AttemptNames): Record<string, str
     WINDLASS_ENGINE_BOOTSTRAP_FILE: `${CREDENTIAL_DIR}/${SECRET_KEY.bootstrap}`,
     ...(input.serverCa !== undefined && { WINDLASS_ENGINE_CA: `${CREDENTIAL_DIR}/${SECRET_KEY.serverCa}` }),
     WINDLASS_ENGINE_DOCKER_SERVER_NAME: DOCKER_SERVER_NAME,
+    ...(input.isWarm === true && { WINDLASS_ENGINE_WARM: 'true' }),
     DOCKER_TLS_VERIFY: '1',
     DOCKER_CERT_PATH: DOCKER_CERT_DIR,
   }

@@ -17,6 +17,10 @@ import { Hello, Id, Time } from './base.ts'
 export const EngineClaim = Hello.extend({ claimKey: z.string().min(16).max(100) })
 export type EngineClaim = z.infer<typeof EngineClaim>
 
+/** The engine of a warm pair asks before it claims, until it is given a build; `attempt-stale` when the pair is to go. */
+export const EngineWait = z.object({ waitMs: z.int().min(0).max(60_000) })
+export const EngineWaited = z.object({ assigned: z.boolean() })
+
 /** Credentials of a git host: name of the context -> how to reach and log in. Values live only in the engine's memory. */
 export const GitAccess = z.object({
   context: z.string(),
@@ -102,6 +106,8 @@ export const SecretStoreAccess = z.object({
   /** The secret to read; without it references name one: `${{secrets.STORE.RESOURCE@KEY}}`. */
   path: z.string().optional(),
   namespace: z.string().optional(),
+  /** A store of the cluster that builds run in: folder of the engine's container with a file for each key; nothing is called. */
+  folder: z.string().optional(),
 })
 export type SecretStoreAccess = z.infer<typeof SecretStoreAccess>
 

@@ -68,7 +68,8 @@ export const CONTEXT_TYPES = ['config', 'secret', 'yaml', 'secret-yaml', 'git', 
 /**
  * Shared configuration or an integration. Data of `config` and `secret`: variables. Of `yaml` and `secret-yaml`: any YAML mapping; where it
  * is used, its keys are variables, values that are not plain as JSON. Of `secret-store`: url, mount (`secret`), path, namespace and token of
- * a store that speaks the HTTP API of Vault's KV engine, version 2. Of `git`: url, username, password, sshPrivateKey,
+ * a store that speaks the HTTP API of Vault's KV engine, version 2; or resourceName, resourceType (`secret`, `configmap`) and runtime (`*`) of one
+ * that is an object of the cluster that builds run in. Of `git`: url, username, password, sshPrivateKey,
  * sshKnownHosts. Of `registry`: domain, username, password, repositoryPrefix, primary (`true`). Of `kubernetes`: kubeconfig, with its
  * certificates inside. Secret fields are answered as `*****`.
  */

@@ -1,5 +1,8 @@
 import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { systemClock } from '@windlass/kit'
 import { buildScope, emptySnapshot, substitute, type Plan } from '@windlass/plan'
 import type { SecretStoreAccess } from '@windlass/protocol'
@@ -100,4 +103,20 @@ test('without references to stores nothing is asked', async () => {
   const input = inputOf(['${{secrets}} ${{OTHER}}'], [{ url: store.url }])
   expect(await read(input)).toEqual({ input })
   expect(store.calls).toEqual([])
+})
+
+test('R205: a store may be a Secret or ConfigMap that is mounted into the pod: its keys are files', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-store-'))
+  await writeFile(join(folder, 'token'), 's-3')
+  const access = { url: '', token: '', mount: '', path: 'team', folder }
+  const ready = await read(inputOf(['${{secrets.vault.token}}', '${{secrets.vault.team@token}}'], [access]))
+  if (!('input' in ready)) throw new Error(JSON.stringify(ready))
+  expect(ready.input.secrets).toEqual({ 'secrets.vault.token': 's-3', 'secrets.vault.team@token': 's-3' })
+  expect(await read(inputOf(['${{secrets.vault.other@token}}'], [access]))).toMatchObject({
+    outcome: { message: 'The secret store vault is team, not other.' },
+  })
+  await rm(folder, { recursive: true })
+  expect(await read(inputOf(['${{secrets.vault.token}}'], [access]))).toMatchObject({
+    outcome: { reason: 'integration-missing', message: expect.stringContaining('finds no team in the cluster') },
+  })
 })

@@ -1,8 +1,10 @@
 /**
  * Secrets of stores outside (pipeline language 4.6): `${{secrets.STORE.KEY}}`, or `${{secrets.STORE.RESOURCE@KEY}}`. They live behind the
  * firewall, so the engine reads them, before the first step and into its memory alone. The protocol is the HTTP API of Vault's KV engine,
- * version 2: GET {url}/v1/{mount}/data/{path}.
+ * version 2: GET {url}/v1/{mount}/data/{path}. A store may also be a Secret or ConfigMap of the cluster, mounted into the engine's container.
  */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { isAbort, isFault, nodeTransport, retry } from '@windlass/kit'
 import { findReferences } from '@windlass/plan'
 import type { SecretStoreAccess } from '@windlass/protocol'
@@ -84,7 +86,22 @@ function toWanted(name: string, stores: readonly SecretStoreAccess[]): Wanted {
 const Answer = z.object({ data: z.object({ data: z.record(z.string(), z.unknown()) }) })
 const transport = nodeTransport()
 
+/** The keys of a Secret or ConfigMap that is mounted: a file each. */
+async function readFolder({ context, path = '', folder = '' }: SecretStoreAccess): Promise<Record<string, unknown>> {
+  const names = await readdir(folder).catch(() => [])
+  const keys = names.filter((name) => !name.startsWith('..'))
+  if (keys.length === 0)
+    throw new StepFailure('integration-missing', `The secret store ${context} finds no ${path} in the cluster of this build.`, {
+      hint: 'Check the name in its namespace, and which runtime environment the context is for.',
+    })
+  const entries = keys.map(async (key) => [key, await readFile(join(folder, key), 'utf8')] as const)
+  return Object.fromEntries(await Promise.all(entries))
+}
+
 async function readResource({ store, resource }: Wanted, signal: AbortSignal): Promise<Record<string, unknown>> {
+  if (store.folder !== undefined && resource === store.path) return readFolder(store)
+  if (store.folder !== undefined)
+    throw new StepFailure('integration-missing', `The secret store ${store.context} is ${store.path}, not ${resource}.`)
   const path = [store.mount, 'data', ...resource.split('/')].filter((part) => part !== '').map(encodeURIComponent)
   const answer = await transport({
     method: 'GET',

@@ -20,7 +20,10 @@ const FIELDS: Readonly<
   git: { open: ['url', 'username', 'sshKnownHosts'], secret: ['password', 'sshPrivateKey'] },
   registry: { open: ['domain', 'username', 'repositoryPrefix', 'primary'], secret: ['password'] },
   kubernetes: { open: ['provider', 'behindFirewall'], secret: ['kubeconfig'] },
-  'secret-store': { open: ['url', 'mount', 'path', 'namespace'], secret: ['token'] },
+  'secret-store': {
+    open: ['url', 'mount', 'path', 'namespace', 'runtime', 'resourceType', 'resourceName'],
+    secret: ['token'],
+  },
 }
 const REQUIRED = { git: 'url', registry: 'domain', kubernetes: 'kubeconfig', 'secret-store': 'url' } as const
 
@@ -88,7 +91,9 @@ function checkFields(type: ContextRow['type'], data: Data): void {
   const problems = Object.keys(data)
     .filter((field) => !known.includes(field))
     .map((field) => ({ path: `data.${field}`, message: `A ${type} context has no field ${field}; it has ${known.join(', ')}.` }))
-  if (data[REQUIRED[type]] === undefined)
+  const isInRuntime = type === 'secret-store' && data['resourceName'] !== undefined
+  if (isInRuntime) problems.push(...runtimeStoreProblems(data))
+  else if (data[REQUIRED[type]] === undefined)
     problems.push({ path: `data.${REQUIRED[type]}`, message: `A ${type} context needs ${REQUIRED[type]}.` })
   const { kubeconfig } = data
   if (type === 'kubernetes' && kubeconfig !== undefined && kubeconfig !== MASK) {
@@ -96,6 +101,17 @@ function checkFields(type: ContextRow['type'], data: Data): void {
     if ('problem' in read) problems.push({ path: 'data.kubeconfig', message: `The kubeconfig cannot be used. ${read.problem}` })
   }
   if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
+}
+
+/** A store that is a Secret or ConfigMap of the cluster that builds run in (runner specification 4.7). */
+function runtimeStoreProblems({ url, resourceType = 'secret', resourceName = '' }: Data): { path: string; message: string }[] {
+  const problems = []
+  if (url !== undefined) problems.push({ path: 'data.url', message: 'A store has a url or a resourceName, not both.' })
+  if (resourceType !== 'secret' && resourceType !== 'configmap')
+    problems.push({ path: 'data.resourceType', message: `resourceType is secret or configmap, not ${resourceType}.` })
+  if (!/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(resourceName))
+    problems.push({ path: 'data.resourceName', message: 'resourceName must be the name of a Secret or ConfigMap.' })
+  return problems
 }
 
 /** The values themselves; only for what is handed to engines. */

@@ -3,6 +3,7 @@ import type { App } from '../app.ts'
 import { listContexts } from '../store/contexts.ts'
 import { openContextData, openContextVariables } from './context-data.ts'
 import { readKubeconfig } from './kubeconfig.ts'
+import { toRuntimeAccess } from './runtime-stores.ts'
 
 export interface Integrations {
   readonly git: GitAccess[]
@@ -31,6 +32,8 @@ export async function readIntegrations(app: App, injected?: readonly string[]): 
     const common = { context: row.name, isDefault: row.is_default === 1 }
     if (row.type === 'git') git.push({ ...data, ...common, url })
     else if (row.type === 'kubernetes') clusters.push(...toCluster(row.name, kubeconfig, injected))
+    else if (row.type === 'secret-store' && data['resourceName'] !== undefined)
+      secretStores.push(toRuntimeAccess(row, data['resourceName']))
     else if (row.type === 'secret-store') secretStores.push({ ...data, context: row.name, url, mount, token })
     else registries.push({ ...data, ...common, domain, ...(primary === 'true' && { isPrimary: true }) })
   }

@@ -6,8 +6,10 @@ import { bootstrapSecret } from '../builds/elect.ts'
 import { readLimits } from '../builds/limits.ts'
 import { readRequest } from '../builds/request.ts'
 import { authorityCertificate } from '../certificates/certificates.ts'
+import { listRuntimeStores } from '../contexts/runtime-stores.ts'
 import { findBuild, findBuildPlan } from '../store/builds.ts'
-import type { AttemptRow, TaskRow } from '../store/schema.ts'
+import type { AttemptRow, TaskRow, WarmPairRow } from '../store/schema.ts'
+import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { readStartPayload } from './payload.ts'
 
 export type Rendered = Pick<Extract<Task, { kind: 'start-attempt' }>, 'objects' | 'disk'>
@@ -44,9 +46,36 @@ export async function renderTask(app: App, task: TaskRow, attempt: AttemptRow): 
     // A reset belongs to the first attempt; the later ones go on with what it left.
     resetVolume: stored !== undefined && task.attempt === 1 && readRequest(stored).resetVolume,
     builds: [build.id, ...(build.restart_of === null ? [] : [build.restart_of])],
+    stores: await listRuntimeStores(app, { runtime: task.runtime, plan: stored?.plan ?? null }),
     ...(isPolled && { protocol: 'v1' as const }),
   })
   return { objects, disk }
+}
+
+/** The objects of a warm pair: as an attempt like that of the build that it was made after, which waits for whose it will be. */
+export function renderPair(app: App, task: TaskRow, pair: WarmPairRow): Rendered & { readonly bootstrap: string } {
+  const { spec } = readStartPayload(task)
+  const now = app.clock.now()
+  const waitMs = (spec.warmPool?.maxAgeSeconds ?? 0) * 1000
+  const bootstrap = `${pair.bootstrap_id}.${bootstrapSecret(app, pair.id, PAIR_ATTEMPT)}`
+  const { objects, disk } = renderAttempt({
+    buildId: pair.id,
+    attempt: PAIR_ATTEMPT,
+    // The build begins its own time when it takes the pair.
+    runtime: { name: task.runtime, spec: { ...spec, limits: { ...spec.limits, electedMs: spec.limits.electedMs + waitMs } } },
+    account: app.accountName,
+    pipelineId: pair.pipeline_id ?? undefined,
+    projectId: pair.project_id ?? undefined,
+    trigger: pair.trigger_name ?? undefined,
+    branch: pair.branch ?? undefined,
+    serverUrl: app.advertisedUrl(),
+    serverCa: app.serverCa,
+    bootstrap,
+    certificates: issueCertificates({ now, validMs: spec.limits.buildMs + waitMs + CERTIFICATE_SLACK_MS }),
+    now,
+    isWarm: true,
+  })
+  return { objects, disk, bootstrap }
 }
 
 /** The daemon has its certificate already, and needs to know who may sign those of engines. */
