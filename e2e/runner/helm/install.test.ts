@@ -1,0 +1,247 @@
+/** Both charts on a real Kubernetes: install from a registry, build, upgrade under a running build, rotate, compare, uninstall. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { issueCertificates } from '../../../packages/manifests/src/index.ts'
+import { type Cluster, startCluster } from '../../support/cluster.ts'
+import { type Helm, openHelm } from '../../support/helm.ts'
+import { ensureImages } from '../../support/images.ts'
+import { eventually } from '../../support/installation.ts'
+import { type Registry, startRegistry } from '../../support/registry.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const NAMESPACE = `helm-${process.pid}`
+const CONTEXT = `one-node-${process.pid}`
+const RUNTIME = `${CONTEXT}/${NAMESPACE}`
+const AGENT = `${CONTEXT}_${NAMESPACE}`
+const RUNTIME_PATH = `/v1/runtimes/${encodeURIComponent(RUNTIME)}`
+/** There is no DNS in the cluster: the Service gets an address that is known before. */
+const ADDRESS = `10.96.${128 + (process.pid % 100)}.${1 + (Math.floor(process.pid / 100) % 250)}`
+const URL = `http://${ADDRESS}:8080`
+
+let cluster: Cluster
+let helm: Helm
+let registry: Registry
+let folder = ''
+let apiKey = ''
+let images: Record<string, string> = {}
+
+const kubectl = (...args: string[]): Promise<string> => cluster.kubectl('--namespace', NAMESPACE, ...args)
+const charts = (name: string): string[] => [`oci://${registry.domain}/charts/${name}`, '--version', '0.1.0', '--plain-http']
+const install = (release: string, chart: string, values: object): Promise<string> =>
+  upgrade(release, chart, values).catch(async (error: unknown) => {
+    const pods = await kubectl('get', 'pods', '--output', 'wide')
+    throw new Error(`${String(error)}\n${pods}\n${await initLogs()}`, { cause: error })
+  })
+/** The rules of the Service come a moment after the pod is ready. */
+const serverAnswers = (): Promise<true> =>
+  eventually('the server answers', async () => {
+    const answer = await fetch(`${URL}/readyz`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined)
+    return answer?.ok === true ? true : undefined
+  })
+const initLogs = (): Promise<string> =>
+  kubectl('logs', '--selector', 'app=runner', '--all-containers', '--prefix').catch((error: unknown) => String(error))
+const upgrade = async (release: string, chart: string, values: object): Promise<string> =>
+  helm.run(
+    ...['upgrade', '--install', release, ...charts(chart), '--namespace', NAMESPACE, '--values', await helm.values(values)],
+    ...['--wait', '--timeout', '180s'],
+  )
+
+beforeAll(async () => {
+  images = await ensureImages('shell', 'debian', 'node', 'tools', 'dind', 'windlass')
+  cluster = await startCluster()
+  await cluster.load(images['DIND_IMAGE'] ?? '', images['WINDLASS_IMAGE'] ?? '')
+  helm = await openHelm(cluster.kubeconfig)
+  registry = await startRegistry()
+  folder = await mkdtemp(join(tmpdir(), `${NAMESPACE}-`))
+  await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, ...(await serverDisk()))
+  for (const chart of ['windlass', 'windlass-runtime']) {
+    await helm.run('package', join(root, 'charts', chart), '--destination', folder)
+    await helm.run('push', join(folder, `${chart}-0.1.0.tgz`), `oci://${registry.domain}/charts`, '--plain-http')
+  }
+})
+
+afterAll(async () => {
+  await helm?.run('uninstall', 'runner', '--namespace', NAMESPACE, '--no-hooks', '--ignore-not-found').catch(() => '')
+  await helm?.run('uninstall', 'windlass', '--namespace', NAMESPACE, '--ignore-not-found').catch(() => '')
+  await cluster?.kubectl('delete', 'namespace', NAMESPACE, '--ignore-not-found', '--timeout=90s')
+  await cluster?.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${NAMESPACE}`)
+  await cluster?.kubectl('delete', 'persistentvolume', NAMESPACE, '--ignore-not-found')
+  await registry?.close()
+  await helm?.close()
+  if (folder !== '') await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+})
+
+/** The cluster has no class of its own for volumes: the server gets a folder of this machine. */
+async function serverDisk(): Promise<object[]> {
+  const path = join(folder, 'server')
+  await mkdir(path)
+  await chown(path, 10_001, 10_001)
+  const spec = { accessModes: ['ReadWriteOnce'], storageClassName: NAMESPACE }
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: NAMESPACE },
+      spec: { ...spec, capacity: { storage: '1Gi' }, persistentVolumeReclaimPolicy: 'Retain', hostPath: { path } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'server', namespace: NAMESPACE },
+      spec: { ...spec, volumeName: NAMESPACE, resources: { requests: { storage: '1Gi' } } },
+    },
+  ]
+}
+
+const serverValues = (): object => ({
+  url: URL,
+  service: { port: 8080, clusterIP: ADDRESS },
+  persistence: { existingClaim: 'server' },
+  settings: { MIN_FREE_PERCENT: 1 },
+})
+const runtimeValues = (more: object = {}): object => ({
+  global: { codefreshHost: URL, codefreshTokenSecretKeyRef: { name: 'api-key', key: 'key' }, context: CONTEXT },
+  runtime: { isDefault: true, patch: { cronjob: { enabled: true, schedule: '0 0 1 1 *' } } },
+  storage: { local: { volumeParentDir: join(folder, 'disks') } },
+  // The disk of this machine may be as full as it likes.
+  volumeProvisioner: { 'dind-lv-monitor': { env: { KB_USAGE_THRESHOLD: 100, INODE_USAGE_THRESHOLD: 100 } } },
+  ...more,
+})
+
+type Finished = { readonly code: number; readonly stdout: string; readonly stderr: string }
+async function windlass(...args: string[]): Promise<Finished> {
+  const env = { ...process.env, WINDLASS_CONFIG: join(folder, 'config.yaml'), NO_COLOR: '1' }
+  const child = spawn(join(root, 'windlass'), args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 200_000 })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')))
+  await once(child, 'close')
+  return { code: child.exitCode ?? -1, stdout, stderr }
+}
+
+async function ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
+  const answer = await fetch(URL + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+  const text = await answer.text()
+  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+async function build(name: string, commands: readonly string[]): Promise<Finished> {
+  const file = join(folder, `${name}.yml`)
+  const step = { image: images['TOOLS_IMAGE'], commands }
+  await writeFile(file, JSON.stringify({ version: '1.0', steps: { only: step } }))
+  return windlass('run', '-f', file, '--output', 'json')
+}
+
+const secretData = async (name: string): Promise<Record<string, string>> =>
+  z.object({ data: z.record(z.string(), z.string()) }).parse(JSON.parse(await kubectl('get', 'secret', name, '--output', 'json')))
+    .data
+
+/** Runs the Job of a CronJob now; answers how it ended and what it said. */
+async function runCronJob(name: string, as: string): Promise<{ succeeded: boolean; log: string }> {
+  await kubectl('create', 'job', as, `--from=cronjob/${name}`)
+  const status = await eventually(
+    `the job ${as} ends`,
+    async () => {
+      const counts = z
+        .object({ status: z.object({ succeeded: z.int().optional(), failed: z.int().optional() }) })
+        .parse(JSON.parse(await kubectl('get', 'job', as, '--output', 'json'))).status
+      return counts.succeeded !== undefined || counts.failed !== undefined ? counts : undefined
+    },
+    120_000,
+  )
+  const log = await kubectl('logs', `job/${as}`)
+  await kubectl('delete', 'job', as)
+  return { succeeded: status.succeeded !== undefined, log }
+}
+
+test('R044, R048: both charts install from a registry; the agent registers itself and its runtime with an API key', async () => {
+  await install('windlass', 'windlass', serverValues())
+  await serverAnswers()
+  const login = await windlass('auth', 'login', '--url', URL, '--first-admin')
+  expect(login.code, login.stderr).toBe(0)
+  const config = z
+    .object({ contexts: z.array(z.object({ apiKey: z.string() })) })
+    .parse(parse(await readFile(join(folder, 'config.yaml'), 'utf8')))
+  apiKey = config.contexts[0]?.apiKey ?? ''
+  const data = { key: Buffer.from(apiKey).toString('base64') }
+  await cluster.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'api-key', namespace: NAMESPACE }, data })
+
+  await install('runner', 'windlass-runtime', runtimeValues())
+  await eventually('the agent is heard', async () => {
+    const { body } = await ask('GET', `/v1/agents/${AGENT}`)
+    return z.object({ status: z.string() }).parse(body).status === 'online' ? true : undefined
+  })
+  const runtime = await ask('GET', RUNTIME_PATH)
+  expect(runtime.body).toMatchObject({ name: RUNTIME, agent: AGENT, isDefault: true, agentOnline: true })
+  // The hook came after the registration and had nothing to change.
+  expect(runtime.body).toMatchObject({ version: 1 })
+  expect(await helm.run('test', 'windlass', '--namespace', NAMESPACE)).toContain('Succeeded')
+  expect(await helm.run('test', 'runner', '--namespace', NAMESPACE)).toContain('Succeeded')
+})
+
+test('R049: the hook makes the certificate of the Docker daemons, and the schedule replaces one that has expired', async () => {
+  const made = await secretData('codefresh-certs-server')
+  expect(Object.keys(made).toSorted()).toEqual(['ca.pem', 'server-cert.pem', 'server-key.pem'])
+  const kept = await runCronJob('runner-dind-gencerts', 'keep')
+  expect(kept, kept.log).toMatchObject({ succeeded: true, log: expect.stringContaining('good until') })
+  expect(await secretData('codefresh-certs-server')).toEqual(made)
+
+  const expired = issueCertificates({ now: Date.now() - 10 * 86_400_000, validMs: 86_400_000 })
+  const pem = Buffer.from(expired.serverCert).toString('base64')
+  await kubectl('patch', 'secret', 'codefresh-certs-server', '--patch', JSON.stringify({ data: { 'server-cert.pem': pem } }))
+  const renewed = await runCronJob('runner-dind-gencerts', 'renew')
+  expect(renewed, renewed.log).toMatchObject({ succeeded: true, log: expect.stringContaining('expired') })
+  const after = await secretData('codefresh-certs-server')
+  expect(after['server-cert.pem']).not.toBe(pem)
+  expect(after['server-key.pem']).not.toBe(made['server-key.pem'])
+})
+
+test('a build runs through the installation, and goes on while both releases are upgraded; tokens and keys stay', async () => {
+  const tokens = [await secretData('runner-runner'), await secretData('windlass-master-key')].map((data) => JSON.stringify(data))
+  const running = build('upgrade', ['echo begun', 'sleep 25', 'echo "still here"'])
+  await eventually('the engine runs', async () => {
+    const phase = await kubectl('get', 'pods', '--selector', 'app=runtime', '--output', 'jsonpath={.items[*].status.phase}')
+    return phase.includes('Running') ? true : undefined
+  })
+  await install('runner', 'windlass-runtime', runtimeValues({ runner: { podAnnotations: { turn: '2' } } }))
+  await install('windlass', 'windlass', { ...serverValues(), podAnnotations: { turn: '2' } })
+  await serverAnswers()
+  const { code, stdout, stderr } = await running
+  expect(code, `${stdout}\n${stderr}`).toBe(0)
+  expect(stderr).toContain('still here')
+  expect(
+    [await secretData('runner-runner'), await secretData('windlass-master-key')].map((data) => JSON.stringify(data)),
+  ).toEqual(tokens)
+})
+
+test('R047, R050: an edit on the server is reported by the schedule, and overwritten by the next upgrade', async () => {
+  const { body } = await ask('GET', RUNTIME_PATH)
+  const { name, agent, spec } = z.looseObject({ name: z.string(), agent: z.string(), spec: z.looseObject({}) }).parse(body)
+  expect((await ask('PUT', RUNTIME_PATH, { name, agent, spec: { ...spec, description: 'edited by hand' } })).status).toBe(200)
+  const report = await runCronJob('runner-runtime-patch', 'report')
+  expect(report.succeeded).toBe(false)
+  expect(report.log).toContain('edited by hand')
+  // A change of the runner alone leaves the runtime to whoever edits it when the patch is off.
+  const off = { runtime: { isDefault: true, patch: { enabled: false } } }
+  await install('runner', 'windlass-runtime', runtimeValues({ ...off, runner: { podAnnotations: { turn: '3' } } }))
+  expect((await ask('GET', RUNTIME_PATH)).body).toMatchObject({ spec: { description: 'edited by hand' } })
+  await install('runner', 'windlass-runtime', runtimeValues())
+  expect((await ask('GET', RUNTIME_PATH)).body).not.toMatchObject({ spec: { description: 'edited by hand' } })
+})
+
+test('R051: an uninstall takes agent and runtime off the server, and their Secrets out of the cluster', async () => {
+  await helm.run('uninstall', 'runner', '--namespace', NAMESPACE, '--wait', '--timeout', '180s')
+  expect((await ask('GET', RUNTIME_PATH)).status).toBe(404)
+  expect((await ask('GET', `/v1/agents/${AGENT}`)).status).toBe(404)
+  const left = await kubectl('get', 'secrets', '--output', 'name')
+  expect(left).not.toContain('codefresh-certs-server')
+  expect(left.split('\n')).not.toContain('secret/runner-runner')
+})
