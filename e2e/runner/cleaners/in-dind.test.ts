@@ -114,7 +114,20 @@ test('R101, V15, V16: a disk is cleaned when as many builds as are set have used
   follow.kill()
 })
 
+test('what a clean-up had no time for is removed while the next build runs', async () => {
+  await setVariables({ CLEAN_PERIOD_BUILDS: '1', VOLUMES_RETAIN_PERIOD: '1', CLEAN_BUDGET_SECONDS: '0' })
+  expect(await build('late', ['docker volume create late', 'sleep 3'])).toMatchObject({ status: 'success' })
+  const before = await noted('last_cleaned_pod')
+  expect(await noted('left-over')).toContain('volume late')
+  expect(await exists(await onDisk('volumes', 'late'))).toBe(true)
+  expect(await build('goes-on', ['while docker volume inspect late >/dev/null 2>&1; do sleep 0.5; done'])).toMatchObject({
+    status: 'success',
+  })
+  expect(await noted('last_cleaned_pod')).not.toBe(before)
+})
+
 test('R102, R249, V18: a disk that is more than 90 % full during a build is emptied around the running step', async () => {
+  await setVariables({ IMAGE_RETAIN_PERIOD: '1', VOLUMES_RETAIN_PERIOD: '1' })
   const running = build('fills', [
     'docker volume create big',
     `docker run --name ended ${tools()} true`,

@@ -63,7 +63,12 @@ async function addDisk(name: string, options: DiskOptions): Promise<string> {
   await cluster.apply({
     apiVersion: 'v1',
     kind: 'PersistentVolume',
-    metadata: { name: volume, labels: { 'codefresh-app': 'dind', test: NAMESPACE }, annotations: options.annotations ?? {} },
+    metadata: {
+      name: volume,
+      labels: { 'codefresh-app': 'dind', test: NAMESPACE },
+      // Kubernetes itself removes folders below /tmp, unless somebody else has made the volume.
+      annotations: { 'pv.kubernetes.io/provisioned-by': NAMESPACE, ...options.annotations },
+    },
     spec: {
       capacity: { storage: '1Gi' },
       accessModes: ['ReadWriteOnce'],
@@ -142,7 +147,7 @@ test('R117: a disk that is claimed, locked, or kept for a build stays though the
   await addDisk('locked', { usedDaysAgo: 8 })
   await addDisk('kept', {
     usedDaysAgo: 7,
-    annotations: { 'windlass.io/kept-until': new Date(Date.now() + 60_000).toISOString() },
+    annotations: { 'windlass.io/kept-until': new Date(Date.now() + DAY * 1000).toISOString() },
   })
   await addDisk('elsewhere', { usedDaysAgo: 6, annotations: { 'codefresh.io/assignedNode': 'another-node' } })
   await addDisk('released', { usedDaysAgo: 1, claimRef: stranger })
@@ -160,6 +165,27 @@ test('R117: a disk that is claimed, locked, or kept for a build stays though the
   } finally {
     holder.stdin.end()
   }
+})
+
+test('V9: a disk whose folder the provisioner has removed first is gone, and so is its volume', async () => {
+  await addDisk('shared', { usedDaysAgo: 5 })
+  await disk.fillTo(0.9, join(disk.path, 'fill'))
+  const fast: Pick<Kube, 'list' | 'find' | 'patch' | 'delete'> = {
+    list: (...args) => kube.list(...args),
+    find: (...args) => kube.find(...args),
+    delete: (...args) => kube.delete(...args),
+    async patch(ref, patch, more) {
+      const patched = await kube.patch(ref, patch, more)
+      expect(patched.metadata.annotations).toMatchObject({ node_requested_deletion: NODE })
+      await rm(join(disk.path, 'vol-shared'), { recursive: true })
+      return patched
+    },
+  }
+  const removed = await eventually('the disk is removed', async () => {
+    return (await runCycle({ ...settings(), kube: Object.assign(Object.create(kube), fast) })) || undefined
+  })
+  expect(removed).toBe(1)
+  await eventually('the volume is gone', async () => ((await volumes()).includes('-shared') ? undefined : true))
 })
 
 test('R117: a disk that a build takes at the last moment stays', async () => {

@@ -2,7 +2,7 @@
  * One look at the disks of a node. A disk goes only when two facts agree that nobody uses it: no claim holds its volume, and no daemon
  * holds its lock. That it goes is written on the volume by compare and swap before anything is touched, so no build can choose it any more.
  */
-import { isFault, type Clock, type Logger } from '@windlass/kit'
+import { attempt, isFault, type Clock, type Logger } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
 import { isClaimed } from '../pool/disk.ts'
@@ -100,7 +100,8 @@ async function considerDisk(options: CycleOptions, folder: DiskFolder, seen: Vol
     return 'kept'
   }
   const fate = await removeFolder(options, folder)
-  if (fate === 'removed') await kube.delete(ref, { uid: volume.metadata.uid, signal })
+  // Where there is no provisioner nobody else does it; should it fail, no build takes the volume anyway.
+  if (fate === 'removed') await attempt(log, 'delete volume', () => kube.delete(ref, { uid: volume.metadata.uid, signal }))
   return fate
 }
 
@@ -133,6 +134,7 @@ async function removeFolder({ config, log, signal, clock }: CycleOptions, folder
     return 'removed'
   }
   const hold = await moveAside(folder)
+  if (hold === 'gone') return 'removed'
   if (hold !== undefined) {
     log.warn({ path: folder.path, hold }, 'folder is in use')
     return 'kept'

@@ -14,7 +14,8 @@ const LOCK = '.windlass.lock'
 const LOCKED = 75
 const RENAME_MS = 10_000
 
-export type Hold = 'locked' | 'mounted' | 'lock-unreadable'
+/** What keeps a folder; `gone`: nothing does, the provisioner has removed it already. */
+export type Hold = 'locked' | 'mounted' | 'lock-unreadable' | 'gone'
 
 /** Who uses a folder now; undefined when nobody does. */
 export async function findHold(folder: DiskFolder): Promise<Hold | undefined> {
@@ -37,6 +38,7 @@ async function underLock(folder: DiskFolder, command: readonly string[]): Promis
     return undefined
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === LOCKED) return 'locked'
+    if ((await lstat(folder.path).catch(() => undefined)) === undefined) return 'gone'
     throw error
   }
 }
