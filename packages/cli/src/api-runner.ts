@@ -5,6 +5,7 @@ import {
   AgentCreated,
   Cluster,
   Installation,
+  Monitor,
   Runtime,
   RuntimeDiff,
   RuntimeImages,
@@ -97,6 +98,12 @@ export function diffRuntime(
 
 export async function listRuntimeImages(client: Client, name: string): Promise<{ component: string; image: string }[]> {
   return (await client.call('GET', `/v1/runtimes/${enc(name)}/images`, RuntimeImages)).items
+}
+
+/** The monitors of agents that are there; those of deleted ones report no more. */
+export async function listMonitors(client: Client): Promise<Monitor[]> {
+  const [monitors, agents] = await Promise.all([client.call('GET', '/v1/monitors', page(Monitor)), listAgents(client)])
+  return monitors.items.filter(({ agentId }) => agents.some(({ id }) => id === agentId))
 }
 
 export async function listClusters(client: Client): Promise<Cluster[]> {

@@ -9,6 +9,7 @@ import {
   detachInCluster,
   detachOnServer,
   findAgent,
+  letAgentReadFiles,
   restartAgent,
   tellReload,
 } from '../runner/attach/attach.ts'
@@ -63,9 +64,10 @@ export async function attachRuntimeOf({ options, out, settings }: Work): Promise
   await using here = await openInstallPlace(agentPlace(options), options, settings)
   const account = options.runtimeKubeServiceAccount ?? AGENT_ACCOUNT
   const host = readWishes(options).installer.KubernetesHost
-  const written = await attachInCluster({ runtime: runtimeName, there, here, account, host, tokenSeconds: options.tokenLifetime })
-  if (options.restartAgent === true) await restartAgent(here)
-  if (written) tellReload(out, options.restartAgent === true)
+  await attachInCluster({ runtime: runtimeName, there, here, account, host, tokenSeconds: options.tokenLifetime })
+  const isNew = await letAgentReadFiles(client, agent, here)
+  if (options.restartAgent === true && !isNew) await restartAgent(here)
+  tellReload(out, options.restartAgent === true || isNew)
 }
 
 function runtimePlace(options: AttachOptions): ValueFlags {

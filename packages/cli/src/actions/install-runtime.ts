@@ -5,7 +5,7 @@ import { createCluster, deleteRuntime, listAgents, listClusters, listRuntimes, p
 import type { Invocation } from '../command.ts'
 import type { Settings } from '../config.ts'
 import type { Printer } from '../printer.ts'
-import { detachInCluster, detachOnServer, findAgent, restartAgent } from '../runner/attach/attach.ts'
+import { detachInCluster, detachOnServer, findAgent, restartAgent, writeRuntimeFile } from '../runner/attach/attach.ts'
 import { ensureNamespace, lastingToken } from '../runner/cluster/secrets.ts'
 import { runtimeNameOf } from '../runner/init/names.ts'
 import { printManifests, renderRuntime } from '../runner/init/render.ts'
@@ -94,8 +94,9 @@ export async function installRuntimeParts(work: RuntimeWork): Promise<string> {
   if (options.platformOnly) return name
   await ensureNamespace(place.cluster.kube, place.namespace)
   const all = await addParts(place, { wishes, facts })
-  // The agent beside it brings an account of its own.
+  // The agent beside it brings an account of its own, and serves its own namespace.
   if (!partsOf(all).agent) await applyAgentAccount(place, all)
+  else await writeRuntimeFile(place, { name, namespaces: [place.namespace] })
   if (options.skipClusterCreation !== true) await registerCluster(work, place)
   return name
 }

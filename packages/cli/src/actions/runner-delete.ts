@@ -3,7 +3,7 @@ import { fault, isFault } from '@windlass/kit/faults'
 import type { Agent, Client } from '@windlass/protocol'
 import { deleteAgent, deleteCluster, deleteRuntime, getRuntime, listAgents, listClusters } from '../api-runner.ts'
 import type { Invocation } from '../command.ts'
-import { RUNTIMES_SECRET, TOKEN_SECRET } from '../runner/cluster/secrets.ts'
+import { accountSecretOf, RUNTIMES_SECRET, TOKEN_SECRET } from '../runner/cluster/secrets.ts'
 import { silentAsker, terminalAsker } from '../runner/init/asker.ts'
 import { openInstallPlace, type HelmFlags, type InstallPlace } from '../runner/install/place.ts'
 import { logIn } from '../runner/log-in.ts'
@@ -49,6 +49,8 @@ export async function deleteRunner({ options, out, settings }: Invocation<Delete
     await there.cluster.kube.delete({ kind: 'Secret', namespace: there.namespace, name })
   await ignoreAbsent(deleteAgent(client, agent.name))
   for (const name of gone) await ignoreAbsent(deleteCluster(client, name))
+  if (gone.length > 0)
+    await there.cluster.kube.delete({ kind: 'Secret', namespace: there.namespace, name: accountSecretOf('default') })
   out.line(`The Runner in ${there.namespace} of ${there.cluster.context} was deleted`)
 }
 

@@ -107,7 +107,8 @@ export async function patchRuntime({ args, options, out, settings }: Invocation<
     const before = await getRuntime(client, name)
     const spec = mergeTrees(change?.spec ?? before.spec, flags ?? {})
     const { type, agent, isDefault } = before
-    await putRuntime(client, { ...{ type, isDefault, spec }, name, ...(agent !== undefined && { agent }) }, options.description)
+    const body = { name, type, isDefault, spec, ...(agent !== undefined && { agent }) }
+    await putRuntime(client, body, options.description)
   }
   if (options.default === true) await makeDefaultRuntime(client, name)
   out.line(`Runtime environment: "${name}" patched`)

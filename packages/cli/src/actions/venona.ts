@@ -14,6 +14,7 @@ import { printValue } from '../format/output.ts'
 import { TOKEN_SECRET } from '../runner/cluster/secrets.ts'
 import { agentNameOf, DEFAULT_NAMESPACE } from '../runner/init/names.ts'
 import { openInstallPlace, type HelmFlags, type InstallPlace } from '../runner/install/place.ts'
+import { namespaceOf } from '../runner/runtime-document.ts'
 import { openSession } from '../session.ts'
 import { installAgent } from './install-agent.ts'
 import { installRuntime } from './install-runtime.ts'
@@ -184,12 +185,6 @@ async function listObjects({ cluster, namespace }: InstallPlace): Promise<string
       rows.push([kind, metadata.name, status?.phase ?? ready])
     }
   return rows
-}
-
-/** The namespace of a runtime's builds, as its specification says. */
-export function namespaceOf({ spec }: Pick<Runtime, 'spec'>): string | undefined {
-  const shape = z.looseObject({ runtimeScheduler: z.looseObject({ cluster: z.looseObject({ namespace: z.string() }) }) })
-  return shape.safeParse(spec).data?.runtimeScheduler.cluster.namespace
 }
 
 /** `venona upgrade NAME`. */

@@ -98,6 +98,21 @@ export const runnerCommands = [
     },
     run: async (invocation) => (await import('../actions/runner-delete.ts')).deleteRunner(invocation),
   }),
+  command('runner to-helm', {
+    summary: "Write chart values for a Runner that the vendor's command installed, with the same agent",
+    about:
+      'The agent keeps its id and token: the Secret `runner` stays where it is. With --remove-old the objects of the old installation go, so that ' +
+      'the chart can bring them anew. Builds that run meanwhile go on.',
+    options: {
+      file: text('-f, --file <file>', 'Values to write; ./generated_values.yaml when left out'),
+      removeOld: flag('--remove-old', 'Delete the objects of the old installation'),
+      url: text('--url <url>', 'Base URL of the server, in place of the old one'),
+      ...kubeOptions,
+      ...inCluster,
+    },
+    examples: ['windlass runner to-helm --kube-namespace codefresh --remove-old'],
+    run: async (invocation) => (await import('../actions/runner-to-helm.ts')).moveToHelm(invocation),
+  }),
   command('runner bundle', {
     summary: 'Collect what support needs into an archive, without secrets',
     options: {

@@ -1,6 +1,7 @@
 /** A runtime environment as a file that people change and give back: the vendor's form (runner specification 4.1). Pure. */
 import { fault } from '@windlass/kit/faults'
 import type { Runtime } from '@windlass/protocol'
+import { z } from 'zod'
 import { isTree, type Tree } from './values/read-values.ts'
 
 /** What `get re NAME -o yaml` prints; `patch re` reads it back. */
@@ -46,6 +47,12 @@ export function fromDocument(document: unknown, { file, name }: { file: string; 
 
 function without(tree: Tree, keys: readonly string[]): Tree {
   return Object.fromEntries(Object.entries(tree).filter(([key]) => !keys.includes(key)))
+}
+
+/** The namespace of a runtime's builds, as its specification says. */
+export function namespaceOf({ spec }: Pick<Runtime, 'spec'>): string | undefined {
+  const shape = z.looseObject({ runtimeScheduler: z.looseObject({ cluster: z.looseObject({ namespace: z.string() }) }) })
+  return shape.safeParse(spec).data?.runtimeScheduler.cluster.namespace
 }
 
 export interface Leaf {

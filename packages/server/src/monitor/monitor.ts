@@ -12,6 +12,7 @@ import {
 import { z } from 'zod'
 import type { App } from '../app.ts'
 import { present } from '../builds/view.ts'
+import { findAgentById } from '../store/agents.ts'
 import {
   countObjects,
   deleteMonitor,
@@ -41,7 +42,9 @@ export async function greetMonitor(app: App, agentId: string, hello: MonitorHell
   const key = { accountId: app.accountId, cluster: hello.cluster }
   await app.store.write(async (tx) => {
     const before = await lockMonitor(tx, key)
-    if (before !== undefined && before.agent_id !== agentId && isOnline(before, now))
+    const isTaken = before !== undefined && before.agent_id !== agentId && isOnline(before, now)
+    // The monitor of an agent that was deleted reports no more.
+    if (isTaken && (await findAgentById(tx.query, before.agent_id)) !== undefined)
       throw fault('conflict', { message: `The cluster ${hello.cluster} is reported by another agent's monitor.` })
     await saveMonitor(tx, {
       account_id: app.accountId,

@@ -12,7 +12,9 @@ import type { Printer } from '../../printer.ts'
 import { lastingToken, RUNTIMES_SECRET, setSecretKeys } from '../cluster/secrets.ts'
 import { runtimeFileOf } from '../init/names.ts'
 import type { InstallPlace } from '../install/place.ts'
-import { runtimeFileText } from './runtime-file.ts'
+import { isTree, mergeTrees, type Tree } from '../values/read-values.ts'
+import { namespaceOf } from '../runtime-document.ts'
+import { FOLDER_VARIABLE, RUNTIMES_FOLDER, runtimeFileText, type RuntimeFile } from './runtime-file.ts'
 
 const RESTART_WAIT_MS = 60_000
 
@@ -61,16 +63,42 @@ export interface AttachPlaces {
   readonly tokenSeconds?: number | undefined
 }
 
-/** Writes the runtime's key for the agent to read. Answers false where it serves that namespace anyway. */
-export async function attachInCluster(places: AttachPlaces): Promise<boolean> {
-  const { runtime, there, here, account } = places
+/** Writes the runtime's key for the agent to read. */
+export async function attachInCluster(places: AttachPlaces): Promise<void> {
+  const { runtime, there, here } = places
   const isSameCluster = there.cluster.access.server === here.cluster.access.server
-  if (isSameCluster && there.namespace === here.namespace) return false
+  const file = { name: runtime, namespaces: [there.namespace] }
+  if (isSameCluster && there.namespace === here.namespace) return writeRuntimeFile(here, file)
   const host = places.host ?? (isSameCluster ? await addressInside(there) : addressOutside(there))
-  const token = await tokenOf(places, account)
-  const text = runtimeFileText({ name: runtime, host, token, crt: there.cluster.access.ca })
-  await setSecretKeys(here.cluster.kube, { namespace: here.namespace, name: RUNTIMES_SECRET }, { [runtimeFileOf(runtime)]: text })
+  const remote = { host, token: await tokenOf(places, places.account), crt: there.cluster.access.ca }
+  await writeRuntimeFile(here, { ...file, remote })
+}
+
+/** Sets one key of the Secret that the agent reads its runtimes from. */
+export function writeRuntimeFile(here: Pick<InstallPlace, 'cluster' | 'namespace'>, file: RuntimeFile): Promise<void> {
+  const secret = { namespace: here.namespace, name: RUNTIMES_SECRET }
+  return setSecretKeys(here.cluster.kube, secret, { [runtimeFileOf(file.name)]: runtimeFileText(file) })
+}
+
+/**
+ * An agent that was installed alone serves its own namespace and reads no files. From its first attached runtime on it does: then the runtimes
+ * of its own namespace get files too, and its release says so. False when it reads files already, or was not installed by the chart.
+ */
+export async function letAgentReadFiles(client: Client, agent: Agent, here: InstallPlace): Promise<boolean> {
+  const helm = here.helm()
+  const values = await helm.values(here.release)
+  if (values === undefined || readsFiles(values)) return false
+  for (const name of agent.runtimes) {
+    const runtime = await getRuntime(client, name)
+    if (namespaceOf(runtime) === here.namespace) await writeRuntimeFile(here, { name, namespaces: [here.namespace] })
+  }
+  await helm.install(here.release, mergeTrees(values, { runner: { env: { [FOLDER_VARIABLE]: RUNTIMES_FOLDER } } }))
   return true
+}
+
+function readsFiles(values: Tree): boolean {
+  const { runner } = values
+  return isTree(runner) && isTree(runner['env']) && FOLDER_VARIABLE in runner['env']
 }
 
 async function tokenOf({ there, tokenSeconds }: AttachPlaces, account: string): Promise<string> {
@@ -145,6 +173,6 @@ export function tellReload(out: Printer, restarted: boolean): void {
   out.note(
     restarted
       ? 'The agent was started again.'
-      : 'The agent reads its runtimes again by itself, within about a minute; --restart-agent makes it at once.',
+      : 'The agent reads its runtimes again by itself, within a minute or two; --restart-agent makes it at once.',
   )
 }

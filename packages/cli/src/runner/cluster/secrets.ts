@@ -10,6 +10,11 @@ export const TOKEN_SECRET = { name: 'runner', key: 'agent-codefresh-token' } as 
 export const OLD_TOKEN_KEY = 'codefresh.token'
 export const RUNTIMES_SECRET = 'runnerconf'
 
+/** Name of the Secret with the lasting token of a service account. */
+export function accountSecretOf(account: string): string {
+  return `${account}-windlass-token`
+}
+
 const ACCOUNT_TOKEN_WAIT_MS = 15_000
 const OWN_LABELS = { 'app.kubernetes.io/managed-by': 'windlass' }
 
@@ -84,7 +89,7 @@ export async function lastingToken(kube: Kube, namespace: string, account: strin
       hint: 'Install the runtime there first: `windlass install runtime`.',
     })
   }
-  const name = `${account}-windlass-token`
+  const name = accountSecretOf(account)
   const annotations = { 'kubernetes.io/service-account.name': account }
   await kube.apply(
     {

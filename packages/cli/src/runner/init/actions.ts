@@ -15,6 +15,7 @@ import {
 import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
 import type { Session } from '../../session.ts'
+import { writeRuntimeFile } from '../attach/attach.ts'
 import { judgeCluster, testCluster } from '../acceptance/test-cluster.ts'
 import { ensureNamespace, lastingToken, readSecret, setSecretKeys, TOKEN_SECRET } from '../cluster/secrets.ts'
 import { DEMO_PIPELINE, putDemo, runDemo } from '../demo.ts'
@@ -66,7 +67,7 @@ export function installActions(context: InstallContext): Readonly<Record<StepNam
 export function factsOf(context: Pick<InstallContext, 'names' | 'choices' | 'session' | 'ca'>): InstallFacts {
   const { names, choices, session, ca } = context
   const parts = { agent: true, runtime: true, monitor: choices.monitor }
-  return { ...names, url: session.url, tokenSecret: TOKEN_SECRET, ca, parts }
+  return { ...names, url: session.url, tokenSecret: TOKEN_SECRET, ca, parts, readsFiles: choices.helmValuesFile === undefined }
 }
 
 function valuesOf(context: InstallContext): Tree {
@@ -114,6 +115,7 @@ async function storeToken(context: InstallContext): Promise<string> {
   const made = await ensureNamespace(cluster.kube, names.namespace)
   const token = await findToken(context)
   await setSecretKeys(cluster.kube, { namespace: names.namespace, name: TOKEN_SECRET.name }, { [TOKEN_SECRET.key]: token })
+  await writeRuntimeFile({ cluster, namespace: names.namespace }, { name: names.runtimeName, namespaces: [names.namespace] })
   return `Secret ${TOKEN_SECRET.name} in ${made === 'made' ? 'the new namespace ' : ''}${names.namespace}`
 }
 

@@ -171,6 +171,7 @@ async function newState(from: { prepared: Prepared; session: Session; asked: str
     ...names,
     url: from.session.url,
     makeDefault: choices.makeDefault,
+    monitor: choices.monitor,
     demo: choices.demo,
     wishes: from.asked,
     installationId: record.id,

@@ -1,6 +1,6 @@
 /** From wishes and answers to one installation: which cluster, which namespace, which names. Asks only for what nobody said. */
 import { fault } from '@windlass/kit/faults'
-import { listAgents, listRuntimes } from '../../api-runner.ts'
+import { listAgents, listMonitors, listRuntimes } from '../../api-runner.ts'
 import type { Settings } from '../../config.ts'
 import type { Session } from '../../session.ts'
 import { listContexts, openCluster, type OpenCluster } from '../cluster/open-cluster.ts'
@@ -61,7 +61,10 @@ export async function prepare(input: PrepareInput): Promise<Prepared> {
   )
     throw fault('conflict', { message: `There is an agent ${input.flags.name} already.`, hint: 'Choose another --name.' })
   const fallback = runtimes.find(({ isDefault }) => isDefault)?.name
-  const choices = await choose(input, { fallback, inCluster: cluster.kubeconfig === undefined })
+  const isReported =
+    session !== undefined &&
+    (await listMonitors(session.client)).some((one) => one.cluster === cluster.context && one.status === 'online')
+  const choices = await choose(input, { fallback, inCluster: cluster.kubeconfig === undefined, isReported })
   return { cluster, names: { context: cluster.context, namespace, agentName, runtimeName }, choices }
 }
 
@@ -85,7 +88,7 @@ async function chooseNamespace({ wishes, asker, flags }: PrepareInput, { kube }:
 
 async function choose(
   { wishes, asker, flags, before }: PrepareInput,
-  found: { fallback: string | undefined; inCluster: boolean },
+  found: { fallback: string | undefined; inCluster: boolean; isReported: boolean },
 ): Promise<Choices> {
   const { installer } = wishes
   const isFirst = found.fallback === undefined
@@ -102,7 +105,9 @@ async function choose(
     skipTest: installer.SkipClusterTest ?? false,
     skipIntegration: installer.SkipClusterIntegration ?? false,
     inCluster: found.inCluster,
-    monitor: (installer.Monitor?.Enabled ?? true) && installer.SkipClusterIntegration !== true,
+    // One monitor reports a cluster; a further Runner in it needs none.
+    monitor:
+      before?.monitor ?? ((installer.Monitor?.Enabled ?? true) && installer.SkipClusterIntegration !== true && !found.isReported),
     makeDefault,
     demo: before?.demo ?? (wantsDemo ? (byHelm ? 'create' : 'run') : 'none'),
     helmValuesFile: flags.generateHelmValuesFile,

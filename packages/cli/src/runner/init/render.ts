@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Printer } from '../../printer.ts'
 import { readDocuments } from '../../resources/documents.ts'
 import type { Helm, HelmObject, Release } from '../helm/helm.ts'
-import type { Tree } from '../values/read-values.ts'
+import { isTree, type Tree } from '../values/read-values.ts'
 
 /** Key of the ConfigMap in which the chart keeps the document of its runtime. */
 const RUNTIME_KEY = 'runtime.yaml'
@@ -32,14 +32,24 @@ export async function renderRuntime(helm: Helm, release: Release, values: Tree):
 /** One file for each object, named after its kind and name: `deployment.runner.yaml`. Answers their paths. */
 export function writeManifests(folder: string, objects: readonly HelmObject[]): string[] {
   mkdirSync(folder, { recursive: true })
-  return objects.map(({ kind, name, document }) => {
-    const path = join(folder, `${kind.toLowerCase()}.${name.replaceAll(/[^A-Za-z0-9._-]/g, '-')}.yaml`)
-    writeFileSync(path, stringify(document, { lineWidth: 0 }), { mode: 0o600 })
-    return path
-  })
+  return objects
+    .filter((object) => !isTest(object))
+    .map(({ kind, name, document }) => {
+      const path = join(folder, `${kind.toLowerCase()}.${name.replaceAll(/[^A-Za-z0-9._-]/g, '-')}.yaml`)
+      writeFileSync(path, stringify(document, { lineWidth: 0 }), { mode: 0o600 })
+      return path
+    })
+}
+
+/** What `helm test` would run is no part of an installation. */
+function isTest({ document }: HelmObject): boolean {
+  const { metadata } = document
+  const annotations = isTree(metadata) ? metadata['annotations'] : undefined
+  return isTree(annotations) && annotations['helm.sh/hook'] === 'test'
 }
 
 /** Prints manifests as one stream of YAML documents. */
 export function printManifests(out: Printer, objects: readonly HelmObject[]): void {
-  for (const { document } of objects) out.stdout.write(`---\n${stringify(document, { lineWidth: 0 })}`)
+  for (const { document } of objects.filter((object) => !isTest(object)))
+    out.stdout.write(`---\n${stringify(document, { lineWidth: 0 })}`)
 }

@@ -19,6 +19,7 @@ export const InstallState = z.object({
   agentName: z.string(),
   runtimeName: z.string(),
   makeDefault: z.boolean(),
+  monitor: z.boolean(),
   demo: z.enum(['run', 'create', 'none']),
   /** Fingerprint of everything that was asked for, to see that a later command line asks for something else. */
   wishes: z.string(),

@@ -12,6 +12,17 @@ import { readOldSettings } from './migrate.ts'
 
 /** `app` of everything that the vendor's command installed, and that the chart brings anew. The Secret `runner` is none of it. */
 export const OLD_APPS = ['runner', 'venona', 'dind-volume-provisioner', 'dind-lv-monitor', 'app-proxy'] as const
+/** Secrets are not among them: the agent's stays. */
+export const OLD_KINDS = [
+  'Deployment',
+  'DaemonSet',
+  'CronJob',
+  'Service',
+  'ServiceAccount',
+  'Role',
+  'RoleBinding',
+  'ConfigMap',
+] as const
 export const OLD_SELECTOR = `app in (${OLD_APPS.join(', ')})`
 
 const RunnerShape = z.looseObject({

@@ -2,6 +2,7 @@
  * The installer's values as values of the chart `windlass-runtime` (runner specification 6.5 and 7.3). Pure: the same wishes give the same
  * values. Every key of the installer is either placed here, decides something in the installer itself, or has no meaning any more (`NO_EFFECT`).
  */
+import { FOLDER_VARIABLE, RUNTIMES_FOLDER } from '../attach/runtime-file.ts'
 import type { InstallerValues } from './installer-values.ts'
 import { isTree, mergeTrees, pruneTree, type Tree } from './read-values.ts'
 import type { Wishes } from './wishes.ts'
@@ -17,6 +18,8 @@ export interface InstallFacts {
   readonly tokenSecret: { readonly name: string; readonly key: string } | undefined
   /** PEM of the authority of the server's certificate. */
   readonly ca?: string | undefined
+  /** The agent reads its runtimes from the Secret `runnerconf`; it serves its own namespace alone when false. */
+  readonly readsFiles?: boolean
   /** What this release brings. */
   readonly parts: { readonly agent: boolean; readonly runtime: boolean; readonly monitor: boolean }
 }
@@ -46,7 +49,7 @@ function valueAt(tree: unknown, path: string): unknown {
 export function toChartValues({ installer, chart }: Wishes, facts: InstallFacts): Tree {
   const values = {
     global: globalOf(installer, facts),
-    runner: facts.parts.agent ? runnerOf(installer) : { enabled: false },
+    runner: facts.parts.agent ? runnerOf(installer, facts) : { enabled: false },
     volumeProvisioner: provisionerOf(installer, facts),
     storage: facts.parts.runtime ? storageOf(installer.Storage) : undefined,
     runtime: runtimeOf(installer, facts),
@@ -84,7 +87,7 @@ export function splitProxies(variables: Readonly<Record<string, string>>): { pro
   return { proxy, env }
 }
 
-function runnerOf(installer: InstallerValues): Tree {
+function runnerOf(installer: InstallerValues, { readsFiles }: InstallFacts): Tree {
   return {
     name: 'runner',
     resources: installer.Runner?.resources,
@@ -92,6 +95,7 @@ function runnerOf(installer: InstallerValues): Tree {
     tolerations: installer.Tolerations,
     serviceAccount: { name: installer.RuntimeServiceAccount },
     rbac: { create: installer.CreateRbac },
+    env: readsFiles === true ? { [FOLDER_VARIABLE]: RUNTIMES_FOLDER } : undefined,
   }
 }
 
