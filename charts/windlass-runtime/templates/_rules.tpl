@@ -16,6 +16,9 @@
 - apiGroups: ['']
   resources: [events]
   verbs: [list]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create, get, patch]
 {{- end -}}
 
 {{/* A Role (or, with cluster, a ClusterRole) and its binding: dict root, name, component, rules, extra, subject. */}}
@@ -136,16 +139,13 @@ imagePullSecrets:
 {{- define "windlass.localMonitorRules" -}}
 - apiGroups: ['']
   resources: [persistentvolumes]
-  verbs: [get, list, patch]
+  verbs: [get, list, patch, delete]
 {{- end -}}
 
 {{- define "windlass.cleanerRules" -}}
 - apiGroups: ['']
   resources: [persistentvolumes]
   verbs: [get, list, patch]
-- apiGroups: ['']
-  resources: [persistentvolumeclaims]
-  verbs: [get, list]
 {{- end -}}
 
 {{/* Secret stores of a runtime: the engine reads keys by name. Its pods mount no token, so a step cannot. */}}
