@@ -8,6 +8,7 @@ export const EngineConfig = z.object({
   BOOTSTRAP: z.string().min(1).describe('Credential for one exchange, which tells the engine what to run'),
   CA: z.string().optional().describe('PEM file of further certificate authorities of the server'),
   CA_DATA: z.base64().optional().describe('The same as base64, where no file can be mounted'),
+  WARM: z.stringbool().default(false).describe('Wait for a build before claiming: the engine of a pair that is kept ready'),
   SPOOL_DIR: z.string().default('/var/spool/windlass').describe('Folder for what the server has not acknowledged yet'),
   SPOOL_MB: z.coerce
     .number()
@@ -34,14 +35,35 @@ export const EngineConfig = z.object({
 })
 export type EngineConfig = z.output<typeof EngineConfig>
 
+/** Variables that runtimes set by the vendor's names (runner specification 3.4). */
+const Vendor = z.object({
+  DEBUGGER_TIMEOUT: z.coerce.number().positive().max(1440).optional().catch(undefined),
+  METRICS_PROMETHEUS_ENABLED: z.stringbool().catch(false),
+  METRICS_PROMETHEUS_PORT: z.coerce.number().int().min(1).max(65_535).catch(9464),
+  METRICS_SCRAPE_TIMEOUT_MS: z.coerce.number().int().min(0).max(600_000).catch(0),
+})
+
 export interface ProcessSettings {
   readonly config: Readonly<EngineConfig>
   /** What the docker client reads. */
   readonly dockerEnv: Readonly<Record<string, string | undefined>>
+  /** How long a debug run that does not say holds a step: `DEBUGGER_TIMEOUT`, in minutes, of the runtime. */
+  readonly debugTimeoutMs: number | undefined
+  /** Where Prometheus reads, and how long it may after the end (`METRICS_PROMETHEUS_ENABLED`, `…_PORT`, `METRICS_SCRAPE_TIMEOUT_MS`). */
+  readonly scrape: { readonly port: number; readonly lingerMs: number } | undefined
 }
 
 /** Reads the environment of the process. Throws `config-invalid`. */
 export function readSettings(env: Readonly<Record<string, string | undefined>> = process.env): ProcessSettings {
   const config = readConfig(EngineConfig, env, 'WINDLASS_ENGINE_')
-  return { config, dockerEnv: { ...env, DOCKER_TLS_SERVER_NAME: config.DOCKER_SERVER_NAME ?? env['DOCKER_TLS_SERVER_NAME'] } }
+  const vendor = Vendor.parse(env)
+  const { DEBUGGER_TIMEOUT: minutes } = vendor
+  const scrape = { port: vendor.METRICS_PROMETHEUS_PORT, lingerMs: vendor.METRICS_SCRAPE_TIMEOUT_MS }
+  const dockerEnv = { ...env, DOCKER_TLS_SERVER_NAME: config.DOCKER_SERVER_NAME ?? env['DOCKER_TLS_SERVER_NAME'] }
+  return {
+    config,
+    dockerEnv,
+    debugTimeoutMs: minutes === undefined ? undefined : minutes * 60_000,
+    scrape: vendor.METRICS_PROMETHEUS_ENABLED ? scrape : undefined,
+  }
 }

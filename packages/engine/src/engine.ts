@@ -12,9 +12,10 @@ import { withUserVariables } from './attempt/user-variables.ts'
 import { withWebIdentity } from './attempt/web-identity.ts'
 import { removeLeftovers } from './attempt/workspace.ts'
 import { awaitDocker, type Docker } from './docker/docker.ts'
-import { askDockerHost, claim, compileDocument } from './report/claim.ts'
+import { askDockerHost, awaitBuild, claim, compileDocument } from './report/claim.ts'
 import { startDrain, type Drain } from './report/drain.ts'
 import { keepLease, listen, type LeaseOptions } from './report/lease.ts'
+import type { EngineMetrics } from './report/metrics.ts'
 import { serverSink } from './report/server-sink.ts'
 import { terminalLink } from './report/terminal-link.ts'
 
@@ -22,6 +23,8 @@ export interface EngineOptions {
   readonly serverUrl: string
   /** Credential for one exchange at `/v1/engine/claim`. */
   readonly bootstrap: string
+  /** The server is asked for a build before anything is claimed; default false. */
+  readonly isWarm?: boolean | undefined
   /** How to reach the daemon, see `DockerOptions`; and variables of the runtime for every step, see `withUserVariables`. */
   readonly dockerEnv: Readonly<Record<string, string | undefined>>
   /** Without DOCKER_HOST in `dockerEnv` the server is asked for the daemon's address instead of looking for a local one. */
@@ -36,7 +39,11 @@ export interface EngineOptions {
   readonly spoolBytes?: number | undefined
   readonly clock: Clock
   readonly log: Logger
+  /** Told what happens, where somebody wants numbers. */
+  readonly metrics?: EngineMetrics | undefined
   readonly toolsImage?: string | undefined
+  /** How long a debug run that does not say holds a step. */
+  readonly debugTimeoutMs?: number | undefined
   /** How long the daemon may take to have the tools image before it is pulled; 0 when absent. */
   readonly toolsWaitMs?: number | undefined
   /** The daemon is that of the build's pod: its disk is kept from filling up. Default false. */
@@ -98,6 +105,7 @@ class Engine {
     const connecting = early ? this.#connect(this.#options.dockerEnv) : undefined
     connecting?.catch(() => undefined)
     try {
+      if (this.#options.isWarm === true && !(await awaitBuild({ client, clock, signal }))) return { end: 'stopped' }
       const claimed = await claim({ client, spoolDir, clock, signal })
       return await this.#runClaimed(claimed, client.withToken(claimed.token), connecting)
     } catch (error) {
@@ -111,7 +119,8 @@ class Engine {
   }
 
   async #runClaimed(claimed: EngineClaimed, client: Client, connecting: Promise<Docker> | undefined): Promise<EngineEnd> {
-    const { clock, log, spoolDir } = this.#options
+    const { clock, log, spoolDir, metrics } = this.#options
+    metrics?.begin(claimed)
     const lease: LeaseOptions = { client, clock, log, signal: this.#end.signal }
     keepLease(lease, claimed.limits.heartbeatMs).catch((error: unknown) => this.#fence(error))
     const journal = await openAttemptJournal(join(spoolDir, 'journal'), this.#options)
@@ -131,7 +140,7 @@ class Engine {
     lease: LeaseOptions
   }): Promise<AttemptOutcome | undefined> {
     const { claimed, docker, journal, lease } = parts
-    const { clock, log, toolsImage, toolsWaitMs, clean } = this.#options
+    const { clock, log, toolsImage, toolsWaitMs, debugTimeoutMs, clean } = this.#options
     if (journal.foundEvents > 0) {
       // This process took over the spool of one that died: its steps cannot be picked up, but all it wrote down is sent.
       await removeLeftovers(docker, claimed.buildId)
@@ -150,6 +159,7 @@ class Engine {
       signal: this.#stopping.signal,
       commands: listen(lease),
       debug: terminalLink(lease),
+      debugTimeoutMs,
       toolsImage,
       toolsWaitMs,
       clean,
@@ -240,13 +250,14 @@ const DOCKER_MISSING: AttemptOutcome = {
 
 async function openAttemptJournal(
   dir: string,
-  { clock, log, spoolBytes }: Pick<EngineOptions, 'clock' | 'log' | 'spoolBytes'>,
+  { clock, log, spoolBytes, metrics }: Pick<EngineOptions, 'clock' | 'log' | 'spoolBytes' | 'metrics'>,
 ): Promise<Journal<EngineEvent>> {
   return openJournal<EngineEvent>({
     dir,
     clock,
     limitBytes: spoolBytes ?? SPOOL_BYTES,
     decode: (value) => EngineEvent.parse(value),
+    onAppend: metrics === undefined ? undefined : (event) => metrics.observe(event),
     onFull: (full) => log.warn({ full }, full ? 'spool is full: steps wait for the server' : 'spool has room again'),
   })
 }

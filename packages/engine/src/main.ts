@@ -4,16 +4,22 @@ import { join } from 'node:path'
 import { isFault, openLog, stopSignal, systemClock } from '@windlass/kit'
 import { readSettings } from './config.ts'
 import { startEngine } from './engine.ts'
+import { openEngineMetrics, serveMetrics } from './report/metrics.ts'
 
-const { config, dockerEnv } = readSettings()
+const { config, dockerEnv, debugTimeoutMs, scrape } = readSettings()
 const log = openLog({ name: 'engine', level: config.LOG_LEVEL })
 // Only a file can be trusted besides the public authorities.
 const caFile = config.CA_DATA === undefined ? config.CA : join(config.SPOOL_DIR, 'server-ca.pem')
 if (config.CA_DATA !== undefined && caFile !== undefined) writeFileSync(caFile, Buffer.from(config.CA_DATA, 'base64'))
+const metrics = scrape === undefined ? undefined : openEngineMetrics()
+const scraped = scrape && metrics && (await serveMetrics(metrics, scrape.port))
 const engine = startEngine({
+  metrics,
   serverUrl: config.SERVER_URL,
   bootstrap: config.BOOTSTRAP,
+  isWarm: config.WARM,
   dockerEnv,
+  debugTimeoutMs,
   askDockerHost: true,
   spoolDir: join(config.SPOOL_DIR, 'attempt'),
   spoolBytes: config.SPOOL_MB * 1_048_576,
@@ -32,3 +38,5 @@ try {
   log.error({ err: error, code: isFault(error) ? error.code : undefined }, 'engine failed')
   process.exitCode = 1
 }
+if (scrape !== undefined) await systemClock.sleep(scrape.lingerMs)
+await scraped?.[Symbol.asyncDispose]()

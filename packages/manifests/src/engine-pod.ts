@@ -10,6 +10,8 @@ import { podMetadata, podPlacement, toEnv, toMounts, toVolumes } from './pod.ts'
 const CREDENTIAL_DIR = '/etc/windlass/engine'
 const DOCKER_CERT_DIR = '/etc/windlass/docker'
 const SPOOL_DIR = '/var/spool/windlass'
+/** Where the engine tells Prometheus of its build, when the runtime wants that. */
+const METRICS_PORT = 9464
 /** The user of the image. */
 const UID = 10_001
 
@@ -79,6 +81,9 @@ function engineContainer(input: AttemptInput, names: AttemptNames): Record<strin
     command: settings.command ?? ['node', 'packages/engine/src/main.ts'],
     // What the engine itself needs cannot be replaced.
     env: [...toEnv({ ...withProxies(settings.envVars), ...engineEnv(input, names) }), ...userVariables(settings.userEnvVars)],
+    ...(settings.envVars['METRICS_PROMETHEUS_ENABLED'] === 'true' && {
+      ports: [{ name: 'metrics', containerPort: METRICS_PORT, protocol: 'TCP' }],
+    }),
     securityContext: settings.containerSecurityContext ?? {
       runAsNonRoot: true,
       readOnlyRootFilesystem: true,

@@ -80,8 +80,11 @@ export const DebugSettings = z.object({
   steps: z.record(z.string().max(150), z.array(z.enum(DEBUG_PHASES)).max(4)),
   /** Hold every step that fails. */
   onFailure: z.boolean(),
-  /** Longest a breakpoint holds a step that nobody attends to. Each key press in a terminal begins it anew. */
-  timeoutMs: z.int().positive().max(86_400_000),
+  /**
+   * Longest a breakpoint holds a step that nobody attends to. Each key press in a terminal begins it anew. The runtime decides when absent
+   * (`DEBUGGER_TIMEOUT`, minutes), else 15 minutes.
+   */
+  timeoutMs: z.int().positive().max(86_400_000).optional(),
   /** What happens then: the whole build stops with `debug-timeout` (when absent), or the step goes on. */
   onTimeout: z.enum(['stop', 'continue']).optional(),
 })

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { newId, silentLog, systemClock } from '@windlass/kit'
 import type { App } from './app.ts'
 import { electLoop } from './builds/elect.ts'
+import { fillLoop } from './warm/fill.ts'
 import { sweepLoop } from './builds/sweep.ts'
 import { diskObjects } from './logs/objects.ts'
 import { openLogStore } from './logs/log-store.ts'
@@ -81,7 +82,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       serverCa: options.tls?.caFile === undefined ? undefined : readFileSync(options.tls.caFile, 'utf8'),
       closing: closing.signal,
     }
-    const loops = options.startsLoops === false ? [] : [electLoop(app), sweepLoop(app), retainLoop(app)]
+    const loops = options.startsLoops === false ? [] : [electLoop(app), sweepLoop(app), retainLoop(app), fillLoop(app)]
     return {
       app,
       stop: () => closing.abort(),

@@ -31,6 +31,8 @@ export interface AttemptOptions {
   readonly commands: AsyncIterable<Command>
   /** How people reach the steps that the debugger holds. */
   readonly debug?: DebugLink | undefined
+  /** How long a step is held when the debug run does not say; `DEBUG_TIMEOUT_MS` when absent. */
+  readonly debugTimeoutMs?: number | undefined
   readonly source?: LocalSource | undefined
   /** Run these steps alone; leave these out. */
   readonly only?: readonly string[] | undefined

@@ -102,6 +102,7 @@ class Attempt {
     })
     this.#debugger = new Debugger({
       settings: options.input.debug,
+      timeoutMs: options.debugTimeoutMs,
       clock: options.clock,
       link: options.debug ?? {},
       openRecord: (terminal) => ({

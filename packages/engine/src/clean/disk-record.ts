@@ -33,9 +33,12 @@ export async function openDiskRecord({
     throw error
   })
   if (door === undefined) return undefined
+  let last: DiskFacts | undefined
   const facts = async (): Promise<DiskFacts | undefined> => {
     const stat = await docker.statFile(await door.id(), `${FOLDER}/facts`)
-    return stat === undefined ? undefined : readDiskFacts(stat.linkTarget)
+    const now = stat === undefined ? undefined : readDiskFacts(stat.linkTarget, last)
+    last = now ?? last
+    return now
   }
   if ((await facts()) === undefined) {
     await docker.removeContainer(await door.id())

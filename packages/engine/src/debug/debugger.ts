@@ -4,7 +4,14 @@
  */
 import { fault, type Clock } from '@windlass/kit'
 import type { ExportedVariable, PlanStep } from '@windlass/plan'
-import type { Command, DebugAction, DebugPhase, DebugSettings, TerminalShape } from '@windlass/protocol'
+import {
+  DEBUG_TIMEOUT_MS,
+  type Command,
+  type DebugAction,
+  type DebugPhase,
+  type DebugSettings,
+  type TerminalShape,
+} from '@windlass/protocol'
 import type { Automaton } from '../output/mask.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import type { AttemptContext } from '../attempt/context.ts'
@@ -32,6 +39,8 @@ export interface DebugLink {
 
 export interface DebuggerOptions {
   readonly settings: DebugSettings | undefined
+  /** How long a step is held when the settings do not say; `DEBUG_TIMEOUT_MS` when absent. */
+  readonly timeoutMs?: number | undefined
   readonly clock: Clock
   readonly link: DebugLink
   /** Where a terminal is recorded, and what is masked in it. */
@@ -119,7 +128,7 @@ export class Debugger {
   }
 
   async #untilReleased(hold: Hold, signal: AbortSignal): Promise<HoldEnd['action']> {
-    const { clock, onTimeout } = this.#options
+    const { clock, onTimeout, timeoutMs = DEBUG_TIMEOUT_MS } = this.#options
     const over = new AbortController()
     const stopped = Promise.withResolvers<never>()
     stopped.promise.catch(() => undefined)
@@ -129,7 +138,7 @@ export class Debugger {
       for (;;) {
         const settings = this.#settings
         // A debug run that is switched off lets go of what it holds.
-        const rest = settings === undefined ? 0 : hold.attendedAt + settings.timeoutMs - clock.monotonic()
+        const rest = settings === undefined ? 0 : hold.attendedAt + (settings.timeoutMs ?? timeoutMs) - clock.monotonic()
         const pause = clock.sleep(Math.max(0, Math.min(rest, LOOK_MS)), over.signal).then(() => undefined)
         pause.catch(() => undefined)
         const action = await Promise.race([hold.decided, stopped.promise, pause])

@@ -3,7 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFault, retry, type Clock } from '@windlass/kit'
-import { DockerAddress, EngineClaimed, EngineDocumentAnswer, PROTOCOL_VERSION, type Client } from '@windlass/protocol'
+import {
+  DockerAddress,
+  EngineClaimed,
+  EngineDocumentAnswer,
+  EngineWaited,
+  PROTOCOL_VERSION,
+  type Client,
+} from '@windlass/protocol'
 import { ENGINE_VERSION } from '../attempt/run.ts'
 
 export interface ClaimOptions {
@@ -23,6 +30,25 @@ export async function claim({ client, spoolDir, clock, signal }: ClaimOptions): 
   return retry({ ...AWAY, clock, signal, retryIf: isPassing }, () =>
     client.call('POST', '/v1/engine/claim', EngineClaimed, { body, signal }),
   )
+}
+
+/** Waits until the server has a build for this engine; false when it has none any more, and the pair is to go. */
+export async function awaitBuild({ client, clock, signal }: Pick<ClaimOptions, 'client' | 'clock' | 'signal'>): Promise<boolean> {
+  for (;;) {
+    try {
+      const { assigned } = await retry({ ...AWAY, clock, signal, retryIf: isPassing }, () =>
+        client.call('POST', '/v1/engine/wait', EngineWaited, {
+          body: { waitMs: HOLD_MS },
+          signal,
+          timeoutMs: HOLD_MS + 15_000,
+        }),
+      )
+      if (assigned) return true
+    } catch (error) {
+      if (isFault(error, 'attempt-stale', 'unauthenticated')) return false
+      throw error
+    }
+  }
 }
 
 /** Asks the server for the address of the attempt's Docker daemon until an agent has told it. */

@@ -13,6 +13,7 @@ import type { Tx } from '../store/store.ts'
 import { insertTask } from '../store/tasks.ts'
 import { hasWaiting, listGroup, listWaiting, listWaitingGroups } from '../store/waiting.ts'
 import { ELECT_TOPIC, moveBuild, openEdit, record, saveBuild, setCause, type BuildEdit } from './edit.ts'
+import { takePair } from '../warm/pairs.ts'
 import { fitSpec, readSpec } from './limits.ts'
 import { readRequest } from './request.ts'
 import { accountObstacle, obstacle, occupy, pipelineObstacle, readRoom, runtimeObstacle, type Place, type Room } from './room.ts'
@@ -77,6 +78,7 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
   const stored = await findBuildRequest(tx.query, build.id)
   const spec = fitSpec(readSpec(place.runtime), stored === undefined ? undefined : readRequest(stored), app.logLimits)
   const attempt = newAttempt(app, edit, { place, spec, cause: await causeOf(edit) })
+  const isWarm = stored !== undefined && !readRequest(stored).resetVolume && (await takePair(edit, attempt, spec))
   await insertAttempt(tx, attempt)
   await insertTask(tx, {
     id: newId(edit.now),
@@ -85,7 +87,8 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
     build_id: build.id,
     attempt: attempt.number,
     kind: 'start-attempt',
-    status: 'queued',
+    // A warm pair is made already; what it was made of counts for the attempt.
+    status: isWarm ? 'done' : 'queued',
     revision: 0,
     failures: 0,
     available_at: edit.now,
@@ -98,7 +101,12 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
   })
   record(edit, {
     type: 'attempt.created',
-    data: { runtime: attempt.runtime, runtimeVersion: place.runtime.version, agent: place.agent.name },
+    data: {
+      runtime: attempt.runtime,
+      runtimeVersion: place.runtime.version,
+      agent: place.agent.name,
+      ...(isWarm && { warm: true }),
+    },
   })
   await saveBuild(edit)
 }
@@ -159,6 +167,7 @@ function newAttempt(app: App, { build, now }: BuildEdit, { place, spec, cause }:
     waiting_message: null,
     waiting_since: null,
     docker_host: null,
+    pair_id: null,
     gone: 0,
     created_at: now,
     started_at: null,

@@ -7,6 +7,8 @@ import {
   EngineClaimed,
   EngineDocument,
   EngineDocumentAnswer,
+  EngineWait,
+  EngineWaited,
   EventAck,
   EventBatch,
   FrameAck,
@@ -21,6 +23,7 @@ import { claimAttempt, type AttemptKey } from '../builds/engine-claim.ts'
 import { applyEvents } from '../builds/events.ts'
 import { takeDocument } from '../documents/take-document.ts'
 import type { Actor } from '../identity/actor.ts'
+import { attemptOfPair, awaitBuild } from '../warm/pairs.ts'
 import { ok, route, type Route } from './route.ts'
 
 const MAX_BATCH_BYTES = 16_777_216
@@ -37,7 +40,17 @@ export function engineRoutes(app: App): Route[] {
       allow: 'bootstrap',
       body: EngineClaim,
       replies: { 200: EngineClaimed },
-      handle: async ({ body, actor }) => ok(await claimAttempt(app, attemptOf(actor), body)),
+      handle: async ({ body, actor }) =>
+        ok(await claimAttempt(app, await attemptOfPair(app.store.query, attemptOf(actor)), body)),
+    }),
+    route('POST', '/v1/engine/wait', {
+      summary: 'Wait, as the engine of a warm pair, for a build',
+      allow: 'bootstrap',
+      body: EngineWait,
+      replies: { 200: EngineWaited },
+      isHeld: true,
+      handle: async ({ body: { waitMs }, actor, signal }) =>
+        ok({ assigned: await awaitBuild(app, attemptOf(actor).buildId, { waitMs, signal }) }),
     }),
     route('POST', '/v1/engine/document', {
       summary: 'Give the document of a plan whose steps stand in a repository; answers the plan',

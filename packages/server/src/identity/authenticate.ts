@@ -4,6 +4,8 @@ import { findAgentById } from '../store/agents.ts'
 import { findApiKey } from '../store/api-keys.ts'
 import { findAttemptByToken } from '../store/attempts.ts'
 import type { Query } from '../store/store.ts'
+import { findPairByBootstrap } from '../store/warm-pairs.ts'
+import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { findBuildToken } from './build-token.ts'
 import { readScopes } from './keys.ts'
 import type { Vault } from '../secrets/vault.ts'
@@ -81,10 +83,18 @@ const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody' | 'build'>, Finde
   },
   async bootstrap(query, id) {
     const row = await findAttemptByToken(query, 'bootstrap_id', id)
-    if (row === undefined) return undefined
+    if (row === undefined) return pairCredential(query, id)
     const { account_id: accountId, build_id: buildId, number, bootstrap_hash: hash } = row
     return { actor: { kind: 'bootstrap', id, accountId, buildId, attempt: number }, hash }
   },
+}
+
+/** The engine of a warm pair, which goes by the pair's id until it is given a build. */
+async function pairCredential(query: Query, id: string): Promise<Credential | undefined> {
+  const pair = await findPairByBootstrap(query, id)
+  if (pair === undefined) return undefined
+  const actor = { kind: 'bootstrap', id, accountId: pair.account_id, buildId: pair.id, attempt: PAIR_ATTEMPT } as const
+  return { actor, hash: pair.bootstrap_hash }
 }
 
 /** Of whichever kind: the caller learns that it is the wrong one. */

@@ -37,6 +37,7 @@ export interface Schema {
   reply: ReplyRow
   monitor: MonitorRow
   cluster_object: ClusterObjectRow
+  warm_pair: WarmPairRow
 }
 
 export interface MetaRow {
@@ -294,6 +295,8 @@ export interface AttemptRow {
   waiting_since: number | null
   /** Where its Docker daemon listens, once its agent has seen it. */
   docker_host: string | null
+  /** The warm pair whose objects it runs in; null when it has objects of its own. */
+  pair_id: string | null
   /** 1 when nothing of it can exist in the cluster. */
   gone: Flag
   created_at: number
@@ -546,4 +549,37 @@ export interface ClusterObjectRow {
   summary: string
   created_at: number | null
   seen_at: number
+}
+
+/** A pair of engine and daemon that is kept ready for a build. */
+export interface WarmPairRow {
+  id: string
+  account_id: string
+  runtime: string
+  agent_id: string
+  /** `taken`: a build has it; it goes with the build's attempt. */
+  status: 'starting' | 'ready' | 'taken' | 'stopping' | 'gone'
+  bootstrap_id: string
+  bootstrap_hash: string
+  /** Of the runtime as it was when the pair was made. */
+  spec_hash: string
+  /** Equal for builds that may have its disk. */
+  fit_key: string
+  /** JSON: RuntimeSpec. */
+  spec: string
+  /** Of the build that it is like. */
+  pipeline_id: string | null
+  project_id: string | null
+  trigger_name: string | null
+  branch: string | null
+  docker_host: string | null
+  build_id: string | null
+  attempt: number | null
+  /** Why it failed. */
+  message: string | null
+  /** When its engine last asked for a build. */
+  waits_at: number | null
+  created_at: number
+  ready_at: number | null
+  ended_at: number | null
 }

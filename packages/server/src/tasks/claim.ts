@@ -6,8 +6,10 @@ import { findAgentById, updateAgent } from '../store/agents.ts'
 import { findAttempt } from '../store/attempts.ts'
 import type { AgentRow, TaskRow } from '../store/schema.ts'
 import { claimTasks, nextTaskAt, taskTopic } from '../store/tasks.ts'
+import { findPair } from '../store/warm-pairs.ts'
+import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { readStopPayload } from './payload.ts'
-import { bootstrapOf, renderTask } from './render.ts'
+import { bootstrapOf, renderPair, renderTask } from './render.ts'
 
 /** How often an agent's sign of life is written down. Milliseconds. */
 export const NOTE_EVERY_MS = 5000
@@ -66,9 +68,23 @@ async function toTask(app: App, row: TaskRow): Promise<Task | undefined> {
     runtime: row.runtime,
     leaseMs: app.timings.taskLeaseMs,
   }
-  if (row.kind === 'stop-attempt') return { ...common, kind: 'stop-attempt', ...readStopPayload(row) }
   const attempt = await findAttempt(app.store.query, row.build_id, row.attempt)
-  if (attempt === undefined) return undefined
+  if (row.kind === 'stop-attempt') {
+    // What a warm pair was made of carries the pair's id.
+    const of = attempt?.pair_id == null ? {} : { buildId: attempt.pair_id, attempt: PAIR_ATTEMPT }
+    return { ...common, ...of, kind: 'stop-attempt', ...readStopPayload(row) }
+  }
+  if (attempt === undefined) return startOfPair(app, row, common)
   const engine = { bootstrap: bootstrapOf(app, attempt), serverUrl: app.advertisedUrl() }
   return { ...common, kind: 'start-attempt', engine, ...(await renderTask(app, row, attempt)) }
+}
+
+type Common = Omit<Extract<Task, { kind: 'start-attempt' }>, 'kind' | 'engine' | 'objects' | 'disk'>
+
+/** Undefined when the pair is no longer wanted. */
+async function startOfPair(app: App, row: TaskRow, common: Common): Promise<Task | undefined> {
+  const pair = await findPair(app.store.query, row.build_id)
+  if (pair?.status !== 'starting') return undefined
+  const { bootstrap, ...rendered } = renderPair(app, row, pair)
+  return { ...common, kind: 'start-attempt', engine: { bootstrap, serverUrl: app.advertisedUrl() }, ...rendered }
 }

@@ -9,6 +9,8 @@ import { lockAgent, updateAgent } from '../store/agents.ts'
 import { listRuntimes } from '../store/runtimes.ts'
 import type { AgentRow } from '../store/schema.ts'
 import { taskTopic } from '../store/tasks.ts'
+import { lockPair } from '../store/warm-pairs.ts'
+import { stopPair } from '../warm/pairs.ts'
 import type { Tx } from '../store/store.ts'
 import { FEATURES, VERSION } from '../version.ts'
 
@@ -60,9 +62,15 @@ export async function runtimesOf(app: App, agent: AgentRow): Promise<string[]> {
 async function stopLeftovers(app: App, agent: AgentRow, attempts: AgentHello['attempts']): Promise<void> {
   for (const { buildId, attempt } of attempts) {
     await app.store.write(async (tx) => {
-      const edit = await editBuild(tx, buildId, app.clock.now())
+      const now = app.clock.now()
+      const pair = await lockPair(tx, buildId)
+      if (pair !== undefined && pair.agent_id === agent.id && (pair.status === 'stopping' || pair.status === 'gone'))
+        return stopPair(tx, pair, { now })
+      // The objects of a pair that was taken are those of a build's attempt.
+      const of = pair?.build_id == null ? { buildId, attempt } : { buildId: pair.build_id, attempt: pair.attempt ?? attempt }
+      const edit = await editBuild(tx, of.buildId, now)
       if (edit === undefined || edit.build.account_id !== agent.account_id) return
-      if (await stopOld(edit, { agentId: agent.id, attempt })) await saveBuild(edit)
+      if (await stopOld(edit, { agentId: agent.id, attempt: of.attempt })) await saveBuild(edit)
     })
   }
 }

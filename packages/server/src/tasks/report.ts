@@ -13,6 +13,7 @@ import { commandTopic } from '../store/commands.ts'
 import type { TaskRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { extendLeases, findTask, lockTask, taskTopic, updateTask } from '../store/tasks.ts'
+import { takePairFact, takePairReport } from '../warm/pairs.ts'
 import { requireEpoch } from './claim.ts'
 
 /** Failures of a start task after which the attempt is given up. */
@@ -27,6 +28,8 @@ export async function reportTask(app: App, agentId: string, report: TaskReport):
   await app.store.write(async (tx) => {
     const edit = await editAttempt(tx, known.build_id, known.attempt, app.clock.now())
     const task = await lockTask(tx, known.id)
+    if (edit === undefined && task?.status === 'leased' && task.revision === report.revision)
+      return takePairReport(tx, task, { report, now: app.clock.now() })
     if (edit === undefined || task === undefined || task.status !== 'leased' || task.revision !== report.revision) return
     await (task.kind === 'stop-attempt' ? afterStop : afterStart)(app, edit, task, report)
     await saveBuild(edit)
@@ -97,9 +100,12 @@ export async function takeFacts(app: App, agentId: string, batch: FactBatch): Pr
 }
 
 async function takeFact(app: App, tx: Tx, agentId: string, fact: AgentFact): Promise<void> {
-  const edit = await editAttempt(tx, fact.buildId, fact.attempt, app.clock.now())
-  if (edit?.attempt?.agent_id === agentId) {
-    await applyFact(edit, fact)
+  const now = app.clock.now()
+  const known = await editAttempt(tx, fact.buildId, fact.attempt, now)
+  const ofBuild = known === undefined ? await takePairFact(tx, { agentId, fact, now }) : fact
+  const edit = known ?? (ofBuild && (await editAttempt(tx, ofBuild.buildId, ofBuild.attempt, now)))
+  if (ofBuild !== undefined && edit?.attempt?.agent_id === agentId) {
+    await applyFact(edit, ofBuild)
     await saveBuild(edit)
   }
   const agent = await lockAgent(tx, agentId)

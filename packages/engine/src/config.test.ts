@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { readSettings } from './config.ts'
+
+const needed = { WINDLASS_ENGINE_SERVER_URL: 'http://server', WINDLASS_ENGINE_BOOTSTRAP: 'x' }
+
+test('R196: the runtime says in minutes how long a debug run holds a step', () => {
+  expect(readSettings({ ...needed, DEBUGGER_TIMEOUT: '14' }).debugTimeoutMs).toBe(840_000)
+  expect(readSettings(needed).debugTimeoutMs).toBeUndefined()
+  expect(readSettings({ ...needed, DEBUGGER_TIMEOUT: 'soon' }).debugTimeoutMs).toBeUndefined()
+})
