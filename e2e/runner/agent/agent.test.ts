@@ -91,7 +91,11 @@ async function start(name: string, runtime: string, command: string): Promise<st
   return succeed('run', '-f', await installation.file(`${name}.yml`, document), '--runtime', runtime, '--detach')
 }
 
-const Build = z.object({ status: z.string(), attempt: z.int(), reason: z.string().optional(), message: z.string().optional() })
+const Build = z.object({
+  status: z.string(),
+  attempt: z.int(),
+  attempts: z.array(z.object({ message: z.string().nullish() })).optional(),
+})
 
 async function buildThat(id: string, is: (build: z.infer<typeof Build>) => boolean): Promise<z.infer<typeof Build>> {
   return eventually(
@@ -241,16 +245,19 @@ test('two replicas of protocol v1 hold one Lease: when the one that polls is kil
   await eventually('the second one polls', async () => (platform.polls.length > before ? true : undefined))
 })
 
-test('what happened to an attempt while the agent was dead is known after it is back: no fact is lost by kill -9', async () => {
+test('what happened to an attempt while the agent was dead is told when it is back: no fact is lost by kill -9', async () => {
   const id = await start('lost', HOME, 'sleep 8')
   const pod = `engine-${id}`
-  await eventually('the engine runs', async () => {
-    const phase = await installation.kubectl('get', 'pod', pod, '--output', 'jsonpath={.status.phase}').catch(() => '')
-    return phase === 'Running' ? true : undefined
-  })
+  const phase = async (): Promise<string> =>
+    installation.kubectl('get', 'pod', pod, '--output', 'jsonpath={.status.phase}').catch(() => '')
+  await eventually('the engine runs', async () => ((await phase()) === 'Running' ? true : undefined))
   await buildThat(id, ({ status }) => status === 'running')
   await installation.agent.kill9()
-  await installation.kubectl('delete', 'pod', pod, '--grace-period=0', '--force')
+  await installation.kubectl('patch', 'pod', pod, '--patch', JSON.stringify({ spec: { activeDeadlineSeconds: 1 } }))
+  await eventually('the pod ends', async () => ((await phase()) === 'Failed' ? true : undefined))
   await installation.agent.start()
-  expect(await buildThat(id, isFinal)).toMatchObject({ status: 'success', attempt: 2 })
+  const build = await buildThat(id, isFinal)
+  expect(build).toMatchObject({ status: 'success', attempt: 2 })
+  // The words of the cluster, not merely the silence of the engine.
+  expect(build.attempts?.[0]?.message).toContain('DeadlineExceeded')
 })

@@ -28,6 +28,9 @@ export const AgentConfig = z.object({
     .min(1)
     .optional()
     .describe('The one runtime that is served, in the cluster of the agent; CONFIG_DIR is not read then.'),
+  OWN_RUNTIMES: list
+    .optional()
+    .describe('Runtimes that the cluster of the agent serves beside those of CONFIG_DIR; needs no files to be there.'),
   CONFIG_DIR: z
     .string()
     .min(1)

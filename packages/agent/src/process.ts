@@ -11,7 +11,7 @@ import { kubernetesExecutor } from './kubernetes/executor.ts'
 import { clustersExecutor } from './kubernetes/many.ts'
 import type { AgentPolicy } from './kubernetes/policy.ts'
 import { fixedCluster, openClusters, type Cluster, type Clusters } from './runtimes/clusters.ts'
-import { readRuntimeFiles, type RuntimeEntry } from './runtimes/runtime-files.ts'
+import { readRuntimeFiles, type RuntimeEntry, type RuntimeFiles } from './runtimes/runtime-files.ts'
 import { startV1Agent, type V1Agent } from './v1/agent.ts'
 import { aloneLeadership, openLeadership, type Leadership } from './v1/leadership.ts'
 import { openPlatform, type Platform } from './v1/platform.ts'
@@ -41,8 +41,8 @@ export async function openParts(
     openKube({ access: entry.access, log, qps: entry.qps ?? config.QPS, burst: entry.burst ?? config.BURST })
   const transport = nodeTransport({ caFile: config.CA, insecure })
   const parts = { config, here, transport, log }
-  if (CONFIG_DIR !== undefined && RUNTIME === undefined) {
-    const read = (): ReturnType<typeof readRuntimeFiles> => readRuntimeFiles(CONFIG_DIR, { insecure, here })
+  if (RUNTIME === undefined && (CONFIG_DIR !== undefined || config.OWN_RUNTIMES !== undefined)) {
+    const read = (): RuntimeFiles => readRuntimes(config, here)
     return { ...parts, clusters: openClusters({ dir: CONFIG_DIR, read, openKube: open, clock: systemClock, log }) }
   }
   if (CONFIG_DIR !== undefined) log.warn({ runtime: RUNTIME, dir: CONFIG_DIR }, 'only the runtime of this cluster is served')
@@ -53,6 +53,22 @@ export async function openParts(
     })
   const entry = { name: RUNTIME ?? '', access: here, namespaces: undefined }
   return { ...parts, clusters: fixedCluster({ entry, kube: open(entry) }, RUNTIME) }
+}
+
+/** The runtimes of the agent's own cluster, then those of files; a file for one of the former is a problem. */
+function readRuntimes(config: Readonly<AgentConfig>, here: ClusterAccess | undefined): RuntimeFiles {
+  const { OWN_RUNTIMES: names = [], CONFIG_DIR: dir, TLS_INSECURE: insecure } = config
+  if (names.length > 0 && here === undefined)
+    throw fault('config-invalid', { message: 'WINDLASS_AGENT_OWN_RUNTIMES is set, but this is not a pod of a cluster.' })
+  const own = here === undefined ? [] : names.map((name) => ({ name, access: here, namespaces: undefined }))
+  const files = dir === undefined ? { runtimes: [], problems: [] } : readRuntimeFiles(dir, { insecure, here })
+  const isOwn = ({ name }: RuntimeEntry): boolean => names.includes(name)
+  const message = 'the cluster of the agent serves this runtime itself'
+  const doubled = files.runtimes.filter(isOwn).map(({ name }) => ({ file: name, message }))
+  return {
+    runtimes: [...own, ...files.runtimes.filter((entry) => !isOwn(entry))],
+    problems: [...files.problems, ...doubled],
+  }
 }
 
 /** Starts the agent for the protocol of the server. */
@@ -77,7 +93,7 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
     'agent started',
   )
   if (protocol === 'v1') return startV1(parts, platform)
-  const known = config.RUNTIME !== undefined || config.CONFIG_DIR !== undefined
+  const known = config.RUNTIME !== undefined || config.CONFIG_DIR !== undefined || config.OWN_RUNTIMES !== undefined
   return startAgent({
     client,
     executor: executorFor(parts, known),

@@ -30,6 +30,20 @@ afterAll(async () => {
 const fileOf = (name: string, kube: FakeKube, token = `token-of-${name}`): string =>
   ['type: runtime', `name: ${name}`, `host: ${kube.url}`, `token: ${token}`, 'crt: |', '  none', ''].join('\n')
 
+/** Stands for the service account of a pod. */
+function ownKubeconfig(): string {
+  const path = join(folder, 'own.kubeconfig')
+  const context = { cluster: 'own', user: 'own', namespace: 'builds' }
+  const config = {
+    'current-context': 'own',
+    contexts: [{ name: 'own', context }],
+    clusters: [{ name: 'own', cluster: { server: near.url } }],
+    users: [{ name: 'own', user: { token: 'account-of-the-pod' } }],
+  }
+  writeFileSync(path, JSON.stringify(config))
+  return path
+}
+
 /** An empty platform, an empty folder of runtime files, and the settings of a process for them. */
 async function scene(): Promise<Record<string, string> & AsyncDisposable> {
   platform = await openFakePlatform()
@@ -195,23 +209,32 @@ test('a setting that is not positive ends the start with its own name', async ()
 test('R236, A23: with a runtime of its own cluster the agent serves that one only, by the rights of its pod', async () => {
   await using env = await scene()
   writeFileSync(join(dir, 'far.runtime.yaml'), fileOf('far', far))
-  const kubeconfig = join(folder, 'own.kubeconfig')
-  const own = { server: near.url }
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({
-      'current-context': 'own',
-      contexts: [{ name: 'own', context: { cluster: 'own', user: 'own', namespace: 'builds' } }],
-      clusters: [{ name: 'own', cluster: own }],
-      users: [{ name: 'own', user: { token: 'account-of-the-pod' } }],
-    }),
-  )
+  const kubeconfig = ownKubeconfig()
   await using _ = await startAgentProcess({ ...env, CODEFRESH_IN_CLUSTER_RUNTIME: 'mine', WINDLASS_AGENT_KUBECONFIG: kubeconfig })
   const [mine, other] = [task('CreatePod', { runtime: 'mine' }), task('CreatePod', { runtime: 'far', workflow: 'wf2' })]
   platform.script.push([mine, other])
   await Promise.all([reported(mine._id), reported(other._id)])
   expect(near.calls).toMatchObject([{ line: 'POST pods/x-wf1', token: 'account-of-the-pod' }])
   expect(platform.reportsOf(other._id)[0]).toMatchObject({ status: 'Error', isRetriable: false })
+})
+
+test("R144: runtimes of the agent's own cluster are served beside those of files, which need not be there yet", async () => {
+  await using env = await scene()
+  const own = {
+    WINDLASS_AGENT_OWN_RUNTIMES: 'own/builds, team/builds',
+    WINDLASS_AGENT_KUBECONFIG: join(folder, 'own.kubeconfig'),
+  }
+  await using agent = await startAgentProcess({ ...env, ...own })
+  const tasks = ['own/builds', 'team/builds'].map((runtime, n) => task('CreatePod', { runtime, workflow: `wf${n}` }))
+  platform.script.push(tasks)
+  await Promise.all(tasks.map(({ _id }) => reported(_id)))
+  expect(near.calls).toHaveLength(2)
+  writeFileSync(join(dir, 'far.runtime.yaml'), fileOf('far/builds', far))
+  await until('the new runtime', () => agent.log().includes('"runtime":"far/builds"'))
+  const late = task('CreatePod', { runtime: 'far/builds' })
+  platform.script.push([late])
+  await reported(late._id)
+  expect(far.calls).toHaveLength(1)
 })
 
 test('R069, A27: a platform under an unknown authority is refused, and taken with the switch, which is warned of once', async () => {

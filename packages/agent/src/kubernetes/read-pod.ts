@@ -129,7 +129,8 @@ function ended(pod: PodShape): Reading {
   const isDind = pod.metadata.labels[LABEL.app] === 'dind'
   const how = terminated === undefined ? (words ?? pod.status.phase) : describeEnd(terminated)
   const what = isDind ? 'The Docker daemon' : 'The engine'
-  return { state: 'lost', reason: isDind ? 'dind-lost' : 'engine-lost', message: `${what} ended: ${how}.` }
+  const why = terminated === undefined || reason === undefined ? '' : ` (${reason}: ${message ?? ''})`
+  return { state: 'lost', reason: isDind ? 'dind-lost' : 'engine-lost', message: `${what} ended: ${how}${why}.` }
 }
 
 function describeEnd({ exitCode, reason, message }: z.infer<typeof Terminated>): string {

@@ -24,8 +24,8 @@ export interface Clusters {
 }
 
 export interface ClustersOptions {
-  /** Folder of the files, for notices of changes. */
-  readonly dir: string
+  /** Folder of the files, for notices of changes; undefined when nothing changes. */
+  readonly dir: string | undefined
   readonly read: () => RuntimeFiles
   readonly openKube: (entry: RuntimeEntry) => Kube
   readonly clock: Clock
@@ -91,6 +91,7 @@ class FileClusters implements Clusters {
 
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, dir, log, rereadMs = REREAD_MS } = this.#options
+    if (dir === undefined) return
     let changed = Promise.withResolvers<void>()
     const notices = watchDir(dir, () => changed.resolve(), log)
     try {
