@@ -167,3 +167,91 @@ async function runPod(claim: string): Promise<void> {
   })
   await stage.kubectl('wait', '--for=condition=Ready', `pod/pod-${claim}`, '--timeout=60s')
 }
+
+test('V3: the provisioner is killed in the middle of a burst of claims; each gets one disk of its own, and none is left over', async () => {
+  const names = Array.from({ length: 12 }, (_, n) => `kill-${n}`)
+  const made = Promise.all(names.map((name) => stage.claim({ name, labels: pool('kill'), annotations: within() })))
+  await stage.bound(names[0] ?? '').catch(() => undefined)
+  await stage.provisioner.kill9()
+  await made
+  await stage.provisioner.start()
+  const disks = await Promise.all(names.map(async (name) => (await stage.bound(name)).metadata.name))
+  expect(new Set(disks).size).toBe(names.length)
+  const all = await stage.kubectl(
+    'get',
+    'persistentvolumes',
+    '--selector',
+    `project_id=kill,pod_namespace=${NAMESPACE}`,
+    '--output',
+    'name',
+  )
+  expect(all.split('\n')).toHaveLength(names.length)
+})
+
+test('a class that waits for the first consumer gets its warm disk at once, and a new one where the pod is scheduled', async () => {
+  const className = `late-${NAMESPACE}`
+  await stage.makeClass(className, { bindingMode: 'WaitForFirstConsumer' })
+  await stage.claim({ name: 'late-a', className })
+  await eventually('the claim waits for its pod', async () =>
+    (await stage.told('late-a')).includes('WaitForPodScheduled: There is no disk of this class yet.') ? true : undefined,
+  )
+  await runPod('late-a')
+  const disk = await stage.bound('late-a')
+  await stage.kubectl('delete', 'pod', 'pod-late-a', '--grace-period=1')
+  await stage.release('late-a')
+  await stage.claim({ name: 'late-b', className })
+  expect((await stage.bound('late-b')).metadata.name).toBe(disk.metadata.name)
+})
+
+test('a class of local volumes has its folders made by a helper pod, on a node that the volume names', async () => {
+  const className = `folders-${NAMESPACE}`
+  await stage.makeClass(className, { parameters: { volumeParentDir: stage.volumesDir, volumeSource: 'local' } })
+  await stage.claim({ name: 'folder', className })
+  const disk = await stage.bound('folder')
+  const path = disk.spec.local?.path ?? ''
+  expect(path).toContain(stage.volumesDir)
+  expect(existsSync(path)).toBe(true)
+  expect(JSON.stringify(disk.spec.nodeAffinity)).toContain('kubernetes.io/hostname')
+  await runPod('folder')
+  expect(existsSync(join(path, 'written'))).toBe(true)
+  await stage.kubectl('delete', 'pod', 'pod-folder', '--grace-period=1')
+})
+
+test('R095, R097: claims of other classes and claims that the agent binds are left alone; a class that appears or changes is noticed', async () => {
+  const className = `later-${NAMESPACE}`
+  await stage.claim({ name: 'later', className })
+  await stage.claim({ name: 'agents-own', annotations: { 'windlass.io/bound-by': 'agent' } })
+  await stage.makeClass(`foreign-${NAMESPACE}`, { provisioner: 'example.com/disks' })
+  await stage.claim({ name: 'foreign', className: `foreign-${NAMESPACE}` })
+  await stage.makeClass(className)
+  expect(localPathOf(await stage.bound('later'))).toContain(stage.volumesDir)
+  // Parameters cannot be changed: the class is made again.
+  await stage.kubectl('delete', 'storageclass', className)
+  const parameters = { volumeBackend: 'local', volumeParentDir: `${stage.volumesDir}/other` }
+  await stage.makeClass(className, { parameters })
+  await stage.provisioner.kill9()
+  await stage.provisioner.start()
+  await stage.claim({ name: 'changed', className, size: '20Gi' })
+  expect(localPathOf(await stage.bound('changed'))).toContain(`${stage.volumesDir}/other/vol-`)
+  for (const name of ['agents-own', 'foreign'])
+    expect(await stage.kubectl('get', 'persistentvolumeclaim', name, '--output', 'jsonpath={.status.phase}')).toBe('Pending')
+})
+
+test('the disk of a claim that is to be kept is noted before the claim goes; metrics tell of every disk', async () => {
+  await stage.claim({ name: 'kept', labels: { ...pool('kept'), 'windlass.io/build': 'a'.repeat(24) }, annotations: within() })
+  const { name } = (await stage.bound('kept')).metadata
+  const until = '2099-01-01T00:00:00.000Z'
+  await stage.kubectl('annotate', 'persistentvolumeclaim', 'kept', `windlass.io/keep-until=${until}`)
+  await eventually('the claim hears that its disk is kept', async () => {
+    const kept = 'jsonpath={.metadata.annotations.windlass\\.io/kept}'
+    return (await stage.kubectl('get', 'persistentvolumeclaim', 'kept', '--output', kept)) === until ? true : undefined
+  })
+  await stage.release('kept')
+  await stage.claim({ name: 'other', labels: { ...pool('kept'), 'windlass.io/build': 'b'.repeat(24) }, annotations: within() })
+  expect((await stage.bound('other')).metadata.name).not.toBe(name)
+  await stage.claim({ name: 'goes-on', labels: { ...pool('kept'), 'windlass.io/build': 'a'.repeat(24) }, annotations: within() })
+  expect((await stage.bound('goes-on')).metadata.name).toBe(name)
+  const metrics = await (await fetch(stage.metricsUrl)).text()
+  expect(metrics).toMatch(new RegExp(`dind_volume_mount_count\\{volume_name="${name}",.*phase="\\w+"\\} 2`))
+  expect(metrics).toMatch(/dind_pvc_volume_phase\{/)
+})
