@@ -1,6 +1,7 @@
 /** HTTP to the daemon over its socket, TCP or TLS: JSON calls, streamed bodies, and connections that are taken over (hijacked). */
 import http from 'node:http'
 import https from 'node:https'
+import { isIP } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fault, type Fault } from '@windlass/kit'
@@ -123,7 +124,8 @@ function tlsOptions(endpoint: Endpoint & { kind: 'tcp' }): https.AgentOptions {
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
-    ...(serverName !== undefined && { servername: serverName }),
+    // Else Node takes the name of the Host header, which says `docker` to every daemon; an address is no name.
+    servername: serverName ?? (isIP(endpoint.host) === 0 ? endpoint.host : ''),
     rejectUnauthorized: verify,
   }
 }
