@@ -245,6 +245,25 @@ test('R205: a secret store that is a Secret of the cluster is read there, by bui
   expect(other.log).toContain('finds no team-secret in the cluster')
 })
 
+test('R196, R254: a runtime says how long a debugger holds a step, and lets Prometheus read its engines', async () => {
+  const envVars = { DEBUGGER_TIMEOUT: '0.2', METRICS_PROMETHEUS_ENABLED: 'true' }
+  await apply(`${TEAM}-seen`, { type: 'kubernetes', agent: 'one-node', extends: [TEAM], runtimeScheduler: { envVars } })
+  const tools = installation.images['TOOLS_IMAGE'] ?? ''
+  const running = run('held', step('held', tools, ['echo never']), '--runtime', `${TEAM}-seen`, '--break', 'held:before')
+  running.catch(() => undefined)
+  const selector = `app=runtime,windlass.io/runtime=${TEAM.replace('/', '-')}-seen`
+  const metrics = await eventually('the engine tells of its build', async () => {
+    const address = await installation.kubectl('get', 'pods', '-l', selector, '-o', 'jsonpath={.items[*].status.podIP}')
+    const answer = address === '' ? undefined : await fetch(`http://${address}:9464/metrics`).catch(() => undefined)
+    const text = (await answer?.text()) ?? ''
+    return text.includes('phase="') && text.includes('start_timestamp{') ? text : undefined
+  })
+  expect(metrics).toMatch(/codefresh_classic_build_info\{cf_classic_build_id="[0-9a-f]{24}",attempt="1",phase="/)
+  const { code, log } = await running
+  expect(code, log).toBe(2)
+  expect(log).toContain('debug-timeout')
+})
+
 test('R175, R176, R203: what is read of a runtime can be written back without a change, and a change is a version', async () => {
   const path = `/v1/runtimes/${encodeURIComponent(TEAM)}`
   const before = await installation.client.call('GET', path, Runtime)

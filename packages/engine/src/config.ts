@@ -35,11 +35,13 @@ export const EngineConfig = z.object({
 })
 export type EngineConfig = z.output<typeof EngineConfig>
 
+/** The port of OpenTelemetry's Prometheus exporters, which users' monitors know. */
+const METRICS_PORT = 9464
+
 /** Variables that runtimes set by the vendor's names (runner specification 3.4). */
 const Vendor = z.object({
   DEBUGGER_TIMEOUT: z.coerce.number().positive().max(1440).optional().catch(undefined),
   METRICS_PROMETHEUS_ENABLED: z.stringbool().catch(false),
-  METRICS_PROMETHEUS_PORT: z.coerce.number().int().min(1).max(65_535).catch(9464),
   METRICS_SCRAPE_TIMEOUT_MS: z.coerce.number().int().min(0).max(600_000).catch(0),
 })
 
@@ -49,7 +51,7 @@ export interface ProcessSettings {
   readonly dockerEnv: Readonly<Record<string, string | undefined>>
   /** How long a debug run that does not say holds a step: `DEBUGGER_TIMEOUT`, in minutes, of the runtime. */
   readonly debugTimeoutMs: number | undefined
-  /** Where Prometheus reads, and how long it may after the end (`METRICS_PROMETHEUS_ENABLED`, `…_PORT`, `METRICS_SCRAPE_TIMEOUT_MS`). */
+  /** Where Prometheus reads, and how long it may after the end (`METRICS_PROMETHEUS_ENABLED`, `METRICS_SCRAPE_TIMEOUT_MS`). */
   readonly scrape: { readonly port: number; readonly lingerMs: number } | undefined
 }
 
@@ -58,7 +60,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>> =
   const config = readConfig(EngineConfig, env, 'WINDLASS_ENGINE_')
   const vendor = Vendor.parse(env)
   const { DEBUGGER_TIMEOUT: minutes } = vendor
-  const scrape = { port: vendor.METRICS_PROMETHEUS_PORT, lingerMs: vendor.METRICS_SCRAPE_TIMEOUT_MS }
+  const scrape = { port: METRICS_PORT, lingerMs: vendor.METRICS_SCRAPE_TIMEOUT_MS }
   const dockerEnv = { ...env, DOCKER_TLS_SERVER_NAME: config.DOCKER_SERVER_NAME ?? env['DOCKER_TLS_SERVER_NAME'] }
   return {
     config,

@@ -31,12 +31,13 @@ const engine = startEngine({
   toolsWaitMs: config.TOOLS_WAIT_MS,
   clean: true,
 })
-stopSignal().addEventListener('abort', () => void engine.stop())
+const stopped = stopSignal()
+stopped.addEventListener('abort', () => void engine.stop())
 try {
   log.info(await engine.ended, 'engine ended')
 } catch (error) {
   log.error({ err: error, code: isFault(error) ? error.code : undefined }, 'engine failed')
   process.exitCode = 1
 }
-if (scrape !== undefined) await systemClock.sleep(scrape.lingerMs)
+if (scrape !== undefined) await systemClock.sleep(scrape.lingerMs, stopped).catch(() => undefined)
 await scraped?.[Symbol.asyncDispose]()

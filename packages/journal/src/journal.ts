@@ -21,6 +21,8 @@ export interface JournalOptions<E extends Numbered> {
   readonly limitBytes: number
   /** Checks an event that is read back. */
   readonly decode: (value: unknown) => E
+  /** Told of every event once it is written. */
+  readonly onAppend?: ((event: E) => void) | undefined
   /** Told when writers begin to wait for room (true), and when they go on (false). */
   readonly onFull?: (full: boolean) => void
 }
@@ -124,6 +126,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   append(body: Unnumbered<E>): E {
     const event = this.#events.append(body)
     this.#notify()
+    this.#options.onAppend?.(event)
     return event
   }
 

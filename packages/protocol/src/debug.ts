@@ -16,13 +16,13 @@ import { Id, Time } from './base.ts'
 import { DebugSettings, TerminalShape } from './engine.ts'
 import { DEBUG_PHASES } from './events.ts'
 
-/** How long a held step waits for somebody when nothing else is said. */
+/** How long a held step waits for somebody when neither the run nor its runtime says. */
 export const DEBUG_TIMEOUT_MS = 900_000
 
 export const DebugInput = z.object({
   steps: DebugSettings.shape.steps.default({}),
   onFailure: z.boolean().default(false),
-  timeoutMs: DebugSettings.shape.timeoutMs.default(DEBUG_TIMEOUT_MS),
+  timeoutMs: DebugSettings.shape.timeoutMs,
   onTimeout: DebugSettings.shape.onTimeout,
 })
 export type DebugInput = z.input<typeof DebugInput>
