@@ -120,6 +120,8 @@ export const Attempt = z.object({
   result: z.string().optional(),
   reason: ReasonName.optional(),
   message: z.string().optional(),
+  /** The warm pair that it runs in: its pods and its disk carry this id in place of the build's. */
+  pairId: Id.optional(),
   createdAt: Time,
   startedAt: Time.optional(),
   endedAt: Time.optional(),

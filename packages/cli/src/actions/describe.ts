@@ -103,7 +103,8 @@ function stepRow(step: BuildStep, { style, now }: Look, isUsed: boolean): string
 }
 
 function attemptRow(attempt: Attempt, { now }: Look): string[] {
-  const why = [attempt.reason ?? '', attempt.message ?? ''].filter((part) => part !== '').join(': ')
+  const pair = attempt.pairId === undefined ? '' : `in the warm pair ${attempt.pairId}`
+  const why = [attempt.reason ?? '', attempt.message ?? '', pair].filter((part) => part !== '').join(': ')
   return [String(attempt.number), attempt.status, attempt.result ?? '', timeOf(attempt.startedAt, attempt.endedAt, now), why]
 }
 

@@ -111,6 +111,7 @@ function toAttempt(row: AttemptRow, start: TaskRow | undefined): NonNullable<Bui
       result: row.result,
       reason: row.reason ?? row.waiting_reason,
       message: row.message ?? row.waiting_message,
+      pairId: row.pair_id,
       startedAt: row.started_at,
       endedAt: row.ended_at,
     }),

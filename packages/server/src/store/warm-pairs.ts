@@ -17,6 +17,12 @@ export async function findPairByBootstrap(query: Query, bootstrapId: string): Pr
   return query.selectFrom('warm_pair').selectAll().where('bootstrap_id', '=', bootstrapId).executeTakeFirst()
 }
 
+/** Ids of the pairs that attempts of a build took: their disks are the build's. */
+export async function listPairsOf(query: Query, buildId: string): Promise<string[]> {
+  const rows = await query.selectFrom('warm_pair').select('id').where('build_id', '=', buildId).execute()
+  return rows.map(({ id }) => id)
+}
+
 export async function updatePair(tx: Tx, id: string, changes: Partial<WarmPairRow>): Promise<void> {
   await tx.query.updateTable('warm_pair').set(changes).where('id', '=', id).execute()
 }

@@ -71,7 +71,8 @@ async function toTask(app: App, row: TaskRow): Promise<Task | undefined> {
   const attempt = await findAttempt(app.store.query, row.build_id, row.attempt)
   if (row.kind === 'stop-attempt') {
     // What a warm pair was made of carries the pair's id.
-    const of = attempt?.pair_id == null ? {} : { buildId: attempt.pair_id, attempt: PAIR_ATTEMPT }
+    const pairId = attempt?.pair_id ?? undefined
+    const of = pairId === undefined ? {} : { buildId: pairId, attempt: PAIR_ATTEMPT }
     return { ...common, ...of, kind: 'stop-attempt', ...readStopPayload(row) }
   }
   if (attempt === undefined) return startOfPair(app, row, common)

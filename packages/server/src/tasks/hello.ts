@@ -67,7 +67,8 @@ async function stopLeftovers(app: App, agent: AgentRow, attempts: AgentHello['at
       if (pair !== undefined && pair.agent_id === agent.id && (pair.status === 'stopping' || pair.status === 'gone'))
         return stopPair(tx, pair, { now })
       // The objects of a pair that was taken are those of a build's attempt.
-      const of = pair?.build_id == null ? { buildId, attempt } : { buildId: pair.build_id, attempt: pair.attempt ?? attempt }
+      const takenBy = pair?.build_id ?? undefined
+      const of = takenBy === undefined ? { buildId, attempt } : { buildId: takenBy, attempt: pair?.attempt ?? attempt }
       const edit = await editBuild(tx, of.buildId, now)
       if (edit === undefined || edit.build.account_id !== agent.account_id) return
       if (await stopOld(edit, { agentId: agent.id, attempt: of.attempt })) await saveBuild(edit)

@@ -8,6 +8,7 @@ import { readRequest } from '../builds/request.ts'
 import { authorityCertificate } from '../certificates/certificates.ts'
 import { listRuntimeStores } from '../contexts/runtime-stores.ts'
 import { findBuild, findBuildPlan } from '../store/builds.ts'
+import { listPairsOf } from '../store/warm-pairs.ts'
 import type { AttemptRow, TaskRow, WarmPairRow } from '../store/schema.ts'
 import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { readStartPayload } from './payload.ts'
@@ -45,7 +46,11 @@ export async function renderTask(app: App, task: TaskRow, attempt: AttemptRow): 
     now,
     // A reset belongs to the first attempt; the later ones go on with what it left.
     resetVolume: stored !== undefined && task.attempt === 1 && readRequest(stored).resetVolume,
-    builds: [build.id, ...(build.restart_of === null ? [] : [build.restart_of])],
+    builds: [
+      build.id,
+      ...(await listPairsOf(app.store.query, build.id)),
+      ...(build.restart_of === null ? [] : [build.restart_of]),
+    ],
     stores: await listRuntimeStores(app, { runtime: task.runtime, plan: stored?.plan ?? null }),
     ...(isPolled && { protocol: 'v1' as const }),
   })

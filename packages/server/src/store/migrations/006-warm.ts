@@ -14,6 +14,7 @@ export const warm: Migration = {
     await columns(columns(pair, 'integer', 'attempt?'), 'bigint', 'waits_at? created_at ready_at? ended_at?').execute()
     await index(db, 'warm_pair', 'bootstrap_id', true)
     await index(db, 'warm_pair', 'account_id status')
+    await index(db, 'warm_pair', 'build_id')
     await db.schema.alterTable('attempt').addColumn('pair_id', 'text').execute()
     await index(db, 'attempt', 'account_id created_at')
   },
