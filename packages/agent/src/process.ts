@@ -12,7 +12,7 @@ import { clustersExecutor } from './kubernetes/many.ts'
 import type { AgentPolicy } from './kubernetes/policy.ts'
 import { fixedCluster, openClusters, type Cluster, type Clusters } from './runtimes/clusters.ts'
 import { readRuntimeFiles, type RuntimeEntry, type RuntimeFiles } from './runtimes/runtime-files.ts'
-import { startV1Agent, type V1Agent } from './v1/agent.ts'
+import type { V1Agent } from './v1/agent.ts'
 import { aloneLeadership, openLeadership, type Leadership } from './v1/leadership.ts'
 import { openPlatform, type Platform } from './v1/platform.ts'
 
@@ -135,10 +135,12 @@ function policyOf(config: Readonly<AgentConfig>, namespaces: readonly string[]):
   }
 }
 
-function startV1(parts: AgentParts, platform: Platform | undefined): V1Agent {
+async function startV1(parts: AgentParts, platform: Platform | undefined): Promise<V1Agent> {
   const { config, clusters, transport, log } = parts
   if (platform === undefined)
     throw fault('config-invalid', { message: 'Protocol v1 needs the name of the agent: set WINDLASS_AGENT_ID (or AGENT_ID).' })
+  // Loaded here only: its metrics and its ledger cost 5 MB, which an agent of v2 never needs.
+  const { startV1Agent } = await import('./v1/agent.ts')
   return startV1Agent({
     platform,
     clusterOf(runtime) {

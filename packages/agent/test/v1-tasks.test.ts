@@ -27,7 +27,7 @@ test('A01: a poll without tasks makes no call to the cluster, and the next poll 
   expect(scene.kube.calls).toEqual([])
 })
 
-test('R070: polls come every three seconds when nothing else is set', async () => {
+test('R070, R225: polls come every three seconds when nothing else is set', async () => {
   await using scene = await openV1Scene()
   scene.agent({ pollMs: undefined })
   await until('two polls', () => scene.platform.polls.length >= 2)

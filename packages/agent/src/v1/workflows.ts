@@ -25,7 +25,7 @@ export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): La
   const busy = new Set<string>()
   const ready: string[] = []
   let waiting = 0
-  let room = Promise.withResolvers<void>()
+  let room: PromiseWithResolvers<void> | undefined
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
@@ -49,7 +49,10 @@ export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): La
       if ((queues.get(key)?.length ?? 0) > 0) ready.push(key)
       else queues.delete(key)
       start()
-      if (waiting < buffer) room.resolve()
+      if (waiting < buffer) {
+        room?.resolve()
+        room = undefined
+      }
       if (busy.size === 0 && waiting === 0) idle.resolve()
     }
   }
@@ -64,7 +67,7 @@ export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): La
       if (!busy.has(key) && queue.length === 1) ready.push(key)
       start()
       while (waiting >= buffer) {
-        room = Promise.withResolvers<void>()
+        room ??= Promise.withResolvers<void>()
         await room.promise
       }
     },
