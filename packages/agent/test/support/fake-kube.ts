@@ -65,14 +65,19 @@ export async function openFakeKube(): Promise<FakeKube> {
       objects.set(key, object)
       return { status: 201, body: object }
     }
+    if (method === 'GET' && name === '') {
+      const items = [...objects].filter(([each]) => each.startsWith(`${plural}/`)).map(([, object]) => object)
+      return { status: 200, body: { metadata: { resourceVersion: String(version) }, items } }
+    }
     if (found === undefined) return refuse(404, 'NotFound', `${key} not found`)
     if (method === 'DELETE') objects.delete(key)
     if (method === 'PATCH' && !Array.isArray(body)) {
-      const patch = body as { metadata?: { resourceVersion?: string }; spec?: object }
-      const known = (found['metadata'] as { resourceVersion: string }).resourceVersion
-      if (patch.metadata?.resourceVersion !== undefined && patch.metadata.resourceVersion !== known)
+      const patch = body as { metadata?: { resourceVersion?: string; annotations?: object }; spec?: object }
+      const known = found['metadata'] as { resourceVersion: string; annotations?: object }
+      if (patch.metadata?.resourceVersion !== undefined && patch.metadata.resourceVersion !== known.resourceVersion)
         return refuse(409, 'Conflict', `${key} was changed`)
-      objects.set(key, withVersion({ ...found, spec: { ...(found['spec'] as object), ...patch.spec } }))
+      const metadata = { ...known, annotations: { ...known.annotations, ...patch.metadata?.annotations } }
+      objects.set(key, withVersion({ ...found, metadata, spec: { ...(found['spec'] as object), ...patch.spec } }))
     }
     return { status: 200, body: objects.get(key) ?? found }
   }

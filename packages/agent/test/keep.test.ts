@@ -1,0 +1,43 @@
+/** Keeping a disk where somebody else provides the volumes. */
+import { silentLog, systemClock } from '@windlass/kit'
+import { CLAIM_NOTE } from '@windlass/protocol'
+import { expect, test } from 'vitest'
+import { keepByNote } from '../src/kubernetes/keep.ts'
+import { openFakeKube, type FakeKube } from './support/fake-kube.ts'
+
+const ref = { buildId: '65f0a1b2c3d4e5f607182930', attempt: 1 }
+const until = Date.UTC(2027, 0, 1)
+
+async function keep(fake: FakeKube): Promise<number> {
+  const kube = fake.kube()
+  const metadata = { name: 'pvc-dind', namespace: 'builds' }
+  await kube.create({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
+  const startedAt = performance.now()
+  const options = { kube, namespaces: ['builds'], clock: systemClock, log: silentLog }
+  await keepByNote(options, ref, until, new AbortController().signal)
+  return performance.now() - startedAt
+}
+
+const patches = (fake: FakeKube): unknown[] => fake.calls.filter(({ method }) => method === 'PATCH').map(({ body }) => body)
+
+test('P078: the claim says until when its disk is kept, and stays until the provisioner has seen it', async () => {
+  await using fake = await openFakeKube()
+  fake.intercept = ({ method, name }) => {
+    const claim = fake.objects.get('persistentvolumeclaims/pvc-dind')
+    const looks = fake.calls.filter((call) => call.method === 'GET' && call.name === name).length
+    if (method === 'GET' && name !== '' && looks === 2 && claim !== undefined)
+      fake.objects.set('persistentvolumeclaims/pvc-dind', {
+        ...claim,
+        metadata: { name, namespace: 'builds', annotations: { [CLAIM_NOTE.kept]: 'true' } },
+      })
+    return undefined
+  }
+  expect(await keep(fake)).toBeLessThan(2_500)
+  expect(patches(fake)).toEqual([{ metadata: { annotations: { [CLAIM_NOTE.keepUntil]: '2027-01-01T00:00:00.000Z' } } }])
+})
+
+test('without a provisioner the claim goes after a moment all the same', async () => {
+  await using fake = await openFakeKube()
+  expect(await keep(fake)).toBeGreaterThan(2_900)
+  expect(patches(fake)).toHaveLength(1)
+})
