@@ -10,7 +10,10 @@ import { lineLatency } from './line-latency.ts'
 import { localBuild } from './local-build.ts'
 import { localSteps } from './local-steps.ts'
 import { logMillion } from './log-million.ts'
+import { manyAttempts } from './many-attempts.ts'
+import { secondBuild } from './second-build.ts'
 import { taskHandover } from './task-handover.ts'
+import { warmPool } from './warm-pool.ts'
 
 export const LINES: readonly Line[] = [
   localBuild,
@@ -24,4 +27,7 @@ export const LINES: readonly Line[] = [
   fakeBuilds,
   idleMemory,
   cluster,
+  secondBuild,
+  manyAttempts,
+  warmPool,
 ]

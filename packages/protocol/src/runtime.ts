@@ -45,6 +45,8 @@ export const Runtime = z.object({
   agentOnline: z.boolean(),
   running: z.int(),
   waiting: z.int(),
+  /** Pairs that are kept ready, and those that are being made. */
+  warm: z.object({ ready: z.int(), starting: z.int() }).optional(),
 })
 export type Runtime = z.infer<typeof Runtime>
 

@@ -96,7 +96,9 @@ async function findRuntime(session: Session | undefined, name: string | undefine
         })
   const found = items.find((runtime) => (name === undefined ? runtime.isDefault : runtime.name === name))
   if (found === undefined && name !== undefined) throw fault('not-found', { message: `There is no runtime ${name}.` })
-  return RuntimeSpec.parse(found?.spec ?? {})
+  if (session === undefined || found === undefined) return RuntimeSpec.parse({})
+  const path = `/v1/runtimes/${encodeURIComponent(found.name)}`
+  return RuntimeSpec.parse((await session.client.call('GET', path, Runtime, { query: { merged: true } })).spec)
 }
 
 const PROXY_VARIABLES = /^(https?|no)_proxy$/i

@@ -18,7 +18,9 @@ import {
   unpinPipelines,
 } from '../store/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
+import type { Query } from '../store/store.ts'
 import { countWaitingByRuntime } from '../store/waiting.ts'
+import { listLivePairs } from '../store/warm-pairs.ts'
 import { runtimesOf } from '../tasks/hello.ts'
 import { mergeRuntime, readLayer, readLayers, refreshRuntimes, withParent } from './layers.ts'
 
@@ -179,8 +181,15 @@ export async function showRuntime(app: App, row: RuntimeRow): Promise<Runtime> {
     waiting: (await countWaitingByRuntime(query, app.accountId)).get(row.name) ?? 0,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    ...present({ agent: row.agent }),
+    ...present({ agent: row.agent, warm: await countWarm(query, row) }),
   }
+}
+
+/** Undefined for a runtime without pairs. */
+async function countWarm(query: Query, row: RuntimeRow): Promise<Runtime['warm']> {
+  const pairs = (await listLivePairs(query, row.account_id)).filter(({ runtime }) => runtime === row.name)
+  const count = (status: string): number => pairs.filter((pair) => pair.status === status).length
+  return pairs.length === 0 ? undefined : { ready: count('ready'), starting: count('starting') }
 }
 
 export async function listShownRuntimes(app: App): Promise<Runtime[]> {

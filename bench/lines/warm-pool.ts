@@ -1,0 +1,78 @@
+/** Builds on Kubernetes that take a pair which is kept ready: beside them the same builds without a pool, and a process in a pod that is there. */
+import { Build, page, Runtime } from '@windlass/protocol'
+import { spread, type Line, type Row } from '../row.ts'
+import { openClusterStack, type ClusterStack } from '../stack/cluster.ts'
+import { follow, isStepOutput } from '../stack/follow.ts'
+import { toDocument } from '../stack/local.ts'
+import { eventually } from '../../e2e/support/installation.ts'
+
+const RUNS = 8
+const WARM_UP = 1
+const BURST = 20
+/** All pairs of a burst are up within this time on two cores. */
+const READY_MS = 300_000
+
+export const warmPool: Line = { name: 'warm-pool', measure }
+
+async function measure(): Promise<Row[]> {
+  await using stack = await openClusterStack()
+  const document = toDocument({ hello: { image: stack.installation.images['TOOLS_IMAGE'] ?? '', command: 'echo hello' } })
+  await keep(stack, 1)
+  await timeBuild(stack, document)
+  const firsts: number[] = []
+  for (let n = -WARM_UP; n < RUNS; n += 1) {
+    await ready(stack, 1)
+    const first = await timeBuild(stack, document)
+    if (n >= 0) firsts.push(first)
+  }
+  await keep(stack, BURST)
+  await Promise.all(Array.from({ length: BURST }, async () => timeBuild(stack, document)))
+  await ready(stack, BURST)
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: BURST }, async () => timeBuild(stack, document)))
+  const burst = (performance.now() - startedAt) / 1_000
+  await keep(stack, 0)
+  await stack.empty()
+  const figure = 'build submitted -> a follower has the first output of its step, engine and daemon kept ready'
+  return [
+    { name: 'cluster-warm', figure, unit: 'ms', value: spread(firsts), warmUp: WARM_UP, goal: 450 },
+    {
+      name: 'cluster-warm-20',
+      figure: `${BURST} builds at once, each with a pair that is ready: first submit -> last success recorded`,
+      unit: 's',
+      value: spread([burst]),
+      warmUp: 1,
+      goal: 5,
+    },
+  ]
+}
+
+/** Sets the size of the pool. */
+async function keep({ client, namespace }: ClusterStack, count: number): Promise<void> {
+  const path = `/v1/runtimes/${encodeURIComponent(namespace)}`
+  const { name, type, agent, isDefault, spec } = await client.call('GET', path, Runtime)
+  const warm = count === 0 ? {} : { warmPool: { min: count, max: count, maxAgeSeconds: 3_600 } }
+  const { warmPool: _before, ...rest } = spec as Readonly<Record<string, unknown>>
+  await client.call('PUT', path, Runtime, { body: { name, type, agent, isDefault, spec: { ...rest, ...warm } } })
+}
+
+async function ready({ client, namespace }: ClusterStack, count: number): Promise<void> {
+  const ask = async (): Promise<true | undefined> => {
+    const { items } = await client.call('GET', '/v1/runtimes', page(Runtime))
+    return (items.find(({ name }) => name === namespace)?.warm?.ready ?? 0) >= count ? true : undefined
+  }
+  await eventually(`${count} pairs are ready`, ask, READY_MS)
+}
+
+async function timeBuild({ client }: ClusterStack, document: string): Promise<number> {
+  const startedAt = performance.now()
+  const { id } = await client.call('POST', '/v1/builds', Build, { body: { document } })
+  let first = Number.NaN
+  for await (const seen of follow(client, id)) {
+    if (isStepOutput(seen) && Number.isNaN(first)) first = seen.at - startedAt
+    const { item } = seen
+    if (item.kind === 'event' && item.type === 'build.finished' && item.data['status'] !== 'success')
+      throw new Error(`the build ended as ${JSON.stringify(item.data)}`)
+  }
+  return first
+}
