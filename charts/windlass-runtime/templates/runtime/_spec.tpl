@@ -107,8 +107,9 @@ terminationGracePeriodSeconds: {{ .values.terminationGracePeriodSeconds }}
 type: KubernetesPod
 image: {{ include "windlass.image" (dict "root" .root "image" $engine.image) }}
 imagePullPolicy: {{ include "windlass.pullPolicy" (dict "root" .root "image" $engine.image) }}
-{{- with $engine.command }}
-command: {{- toYaml . | nindent 2 }}
+{{- /* Commands of cf-runtime's engine start another program. */}}
+{{- if and $engine.command (not (has (join " " $engine.command) (list "npm run start" "node dist/server/index.js"))) }}
+command: {{- toYaml $engine.command | nindent 2 }}
 {{- end }}
 cluster:
   {{- include "windlass.specCluster" (dict "root" .root "runtime" .runtime "account" $engine.serviceAccount "nodeSelector" $engine.nodeSelector) | nindent 2 }}
