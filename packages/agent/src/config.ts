@@ -69,9 +69,9 @@ export const AgentConfig = z.object({
     .describe('Further kinds of volumes that runtimes may mount, such as `nfs`, `csi` or `projected`.'),
   POLICY: z
     .enum(['strict', 'permissive'])
-    .default('strict')
+    .optional()
     .describe(
-      '`permissive` lets pods of builds be as the server wants them, in the namespaces and with the service accounts above.',
+      '`permissive` lets pods of builds be as the server wants them, in the namespaces and with the service accounts above; `strict` when absent, but with protocol v1 nothing is checked then.',
     ),
   VOLUME_DIR: z
     .string()

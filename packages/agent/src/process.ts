@@ -145,7 +145,12 @@ async function startV1(parts: AgentParts, platform: Platform | undefined): Promi
     platform,
     clusterOf(runtime) {
       const cluster = clusters.find(runtime)
-      return cluster && { kube: cluster.kube, namespaces: cluster.entry.namespaces ?? config.NAMESPACES }
+      if (cluster === undefined) return undefined
+      const { kube, entry } = cluster
+      // A platform that knows v1 only makes pods that no policy of ours was made for: it counts when it was asked for.
+      if (config.POLICY === undefined) return { kube, namespaces: entry.namespaces ?? config.NAMESPACES }
+      const namespaces = namespacesOf(config, entry)
+      return { kube, namespaces, policy: policyOf(config, namespaces) }
     },
     stateDir: config.STATE_DIR,
     transport,

@@ -276,6 +276,46 @@ test('A28: engines are counted by the number of their retry', async () => {
   expect(text).toContain('runner_wf_tasks 3')
 })
 
+test('pods of protocol v1 are checked by the policy of the cluster when there is one', async () => {
+  await using scene = await openV1Scene()
+  const lists = { privilegedImages: [], secrets: ['codefresh-certs-server'], claims: [], hostPaths: [], volumeTypes: [] }
+  const policy = { namespaces: ['builds'], serviceAccounts: ['engine'], isPermissive: false, ...lists }
+  const cluster = { kube: scene.kube.kube(), namespaces: ['builds'], policy }
+  scene.agent({ clusterOf: () => cluster })
+  const pod = (name: string, volumes: object[], namespace = 'builds'): object => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, labels: { app: 'dind' } },
+    spec: {
+      serviceAccountName: 'engine',
+      automountServiceAccountToken: false,
+      containers: [{ name: 'dind', image: 'dind', securityContext: { privileged: true } }],
+      volumes,
+    },
+  })
+  const own = [
+    { name: 'dind', persistentVolumeClaim: { claimName: 'pvc-dind-w1' } },
+    { name: 'certs', secret: { secretName: 'codefresh-certs-server' } },
+  ]
+  const reports = await play(
+    scene,
+    task('CreatePod', { workflow: 'w1', spec: pod('good', own) }),
+    task('CreatePod', { workflow: 'w2', spec: pod('host', [{ name: 'h', hostPath: { path: '/' } }]) }),
+    task('CreatePod', {
+      workflow: 'w3',
+      spec: pod('foreign', [{ name: 'd', persistentVolumeClaim: { claimName: 'pvc-dind-w1' } }]),
+    }),
+    task('CreatePod', { workflow: 'w4', spec: pod('elsewhere', [], 'kube-system') }),
+  )
+  expect(reports.map(({ status, isRetriable }) => [status, isRetriable])).toEqual([
+    ['Success', false],
+    ['Error', false],
+    ['Error', false],
+    ['Error', false],
+  ])
+  expect(lines(scene)).toEqual(['POST pods/good'])
+})
+
 interface AppProxy extends AsyncDisposable {
   readonly url: string
   readonly heard: { readonly method: string | undefined; readonly headers: http.IncomingHttpHeaders; readonly body: string }[]

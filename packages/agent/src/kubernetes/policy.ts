@@ -5,6 +5,7 @@
 import { fault, type Problem } from '@windlass/kit'
 import { LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
 import { z } from 'zod'
+import { claimsOf } from './claims.ts'
 
 export interface AgentPolicy {
   /** Namespaces that builds may use. */
@@ -59,7 +60,24 @@ const PodSpec = z.looseObject({
 
 /** Throws `policy-refused` with every object and field that the policy does not allow. */
 export function checkPolicy(task: StartTask, policy: AgentPolicy): void {
-  const problems = task.objects.flatMap((object) => problemsOf(object, task, policy))
+  refuseFor(task.objects.flatMap((object) => problemsOf(object, task, policy)))
+}
+
+/**
+ * The same for a pod of protocol v1, whose objects come one by one: a claim is of its build when its name bears the id of the workflow.
+ * Throws `policy-refused`.
+ */
+export function checkPolledPod(pod: KubeObject, workflowId: string, policy: AgentPolicy): void {
+  const problems: Problem[] = []
+  const path = `${pod.kind}/${pod.metadata.name}`
+  const claims = workflowId === '' ? [] : claimsOf(pod).filter((name) => name.includes(workflowId))
+  const objects = claims.map((name) => ({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name } }))
+  if ('ownerReferences' in pod.metadata) problems.push({ path, message: 'owners are not allowed' })
+  checkPod(pod, { task: { objects }, policy, refuse: (message) => void problems.push({ path, message }) })
+  refuseFor(problems)
+}
+
+function refuseFor(problems: readonly Problem[]): void {
   if (problems.length === 0) return
   const list = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
   throw fault('policy-refused', {
@@ -85,7 +103,7 @@ function problemsOf(object: KubeObject, task: StartTask, policy: AgentPolicy): P
 }
 
 interface PodCheck {
-  readonly task: StartTask
+  readonly task: Pick<StartTask, 'objects'>
   readonly policy: AgentPolicy
   readonly refuse: (message: string) => void
 }

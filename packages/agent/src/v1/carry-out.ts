@@ -6,6 +6,7 @@ import { fault, isAbort, type Clock, type Logger } from '@windlass/kit'
 import { refOf, type Kube, type ObjectRef } from '@windlass/kube'
 import { KubeObject } from '@windlass/protocol'
 import { z } from 'zod'
+import { checkPolledPod, type AgentPolicy } from '../kubernetes/policy.ts'
 import { isAlreadyThere, isGone, toFailure } from './classify.ts'
 import type { Metrics } from './metrics.ts'
 import type { TaskOutcome, V1Task } from './shapes.ts'
@@ -27,6 +28,8 @@ export interface V1Cluster {
   readonly kube: Kube
   /** Namespaces that builds may use; all of them when absent. */
   readonly namespaces?: readonly string[] | undefined
+  /** What pods may be; whatever the platform wants when absent. */
+  readonly policy?: AgentPolicy | undefined
 }
 
 const OK: TaskOutcome = { ok: true }
@@ -89,6 +92,7 @@ async function create(part: TaskPart & { made: ObjectRef[] }, signal: AbortSigna
     const object = parsed.data
     if (object.kind !== 'Pod' && object.kind !== 'PersistentVolumeClaim') throw refused(`unsupported kind ${object.kind}`)
     checkNamespace(cluster, object.metadata.namespace)
+    if (object.kind === 'Pod' && cluster.policy !== undefined) checkPolledPod(object, task.metadata.workflowId, cluster.policy)
     if (object.kind === 'Pod') options.metrics.podCreated(object.metadata.name)
     const created = await createOrTake(cluster.kube, object, { workflowId: task.metadata.workflowId, signal })
     if (created) made.push(refOf(object))
