@@ -53,4 +53,9 @@ export const BASE_LAYERS: Readonly<Record<string, RuntimeLayer>> = {
     description: 'A cluster of the user, with small requests',
     dockerDaemonScheduler: { defaultDindResources: { requests: { cpu: '400m', memory: '800Mi' }, limits: null } },
   },
+  'system/default/hybrid/k8s_own_disks': {
+    extends: [DEFAULT_PARENT],
+    description: 'As k8s_low_limits; no pipeline finds the images and files of another one on its disk',
+    dockerDaemonScheduler: { pvcs: { dind: { reuseVolumeSelector: 'codefresh-app,io.codefresh.accountName,pipeline_id' } } },
+  },
 }

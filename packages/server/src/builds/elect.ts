@@ -6,7 +6,8 @@ import { attempt as guarded, newId, sha256 } from '@windlass/kit'
 import type { RuntimeSpec } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { findAttempt, insertAttempt } from '../store/attempts.ts'
-import { findBuildRequest, isVolumeInUse } from '../store/builds.ts'
+import { listRuntimeStores } from '../contexts/runtime-stores.ts'
+import { findBuildPlan, findBuildRequest, isVolumeInUse } from '../store/builds.ts'
 import { hasCarriedFacts } from '../store/events.ts'
 import type { AttemptRow, BuildRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
@@ -78,7 +79,8 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
   const stored = await findBuildRequest(tx.query, build.id)
   const spec = fitSpec(readSpec(place.runtime), stored === undefined ? undefined : readRequest(stored), app.logLimits)
   const attempt = newAttempt(app, edit, { place, spec, cause: await causeOf(edit) })
-  const isWarm = stored !== undefined && !readRequest(stored).resetVolume && (await takePair(edit, attempt, spec))
+  const mayBeWarm = stored !== undefined && !readRequest(stored).resetVolume && !(await hasStores(app, edit, spec))
+  const isWarm = mayBeWarm && (await takePair(edit, attempt, spec))
   await insertAttempt(tx, attempt)
   await insertTask(tx, {
     id: newId(edit.now),
@@ -109,6 +111,13 @@ async function electBuild(app: App, edit: BuildEdit, room: Room): Promise<void> 
     },
   })
   await saveBuild(edit)
+}
+
+/** True for a build that reads secret stores of its cluster: a pair that was made for nobody mounts none. */
+async function hasStores(app: App, { tx, build }: BuildEdit, { warmPool }: RuntimeSpec): Promise<boolean> {
+  if (warmPool === undefined || build.runtime === null) return false
+  const plan = (await findBuildPlan(tx.query, build.id))?.plan ?? null
+  return (await listRuntimeStores(app, { query: tx.query, runtime: build.runtime, plan })).length > 0
 }
 
 /**

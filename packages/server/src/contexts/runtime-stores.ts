@@ -3,6 +3,7 @@ import type { SecretStoreAccess } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { listContexts } from '../store/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
+import type { Query } from '../store/store.ts'
 import { openContextData } from './context-data.ts'
 
 /** What the engine's pod mounts for a store. */
@@ -25,10 +26,10 @@ export function toRuntimeAccess(row: ContextRow, resourceName: string): SecretSt
 /** The stores that a build on the runtime may read, as far as its plan names them: others are not lent to it. A plan that is not compiled yet may name any. */
 export async function listRuntimeStores(
   app: App,
-  { runtime, plan }: { runtime: string; plan: string | null },
+  { query, runtime, plan }: { query: Query; runtime: string; plan: string | null },
 ): Promise<RuntimeStore[]> {
   const isOpen = plan === null || plan.includes('"source":')
-  const rows = await listContexts(app.store.query, app.accountId)
+  const rows = await listContexts(query, app.accountId)
   return rows.flatMap((row) => {
     if (row.type !== 'secret-store' || !(isOpen || plan.includes(`secrets.${row.name}.`))) return []
     const { runtime: wanted = '*', resourceType, resourceName } = openContextData(app.vault, row)

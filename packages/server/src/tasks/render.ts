@@ -51,7 +51,7 @@ export async function renderTask(app: App, task: TaskRow, attempt: AttemptRow): 
       ...(await listPairsOf(app.store.query, build.id)),
       ...(build.restart_of === null ? [] : [build.restart_of]),
     ],
-    stores: await listRuntimeStores(app, { runtime: task.runtime, plan: stored?.plan ?? null }),
+    stores: await listRuntimeStores(app, { query: app.store.query, runtime: task.runtime, plan: stored?.plan ?? null }),
     ...(isPolled && { protocol: 'v1' as const }),
   })
   return { objects, disk }

@@ -1,4 +1,4 @@
-import { ApiKeyCreated, page, Pipeline, Runtime, RuntimeDiff, RuntimeVersion } from '@windlass/protocol'
+import { ApiKeyCreated, BASE_LAYERS, page, Pipeline, Runtime, RuntimeDiff, RuntimeVersion } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { HELLO, openHttpScene } from '../support/http-scene.ts'
@@ -113,7 +113,7 @@ test('R055: layers of the platform are listed, replaced, given to accounts and t
   const path = '/api/admin/runtime-environments'
   const names = async (): Promise<string[]> =>
     (await scene.admin.call('GET', path, z.array(Document))).map(({ metadata }) => metadata.name)
-  expect(await names()).toEqual(['system/default', 'system/default/hybrid/k8s', 'system/default/hybrid/k8s_low_limits'])
+  expect(await names()).toEqual(Object.keys(BASE_LAYERS).toSorted())
   const own = encodeURIComponent('system/agentless')
   await scene.admin.call('PUT', `${path}/${own}`, Document, { body: { extends: ['system/default'], systemHybrid: true } })
   const modified = await scene.admin.call('PUT', `${path}/account/modify/${own}`, Document, { body: { accounts: ['a1', 'a2'] } })

@@ -1,9 +1,11 @@
-import { PipelineInput, RuntimeInput, type RuntimeLayer } from '@windlass/protocol'
+import { ContextInput, PipelineInput, RuntimeInput, type RuntimeLayer } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
 import { elect } from '../../src/builds/elect.ts'
 import { readLimits, readSpec } from '../../src/builds/limits.ts'
 import { sweep } from '../../src/builds/sweep.ts'
+import { putContext } from '../../src/contexts/contexts.ts'
+import { listRuntimeStores } from '../../src/contexts/runtime-stores.ts'
 import { createPipeline, showPipeline } from '../../src/pipelines/pipelines.ts'
 import { putBase, removeBase } from '../../src/runtimes/base-layers.ts'
 import { refreshRuntimes } from '../../src/runtimes/layers.ts'
@@ -215,5 +217,28 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     expect((await specOf(app, 'prod')).capacity).toBeUndefined()
     await app.store.write((tx) => refreshRuntimes(tx, app.accountId))
     expect((await specOf(app, 'prod')).capacity).toBe(4)
+  })
+
+  test('R205: a secret store of the cluster is mounted for builds of its runtime whose plan names it, and for no others', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const data = { resourceName: 'team', resourceType: 'configmap', runtime: 'prod' }
+    await putContext(app, { input: ContextInput.parse({ name: 'keys', type: 'secret-store', data }), mustBeNew: true })
+    const stores = (runtime: string, plan: string | null): Promise<unknown> =>
+      listRuntimeStores(app, { query: app.store.query, runtime, plan })
+    expect(await stores('prod', '{"x":"${{secrets.keys.a}}"}')).toEqual([
+      {
+        folder: expect.stringMatching(/^\/etc\/windlass\/stores\/[0-9a-f]{24}$/),
+        resourceType: 'configmap',
+        resourceName: 'team',
+      },
+    ])
+    expect(await stores('prod', null)).toHaveLength(1)
+    expect(await stores('other', '{"x":"${{secrets.keys.a}}"}')).toEqual([])
+    expect(await stores('prod', '{"x":"${{secrets.others.a}}"}')).toEqual([])
+    for (const wrong of [{ url: 'http://x' }, { resourceType: 'file' }, { resourceName: '../x' }]) {
+      const input = ContextInput.parse({ name: 'wrong', type: 'secret-store', data: { ...data, ...wrong } })
+      await expect(putContext(app, { input, mustBeNew: true })).rejects.toMatchObject({ code: 'request-invalid' })
+    }
   })
 })
