@@ -34,6 +34,28 @@ export async function podCallsHome({ kubeconfig, namespace, image }: PodFloor, n
   }
 }
 
+/** Deletes running pods one after the other, with the grace of a second that daemons and engines get; seconds until each is gone. */
+export async function podGoes({ kubeconfig, namespace, image }: PodFloor, n: number): Promise<Spread> {
+  const kube = openKube({ access: await readKubeconfig(kubeconfig), log: silentLog })
+  const { server, port, called } = await listen()
+  try {
+    return await sample(n, 1, async (round) => {
+      const home = called()
+      const name = `gone-${round + 1}`
+      const ref = { kind: 'Pod', namespace, name } as const
+      await kube.apply(toPod({ name, namespace, image, port, thenSleeps: true }), [])
+      await home
+      const startedAt = performance.now()
+      await kube.delete(ref, { graceSeconds: 1 })
+      while ((await kube.find(ref)) !== undefined) await new Promise((resolve) => setTimeout(resolve, 20))
+      return (performance.now() - startedAt) / 1_000
+    })
+  } finally {
+    server.close()
+    kube.close()
+  }
+}
+
 async function listen(): Promise<{ server: net.Server; port: number; called: () => Promise<void> }> {
   let next = Promise.withResolvers<void>()
   const server = net.createServer((socket) => {
@@ -58,6 +80,7 @@ function toPod(pod: {
   namespace: string
   image: string
   port: number
+  thenSleeps?: boolean
 }): Parameters<ReturnType<typeof openKube>['apply']>[0] {
   return {
     apiVersion: 'v1',
@@ -71,7 +94,7 @@ function toPod(pod: {
           name: 'home',
           image: pod.image,
           imagePullPolicy: 'Never',
-          command: ['bash', '-c', `: </dev/tcp/${CLUSTER_HOST}/${pod.port}`],
+          command: ['bash', '-c', `: </dev/tcp/${CLUSTER_HOST}/${pod.port}${pod.thenSleeps === true ? '; sleep 600' : ''}`],
         },
       ],
     },

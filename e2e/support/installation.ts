@@ -27,6 +27,8 @@ export interface Restartable {
   signal(name: NodeJS.Signals): void
   /** Resolves with the exit code when it has ended; null when a signal ended it. */
   ended(): Promise<number | null>
+  /** Of the process that runs now. */
+  pid(): number
   /** Starts it again, on the same data and port. */
   start(): Promise<void>
   log(): string
@@ -114,6 +116,7 @@ export async function startInstallation(namespace: string, options: Installation
       WINDLASS_AGENT_NAMESPACES: namespace,
       WINDLASS_AGENT_VOLUME_DIR: join(folder, 'volumes'),
       WINDLASS_AGENT_PORT: String(health),
+      WINDLASS_AGENT_STATE_DIR: join(folder, `agent-state-${agents.length}`),
       WINDLASS_AGENT_SWEEP_MS: '2000',
       ...options.agentEnv,
     })
@@ -195,6 +198,7 @@ export async function restartable(
     kill9: () => service.stop('SIGKILL'),
     signal: (name) => service.signal(name),
     ended: () => service.ended(),
+    pid: () => service.pid,
     start: async () => {
       service = await launch()
     },
