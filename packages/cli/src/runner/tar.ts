@@ -22,7 +22,8 @@ function header(path: string, size: number): Buffer {
   block.write('00000000000\0', 136)
   // The checksum counts itself as eight blanks.
   block.write('        ', 148)
-  block.write('0ustar\0' + '00', 156)
+  block.write('0', 156)
+  block.write('ustar\0' + '00', 257)
   block.write(prefix, 345, 155)
   const sum = block.reduce((total, byte) => total + byte, 0)
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { hideSecrets, hideTokens } from './bundle.ts'
+import { toTar } from './tar.ts'
+
+test('R210: what is secret by its name is hidden, and what refers to a Secret is not', () => {
+  const pod = {
+    env: [
+      { name: 'API_TOKEN', value: 'abc' },
+      { name: 'HOME', value: '/root' },
+      { name: 'FROM', valueFrom: { secretKeyRef: { name: 'runner', key: 'token' } } },
+    ],
+    volumes: [{ secret: { secretName: 'runnerconf' } }],
+    password: 'p',
+    managedFields: [{}],
+  }
+  expect(hideSecrets(pod)).toEqual({
+    env: [
+      { name: 'API_TOKEN', value: '[hidden]' },
+      { name: 'HOME', value: '/root' },
+      { name: 'FROM', valueFrom: { secretKeyRef: { name: 'runner', key: 'token' } } },
+    ],
+    volumes: [{ secret: { secretName: 'runnerconf' } }],
+    password: '[hidden]',
+  })
+})
+
+test('R210: tokens are hidden by their form wherever they stand', () => {
+  const texts = [
+    '6b011d1efe29dabbc30e6f2e.dt4jm3H7PBUmz_hx_pE4TtWN',
+    'eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl',
+    'https://user:pass@proxy.example.com/x',
+    'Authorization: Bearer abcdefghijklmnop',
+    '-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----',
+  ]
+  for (const text of texts) {
+    const hidden = hideTokens(`before ${text} after`)
+    expect(hidden).toContain('[hidden]')
+    expect(hidden).toMatch(/^before .*after$/s)
+  }
+  expect(hideTokens('https://user:pass@proxy.example.com/x')).toBe('https://[hidden]@proxy.example.com/x')
+})
+
+test('an archive is read by tar, long paths included', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-tar-'))
+  const long = `${'namespace/'.repeat(12)}pod.log`
+  try {
+    writeFileSync(
+      join(folder, 'b.tar'),
+      toTar(
+        new Map([
+          ['a.txt', 'hello'],
+          [long, 'x'.repeat(600)],
+        ]),
+      ),
+    )
+    expect(execFileSync('tar', ['-tf', join(folder, 'b.tar')], { encoding: 'utf8' })).toBe(`a.txt\n${long}\n`)
+    expect(execFileSync('tar', ['-xOf', join(folder, 'b.tar'), 'a.txt'], { encoding: 'utf8' })).toBe('hello')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { checkVenonaInstall } from '../../actions/venona.ts'
+import { readOldSettings, renameStorageClass } from './migrate.ts'
+import { OLD_KINDS, OLD_SELECTOR, toOldInstallation } from './to-helm.ts'
+
+const deployment = (env: object[]): unknown => ({
+  spec: {
+    template: {
+      spec: {
+        nodeSelector: { pool: 'runner' },
+        tolerations: [{ key: 'runner' }, { key: 'node.kubernetes.io/not-ready' }],
+        containers: [{ name: 'venona', env }],
+      },
+    },
+  },
+})
+
+test('R222: tolerations, selectors and variables of the old pods are kept, but not what was its own', () => {
+  const env = [
+    { name: 'AGENT_ID', value: 'x' },
+    { name: 'CODEFRESH_TOKEN', valueFrom: {} },
+    { name: 'NO_PROXY', value: '.local' },
+  ]
+  expect(readOldSettings(deployment(env))).toEqual({
+    tolerations: [{ key: 'runner' }],
+    nodeSelector: { pool: 'runner' },
+    env: { NO_PROXY: '.local' },
+  })
+})
+
+test('R222: the storage class of the old provisioner becomes that of the new one; any other stays', () => {
+  const spec = (storageClassName: string): object => ({
+    dockerDaemonScheduler: { userAccess: true, pvcs: { dind: { storageClassName } } },
+  })
+  expect(renameStorageClass({ ...spec('dind-local-volumes-venona-cf') })).toEqual(spec('dind-local-volumes-runner-cf'))
+  expect(renameStorageClass({ ...spec('fast-venona') })).toEqual(spec('fast-venona'))
+})
+
+test('R223: an installation of the vendor becomes values with the same agent and token', () => {
+  const env = [
+    { name: 'AGENT_ID', value: 'abc' },
+    { name: 'AGENT_NAME', value: 'prod' },
+    { name: 'TEAM', value: 'blue' },
+  ]
+  expect(toOldInstallation(deployment(env), { key: 'codefresh.token', runtimeNames: ['prod/cf'] })).toEqual({
+    agentId: 'abc',
+    runtimeNames: ['prod/cf'],
+    values: {
+      global: { agentTokenSecretKeyRef: { name: 'runner', key: 'codefresh.token' }, agentName: 'prod', runtimeName: 'prod/cf' },
+      runner: { tolerations: [{ key: 'runner' }], nodeSelector: { pool: 'runner' }, env: { TEAM: 'blue' } },
+    },
+  })
+  expect(OLD_KINDS).not.toContain('Secret')
+  expect(OLD_SELECTOR).toContain('dind-lv-monitor')
+})
+
+test('R218: flags of the old installer that exclude each other are refused', () => {
+  const none = {
+    clusterName: undefined,
+    runtimeEnvironment: undefined,
+    skipRuntimeInstallation: undefined,
+    onlyRuntimeEnvironment: undefined,
+  }
+  expect(() => checkVenonaInstall({ ...none, skipRuntimeInstallation: true, onlyRuntimeEnvironment: true })).toThrow(
+    'exclude each other',
+  )
+  expect(() => checkVenonaInstall({ ...none, skipRuntimeInstallation: true })).toThrow('needs --runtime-environment')
+  expect(() => checkVenonaInstall({ ...none, clusterName: 'a-name-of-more-than-twenty' })).toThrow('20 characters')
+  expect(() => checkVenonaInstall({ ...none, skipRuntimeInstallation: true, runtimeEnvironment: 'r' })).not.toThrow()
+})
