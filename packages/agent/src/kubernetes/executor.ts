@@ -27,6 +27,9 @@ export interface KubernetesOptions {
 
 const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
 
+/** A pod is created right after its disk was bound. */
+const SCHEDULER_LAG_MS = 50
+
 /** How many stopped attempts are remembered: their last pod events come within seconds. */
 const STOPPED_KEPT = 2_000
 
@@ -58,7 +61,10 @@ function openExecutor(
   { kube, policy, runtime, volumeParentDir }: KubernetesOptions,
   { report, clock, log }: ExecutorContext,
 ): Executor {
-  const disks = volumeParentDir === undefined ? undefined : openDiskPool({ kube, clock, maker: hostPathDisks(volumeParentDir) })
+  const disks =
+    volumeParentDir === undefined
+      ? undefined
+      : openDiskPool({ kube, clock, maker: hostPathDisks(volumeParentDir), schedulerLagMs: SCHEDULER_LAG_MS })
   const { namespaces } = policy
   const labels = runtime === undefined ? LABEL.build : `${LABEL.build},${LABEL.runtime}=${labelValue(runtime)}`
   const stopped = new RecentKeys(STOPPED_KEPT)

@@ -21,6 +21,11 @@ export interface DiskPoolOptions {
   readonly clock: Clock
   /** Makes a disk where none fits. */
   readonly maker: DiskMaker
+  /**
+   * How long to wait after a new disk was bound. The scheduler hears of it a moment later, and a pod that it looks at before that waits for
+   * seconds: for whoever creates the pod next.
+   */
+  readonly schedulerLagMs?: number | undefined
   /** What a watch knows of the volumes; they are listed where absent, and once more before a disk is made. */
   readonly known?: (() => readonly Volume[]) | undefined
   /** Whether a build can use the disk where it is. Where absent: the node of the disk is there and open. */
@@ -55,9 +60,6 @@ export interface DiskPool {
   assignNode(claim: ObjectRef, node: string): Promise<void>
 }
 
-/** The scheduler hears of a new volume a moment later; a pod that it looks at before that waits for seconds. */
-const SCHEDULER_LAG_MS = 50
-
 /** How long a list of disks is good for further choices. */
 const LIST_MS = 500
 
@@ -84,11 +86,12 @@ class RetainedDisks implements DiskPool {
   }
 
   async bind(claim: DiskClaim, signal: AbortSignal): Promise<Disk> {
+    const lag = this.#options.schedulerLagMs ?? 0
     const reused = await this.reuse(claim, signal)
     if (reused !== undefined) return reused
     const volume = await this.#create(claim, signal)
     await this.#complete(claim, volume, signal)
-    await this.#clock.sleep(SCHEDULER_LAG_MS, signal)
+    if (lag > 0) await this.#clock.sleep(lag, signal)
     return { volume: volume.metadata.name, reused: false }
   }
 
