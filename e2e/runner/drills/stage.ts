@@ -5,6 +5,7 @@
 import { systemClock as clock } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
 import { Build, Pipeline } from '@windlass/protocol'
+import { vi } from 'vitest'
 import { chaosConfig } from '../../chaos/config.ts'
 import { collectBuild, listBuilds } from '../../chaos/driver/collect.ts'
 import { openRequests } from '../../chaos/driver/requests.ts'
@@ -23,6 +24,8 @@ const DEADLINE_MS = 600_000
 /** Rounds of a drill: one for a gate, more where what nobody thought of is looked for. */
 export const rounds = (long: number): number => (process.env['WINDLASS_TEST_LONG'] === '1' ? long : 1)
 export const isLong = process.env['WINDLASS_TEST_LONG'] === '1'
+// Every file of drills imports this one before it defines its tests.
+if (isLong) vi.setConfig({ testTimeout: 3_600_000 })
 
 export interface Stage extends AsyncDisposable {
   readonly installation: Installation

@@ -1,0 +1,339 @@
+/** The Runner from the command line, on the real cluster: the wizard, a second runtime, the upgrade, the old installer, the end. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { type Cluster, startCluster } from '../../support/cluster.ts'
+import { ensureImages } from '../../support/images.ts'
+import { eventually } from '../../support/installation.ts'
+import { freePort, runProgram, type Service, startService } from '../../support/process.ts'
+import { openTerminal } from './terminal.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const FIRST = `cli-${process.pid}`
+const SECOND = `cli-${process.pid}-b`
+const OLD = `cli-${process.pid}-old`
+/** The context of a kubeconfig of this test alone, so that other Runners of the cluster are none of its business. */
+const CONTEXT = `node-${process.pid}`
+const AGENT = `${CONTEXT}_${FIRST}`
+const RUNTIME = `${CONTEXT}/${FIRST}`
+const ENTER = '\r'
+
+let cluster: Cluster
+let server: Service
+let folder = ''
+let url = ''
+let env: NodeJS.ProcessEnv = {}
+let images: Record<string, string> = {}
+let token = ''
+let agentId = ''
+
+type Finished = { readonly code: number | null; readonly stdout: string; readonly stderr: string; readonly all: string }
+async function windlass(...args: string[]): Promise<Finished> {
+  const child = spawn(join(root, 'windlass'), args, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')))
+  const [code] = await once(child, 'close')
+  return { code: typeof code === 'number' ? code : null, stdout, stderr, all: stdout + stderr }
+}
+
+async function succeed(...args: string[]): Promise<Finished> {
+  const finished = await windlass(...args)
+  expect(finished.code, finished.all).toBe(0)
+  return finished
+}
+
+// eslint-disable-next-line
+async function ask(path: string): Promise<any> {
+  const { contexts } = parse(await readFile(join(folder, 'config.yaml'), 'utf8'))
+  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${contexts[0].apiKey}` } })
+  return answer.json()
+}
+
+const disks = (name: string): string[] => ['--set-value', `Storage.LocalVolumeParentDir=${join(folder, name)}`]
+
+beforeAll(async () => {
+  images = await ensureImages('shell', 'debian', 'node', 'tools', 'dind', 'windlass')
+  cluster = await startCluster()
+  await cluster.load(images['DIND_IMAGE'] ?? '', images['WINDLASS_IMAGE'] ?? '')
+  const helm = /HELM=(\S+)/.exec(await runProgram(join(root, 'scripts/helm/build'), []))?.[1] ?? ''
+  folder = await mkdtemp(join(tmpdir(), `${FIRST}-`))
+  const kubeconfig = parse(await readFile(cluster.kubeconfig, 'utf8'))
+  kubeconfig.contexts[0].name = CONTEXT
+  kubeconfig['current-context'] = CONTEXT
+  await writeFile(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig), { mode: 0o600 })
+  const port = await freePort()
+  url = `http://${cluster.host}:${port}`
+  env = {
+    ...process.env,
+    WINDLASS_CONFIG: join(folder, 'config.yaml'),
+    WINDLASS_HELM: helm,
+    KUBECONFIG: join(folder, 'kubeconfig'),
+    HELM_CACHE_HOME: join(folder, 'helm'),
+    HELM_CONFIG_HOME: join(folder, 'helm'),
+    HELM_DATA_HOME: join(folder, 'helm'),
+    NO_COLOR: '1',
+  }
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']) delete env[name]
+  server = await startService({
+    command: join(root, 'node_modules/node/bin/node'),
+    args: [join(root, 'packages/server/src/main.ts')],
+    env: {
+      WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
+      WINDLASS_SERVER_PORT: String(port),
+      WINDLASS_SERVER_ADVERTISED_URL: url,
+    },
+    ready: async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true,
+  })
+  await succeed('auth', 'login', '--url', url, '--first-admin')
+})
+
+afterAll(async () => {
+  for (const namespace of [FIRST, SECOND, OLD]) {
+    await runProgram(
+      env['WINDLASS_HELM'] ?? '',
+      ['uninstall', 'windlass-runtime', '--namespace', namespace, '--ignore-not-found'],
+      { env },
+    ).catch(() => '')
+    await cluster?.kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout=90s')
+    await cluster?.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`)
+    await cluster?.kubectl('delete', 'clusterrole,clusterrolebinding', `runner-${namespace}`, '--ignore-not-found')
+  }
+  await server?.stop('SIGKILL')
+  if (folder !== '') await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+})
+
+test('R013 R032: a dry run writes one file for each object, and changes neither cluster nor server', async () => {
+  const values = join(folder, 'values.yaml')
+  await writeFile(
+    values,
+    `StorageClass: fast\nTolerations: [{ key: runner, operator: Exists }]\nRuntime: { NodeSelector: pool=builds }\n`,
+  )
+  const { stdout } = await succeed('runner', 'init', '--dry-run', '--values', values, '--kube-namespace', FIRST)
+  const files = await readdir(join(folder, 'codefresh_manifests'))
+  expect(files).toContain('deployment.runner.yaml')
+  expect(files.filter((name) => name.includes('provisioner'))).toEqual([])
+  expect(stdout.trim().split('\n')).toHaveLength(files.length)
+  const agent = await readFile(join(folder, 'codefresh_manifests/deployment.runner.yaml'), 'utf8')
+  expect(parse(agent).spec.template.spec.tolerations).toEqual([{ key: 'runner', operator: 'Exists' }])
+  expect(await cluster.kubectl('get', 'namespace', FIRST, '--ignore-not-found', '--output', 'name')).toBe('')
+  expect((await ask('/v1/agents')).items).toEqual([])
+})
+
+test('R012 R039: the wizard asks, is killed half-way, and goes on where it stopped when it is called again', async () => {
+  const words = ['runner', 'init', ...disks('disks'), '--demo-image', images['TOOLS_IMAGE'] ?? '', '--install-monitor=false']
+  const wizard = openTerminal(join(root, 'windlass'), words, { env, cwd: folder })
+  await wizard.says('Kubernetes context')
+  wizard.type(ENTER)
+  await wizard.says('Namespace')
+  wizard.type(FIRST)
+  wizard.type(ENTER)
+  await wizard.says('Run a demo pipeline at the end?')
+  wizard.type(ENTER)
+  await wizard.says('Go on?')
+  wizard.type(ENTER)
+  await wizard.says('✓ Register the agent')
+  wizard.kill9()
+  expect(await wizard.ended).not.toBe(0)
+  expect(wizard.shown()).toMatch(/rights: \d+ rights are there/)
+  const [state = ''] = await readdir(join(folder, 'installations'))
+  expect((await stat(join(folder, 'installations', state))).mode & 0o777).toBe(0o600)
+  expect(await readFile(join(folder, 'installations', state), 'utf8')).not.toMatch(/[0-9a-f]{24}\.\S{20}/)
+  agentId = (await ask('/v1/agents')).items[0].id
+
+  const other = await windlass(...words, '--yes', '--set-value', 'Storage.FsType=xfs')
+  expect(other.code, other.all).toBe(1)
+  expect(other.stderr).toContain('begun with other settings')
+
+  const again = await succeed(...words, '--yes')
+  expect(again.stderr).toContain('✓ Register the agent (done before)')
+  expect(again.all).toContain('hello from your Runner')
+  token = again.stdout.trim().split('\n').at(-1) ?? ''
+  expect(token).toMatch(new RegExp(`^${agentId}\\.`))
+  expect(await readdir(join(folder, 'installations'))).toEqual([])
+})
+
+test('R011 R014 R017 R040: the Runner is healthy, the demo ran, and the server was told of each step', async () => {
+  const info = await succeed('runner', 'info')
+  expect(info.stdout).toMatch(new RegExp(`^NAME +RUNTIMES +STATUS +REPORTED\n${AGENT} +${RUNTIME} +healthy +\\d`))
+  expect((await succeed('get', 're', '-o', 'name')).stdout).toBe(`runtime/${RUNTIME}\n`)
+  expect((await succeed('get', 'pipelines', '-o', 'name')).stdout).toBe('pipeline/Runner/CF_Runner_Demo\n')
+  expect((await succeed('get', 'clusters', '-o', 'json')).stdout).toContain('"behindFirewall": true')
+  const [installation] = (await ask('/v1/installations')).items
+  expect(installation.status).toBe('success')
+  expect(installation.events.map(({ event }: { event: string }) => event)).toEqual([
+    'acceptance-tests-ran',
+    'agent-created',
+    'agent-updated',
+    'cluster-integration-added',
+    'agent-installed',
+    'runtime-installed',
+    'runner-installed',
+    'demo-pipeline-created',
+    'demo-pipeline-executed',
+    'finished',
+  ])
+  // Documented by their names (C23).
+  for (const object of ['deployment/runner', 'configmap/codefresh-dind-config', 'serviceaccount/codefresh-engine'])
+    expect(await cluster.kubectl('--namespace', FIRST, 'get', object, '--output', 'name')).toContain(object.split('/')[1])
+})
+
+test('R036 C8 C9: a specification that is shown can be changed and given back as a new version', async () => {
+  const shown = await succeed('get', 'runtime-environments', RUNTIME, '-o', 'yaml')
+  const spec = parse(shown.stdout)
+  expect(spec).toMatchObject({ version: 1, metadata: { name: RUNTIME }, dockerDaemonScheduler: { userAccess: true } })
+  spec.dockerDaemonScheduler.userAccess = false
+  await writeFile(join(folder, 're.yaml'), JSON.stringify(spec))
+  await succeed('patch', 'runtime-environment', '--filename', 're.yaml', '--description', 'no Docker for steps')
+  const diff = await windlass('diff', 're', '--first-name', RUNTIME, '--first-version', '1')
+  expect(diff).toMatchObject({
+    code: 1,
+    stdout: '- dockerDaemonScheduler.userAccess: true\n+ dockerDaemonScheduler.userAccess: false\n',
+  })
+  expect(JSON.parse((await succeed('get', 're', RUNTIME, '--history')).stdout)[0]).toMatchObject({
+    version: 2,
+    description: 'no Docker for steps',
+  })
+})
+
+test('R140 R141 R143 R146: a second runtime in a second namespace is attached to the same agent, which serves it without a restart', async () => {
+  const pods = await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')
+  const place = ['--runtime-kube-namespace', SECOND, '--agent-kube-namespace', FIRST, '--agent-name', AGENT]
+  const installed = await succeed('install', 'runtime', ...place, ...disks('disks-b'), '--attach-runtime')
+  const runtime = `${CONTEXT}/${SECOND}`
+  expect(installed.stdout).toBe(`${runtime}\n`)
+  const { data } = JSON.parse(await cluster.kubectl('--namespace', FIRST, 'get', 'secret', 'runnerconf', '--output', 'json'))
+  expect(new Set(Object.keys(data))).toEqual(new Set([`${CONTEXT}.${FIRST}.runtime.yaml`, `${CONTEXT}.${SECOND}.runtime.yaml`]))
+  expect((await succeed('get', 'agents', AGENT, '-o', 'json')).stdout).toContain(runtime)
+  // The kubelet brings the file to the agent within its own period.
+  await eventually(
+    'the second runtime runs builds',
+    async () => {
+      const demo = await windlass(
+        'runner',
+        'execute-test-pipeline',
+        '--runtime-name',
+        runtime,
+        '--demo-image',
+        images['TOOLS_IMAGE'] ?? '',
+      )
+      return demo.code === 0 ? true : undefined
+    },
+    150_000,
+  )
+  expect(await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')).toBe(pods)
+})
+
+test('R142 R145 R208: an agent with two runtimes is not deleted; a runtime is uninstalled with a restart of the agent', async () => {
+  const refused = await windlass('runner', 'delete', '--kube-namespace', FIRST, '--force')
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('serves 2 runtime environments')
+  const uid = (): Promise<string> =>
+    cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')
+  const before = await uid()
+  const place = ['--runtime-kube-namespace', SECOND, '--agent-kube-namespace', FIRST]
+  await succeed('uninstall', 'runtime', '--name', `${CONTEXT}/${SECOND}`, ...place, '--restart-agent')
+  expect(await uid()).not.toBe(before)
+  expect((await succeed('get', 're', '-o', 'name')).stdout).toBe(`runtime/${RUNTIME}\n`)
+  expect(await cluster.kubectl('--namespace', SECOND, 'get', 'deployments,daemonsets,roles', '--output', 'name')).toBe('')
+})
+
+test('R210: the bundle for support holds pods, events and logs, and no secret', async () => {
+  await succeed('runner', 'bundle', '--kube-namespace', FIRST)
+  const text = gunzipSync(await readFile(join(folder, 'runner-bundle.tar.gz'))).toString('utf8')
+  expect(text).toContain(`${FIRST}/pod.yaml`)
+  expect(text).toContain('WINDLASS_AGENT_SERVER_URL')
+  expect(text).not.toContain(token)
+  expect(text).not.toContain(token.split('.')[1])
+})
+
+test('an upgrade keeps the agent, its token and what people wrote into the runtime', async () => {
+  await succeed('runner', 'upgrade', '--kube-namespace', FIRST)
+  expect((await ask('/v1/agents')).items[0].id).toBe(agentId)
+  expect((await succeed('get', 're', RUNTIME, '-o', 'json')).stdout).toContain('"userAccess": false')
+  await succeed('runner', 'info')
+})
+
+test('R206 R207: delete leaves the namespace and the pipelines, and nothing else', async () => {
+  const unasked = await windlass('runner', 'delete', '--kube-namespace', FIRST)
+  expect(unasked.code).toBe(2)
+  const { stderr } = await succeed('runner', 'delete', '--kube-namespace', FIRST, '--force')
+  expect(stderr).toContain(`agent ${AGENT} and its token`)
+  expect((await ask('/v1/agents')).items).toEqual([])
+  expect((await ask('/v1/runtimes')).items).toEqual([])
+  expect((await succeed('get', 'pipelines', '-o', 'name')).stdout).toBe('pipeline/Runner/CF_Runner_Demo\n')
+  const left = await cluster.kubectl('--namespace', FIRST, 'get', 'deployments,daemonsets,secrets,roles', '--output', 'name')
+  expect(left).toBe('')
+})
+
+test('R015 R139: the token brings the deleted agent back with the same id, as the last line of what is printed', async () => {
+  await writeFile(join(folder, 'agent.token'), token, { mode: 0o600 })
+  const { stdout } = await succeed('install', 'agent', '--token-file', 'agent.token', '--name', AGENT, '--kube-namespace', FIRST)
+  expect(stdout.trim().split('\n').at(-1)).toBe(token)
+  const agent = await eventually('the agent is healthy', async () => {
+    const [found] = (await ask('/v1/agents')).items
+    return found?.status === 'online' ? found : undefined
+  })
+  expect(agent.id).toBe(agentId)
+  await succeed('uninstall', 'agent', '--name', AGENT, '--kube-namespace', FIRST)
+  expect((await ask('/v1/agents')).items).toEqual([])
+})
+
+test('R222: a Runner of the 0.x kind is replaced, with what was set on its pods', async () => {
+  const metadata = { name: 'venona', namespace: OLD }
+  const variables = [
+    { name: 'AGENT_ID', value: 'old' },
+    { name: 'TEAM', value: 'blue' },
+  ]
+  const pod = {
+    containers: [{ name: 'venona', image: images['WINDLASS_IMAGE'], env: variables }],
+    tolerations: [
+      { key: 'runner', operator: 'Exists' },
+      { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
+    ],
+  }
+  const labels = { app: 'venona' }
+  const template = { metadata: { labels }, spec: pod }
+  await cluster.apply(
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OLD } },
+    { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { 'codefresh.token': 'old' } },
+    { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 0, selector: { matchLabels: labels }, template } },
+  )
+  const runtime = {
+    runtimeScheduler: { cluster: { namespace: OLD } },
+    dockerDaemonScheduler: { pvcs: { dind: { storageClassName: `dind-local-volumes-venona-${OLD}` } } },
+  }
+  await writeFile(
+    join(folder, 'old.yml'),
+    JSON.stringify({ kind: 'runtime', metadata: { name: 'old' }, spec: { type: 'kubernetes', ...runtime } }),
+  )
+  await succeed('apply', '-f', 'old.yml')
+  await succeed('runner', 'upgrade', '--kube-namespace', OLD, '--runtime-name', 'old', '--yes')
+  expect(JSON.parse(await readFile(join(folder, 'migration.json'), 'utf8'))).toEqual({
+    tolerations: [{ key: 'runner', operator: 'Exists' }],
+    nodeSelector: {},
+    env: { TEAM: 'blue' },
+  })
+  expect((await succeed('get', 're', 'old', '-o', 'json')).stdout).toContain(`dind-local-volumes-runner-${OLD}`)
+  const deployment = JSON.parse(await cluster.kubectl('--namespace', OLD, 'get', 'deployment', 'runner', '--output', 'json'))
+  expect(deployment.spec.template.spec.tolerations).toEqual([{ key: 'runner', operator: 'Exists' }])
+  expect(await cluster.kubectl('--namespace', OLD, 'get', 'deployment', 'venona', '--ignore-not-found', '--output', 'name')).toBe(
+    '',
+  )
+})
+
+test('R213 R215: the old installer shows the runtime in its tables and deletes it', async () => {
+  const status = await succeed('venona', 'status', 'old')
+  expect(status.stdout).toMatch(/^RUNTIME NAME +LAST MESSAGE +REPORTED\nold /)
+  expect(status.stdout).toMatch(/Deployment +runner +1\/1 ready/)
+  const missing = await windlass('venona', 'delete', 'nothing', 'old')
+  expect(missing.code).toBe(1)
+  expect(missing.stdout).toBe('Deleted old\n')
+  expect((await ask('/v1/agents')).items).toEqual([])
+})

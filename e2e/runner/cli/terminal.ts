@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
+
+/** Runs a program on a terminal of its own (pty.fork), hands on what is typed, and tells the program's process id first. */
+const PTY = `
+import os, pty, select, sys, fcntl, termios, struct
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 50, 160, 0, 0))
+sys.stderr.write('%d\\n' % pid); sys.stderr.flush()
+inputs = [fd, 0]
+while True:
+    ready, _, _ = select.select(inputs, [], [])
+    if 0 in ready:
+        typed = os.read(0, 1024)
+        if not typed: inputs.remove(0)
+        else: os.write(fd, typed)
+    if fd in ready:
+        try: said = os.read(fd, 65536)
+        except OSError: break
+        if not said: break
+        os.write(1, said)
+_, status = os.waitpid(pid, 0)
+sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status))
+`
+
+/** A program at a terminal, and the person in front of it. */
+export type Terminal = {
+  /** Everything that was shown so far, without colours. */
+  shown(): string
+  /** Resolves once the terminal shows the text; throws with what it shows instead. */
+  says(text: string, withinMs?: number): Promise<void>
+  type(keys: string): void
+  /** SIGKILL to the program itself. */
+  kill9(): void
+  /** Exit code; 128 and the signal's number when one ended it. */
+  readonly ended: Promise<number | null>
+}
+
+export function openTerminal(
+  command: string,
+  args: readonly string[],
+  options: { env: NodeJS.ProcessEnv; cwd: string },
+): Terminal {
+  const child = spawn('python3', ['-c', PTY, command, ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
+  let text = ''
+  let pid = ''
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')))
+  child.stderr.on('data', (chunk: Buffer) => (pid += chunk.toString('utf8')))
+  child.stdin.on('error', () => undefined)
+  const shown = (): string => stripVTControlCharacters(text)
+  return {
+    shown,
+    async says(wanted, withinMs = 60_000) {
+      for (const end = performance.now() + withinMs; !shown().includes(wanted); await sleep(20))
+        if (performance.now() > end || child.exitCode !== null) throw new Error(`it never said '${wanted}', but: ${shown()}`)
+    },
+    type: (keys) => void child.stdin.write(keys),
+    kill9: () => void process.kill(Number(pid.split('\n')[0]), 'SIGKILL'),
+    ended: once(child, 'close').then(([code]) => (typeof code === 'number' ? code : null)),
+  }
+}
