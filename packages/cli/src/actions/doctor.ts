@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
-import { page, Runtime, RuntimeSpec } from '@windlass/protocol'
+import { completeSpec, page, Runtime, type RuntimeSpec } from '@windlass/protocol'
 import type { Invocation } from '../command.ts'
 import { checkCluster } from '../doctor/check-cluster.ts'
 import { checkNode } from '../doctor/check-node.ts'
@@ -96,9 +96,9 @@ async function findRuntime(session: Session | undefined, name: string | undefine
         })
   const found = items.find((runtime) => (name === undefined ? runtime.isDefault : runtime.name === name))
   if (found === undefined && name !== undefined) throw fault('not-found', { message: `There is no runtime ${name}.` })
-  if (session === undefined || found === undefined) return RuntimeSpec.parse({})
+  if (session === undefined || found === undefined) return completeSpec({})
   const path = `/v1/runtimes/${encodeURIComponent(found.name)}`
-  return RuntimeSpec.parse((await session.client.call('GET', path, Runtime, { query: { merged: true } })).spec)
+  return completeSpec((await session.client.call('GET', path, Runtime, { query: { merged: true } })).spec)
 }
 
 const PROXY_VARIABLES = /^(https?|no)_proxy$/i
