@@ -22,6 +22,11 @@ function names(schema: Schema): string[] {
   return [...own, ...(schema.anyOf ?? []).flatMap(names)]
 }
 
+test('R174: the page shows the trust policy of a role, with the service account of builds as its subject', () => {
+  expect(page).toContain('"sts:AssumeRoleWithWebIdentity"')
+  expect(page).toContain('system:serviceaccount:windlass:windlass-engine')
+})
+
 test('R178: the page of runtime environments names every field and every limit', () => {
   const schema = z.toJSONSchema(RuntimeInput.shape.spec, { io: 'input', unrepresentable: 'any' }) as Schema
   const fields = names(schema)

@@ -125,6 +125,10 @@ async function showDocument(
 }
 
 export function runtimeEnvironmentRoutes(app: App): Route[] {
+  return [...readingRoutes(app), ...writingRoutes(app), ...baseRoutes(app), ...planRoutes(app)]
+}
+
+function readingRoutes(app: App): Route[] {
   return [
     route('GET', '/api/runtime-environments', {
       summary: 'List runtime environments',
@@ -147,6 +151,21 @@ export function runtimeEnvironmentRoutes(app: App): Route[] {
         return ok(Array.isArray(found) ? found.map((each) => visible(each, actor)) : visible(found, actor))
       },
     }),
+    route('GET', '/api/runtime-environments/{name}/base-images', {
+      summary: 'The images that builds of a runtime environment are made of',
+      ...read,
+      params: ByName,
+      replies: { 200: z.array(z.object({ component: z.string(), image: z.string() })) },
+      async handle({ params }) {
+        const row = requireFound(await findRuntime(app.store.query, app.accountId, params.name), `runtime ${params.name}`)
+        return ok(imagesOf(readSpec(row)))
+      },
+    }),
+  ]
+}
+
+function writingRoutes(app: App): Route[] {
+  return [
     route('PUT', '/api/runtime-environments/{name}', {
       summary: "Replace a runtime environment's own layer, or make it",
       ...write,
@@ -174,18 +193,6 @@ export function runtimeEnvironmentRoutes(app: App): Route[] {
       replies: { 200: Document },
       handle: async ({ params }) => ok(toDocument(app, await makeDefault(app, params.name))),
     }),
-    route('GET', '/api/runtime-environments/{name}/base-images', {
-      summary: 'The images that builds of a runtime environment are made of',
-      ...read,
-      params: ByName,
-      replies: { 200: z.array(z.object({ component: z.string(), image: z.string() })) },
-      async handle({ params }) {
-        const row = requireFound(await findRuntime(app.store.query, app.accountId, params.name), `runtime ${params.name}`)
-        return ok(imagesOf(readSpec(row)))
-      },
-    }),
-    ...baseRoutes(app),
-    ...planRoutes(app),
   ]
 }
 
