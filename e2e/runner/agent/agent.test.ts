@@ -38,10 +38,11 @@ beforeAll(async () => {
   )
 })
 afterAll(async () => {
-  await installation.cluster.kubectl('delete', 'namespace', AWAY, '--wait=false')
-  await installation.cluster.kubectl('delete', 'clusterrolebinding', AWAY)
-  await installation.cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${AWAY}`, '--wait=false')
-  await installation.close()
+  const kubectl = installation?.cluster.kubectl
+  await kubectl?.('delete', 'namespace', AWAY, '--wait=false')
+  await kubectl?.('delete', 'clusterrolebinding', AWAY)
+  await kubectl?.('delete', 'persistentvolumes', '--selector', `pod_namespace=${AWAY}`, '--wait=false')
+  await installation?.close()
 })
 
 function binding(kind: string, roleKind: string): object {

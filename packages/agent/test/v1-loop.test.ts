@@ -18,7 +18,7 @@ test.each<[string, Trouble]>([
   await agent.ready
   const [first, second] = scene.platform.polls.map(({ at }) => at)
   // A cut connection may be tried once at once, because the socket was kept.
-  expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(trouble === 'cut' ? -1 : 450)
+  expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(trouble === 'cut' ? -1 : 200)
   const created = task('CreatePod')
   scene.platform.script.push([created])
   await until('a report', () => scene.platform.reportsOf(created._id).length > 0)
@@ -28,10 +28,10 @@ test('R240: a platform that asks for a pause gets it', async () => {
   await using scene = await openV1Scene()
   let polls = 0
   scene.platform.trouble = ({ path }) =>
-    path.endsWith('/tasks') && (polls += 1) === 1 ? { status: 429, retryAfter: '2' } : undefined
+    path.endsWith('/tasks') && (polls += 1) === 1 ? { status: 429, retryAfter: '4' } : undefined
   await scene.agent().ready
   const [first, second] = scene.platform.polls.map(({ at }) => at)
-  expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(1_900)
+  expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(2_000)
 })
 
 test('R240, A18: a poll that is never answered is cut, and the next one comes', async () => {
@@ -146,7 +146,7 @@ test('of two replicas one polls; when it ends the other one goes on at once, whe
       holder,
       clock: systemClock,
       log: silentLog,
-      leaseMs: 3_000,
+      leaseMs: 6_000,
     })
   const first = scene.agent({ leadership: leadership('a') })
   await first.ready
@@ -161,7 +161,7 @@ test('of two replicas one polls; when it ends the other one goes on at once, whe
   const startedAt = performance.now()
   await first.close()
   await second.ready
-  expect(performance.now() - startedAt).toBeLessThan(2_500)
+  expect(performance.now() - startedAt).toBeLessThan(5_500)
   // The second one loses its way to the lease: it stops before a third one may begin.
   leases.intercept = ({ method, body }) =>
     method === 'PATCH' && JSON.stringify(body).includes('"holderIdentity":"b"') ? { status: 503 } : undefined

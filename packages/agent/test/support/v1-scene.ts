@@ -88,10 +88,10 @@ export function task(type: string, options: TaskOptions = {}): { _id: string; [f
   }
 }
 
-/** Waits until something is so; fails after 15 s. */
+/** Waits until something is so; fails after a minute. */
 export async function until(what: string, is: () => boolean): Promise<void> {
   for (let i = 0; !is(); i += 1) {
-    if (i > 1_500) throw new Error(`not within 15 s: ${what}`)
+    if (i > 6_000) throw new Error(`not within a minute: ${what}`)
     await systemClock.sleep(10)
   }
 }
