@@ -2,6 +2,8 @@
 import type { Line } from '../row.ts'
 import { cluster } from './cluster.ts'
 import { debugEcho } from './debug-echo.ts'
+import { diskChoice } from './disk-choice.ts'
+import { diskProvision } from './disk-provision.ts'
 import { fakeBuilds } from './fake-builds.ts'
 import { idleMemory } from './idle-memory.ts'
 import { imageBuild } from './image-build.ts'
@@ -30,4 +32,6 @@ export const LINES: readonly Line[] = [
   secondBuild,
   manyAttempts,
   warmPool,
+  diskChoice,
+  diskProvision,
 ]
