@@ -28,7 +28,7 @@ import type { ImageClaims } from './image-claims.ts'
 import { followUses, type UseLog } from './use-log.ts'
 
 export interface DiskCleaner {
-  /** Notes what the build used, and what has to go after it. To be called before its end is told; ends the watch; takes no longer than a second. */
+  /** Notes what the build used, and what has to go after it. To be called before its end is told; ends the watch; takes milliseconds, or five seconds with a daemon that is slow. */
   wrapUp(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ const BEGIN_MS = 1_000
 const EVERY_MS = 5_000
 /** When nothing more can be removed. */
 const REST_MS = 60_000
-const WRAP_UP_MS = 1_000
+const WRAP_UP_MS = 5_000
 
 /** Starts in the background; does nothing on a daemon that is not of one of our pods. */
 export function startCleaner(context: AttemptContext, options: CleanerOptions): DiskCleaner {
@@ -116,7 +116,10 @@ class Cleaner implements DiskCleaner {
       if (!isTooFull(facts.usage, settings)) return false
       const removed = await this.#take(measure, settings, record)
       total += removed
-      await this.#count(record, COUNTERS[measure])
+      // A full disk has no room for that either.
+      await this.#count(record, COUNTERS[measure]).catch((error: unknown) =>
+        this.#context.log.debug({ err: error }, 'not counted'),
+      )
       if (removed === 0) continue
       await this.#say(`The disk of the build is ${percent(facts.usage)} full: removed ${removed} ${WHAT[measure]}.`)
       // The daemon's pod looks every 5 s.

@@ -79,4 +79,6 @@ test('the line of the daemon says how full the disk is, as df counts it, and wha
     cleanedAt: undefined,
   })
   expect(readDiskFacts('/some/link')).toBeUndefined()
+  const before = readDiskFacts(line)
+  expect(readDiskFacts('kb_total=1/kb_used=1/kb_free=0', before)).toEqual({ ...before, usage: { disk: 1, inodes: 0 } })
 })

@@ -25,8 +25,15 @@ export interface DiskFacts {
   readonly variables: Readonly<Record<string, string>>
 }
 
-/** Reads the line; undefined when it is not one. */
-export function readDiskFacts(line: string): DiskFacts | undefined {
+/**
+ * Reads the line; undefined when it is not one. A full disk has no room for more than its use: the rest is as it was `before`.
+ */
+export function readDiskFacts(line: string, before?: DiskFacts): DiskFacts | undefined {
+  const now = parseFacts(line)
+  return now === undefined || before === undefined || now.pod !== '' ? now : { ...before, usage: now.usage }
+}
+
+function parseFacts(line: string): DiskFacts | undefined {
   const values = new Map(line.split('/').map((pair) => splitPair(pair.trim())))
   const number = (key: string): number | undefined => {
     const value = Number(values.get(key) ?? '')

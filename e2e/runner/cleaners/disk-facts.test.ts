@@ -1,0 +1,40 @@
+/** What the daemon's pod tells of its disk, by its own script on a small file system. */
+import { appendFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readDiskFacts } from '@windlass/volumes/clean'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runProgram } from '../../support/process.ts'
+import { mountLoopDisk, type LoopDisk } from './loop-disk.ts'
+
+let disk: LoopDisk
+beforeEach(async () => {
+  disk = await mountLoopDisk(64)
+})
+afterEach(() => disk.close())
+
+async function begin(pod: string, variables: Record<string, string> = {}): Promise<string> {
+  const script = join(import.meta.dirname, '../../../images/dind/disk')
+  const env = { PATH: process.env['PATH'], DOCKERD_DATA_ROOT: disk.path, POD_NAME: pod, ...variables }
+  await runProgram(script, ['begin'], { env })
+  return readlink(join(disk.path, 'dind-volume/facts'))
+}
+
+test('R104: builds are counted from the one that cleaned the disk, and settings are handed on', async () => {
+  expect(readDiskFacts(await begin('dind-1'))).toMatchObject({ pod: 'dind-1', buildsSince: 0, leftOver: false, variables: {} })
+  await begin('dind-2')
+  const third = await begin('dind-3', { CLEAN_PERIOD_BUILDS: '7', CLEANER_DRY_RUN: 'a/b', HOME: '/root' })
+  expect(readDiskFacts(third)).toMatchObject({ pod: 'dind-3', buildsSince: 2, variables: { CLEAN_PERIOD_BUILDS: '7' } })
+})
+
+test('a disk that is full to the last block still says so', async () => {
+  const before = readDiskFacts(await begin('dind-1', { CLEAN_PERIOD_BUILDS: '7' }))
+  await disk.fillTo(0.9, join(disk.path, 'fill'))
+  for (const bytes of [65_536, 512]) await expect(writeUntilFull(bytes)).rejects.toThrow('ENOSPC')
+  const now = readDiskFacts(await begin('dind-1'), before)
+  expect(now).toMatchObject({ pod: 'dind-1', variables: { CLEAN_PERIOD_BUILDS: '7' } })
+  expect(now?.usage.disk).toBeGreaterThan(0.98)
+})
+
+async function writeUntilFull(bytes: number): Promise<never> {
+  for (;;) await appendFile(join(disk.path, `rest-${bytes}`), Buffer.alloc(bytes), { flush: true })
+}
