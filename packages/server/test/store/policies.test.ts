@@ -64,7 +64,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('P153: limits of pipeline, branch and trigger hold, a limit of 0 freezes, and each wait says which it is', async () => {
+  test('P153, R246: limits of pipeline, branch and trigger hold, a limit of 0 freezes, and each wait says which it is', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -98,7 +98,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     ])
   })
 
-  test('P154: of the builds that wait, the pipeline with the higher priority goes first', async () => {
+  test('P154, R246: of the builds that wait, the pipeline with the higher priority goes first', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app, { capacity: 1 })
@@ -109,7 +109,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     expect(await statusesOf(app, builds)).toEqual(['pending', 'elected'])
   })
 
-  test('a paused account starts no builds and says so; a limit of the account holds over all pipelines', async () => {
+  test('R246: a paused account starts no builds and says so; a limit of the account holds over all pipelines', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
