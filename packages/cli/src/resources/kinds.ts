@@ -74,7 +74,7 @@ const builds: Kind<Build> = {
   },
 }
 
-const runtimes: Kind<Runtime> = {
+export const runtimes: Kind<Runtime> = {
   name: 'runtimes',
   singular: 'runtime',
   path: '/v1/runtimes',
@@ -90,7 +90,11 @@ const runtimes: Kind<Runtime> = {
     WAITING: ({ waiting }) => String(waiting),
     AGE: age,
   },
-  wide: { ID: ({ id }) => id, CAPACITY: ({ spec }) => String(spec.capacity ?? '') },
+  wide: {
+    ID: ({ id }) => id,
+    WARM: ({ warm }) => (warm === undefined ? '' : `${warm.ready} ready, ${warm.starting} starting`),
+    CAPACITY: ({ spec }) => (typeof spec['capacity'] === 'number' ? String(spec['capacity']) : ''),
+  },
 }
 
 const agents: Kind<Agent> = {
