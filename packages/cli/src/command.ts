@@ -15,6 +15,8 @@ export interface OptionSpec<T> {
   readonly choices?: readonly string[]
   /** What the flag says when it stands without a value. */
   readonly bare?: string
+  /** Heading under which help shows it. */
+  readonly group?: string
   /** Further spellings of the flag, understood but not shown. */
   readonly aliases?: readonly string[]
   /** The value after one more occurrence on the command line. Throws `usage`. */
@@ -107,6 +109,13 @@ export function isYesNo(word: string | undefined): boolean {
 /** The option with further spellings of its flag. */
 export function also<T>(option: OptionSpec<T>, ...aliases: readonly string[]): OptionSpec<T> {
   return { ...option, aliases }
+}
+
+/** The options under one heading of help. */
+export function grouped<O extends Options>(group: string, options: O): O {
+  const each = Object.entries(options).map(([key, option]) => [key, { ...option, group }])
+  // Each value is what it was, with one more field.
+  return Object.fromEntries(each) as O
 }
 
 /** One value; the last one given wins. */

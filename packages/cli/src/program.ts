@@ -9,7 +9,7 @@ import { formatError } from './format/problems.ts'
 import { sourcesRead } from './input-files.ts'
 import type { Printer } from './printer.ts'
 import type { Settings } from './config.ts'
-import { commands, groups } from './table.ts'
+import { commands, groups, headingOf } from './table.ts'
 
 interface Context {
   readonly out: Printer
@@ -81,7 +81,8 @@ const START_HERE = `
 Start here:
   windlass run --local -f pipeline.yml    run a pipeline on this machine's Docker, without a server
   windlass up                             start a server with a local runtime environment
-  windlass validate pipeline.yml          check a document`
+  windlass validate pipeline.yml          check a document
+  windlass runner init                    install a Runner into a cluster`
 
 function prepare(program: Program, { out }: Context): void {
   program.exitOverride()
@@ -112,6 +113,7 @@ function groupOf(parents: Map<string, Program>, name: string, context: Context):
   const group = new Program(name)
   prepare(group, context)
   group.description(groups[name] ?? '')
+  group.helpGroup(`${headingOf(name)}:`)
   parents.get('')?.addCommand(group)
   parents.set(name, group)
   return group
@@ -127,6 +129,7 @@ function addCommand(parent: Program, name: string, { command, context, act }: Le
   const leaf = new Program(name)
   prepare(leaf, context)
   leaf.summary(command.summary)
+  if (parent.parent === null) leaf.helpGroup(`${headingOf(name)}:`)
   leaf.description(command.about === undefined ? `${command.summary}.` : `${command.summary}.\n\n${command.about}`)
   for (const argument of command.arguments) leaf.argument(argument.name, argument.summary)
   for (const option of Object.values(command.options)) leaf.addOption(toOption(option))
@@ -167,7 +170,12 @@ function fromEnvironment(spec: OptionSpec<unknown>, { environment }: Settings): 
 }
 
 function toOption(spec: OptionSpec<unknown>): Option {
-  const option = new Option(spec.flags, spec.choices === undefined ? spec.summary : `${spec.summary} (${spec.choices.join('|')})`)
+  const option = newOption(spec)
   if (!takesValue(spec.flags)) return option
   return option.argParser((given: string, before: unknown) => spec.read(given, before ?? spec.initial))
+}
+
+function newOption(spec: OptionSpec<unknown>): Option {
+  const option = new Option(spec.flags, spec.choices === undefined ? spec.summary : `${spec.summary} (${spec.choices.join('|')})`)
+  return spec.group === undefined ? option : option.helpGroup(`${spec.group}:`)
 }

@@ -61,3 +61,16 @@ export const groups: Readonly<Record<string, string>> = {
   'in-cluster': 'What the Helm chart runs in its pods',
   set: 'Change one thing without a file',
 }
+
+/** Headings of the top-level help, each with its words. */
+const HEADINGS: Readonly<Record<string, readonly string[]>> = {
+  Builds: ['run', 'validate', 'plan', 'logs', 'wait', 'terminate', 'restart', 'approve', 'deny', 'annotate', 'debug'],
+  Things: ['get', 'describe', 'apply', 'create', 'replace', 'patch', 'delete', 'diff', 'set'],
+  'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],
+}
+
+/** The heading under which help shows a command or group of commands. */
+export function headingOf(word: string): string {
+  const found = Object.entries(HEADINGS).find(([, words]) => words.includes(word))
+  return found === undefined ? 'This machine' : found[0]
+}

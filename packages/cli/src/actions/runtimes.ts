@@ -1,7 +1,7 @@
 /** Runtime environments: `get re`, `patch re`, `delete re`, `diff re`. */
 import { extname } from 'node:path'
 import { fault } from '@windlass/kit/faults'
-import type { Client } from '@windlass/protocol'
+import type { Client, Runtime } from '@windlass/protocol'
 import { parse } from 'yaml'
 import {
   deleteRuntime,
@@ -17,6 +17,7 @@ import { EXIT } from '../exit-codes.ts'
 import { printValue } from '../format/output.ts'
 import { printTable, type Listing } from '../format/table.ts'
 import { readInput } from '../input-files.ts'
+import { runtimes as runtimeKind, type Columns } from '../resources/kinds.ts'
 import { diffTrees, fromDocument, toDocument } from '../runner/runtime-document.ts'
 import { isTree, mergeTrees, type Tree } from '../runner/values/read-values.ts'
 import { openSession } from '../session.ts'
@@ -48,26 +49,26 @@ export async function getRuntimes({ args, options, out, settings }: Invocation<G
   const from = ((options.page ?? 1) - 1) * size
   const list = async (): Promise<Awaited<ReturnType<typeof listRuntimes>>> =>
     name === undefined ? (await listRuntimes(client)).slice(from, from + size) : [await getRuntime(client, name)]
-  await withRuntimeColumns((columns, wide) =>
-    printTable(out, options, { kind: 'runtime', list, nameOf: (runtime) => runtime.name, columns, wide }),
-  )
+  const { RUNNING, WAITING, AGE, ...columns } = runtimeKind.columns
+  await printTable(out, options, {
+    kind: runtimeKind.singular,
+    list,
+    nameOf: runtimeKind.nameOf,
+    columns: { ...columns, ...SPEC_COLUMNS },
+    wide: { ...defined({ RUNNING, WAITING, AGE }), ...runtimeKind.wide },
+  })
 }
 
-type RuntimeRow = Awaited<ReturnType<typeof getRuntime>>
-type RuntimeColumns = Parameters<typeof printTable<RuntimeRow>>[2]['columns']
+/** What there is to say of a specification in a list. */
+const SPEC_COLUMNS: Columns<Runtime> = {
+  VERSION: ({ version }) => String(version),
+  EXTENDS: ({ spec }) => (Array.isArray(spec['extends']) ? spec['extends'].join(',') : ''),
+  'LAST CHANGED BY': ({ changedBy }) => changedBy,
+}
 
-function withRuntimeColumns(print: (columns: RuntimeColumns, wide: RuntimeColumns) => Promise<void>): Promise<void> {
-  const own: RuntimeColumns = {
-    NAME: ({ name }) => name,
-    TYPE: ({ type }) => type,
-    DEFAULT: ({ isDefault }) => (isDefault ? 'yes' : ''),
-    AGENT: ({ agent, agentOnline }, { style }) =>
-      agent === undefined ? '' : `${agent} (${agentOnline ? style.green('online') : style.red('offline')})`,
-    VERSION: ({ version }) => String(version),
-    EXTENDS: ({ spec }) => (Array.isArray(spec['extends']) ? spec['extends'].join(',') : ''),
-    'LAST CHANGED BY': ({ changedBy }) => changedBy,
-  }
-  return print(own, { ID: ({ id }) => id, RUNNING: ({ running }) => String(running), WAITING: ({ waiting }) => String(waiting) })
+function defined(columns: Readonly<Record<string, Columns<Runtime>[string] | undefined>>): Columns<Runtime> {
+  const there = Object.entries(columns).flatMap(([name, cell]) => (cell === undefined ? [] : [[name, cell] as const]))
+  return Object.fromEntries(there)
 }
 
 export async function getRuntimeImages({ args, options, out, settings }: Invocation<Listing>): Promise<void> {

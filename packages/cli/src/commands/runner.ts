@@ -1,5 +1,5 @@
 /** The Runner: its installation and its life in a cluster. */
-import { command, flag, text, yesNo } from '../command.ts'
+import { command, flag, grouped, text, yesNo } from '../command.ts'
 import {
   accepted,
   helmOptions,
@@ -40,12 +40,14 @@ export const runnerCommands = [
       demoImage,
       installMonitor: yesNo('--install-monitor', 'Install the monitor; yes when left out'),
       dockerDaemonAccess: yesNo('--docker-daemon-access', 'Let steps use the Docker daemon of their build; yes when left out'),
-      appProxy: yesNo('--app-proxy', 'Not part of this version'),
-      appProxyHost: text('--app-proxy-host <host>', 'Not part of this version'),
-      appProxyIngressClass: text('--app-proxy-ingress-class <name>', 'Not part of this version'),
       startOver: flag('--start-over', 'Forget an installation that did not come to its end'),
       ...helmOptions,
       ...accepted,
+      ...grouped('Not part of this version', {
+        appProxy: yesNo('--app-proxy', 'App-Proxy'),
+        appProxyHost: text('--app-proxy-host <host>', 'Its host'),
+        appProxyIngressClass: text('--app-proxy-ingress-class <name>', 'Its ingress class'),
+      }),
     },
     examples: [
       'windlass runner init --token-file key.txt --url https://windlass.example.com',
