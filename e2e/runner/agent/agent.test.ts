@@ -105,7 +105,7 @@ async function buildThat(id: string, is: (build: z.infer<typeof Build>) => boole
       const build = await installation.client.call('GET', `/v1/builds/${id}`, Build)
       return is(build) ? build : undefined
     },
-    180_000,
+    300_000,
   )
 }
 
