@@ -67,9 +67,9 @@ test('an agent that is told to stop finishes the task in its hand and ends with 
     expect(await agent.ended(), agent.log().slice(-1_000)).toBe(0)
     stage.landed('agent told to stop')
     expect(await podsOf(begun)).toHaveLength(2)
-    expect(await stage.finished(running, 60_000)).toMatchObject({ status: 'success', attempt: 1 })
+    expect(await stage.finished(running)).toMatchObject({ status: 'success', attempt: 1 })
     await agent.start()
-    expect(await stage.finished(begun, 60_000)).toMatchObject({ status: 'success', attempt: 1 })
+    expect(await stage.finished(begun)).toMatchObject({ status: 'success', attempt: 1 })
   }
   expect(await stage.check()).toEqual([])
 })

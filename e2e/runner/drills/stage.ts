@@ -87,7 +87,7 @@ export async function openStage(name: string, options: InstallationOptions = {})
     },
     terminate: (buildId) => requests.terminate(buildId),
     look: (buildId) => client.call('GET', `/v1/builds/${buildId}`, Build),
-    async speaks(buildId, timeoutMs = 60_000) {
+    async speaks(buildId, timeoutMs = 120_000) {
       return eventually(
         `a step of ${buildId} speaks`,
         async () => witness.spans.find((span) => span.buildId === buildId),
@@ -98,7 +98,7 @@ export async function openStage(name: string, options: InstallationOptions = {})
         })
       })
     },
-    async finished(buildId, timeoutMs = 90_000) {
+    async finished(buildId, timeoutMs = 180_000) {
       let build: Build | undefined
       const ends = async (): Promise<Build | undefined> => {
         build = await stage.look(buildId).catch(() => undefined)
