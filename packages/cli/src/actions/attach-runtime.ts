@@ -10,6 +10,7 @@ import {
   detachOnServer,
   findAgent,
   letAgentReadFiles,
+  noticeAgent,
   restartAgent,
   tellReload,
 } from '../runner/attach/attach.ts'
@@ -67,6 +68,7 @@ export async function attachRuntimeOf({ options, out, settings }: Work): Promise
   await attachInCluster({ runtime: runtimeName, there, here, account, host, tokenSeconds: options.tokenLifetime })
   const isNew = await letAgentReadFiles(client, agent, here)
   if (options.restartAgent === true && !isNew) await restartAgent(here)
+  else await noticeAgent(here)
   tellReload(out, options.restartAgent === true || isNew)
 }
 
@@ -97,6 +99,7 @@ export async function detachRuntime({ options, out, settings }: Invocation<Attac
     await using here = await openInstallPlace(agentPlace(options), options, settings)
     await detachInCluster(here, runtimeName)
     if (options.restartAgent === true) await restartAgent(here)
+    else await noticeAgent(here)
   }
   out.line(`Runtime ${runtimeName} is detached`)
 }

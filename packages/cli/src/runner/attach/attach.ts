@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { systemClock } from '@windlass/kit'
-import { fault } from '@windlass/kit/faults'
+import { fault, isFault } from '@windlass/kit/faults'
 import type { Agent, Client } from '@windlass/protocol'
 import { z } from 'zod'
 import { getAgent, getRuntime, listAgents, patchAgent } from '../../api-runner.ts'
@@ -168,11 +168,23 @@ function isReady(pod: unknown): boolean {
   return parsed.success && parsed.data.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
 }
 
+/** Says on the agent's pods that their files have changed: the kubelet then brings them at once and not within its own period of a minute or two. */
+export async function noticeAgent({ cluster, namespace }: InstallPlace): Promise<void> {
+  const annotations = { 'windlass.io/runtimes-changed': new Date(systemClock.now()).toISOString() }
+  for (const { metadata } of await cluster.kube.list({ kind: 'Pod', namespace, labels: 'app=runner' }))
+    await cluster.kube
+      .patch({ kind: 'Pod', namespace, name: metadata.name }, { metadata: { annotations } })
+      .catch((error: unknown) => {
+        // It may be gone by now; without the notice the files come all the same.
+        if (!isFault(error)) throw error
+      })
+}
+
 /** What to say about when an attached runtime is served. */
 export function tellReload(out: Printer, restarted: boolean): void {
   out.note(
     restarted
       ? 'The agent was started again.'
-      : 'The agent reads its runtimes again by itself, within a minute or two; --restart-agent makes it at once.',
+      : 'The agent reads its runtimes again by itself, within seconds and at most two minutes; it needs no restart.',
   )
 }
