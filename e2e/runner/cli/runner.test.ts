@@ -211,22 +211,16 @@ test('R140 R141 R143 R146: a second runtime in a second namespace is attached to
   const { data } = JSON.parse(await cluster.kubectl('--namespace', FIRST, 'get', 'secret', 'runnerconf', '--output', 'json'))
   expect(new Set(Object.keys(data))).toEqual(new Set([`${CONTEXT}.${FIRST}.runtime.yaml`, `${CONTEXT}.${SECOND}.runtime.yaml`]))
   expect((await succeed('get', 'agents', AGENT, '-o', 'json')).stdout).toContain(runtime)
-  // The kubelet brings the file to the agent within its own period.
   await eventually(
-    'the second runtime runs builds',
+    'the agent has read the file',
     async () => {
-      const demo = await windlass(
-        'runner',
-        'execute-test-pipeline',
-        '--runtime-name',
-        runtime,
-        '--demo-image',
-        images['TOOLS_IMAGE'] ?? '',
-      )
-      return demo.code === 0 ? true : undefined
+      const log = await cluster.kubectl('--namespace', FIRST, 'logs', 'deployment/runner', '--container', 'runner')
+      return log.split('\n').some((line) => line.includes('"runtime added"') && line.includes(`"${runtime}"`)) ? true : undefined
     },
-    150_000,
+    180_000,
   )
+  const image = images['TOOLS_IMAGE'] ?? ''
+  await succeed('runner', 'execute-test-pipeline', '--runtime-name', runtime, '--demo-image', image)
   expect(await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')).toBe(pods)
 })
 
