@@ -16,7 +16,12 @@ let installation: Installation
 beforeAll(async () => {
   disk = await mountLoopDisk(2048)
   installation = await startInstallation(NAMESPACE, { agentEnv: { WINDLASS_AGENT_VOLUME_DIR: disk.path } })
-  await setVariables({ CLEAN_PERIOD_BUILDS: '2', IMAGE_RETAIN_PERIOD: '1', VOLUMES_RETAIN_PERIOD: '1' })
+  await setVariables({
+    CLEAN_PERIOD_BUILDS: '2',
+    IMAGE_RETAIN_PERIOD: '1',
+    VOLUMES_RETAIN_PERIOD: '1',
+    CLEAN_BUDGET_SECONDS: '8',
+  })
 })
 afterAll(async () => {
   await installation?.close()
@@ -113,7 +118,8 @@ test('R101, V15, V16: a disk is cleaned when as many builds as are set have used
     async () => (/clean: cleaned with \d+ removals/.test(log) ? true : undefined),
     10_000,
   )
-  expect(log.indexOf('clean: cleaned')).toBeLessThan(log.indexOf("Processing signal 'terminated'"))
+  // The last words of a pod that is deleted may be missing.
+  expect(log.slice(0, log.indexOf('clean: cleaned'))).not.toContain("Processing signal 'terminated'")
   follow.kill()
 })
 
@@ -148,11 +154,11 @@ test('R102, R249, V18: a disk that is more than 90 % full during a build is empt
   const address = await installation.kubectl('get', 'pod', pod, '--output', 'jsonpath={.status.podIP}')
   const readMetrics = async (): Promise<string | undefined> => {
     const text = await (await fetch(`http://${address}:9100/metrics`)).text()
-    return /agent_actions_volumes\{.*\} 1\b/.test(text) ? text : undefined
+    return /agent_actions_volumes\{.*\} [1-9]/.test(text) ? text : undefined
   }
   const metrics = await eventually('the metrics tell of the clean-up', readMetrics, PATIENCE_MS)
   expect(metrics).toContain(`docker_up{dind_pod_name="${pod}",data_root_path="/var/lib/docker"} 1`)
-  expect(metrics).toMatch(/agent_actions_containers\{.*\} 1\b/)
+  expect(metrics).toMatch(/agent_actions_containers\{.*\} [1-9]/)
   expect(await (await fetch(`http://${address}:9323/metrics`)).text()).toContain('engine_daemon_engine_info')
   await writeFile(join(shared, 'seen'), '')
   const { status, log } = await running
