@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { z } from 'zod'
 import { RuntimeInput } from '../../../packages/protocol/src/index.ts'
 import { type Helm, openHelm, type Rendered } from '../../support/helm.ts'
 import { env, kinds, one, pod, pods, runtime, runtimes, unrestricted, valuesOf } from './render.ts'
@@ -116,20 +117,14 @@ test('R003, R058: every pod is restricted but for those that the README names, a
   )
 })
 
-/** Rules with sorted lists, as text, so that they can be compared. */
+const Rules = z.array(z.record(z.string(), z.array(z.string())))
+/** Rules with sorted keys and lists, as text, so that they can be compared. */
 function rules(list: unknown): string[] {
-  const sorted = (value: unknown): unknown => (Array.isArray(value) ? value.map(sorted).toSorted() : value)
-  return (list as Record<string, unknown>[])
-    .map((rule) =>
-      JSON.stringify(
-        Object.fromEntries(
-          Object.entries(rule)
-            .map(([key, value]) => [key, sorted(value)])
-            .toSorted(),
-        ),
-      ),
-    )
-    .toSorted()
+  const texts = Rules.parse(list).map((rule) => {
+    const keys = Object.keys(rule).toSorted()
+    return JSON.stringify(Object.fromEntries(keys.map((key) => [key, rule[key]?.toSorted()])))
+  })
+  return texts.toSorted()
 }
 function rulesOfFile(path: string, kind: string): string[] {
   const documents = parseAllDocuments(readFileSync(join(root, path), 'utf8')).map((document) => document.toJS())

@@ -46,11 +46,11 @@ const serverAnswers = (): Promise<true> =>
   })
 const initLogs = (): Promise<string> =>
   kubectl('logs', '--selector', 'app=runner', '--all-containers', '--prefix').catch((error: unknown) => String(error))
-const upgrade = async (release: string, chart: string, values: object): Promise<string> =>
-  helm.run(
-    ...['upgrade', '--install', release, ...charts(chart), '--namespace', NAMESPACE, '--values', await helm.values(values)],
-    ...['--wait', '--timeout', '180s'],
-  )
+const upgrade = async (release: string, chart: string, values: object): Promise<string> => {
+  const file = await helm.values(values)
+  const where = ['--namespace', NAMESPACE, '--values', file, '--wait', '--timeout', '180s']
+  return helm.run('upgrade', '--install', release, ...charts(chart), ...where)
+}
 
 beforeAll(async () => {
   images = await ensureImages('shell', 'debian', 'node', 'tools', 'dind', 'windlass')

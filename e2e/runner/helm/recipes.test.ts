@@ -119,10 +119,9 @@ test('R087: the access key of EBS comes by reference, or from a Secret that the 
 test('R086: the policy on the page is the twelve actions that the provisioner needs', () => {
   const page = readFileSync(join(docs, 'clouds/eks.md'), 'utf8')
   const policy = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
-  expect([...policy.matchAll(/"ec2:(\w+)"/g)].map(([, action]) => action)).toEqual([
-    ...['AttachVolume', 'CreateSnapshot', 'CreateTags', 'CreateVolume', 'DeleteSnapshot', 'DeleteTags', 'DeleteVolume'],
-    ...['DescribeInstances', 'DescribeSnapshots', 'DescribeTags', 'DescribeVolumes', 'DetachVolume'],
-  ])
+  const actions =
+    'AttachVolume CreateSnapshot CreateTags CreateVolume DeleteSnapshot DeleteTags DeleteVolume DescribeInstances DescribeSnapshots DescribeTags DescribeVolumes DetachVolume'
+  expect([...policy.matchAll(/"ec2:(\w+)"/g)].map(([, action]) => action).join(' ')).toBe(actions)
 })
 
 test('R154, R168: pods of builds keep autoscalers away, and carry the labels that other schedulers want', async () => {

@@ -105,7 +105,7 @@ export type RuntimeDocument = z.infer<typeof RuntimeDocument>
 /** The documents of runtimes that the hook hands to the server. */
 export function runtimes(objects: readonly Rendered[]): RuntimeDocument[] {
   return objects
-    .filter(({ kind, metadata }) => kind === 'ConfigMap' && /runtime-config$/.test(metadata.name))
+    .filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.endsWith('runtime-config'))
     .flatMap((object) => Object.values(z.record(z.string(), z.string()).parse(object['data'])))
     .map((text) => RuntimeDocument.parse(parse(text)))
 }
