@@ -21,7 +21,10 @@ export async function serveHealth(port: number, find: () => Provisioner | undefi
     const answer = (status: number, body: string): void =>
       void response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4' }).end(body)
     const provisioner = find()
-    if (request.url === '/livez') return answer(200, 'ok\n')
+    if (request.url === '/livez') {
+      const isBlind = provisioner?.isBlind() ?? false
+      return answer(isBlind ? 503 : 200, isBlind ? 'a watch has ended\n' : 'ok\n')
+    }
     if (request.url === '/readyz') {
       const isReady = provisioner?.isReady() ?? true
       return answer(isReady ? 200 : 503, isReady ? 'ok\n' : 'the cluster is not heard\n')

@@ -29,9 +29,7 @@ test.each([
     isLeader: true,
     queues: { claims: { size: 1, failing: 0 } },
   })
-  expect(text).toMatch(
-    new RegExp(`dind_volume_phase\\{volume_name="d1",.*runtime_env="ctx/\\\\"ns\\\\"".*\\} ${code}\\n`),
-  )
+  expect(text).toMatch(new RegExp(`dind_volume_phase\\{volume_name="d1",.*runtime_env="ctx/\\\\"ns\\\\"".*\\} ${code}\\n`))
   expect(text).toMatch(/dind_volume_mount_count\{.*\} 3\n/)
   expect(text).toMatch(/dind_volume_last_mount_ts\{.*\} 1767225610\n/)
   expect(text).toContain('windlass_provisioner_disks_total{done="reused"} 2')

@@ -33,6 +33,8 @@ export interface ProvisionerOptions {
 export interface Provisioner {
   /** True when the cluster was seen whole and is heard. */
   isReady(): boolean
+  /** True when a watch has ended for good: only a new process sees again. */
+  isBlind(): boolean
   metrics(): string
 }
 
@@ -89,6 +91,7 @@ export function startProvisioner(options: ProvisionerOptions, signal: AbortSigna
       await attempt(log, 'remove orphans', () => removeOrphans(parts, signal))
   })()
   return {
+    isBlind: () => view.heardAt() === -Infinity,
     isReady: () => isSynced && clock.monotonic() - view.heardAt() < SILENCE_MS,
     metrics: () =>
       metricsText({

@@ -4,7 +4,7 @@ import { ALL_NAMESPACES, type Change, type Kube, type KubeObject, type Selection
 import { LABEL } from '@windlass/protocol'
 import { z } from 'zod'
 import { Claim } from '../pool/request.ts'
-import { toVolume, type Volume } from '../pool/volume.ts'
+import { Volume } from '../pool/volume.ts'
 
 export interface ClusterView {
   readonly classes: ReadonlyMap<string, KubeObject>
@@ -60,6 +60,7 @@ export function openView(options: ViewOptions): ClusterView {
   const claims = new Map<string, Claim>()
   const pods = new Map<string, Map<string, PodOnDisk>>()
   let heardAt = clock.monotonic()
+  let hasEnded = false
 
   const follow = (selection: Selection, onChange: (change: Exclude<Change, { type: 'synced' }>) => void): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -71,7 +72,11 @@ export function openView(options: ViewOptions): ClusterView {
         if (change.type === 'synced') resolve()
         else onChange(change)
       }
-    })().catch((error: unknown) => log.error({ err: error, kind: selection.kind }, 'a watch ended'))
+    })().catch((error: unknown) => {
+      log.error({ err: error, kind: selection.kind }, 'a watch ended')
+      // Blind: let the probe end this process.
+      hasEnded = true
+    })
     return promise
   }
 
@@ -86,15 +91,18 @@ export function openView(options: ViewOptions): ClusterView {
       else if (nodes.delete(object.metadata.name)) options.onNodeGone(object.metadata.name)
     }),
     follow({ kind: 'PersistentVolume' }, ({ type, object }) => {
-      if (type === 'set') volumes.set(object.metadata.name, toVolume(object))
+      // Volumes and claims of others may have any shape; what cannot be read is none of ours.
+      const volume = Volume.safeParse(object)
+      if (type === 'set' && volume.success) volumes.set(object.metadata.name, volume.data)
       else volumes.delete(object.metadata.name)
       options.onVolume(object.metadata.name)
     }),
     follow({ kind: 'PersistentVolumeClaim', namespace: ALL_NAMESPACES }, ({ type, object }) => {
       const key = keyOf(object.metadata)
       const before = claims.get(key)
-      if (type === 'gone') claims.delete(key)
-      else claims.set(key, Claim.parse(object))
+      const claim = Claim.safeParse(object)
+      if (type === 'set' && claim.success) claims.set(key, claim.data)
+      else claims.delete(key)
       options.onClaim(key)
       const volume = claims.get(key)?.spec.volumeName ?? before?.spec.volumeName ?? ''
       if (volume !== '') options.onVolume(volume)
@@ -123,7 +131,7 @@ export function openView(options: ViewOptions): ClusterView {
     claims,
     podOf: (key) => pods.get(key)?.values().next().value,
     synced: synced.then(() => undefined),
-    heardAt: () => heardAt,
+    heardAt: () => (hasEnded ? -Infinity : heardAt),
   }
 }
 
