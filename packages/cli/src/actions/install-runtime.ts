@@ -29,7 +29,6 @@ export interface InstallRuntimeOptions extends ValueFlags, HelmFlags {
   readonly skipReCreation?: boolean | undefined
   readonly skipClusterCreation?: boolean | undefined
   readonly clusterServiceAccount?: string | undefined
-  readonly buildAnnotations?: readonly string[] | undefined
   readonly platformOnly: boolean
 }
 

@@ -155,3 +155,10 @@ test('R023: tolerations are a list as JSON or YAML; anything else is refused', (
   expect(readTolerations('[{"key":"a"}]')).toEqual([{ key: 'a' }])
   for (const wrong of ['{}', 'x', '[1]', '[{']) expect(() => readTolerations(wrong)).toThrow('--tolerations')
 })
+
+test('R218: annotations of builds reach engine and Docker daemon', () => {
+  const podAnnotations = { 'example.com/team': 'a=b' }
+  expect(readWishes({ buildAnnotations: ['example.com/team=a=b'] }).chart).toEqual({
+    runtime: { engine: { podAnnotations }, dind: { podAnnotations } },
+  })
+})

@@ -32,6 +32,7 @@ export interface ValueFlags {
   readonly dockerDaemonAccess?: boolean | undefined
   readonly runtimeName?: string | undefined
   readonly clusterId?: string | undefined
+  readonly buildAnnotations?: readonly string[] | undefined
 }
 
 export interface Wishes {
@@ -46,7 +47,17 @@ export function readWishes(flags: ValueFlags): Wishes {
   const merged = layers.reduce(mergeTrees, {})
   const isChart = (key: string): boolean => !(key in InstallerValues.shape) && /^[a-z]/.test(key)
   const pick = (wanted: boolean): Tree => Object.fromEntries(Object.entries(merged).filter(([key]) => isChart(key) === wanted))
-  return { installer: checkInstallerValues(pick(false), flags.values ?? 'the command line'), chart: pick(true) }
+  return {
+    installer: checkInstallerValues(pick(false), flags.values ?? 'the command line'),
+    chart: mergeTrees(annotationsOf(flags), pick(true)),
+  }
+}
+
+/** Annotations of the pods of builds; the installer's values have no name for them. */
+function annotationsOf({ buildAnnotations = [] }: ValueFlags): Tree {
+  if (buildAnnotations.length === 0) return {}
+  const podAnnotations = Object.fromEntries(buildAnnotations.map((pair) => splitPair(pair, '--build-annotations')))
+  return { runtime: { engine: { podAnnotations }, dind: { podAnnotations } } }
 }
 
 function fromFile(path: string | undefined): Tree {
