@@ -278,6 +278,13 @@ test('R050: the patch can be turned off, reports by default and applies when tol
   expect(await refusal({ global: { codefreshTokenSecretKeyRef: null } })).toContain('runtime.patch needs an API key')
 })
 
+test('one agent works at a time: an update ends the old one first, and further replicas are not made', async () => {
+  const objects = await render({ runner: { replicasCount: 3 } })
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } }
+  expect(one(objects, 'Deployment', 'runner')).toMatchObject({ spec: { replicas: 1, strategy } })
+  expect(one(objects, 'Deployment', 'volume-provisioner')).toMatchObject({ spec: { strategy: { type: 'Recreate' } } })
+})
+
 test("what the values lend to builds is in the agent's policy", async () => {
   const objects = await render({
     runner: { policy: { secrets: ['mirror'], privilegedImages: ['windlass/dind'] } },
