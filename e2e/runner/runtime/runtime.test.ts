@@ -149,14 +149,18 @@ async function seen(): Promise<{ pods: z.infer<typeof Pods>['items']; claims: z.
   const selector = `windlass.io/runtime=${TEAM.replace('/', '-')}`
   const list = async (kind: string): Promise<unknown> =>
     JSON.parse(await installation.kubectl('get', kind, '--selector', selector, '--output', 'json'))
-  return eventually('engine, daemon and claim are there', async () => {
-    const pods = Pods.parse(await list('pods')).items
-    const claims = Claims.parse(await list('persistentvolumeclaims')).items
-    return pods.length === 2 && claims.length === 1 ? { pods, claims } : undefined
-  })
+  return eventually(
+    'engine, daemon and claim are there',
+    async () => {
+      const pods = Pods.parse(await list('pods')).items
+      const claims = Claims.parse(await list('persistentvolumeclaims')).items
+      return pods.length === 2 && claims.length === 1 ? { pods, claims } : undefined
+    },
+    180_000,
+  )
 }
 
-test('R066, R064, R065, R074, R075, R173, R182, R190, R194, R195: what a runtime says is what its steps find', async () => {
+test('R066, R064, R065, R074, R075, R078, R172, R173, R182, R190, R194, R195: what a runtime says is what its steps find', async () => {
   const inside = [
     'test "$REGION" = north && test "$PLAIN" = "as it is" && test -n "$NODE_ADDRESS"',
     `test "$TEAM_TOKEN" = ${token} && echo "the token is $TEAM_TOKEN"`,
@@ -198,6 +202,14 @@ test('R066, R064, R065, R074, R075, R173, R182, R190, R194, R195: what a runtime
   })
   expect(claims[0]?.spec).toMatchObject({ resources: { requests: { storage: '17Gi' } } })
   expect(JSON.stringify(pods), 'no secret stands in a pod').not.toContain(token)
+  await eventually(
+    'no pod of the build is left',
+    async () => {
+      const left = await installation.kubectl('get', 'pods', '--selector', 'app in (dind, runtime)', '--output', 'name')
+      return left === '' ? true : undefined
+    },
+    180_000,
+  )
 })
 
 test('R179, R188: a runtime that extends another one is like it but for what it says: without access its steps have no daemon', async () => {
@@ -246,7 +258,7 @@ test('R205: a secret store that is a Secret of the cluster is read there, by bui
 })
 
 test('R196, R254: a runtime says how long a debugger holds a step, and lets Prometheus read its engines', async () => {
-  const envVars = { DEBUGGER_TIMEOUT: '0.2', METRICS_PROMETHEUS_ENABLED: 'true' }
+  const envVars = { DEBUGGER_TIMEOUT: '0.25', METRICS_PROMETHEUS_ENABLED: 'true' }
   await apply(`${TEAM}-seen`, { type: 'kubernetes', agent: 'one-node', extends: [TEAM], runtimeScheduler: { envVars } })
   const tools = installation.images['TOOLS_IMAGE'] ?? ''
   const running = run('held', step('held', tools, ['echo never']), '--runtime', `${TEAM}-seen`, '--break', 'held:before')
