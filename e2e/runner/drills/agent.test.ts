@@ -41,7 +41,7 @@ test('R-02: an agent that is killed while it removes a build removes the rest wh
   expect(await stage.check()).toEqual([])
 })
 
-test('R244: of two agents with one identity the older one ends by itself, and the build under way does not notice', async () => {
+test('of two agents with one identity the older one ends by itself, and the build under way does not notice', async () => {
   for (let round = 0; round < rounds(5); round += 1) {
     const { agent } = stage.installation
     const id = await stage.trigger()

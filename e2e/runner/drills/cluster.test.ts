@@ -104,7 +104,7 @@ test('R-30, R154: a drained node lets what is placed on it go, and builds go on 
   expect(await stage.check()).toEqual([])
 })
 
-test('R-06: a node that is removed from the cluster and comes back costs a build an attempt at most', async () => {
+test('R-06, R244: a node that is removed from the cluster and comes back costs a build an attempt at most', async () => {
   const { cluster } = stage.installation
   for (let round = 0; round < rounds(5); round += 1) {
     const id = await stage.trigger(LONG_STEP)
