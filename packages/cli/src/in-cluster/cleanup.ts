@@ -1,15 +1,26 @@
 /** `in-cluster cleanup`: before a release is uninstalled, agent and runtime leave the server, and their Secrets the cluster. */
 import { systemClock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
-import { patiently, pathOf, requireAdmin, type Place } from './place.ts'
+import type { Client } from '@windlass/protocol'
+import { patiently, pathOf, type Place } from './place.ts'
 
 /** How long builds that run may still take. */
 const WAIT_MS = 60_000
 const LOOK_MS = 3_000
 
-/** Throws `conflict` while builds run on the runtime. A server that cannot be reached is told, and does not keep anybody from uninstalling. */
+/**
+ * Throws `conflict` while builds run on the runtime. A key that is gone and a server that cannot be reached are told, and keep nobody from
+ * uninstalling.
+ */
 export async function cleanUp(place: Place): Promise<void> {
-  const admin = requireAdmin(place)
+  if (place.admin === undefined) leave(place, 'no API key is mounted')
+  else await leaveServer(place, place.admin)
+  for (const name of [place.config.AGENT_SECRET, 'codefresh-certs-server']) {
+    if (name !== undefined) await removeSecret(place, name)
+  }
+}
+
+async function leaveServer(place: Place, admin: Client): Promise<void> {
   const { RUNTIME: runtime, AGENT: agent } = place.config
   try {
     await remove(place, `runtime ${runtime}`, () =>
@@ -18,13 +29,12 @@ export async function cleanUp(place: Place): Promise<void> {
     if (agent !== undefined) await remove(place, `agent ${agent}`, () => admin.text('DELETE', pathOf('agents', agent)))
   } catch (error) {
     if (!isFault(error, 'server-unreachable') && !isFault(error, 'unauthenticated')) throw error
-    place.out.note(
-      `The server did not let us in (${error.message}). On it, remove by hand: runtime ${runtime}, agent ${agent ?? 'none'}.`,
-    )
+    leave(place, error.message)
   }
-  for (const name of [place.config.AGENT_SECRET, 'codefresh-certs-server']) {
-    if (name !== undefined) await removeSecret(place, name)
-  }
+}
+
+function leave({ config, out }: Place, why: string): void {
+  out.note(`The server was not asked: ${why}. On it, remove by hand: runtime ${config.RUNTIME}, agent ${config.AGENT ?? 'none'}.`)
 }
 
 async function remove({ out }: Place, what: string, call: () => Promise<unknown>): Promise<void> {
