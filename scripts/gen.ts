@@ -10,10 +10,15 @@ import { describeCommands } from '../packages/cli/src/index.ts'
 import { EngineConfig } from '../packages/engine/src/config.ts'
 import { faults, nodeTransport, type FaultSpec } from '../packages/kit/src/index.ts'
 import { describeLanguage, jsonSchema, type FieldDescription } from '../packages/pipeline/src/index.ts'
+import { MonitorConfig } from '../packages/monitor/src/config.ts'
 import { BUILD_STATUSES, REASONS, STEP_STATUSES } from '../packages/plan/src/index.ts'
 import { createClient, RuntimeInput } from '../packages/protocol/src/index.ts'
 import { ServerConfig, startServer } from '../packages/server/src/index.ts'
+import { CleanerConfig } from '../packages/volumes/src/cleaner/config.ts'
+import { LocalMonitorConfig } from '../packages/volumes/src/local-monitor/config.ts'
+import { ProvisionerConfig } from '../packages/volumes/src/provisioner/config.ts'
 import { featurePage } from './features.ts'
+import { chartFiles } from './helm/pages.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const NOTE = '<!-- Written by `npm run gen`; edit the source it names instead. -->'
@@ -58,6 +63,10 @@ const CONFIGURED = [
   { title: 'Server', prefix: 'WINDLASS_SERVER_', schema: ServerConfig },
   { title: 'Agent', prefix: 'WINDLASS_AGENT_', schema: AgentConfig },
   { title: 'Engine', prefix: 'WINDLASS_ENGINE_', schema: EngineConfig },
+  { title: 'Volume provisioner', prefix: 'WINDLASS_PROVISIONER_', schema: ProvisionerConfig },
+  { title: 'Local volume monitor', prefix: 'WINDLASS_LOCAL_MONITOR_', schema: LocalMonitorConfig },
+  { title: 'Volume cleaner', prefix: 'WINDLASS_CLEANER_', schema: CleanerConfig },
+  { title: 'Cluster monitor', prefix: 'WINDLASS_MONITOR_', schema: MonitorConfig },
 ]
 
 function configurationPage(): string {
@@ -139,6 +148,7 @@ async function pages(): Promise<Record<string, string>> {
     'docs/reference/openapi.json': await openApi(),
     'docs/reference/runtime.schema.json': `${JSON.stringify(z.toJSONSchema(RuntimeInput, { io: 'input' }), null, 2)}\n`,
     'docs/features/README.md': featurePage(),
+    ...Object.fromEntries(chartFiles().map(({ path, text }) => [path, text])),
   }
 }
 
