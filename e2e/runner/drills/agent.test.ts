@@ -12,6 +12,14 @@ afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const podsOf = (id: string): Promise<string[]> => stage.pods(id)
 
+test('R077: a build is two pods whose names follow from its id, and neither is left when it is over', async () => {
+  const id = await stage.trigger([{ name: 'short', lines: 10, pauseMs: 100 }])
+  await stage.speaks(id)
+  expect((await podsOf(id)).toSorted()).toEqual([`pod/dind-${id}`, `pod/engine-${id}`])
+  await stage.finished(id)
+  await eventually('both are gone', async () => ((await podsOf(id)).length === 0 ? true : undefined), 120_000)
+})
+
 test('R-02: an agent that is killed while it makes the objects of a build goes on where it was', async () => {
   const { agent } = stage.installation
   for (let round = 0; round < rounds(10); round += 1) {
