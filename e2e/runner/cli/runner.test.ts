@@ -167,7 +167,9 @@ test('R011 R014 R017 R040: the Runner is healthy, the demo ran, and the server w
   expect((await succeed('get', 'clusters', '-o', 'json')).stdout).toContain('"behindFirewall": true')
   const [installation] = (await ask('/v1/installations')).items
   expect(installation.status).toBe('success')
-  expect(installation.events.map(({ event }: { event: string }) => event)).toEqual([
+  // What was told when the wizard was killed may be told again.
+  const told = new Set(installation.events.map(({ event }: { event: string }) => event))
+  expect([...told]).toEqual([
     'acceptance-tests-ran',
     'agent-created',
     'agent-updated',

@@ -7,23 +7,9 @@
  */
 import { z } from 'zod'
 import { Id, Name, Time } from './base.ts'
+import { MONITORED_KINDS } from './monitored-kinds.ts'
 
-/** Kinds that a monitor may report. `HelmRelease` is made from the labels of Helm's Secrets, whose content it does not read. */
-export const MONITORED_KINDS = [
-  'Namespace',
-  'Node',
-  'Pod',
-  'Deployment',
-  'StatefulSet',
-  'DaemonSet',
-  'Job',
-  'CronJob',
-  'Service',
-  'Ingress',
-  'PersistentVolumeClaim',
-  'PersistentVolume',
-  'HelmRelease',
-] as const
+export { MONITORED_KINDS }
 export const MonitoredKind = z.enum(MONITORED_KINDS)
 export type MonitoredKind = z.infer<typeof MonitoredKind>
 

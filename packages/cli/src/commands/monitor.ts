@@ -1,5 +1,5 @@
 /** What monitors report of clusters. */
-import { MONITORED_KINDS } from '@windlass/protocol'
+import { MONITORED_KINDS } from '@windlass/protocol/monitored-kinds'
 import { command, oneOf, text } from '../command.ts'
 
 const output = oneOf('-o, --output <format>', 'How to print; a table when left out', ['json', 'yaml'])

@@ -23,6 +23,10 @@ export interface PlanRun {
 export async function runPlan(run: PlanRun): Promise<void> {
   const { out, progress } = run
   const mark = (name: StepName, value: Mark): void => progress.update({ marks: { ...progress.state.marks, [name]: value } })
+  const tell = async ({ name, events }: PlannedStep): Promise<void> => {
+    for (const event of events) await run.report({ event, status: 'success' })
+    mark(name, { status: 'done', told: true })
+  }
   for (const step of run.plan) {
     if (step.skipped !== undefined) {
       mark(step.name, { status: 'skipped', message: step.skipped })
@@ -30,6 +34,8 @@ export async function runPlan(run: PlanRun): Promise<void> {
     }
     if (progress.state.marks[step.name]?.status === 'done') {
       out.note(`${out.stderr.style.green('✓')} ${step.title} ${out.stderr.style.dim('(done before)')}`)
+      // Cut short between the step's end and the telling of it.
+      if (progress.state.marks[step.name]?.told !== true) await tell(step)
       continue
     }
     mark(step.name, { status: 'begun' })
@@ -44,6 +50,6 @@ export async function runPlan(run: PlanRun): Promise<void> {
       await run.report({ event: step.events[0] ?? 'finished', status: 'failure', message: message.slice(0, 4000) })
       throw error
     }
-    for (const event of step.events) await run.report({ event, status: 'success' })
+    await tell(step)
   }
 }

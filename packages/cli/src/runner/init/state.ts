@@ -9,7 +9,12 @@ import { fault } from '@windlass/kit/faults'
 import { z } from 'zod'
 import { STEPS, type StepName } from './plan.ts'
 
-const Mark = z.object({ status: z.enum(['begun', 'done', 'skipped', 'failed']), message: z.string().optional() })
+const Mark = z.object({
+  status: z.enum(['begun', 'done', 'skipped', 'failed']),
+  message: z.string().optional(),
+  /** The server was told of its end. */
+  told: z.boolean().optional(),
+})
 export type Mark = z.infer<typeof Mark>
 
 export const InstallState = z.object({
