@@ -48,7 +48,7 @@ const initLogs = (): Promise<string> =>
   kubectl('logs', '--selector', 'app=runner', '--all-containers', '--prefix').catch((error: unknown) => String(error))
 const upgrade = async (release: string, chart: string, values: object): Promise<string> => {
   const file = await helm.values(values)
-  const where = ['--namespace', NAMESPACE, '--values', file, '--wait', '--timeout', '180s']
+  const where = ['--namespace', NAMESPACE, '--values', file, '--wait', '--timeout', '300s']
   return helm.run('upgrade', '--install', release, ...charts(chart), ...where)
 }
 
@@ -133,11 +133,14 @@ async function ask(method: string, path: string, body?: unknown): Promise<{ stat
   return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-async function build(name: string, commands: readonly string[]): Promise<Finished> {
-  const file = join(folder, `${name}.yml`)
+/** Starts a build of one step; answers its id. */
+async function startBuild(commands: readonly string[]): Promise<string> {
+  const file = join(folder, 'pipeline.yml')
   const step = { image: images['TOOLS_IMAGE'], commands }
   await writeFile(file, JSON.stringify({ version: '1.0', steps: { only: step } }))
-  return windlass('run', '-f', file, '--output', 'json')
+  const { code, stdout, stderr } = await windlass('run', '-f', file, '--detach')
+  expect(code, stderr).toBe(0)
+  return stdout.trim()
 }
 
 const secretData = async (name: string): Promise<Record<string, string>> =>
@@ -162,23 +165,32 @@ async function runCronJob(name: string, as: string): Promise<{ succeeded: boolea
   return { succeeded: status.succeeded !== undefined, log }
 }
 
-test('R044, R048: both charts install from a registry; the agent registers itself and its runtime with an API key', async () => {
-  await install('windlass', 'windlass', serverValues())
-  await serverAnswers()
+/** The first admin's key. */
+async function firstAdmin(): Promise<string> {
   const login = await windlass('auth', 'login', '--url', URL, '--first-admin')
   expect(login.code, login.stderr).toBe(0)
   const config = z
     .object({ contexts: z.array(z.object({ apiKey: z.string() })) })
     .parse(parse(await readFile(join(folder, 'config.yaml'), 'utf8')))
-  apiKey = config.contexts[0]?.apiKey ?? ''
+  return config.contexts[0]?.apiKey ?? ''
+}
+
+test('R044, R048: both charts install from a registry; the agent registers itself and its runtime with an API key', async () => {
+  await install('windlass', 'windlass', serverValues())
+  await serverAnswers()
+  apiKey ||= await firstAdmin()
   const data = { key: Buffer.from(apiKey).toString('base64') }
   await cluster.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'api-key', namespace: NAMESPACE }, data })
 
   await install('runner', 'windlass-runtime', runtimeValues())
-  await eventually('the agent is heard', async () => {
-    const { body } = await ask('GET', `/v1/agents/${AGENT}`)
-    return z.object({ status: z.string() }).parse(body).status === 'online' ? true : undefined
-  })
+  await eventually(
+    'the agent is heard',
+    async () => {
+      const { body } = await ask('GET', `/v1/agents/${AGENT}`)
+      return z.object({ status: z.string() }).parse(body).status === 'online' ? true : undefined
+    },
+    120_000,
+  )
   const runtime = await ask('GET', RUNTIME_PATH)
   expect(runtime.body).toMatchObject({ name: RUNTIME, agent: AGENT, isDefault: true, agentOnline: true })
   // The hook came after the registration and had nothing to change.
@@ -206,17 +218,21 @@ test('R049: the hook makes the certificate of the Docker daemons, and the schedu
 
 test('a build runs through the installation, and goes on while both releases are upgraded; tokens and keys stay', async () => {
   const tokens = [await secretData('runner-runner'), await secretData('windlass-master-key')].map((data) => JSON.stringify(data))
-  const running = build('upgrade', ['echo begun', 'sleep 25', 'echo "still here"'])
-  await eventually('the engine runs', async () => {
-    const phase = await kubectl('get', 'pods', '--selector', 'app=runtime', '--output', 'jsonpath={.items[*].status.phase}')
-    return phase.includes('Running') ? true : undefined
-  })
+  const id = await startBuild(['echo begun', 'sleep 25', 'echo "still here"'])
+  const status = async (): Promise<string> =>
+    z.object({ status: z.string() }).parse((await ask('GET', `/v1/builds/${id}`)).body).status
+  await eventually('the build runs', async () => ((await status()) === 'running' ? true : undefined), 240_000)
   await install('runner', 'windlass-runtime', runtimeValues({ runner: { podAnnotations: { turn: '2' } } }))
   await install('windlass', 'windlass', { ...serverValues(), podAnnotations: { turn: '2' } })
   await serverAnswers()
-  const { code, stdout, stderr } = await running
-  expect(code, `${stdout}\n${stderr}`).toBe(0)
-  expect(stderr).toContain('still here')
+  const isOver = async (): Promise<string | undefined> => {
+    const now = await status()
+    return ['success', 'error', 'terminated'].includes(now) ? now : undefined
+  }
+  const end = await eventually('the build ends', isOver, 240_000)
+  const log = await windlass('logs', id)
+  expect(end, `${log.stdout}\n${log.stderr}`).toBe('success')
+  expect(log.stdout + log.stderr).toContain('still here')
   expect(
     [await secretData('runner-runner'), await secretData('windlass-master-key')].map((data) => JSON.stringify(data)),
   ).toEqual(tokens)
@@ -238,7 +254,7 @@ test('R047, R050: an edit on the server is reported by the schedule, and overwri
 })
 
 test('R051: an uninstall takes agent and runtime off the server, and their Secrets out of the cluster', async () => {
-  await helm.run('uninstall', 'runner', '--namespace', NAMESPACE, '--wait', '--timeout', '180s')
+  await helm.run('uninstall', 'runner', '--namespace', NAMESPACE, '--wait', '--timeout', '300s')
   expect((await ask('GET', RUNTIME_PATH)).status).toBe(404)
   expect((await ask('GET', `/v1/agents/${AGENT}`)).status).toBe(404)
   const left = await kubectl('get', 'secrets', '--output', 'name')
