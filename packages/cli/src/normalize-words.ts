@@ -39,6 +39,13 @@ function isCommand(name: string): boolean {
   return commands.some((command) => command.name === name)
 }
 
+/** The commands that a command line can be about: all of them where its first words name none. */
+export function commandsFor(words: readonly string[]): readonly Command[] {
+  const meant = commandOf(words)
+  if (meant === undefined) return commands
+  return commands.filter(({ name }) => `${meant.name} `.startsWith(`${name} `) || `${name} `.startsWith(`${meant.name} `))
+}
+
 /** The command that the first words name; the longest name wins. */
 function commandOf(words: readonly string[]): Command | undefined {
   for (let length = Math.min(words.length, 4); length > 0; length -= 1) {

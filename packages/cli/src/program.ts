@@ -4,12 +4,12 @@ import { Command as Program, CommanderError, Option } from 'commander'
 import { COMPLETE, complete } from './completion.ts'
 import { keyOf, longName, takesValue, type Command, type OptionSpec } from './command.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
-import { normalizeWords } from './normalize-words.ts'
+import { commandsFor, normalizeWords } from './normalize-words.ts'
 import { formatError } from './format/problems.ts'
 import { sourcesRead } from './input-files.ts'
 import type { Printer } from './printer.ts'
 import type { Settings } from './config.ts'
-import { commands, groups, headingOf } from './table.ts'
+import { groups, headingOf } from './table.ts'
 
 interface Context {
   readonly out: Printer
@@ -23,11 +23,12 @@ export async function runCommandLine(words: readonly string[], context: Context)
     return EXIT.success
   }
   let exitCode: number = EXIT.success
-  const program = buildProgram(context, async (command, invocation) => {
+  const given = normalizeWords(words)
+  const program = buildProgram(given, context, async (command, invocation) => {
     exitCode = (await command.run(invocation)) ?? EXIT.success
   })
   try {
-    await program.parseAsync(normalizeWords(words), { from: 'user' })
+    await program.parseAsync(given, { from: 'user' })
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage
@@ -45,10 +46,11 @@ export interface ParsedLine {
 /** What a command line means, without doing it. Throws what a wrong one throws. */
 export async function parseCommandLine(words: readonly string[], context: Context): Promise<ParsedLine> {
   let parsed: ParsedLine | undefined
-  const program = buildProgram(context, async ({ name }, { args, options }) => {
+  const given = normalizeWords(words)
+  const program = buildProgram(given, context, async ({ name }, { args, options }) => {
     parsed = { name, args, options }
   })
-  await program.parseAsync(normalizeWords(words), { from: 'user' })
+  await program.parseAsync(given, { from: 'user' })
   if (parsed === undefined) throw fault('usage', { message: 'This command line names no command.' })
   return parsed
 }
@@ -62,16 +64,17 @@ export function reportError(error: unknown, { out, settings }: Context): number 
   return exitCodeOf(error)
 }
 
-function buildProgram(context: Context, act: Act): Program {
+/** Only the commands that these words can be about: most of them have many options, which take their time. */
+function buildProgram(words: readonly string[], context: Context, act: Act): Program {
   const program = new Program('windlass')
   prepare(program, context)
   program.description('Builds in your own clusters, and on this machine.')
   program.addHelpText('after', START_HERE)
   const parents = new Map<string, Program>([['', program]])
-  for (const command of commands) {
-    const words = command.name.split(' ')
-    const leaf = words.pop() ?? ''
-    const parent = words.length === 0 ? program : groupOf(parents, words.join(' '), context)
+  for (const command of commandsFor(words)) {
+    const path = command.name.split(' ')
+    const leaf = path.pop() ?? ''
+    const parent = path.length === 0 ? program : groupOf(parents, path.join(' '), context)
     parents.set(command.name, addCommand(parent, leaf, { command, context, act }))
   }
   return program
