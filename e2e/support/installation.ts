@@ -127,9 +127,11 @@ export async function startInstallation(namespace: string, options: Installation
   const close = async (): Promise<void> => {
     for (const one of agents) await one.kill9()
     await server.kill9()
-    await cluster.kubectl('delete', 'namespace', namespace, '--timeout=60s')
-    await cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`)
-    await cluster.kubectl('delete', 'clusterrolebinding', namespace)
+    // Pods hold their disks, and go in a second; the namespace itself takes long to empty, and nobody waits for it.
+    await kubectl('delete', 'pods', '--all', '--grace-period=1', '--timeout=60s')
+    await cluster.kubectl('delete', 'namespace', namespace, '--wait=false')
+    await cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`, '--timeout=60s')
+    await cluster.kubectl('delete', 'clusterrolebinding', namespace, '--ignore-not-found')
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
   const adminToken = await readAdminToken(folder)
