@@ -42,7 +42,6 @@ test('a token file is read again each time, because it is replaced on disk', asy
 })
 
 test.each([
-  ['exec', 'exec: { command: aws }'],
   ['auth-provider', 'auth-provider: { name: gcp }'],
   ['username', 'username: admin, password: x'],
 ])('a kubeconfig that logs in by %s is refused with a hint', async (key, user) => {

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
+import { ExecSpec, loginByCommand } from './exec-login.ts'
 
 export interface ClusterAccess {
   /** Base URL of the API server. */
@@ -52,6 +53,7 @@ const Kubeconfig = z.object({
           'client-key-data': z.string().optional(),
           token: z.string().optional(),
           tokenFile: z.string().optional(),
+          exec: ExecSpec.optional(),
         }),
       }),
     )
@@ -59,7 +61,7 @@ const Kubeconfig = z.object({
 })
 type KubeconfigUser = z.infer<typeof Kubeconfig>['users'][number]['user']
 
-/** Reads a kubeconfig file. Throws `config-invalid` when it cannot be used, e.g. when it needs an exec plugin. */
+/** Reads a kubeconfig file. A command that it logs in by is run. Throws `config-invalid` when it cannot be used. */
 export async function readKubeconfig(path: string, contextName?: string): Promise<ClusterAccess> {
   // Loaded here only: a process inside a cluster never needs it.
   const { parseDocument } = await import('yaml')
@@ -81,13 +83,17 @@ export async function readKubeconfig(path: string, contextName?: string): Promis
     if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8')
     return file === undefined ? undefined : readText(resolve(dirname(path), file))
   }
+  const login =
+    user.exec === undefined
+      ? undefined
+      : await loginByCommand(user.exec, { folder: dirname(path), cluster, environment: process.env })
   return {
     server: cluster.server.replace(/\/+$/, ''),
     ca: pemOf(cluster['certificate-authority-data'], cluster['certificate-authority']),
     insecure: cluster['insecure-skip-tls-verify'] ?? false,
-    clientCert: pemOf(user['client-certificate-data'], user['client-certificate']),
-    clientKey: pemOf(user['client-key-data'], user['client-key']),
-    token: tokenOf(user, path),
+    clientCert: login?.clientCert ?? pemOf(user['client-certificate-data'], user['client-certificate']),
+    clientKey: login?.clientKey ?? pemOf(user['client-key-data'], user['client-key']),
+    token: login?.token ?? tokenOf(user, path),
     namespace: context.namespace ?? 'default',
   }
 }
@@ -99,7 +105,7 @@ function tokenOf(user: KubeconfigUser, path: string): (() => string) | undefined
 }
 
 function refusePlugins(path: string, user: KubeconfigUser): void {
-  for (const key of ['exec', 'auth-provider', 'username'])
+  for (const key of ['auth-provider', 'username'])
     if (user[key] !== undefined)
       throw fault('config-invalid', {
         message: `${path} logs in by \`${key}\`, which is not supported.`,
