@@ -24,14 +24,14 @@ export function readRows(markdown: string, page: string): Row[] {
   }))
 }
 
-/** Row ids in the titles of a test file: `test('P001, P002: ...')`, also as template or each-title. */
+/**
+ * Row ids in the titles of a test file: `test('P001, P002: ...')`, also as template, as title of a table, and as the first cell of its rows.
+ * Scenarios (`A08`, `V10`, `C17`) may stand among them.
+ */
 export function idsInTitles(text: string): { id: string; title: string }[] {
-  const plain = text.matchAll(/\b(?:test|it|describe)(?:\.\w+)*(?:\([^)'"`]*\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)
-  // The title behind a table: `test.each([...])('P076: ...'`.
-  const tabled = text.matchAll(/^\s*\](?: as const)?\)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gms)
-  const titles = [...plain, ...tabled].map((match) => match[2] ?? '')
-  return titles.flatMap((title) => {
-    const head = /^((?:[PRGO]\d{3}(?:-[PRGO]?\d{3})?[,\s]*)+):/.exec(title)?.[1]
+  const titles = text.matchAll(/[([]\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)
+  return [...titles].flatMap(([, , title = '']) => {
+    const head = /^(?:%\w, )?((?:[A-Z]\d{1,3}(?:-[A-Z]?\d{3})?[,\s]*)+):/.exec(title)?.[1]
     return head === undefined ? [] : expand(head).map((id) => ({ id, title }))
   })
 }

@@ -52,7 +52,7 @@ const Expected = z
 export const Case = z
   .object({
     title: z.string(),
-    rows: z.array(z.string().regex(/^P\d{3}$/)).min(1),
+    rows: z.array(z.string().regex(/^[PR]\d{3}$/)).min(1),
     /** Parts that the pipeline needs: `git` and `registry` give it GIT_URL and REGISTRY. */
     needs: z.array(z.enum(['git', 'registry'])).default([]),
     /** Why the case is run on this machine's Docker alone. */

@@ -164,7 +164,7 @@ test('R012 R039: the wizard asks, is killed half-way, and goes on where it stopp
   expect(await readdir(join(folder, 'installations'))).toEqual([])
 })
 
-test('R011 R014 R017 R040: the Runner is healthy, the demo ran, and the server was told of each step', async () => {
+test('R011 R014 R017 R024 R040: the Runner is healthy, the demo ran, and the server was told of each step', async () => {
   const info = await succeed('runner', 'info')
   expect(info.stdout).toMatch(new RegExp(`^NAME +RUNTIMES +STATUS +REPORTED\n${AGENT} +${RUNTIME} +healthy +\\d`))
   expect((await succeed('get', 're', '-o', 'name')).stdout).toBe(`runtime/${RUNTIME}\n`)

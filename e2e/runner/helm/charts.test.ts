@@ -225,7 +225,7 @@ test('R061, R063: proxies and authorities reach every container, the engine and 
     })
 })
 
-test('cleaners: local disks have a monitor on each node, cloud disks have jobs in both modes', async () => {
+test('R110, R115: cleaners: local disks have a monitor on each node, cloud disks have jobs in both modes', async () => {
   const local = await render()
   expect([named(local, 'DaemonSet'), named(local, 'CronJob')]).toEqual([['cf-runtime-lv-monitor'], ['cf-runtime-dind-gencerts']])
   const cloud = await render({

@@ -135,7 +135,7 @@ test('R007: a key that lacks a scope is told which', async () => {
   expect(stderr).toContain('lacks the scopes certificate:write, installation:write, cluster:write')
 })
 
-test('R017: runner info shows the agents; R016: help lists every option', async () => {
+test('R016, R017: runner info shows the agents, and help lists every option', async () => {
   expect((await succeed('runner', 'info')).stdout).toMatch(/^NAME +RUNTIMES +STATUS +REPORTED\nlocal +local +healthy /)
   const { stdout } = await succeed('runner', 'init', '--help')
   for (const flag of [

@@ -47,7 +47,7 @@ test('P051: layers of an earlier build are found again; hits and misses are coun
   expect(second.log('build')).toContain('Layer cache: 1 of 3 steps of the Dockerfile were found, 2 ran.')
 })
 
-test('P050: no_cache of the step or of the run builds every layer again', async () => {
+test('P050, R251: no_cache of the step or of the run builds every layer again', async () => {
   const dockerfile = [FROM, `RUN echo ${newId(Date.now())}`, 'RUN echo two']
   await runPipeline(buildDocument({ dockerfile }).text)
   const step = await runPipeline(buildDocument({ dockerfile, fields: '    no_cache: true' }).text)

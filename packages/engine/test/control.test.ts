@@ -131,7 +131,7 @@ steps:
   }
 })
 
-test('P031, P032: the volume stays between builds unless it is reset', async () => {
+test('P031, P032, R251: the volume stays between builds unless it is reset', async () => {
   const docker = await testDocker()
   const volumeName = `windlass-test-${newId(Date.now())}`
   const text = "version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [echo line >> log, cat log]}\n"

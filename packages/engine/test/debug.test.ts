@@ -46,7 +46,7 @@ function waits(run: PipelineRun): string[] {
   return run.events.flatMap((event) => (event.type === 'step.waiting' ? [`${event.step}:${event.phase}`] : []))
 }
 
-test('P160: a debug run stops before, in the place of, and after a step; its commands are skipped, and exports of the terminal go on', async () => {
+test('P160, R250: a debug run stops before, in the place of, and after a step; its commands are skipped, and exports of the terminal go on', async () => {
   const seen: Record<string, string> = {}
   const { link, failures } = attend(async (held) => {
     if (held.phase === 'before') seen['before'] = await look(held, 'cf_export FROM_BEFORE=one; git --version; pwd; ls')

@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
-import { completeSpec, page, Runtime, type RuntimeSpec } from '@windlass/protocol'
+import { completeSpec, page, Runtime, type RuntimeLayer } from '@windlass/protocol'
 import type { Invocation } from '../command.ts'
 import { checkCluster } from '../doctor/check-cluster.ts'
 import { checkNode } from '../doctor/check-node.ts'
 import { checkServer } from '../doctor/check-server.ts'
 import { EXIT } from '../exit-codes.ts'
+import { nodeCheckOf } from '../runner/acceptance/network.ts'
 import { openCluster } from '../runner/cluster/open-cluster.ts'
 import type { Finding } from '../runner/acceptance/finding.ts'
 import { openSession, type Session } from '../session.ts'
@@ -45,29 +45,16 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
   }
   if (options.only !== 'server') {
     await using cluster = await openCluster({ kubeconfig: options.kubeConfigPath, context: options.kubeContextName }, settings)
-    const runtime = await findRuntime(session, options.runtime)
-    const { runtimeScheduler, dockerDaemonScheduler } = runtime
+    const layer = await findRuntime(session, options.runtime)
+    const { runtimeScheduler, dockerDaemonScheduler } = completeSpec(layer)
     const namespace = options.kubeNamespace ?? runtimeScheduler.cluster.namespace ?? cluster.kube.namespace
     title(`Cluster ${cluster.context}, namespace ${namespace}`)
     const storageClass = dockerDaemonScheduler.pvcs.dind.storageClassName
     const isUp = await checkCluster({ kube: cluster.kube, namespace, storageClass }, report)
     if (isUp && options.pod && session !== undefined) {
       title('Inside of a pod')
-      await checkNode(
-        {
-          kube: cluster.kube,
-          clock: systemClock,
-          namespace,
-          dindImage: dockerDaemonScheduler.dindImage,
-          engineImage: runtimeScheduler.image,
-          serverUrl: session.url,
-          serverCa: session.caFile === undefined ? undefined : readFileSync(session.caFile, 'utf8'),
-          nodeSelector: runtimeScheduler.cluster.nodeSelector,
-          tolerations: dockerDaemonScheduler.tolerations,
-          environment: proxiesOf(runtimeScheduler.envVars),
-        },
-        report,
-      )
+      const { url: serverUrl, caFile } = session
+      await checkNode(nodeCheckOf({ kube: cluster.kube, namespace, runtime: layer, serverUrl, caFile }), report)
     }
   }
   const [bad, poor] = (['fail', 'warn'] as const).map((status) => findings.filter((finding) => finding.status === status).length)
@@ -85,8 +72,8 @@ function findSession(settings: Settings): Session | undefined {
   }
 }
 
-/** The named runtime, or the default one, or what a new one would be. Throws `not-found`. */
-async function findRuntime(session: Session | undefined, name: string | undefined): Promise<RuntimeSpec> {
+/** The named runtime with all that it extends, or the default one; nothing where there is none. Throws `not-found`. */
+async function findRuntime(session: Session | undefined, name: string | undefined): Promise<RuntimeLayer> {
   const { items } =
     session === undefined
       ? { items: [] }
@@ -96,13 +83,7 @@ async function findRuntime(session: Session | undefined, name: string | undefine
         })
   const found = items.find((runtime) => (name === undefined ? runtime.isDefault : runtime.name === name))
   if (found === undefined && name !== undefined) throw fault('not-found', { message: `There is no runtime ${name}.` })
-  if (session === undefined || found === undefined) return completeSpec({})
+  if (session === undefined || found === undefined) return {}
   const path = `/v1/runtimes/${encodeURIComponent(found.name)}`
-  return completeSpec((await session.client.call('GET', path, Runtime, { query: { merged: true } })).spec)
-}
-
-const PROXY_VARIABLES = /^(https?|no)_proxy$/i
-
-function proxiesOf(variables: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(variables).filter(([name]) => PROXY_VARIABLES.test(name)))
+  return (await session.client.call('GET', path, Runtime, { query: { merged: true } })).spec
 }

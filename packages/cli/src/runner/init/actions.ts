@@ -16,13 +16,14 @@ import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
 import type { Session } from '../../session.ts'
 import { writeRuntimeFile } from '../attach/attach.ts'
+import { testFromPod } from '../acceptance/network.ts'
 import { judgeCluster, testCluster } from '../acceptance/test-cluster.ts'
 import { ensureNamespace, lastingToken, readSecret, setSecretKeys, TOKEN_SECRET } from '../cluster/secrets.ts'
 import { DEMO_PIPELINE, putDemo, runDemo } from '../demo.ts'
 import type { Helm } from '../helm/helm.ts'
 import { RELEASE_NAME } from '../install/place.ts'
 import { toChartValues, type InstallFacts } from '../values/chart-values.ts'
-import { mergeTrees, type Tree } from '../values/read-values.ts'
+import { isTree, mergeTrees, type Tree } from '../values/read-values.ts'
 import type { Wishes } from '../values/wishes.ts'
 import type { StepName } from './plan.ts'
 import type { Prepared } from './prepare.ts'
@@ -74,11 +75,17 @@ function valuesOf(context: InstallContext): Tree {
   return toChartValues(context.wishes, factsOf(context))
 }
 
-async function runTests({ cluster, names, wishes, choices, out }: InstallContext): Promise<void> {
+async function runTests(context: InstallContext): Promise<void> {
+  const { cluster, names, wishes, choices, out, helm, session } = context
   const { StorageClass, Storage } = wishes.installer
   const parts = { agent: true, runtime: true, provisioner: StorageClass === undefined, monitor: choices.monitor }
   const localDisks = StorageClass === undefined && (Storage?.Backend ?? 'local') === 'local'
-  judgeCluster(await testCluster({ kube: cluster.kube, namespace: names.namespace, parts, localDisks }), out)
+  const { namespace } = names
+  judgeCluster(await testCluster({ kube: cluster.kube, namespace, parts, localDisks }), out)
+  await ensureNamespace(cluster.kube, namespace)
+  const { spec } = await renderRuntime(helm, { name: RELEASE_NAME, namespace }, valuesOf(context))
+  const runtime = isTree(spec) ? spec : {}
+  judgeCluster(await testFromPod({ kube: cluster.kube, namespace, runtime, serverUrl: session.url, caFile: session.caFile }), out)
 }
 
 async function registerAgent(context: InstallContext): Promise<string> {

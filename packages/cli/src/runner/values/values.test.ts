@@ -16,7 +16,7 @@ const facts: InstallFacts = {
 const chartOf = (installer: unknown, more: Partial<InstallFacts> = {}): unknown =>
   toChartValues({ installer: checkInstallerValues(installer, 'values.yaml'), chart: {} }, { ...facts, ...more })
 
-test('R018: a values file of the vendor becomes values of the chart', () => {
+test('R018, R033, R035: a values file of the vendor becomes values of the chart', () => {
   const values = {
     DockerRegistry: 'registry.example.com',
     NodeSelector: 'role=runner,zone=a',
