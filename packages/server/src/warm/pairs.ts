@@ -1,5 +1,5 @@
 /**
- * Pairs of engine and daemon that are kept ready (docs/adr/0056). To an agent a pair is an attempt like any other, under the pair's own
+ * Pairs of engine and daemon that are kept ready (docs/adr/0052). To an agent a pair is an attempt like any other, under the pair's own
  * id: it makes, watches and removes its objects as always. A build that is elected takes a ready pair in the transaction of its election;
  * from then on what the agent says of the pair is said of the build's attempt. A pair serves one build, and goes with it.
  */

@@ -1,5 +1,5 @@
 /**
- * What becomes of a disk: in use, free, to be removed, or lost with its node. The rule (docs/adr/0045): a disk is in use while the claim
+ * What becomes of a disk: in use, free, to be removed, or lost with its node. The rule (docs/adr/0044): a disk is in use while the claim
  * that its volume names exists, whatever phases and timers say; and before anything of it is removed, that is written on the volume by
  * compare and swap, so that no choice can take it any more.
  */
