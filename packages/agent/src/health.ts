@@ -1,6 +1,5 @@
 /** `/livez`, `/readyz`, `/health` and `/metrics` of an agent, for probes and Prometheus on a local port. */
-import http from 'node:http'
-import type { Clock } from '@windlass/kit'
+import { probe, serveProbes, type Clock, type ProbeAnswer, type ProbeServer } from '@windlass/kit'
 import type { Agent } from './agent.ts'
 
 export interface HealthOptions {
@@ -17,37 +16,20 @@ export interface HealthOptions {
 /** Ready means: the server answered within this time. Polls and leases make that happen every few seconds. */
 const READY_MS = 30_000
 
-/** Serves until closed; answers the port it listens on. */
-export async function serveHealth(options: HealthOptions): Promise<{ port: number; close(): Promise<void> }> {
-  const server = http.createServer((request, response) => {
-    void answer(options, request.url ?? '').then(({ status, body }) =>
-      response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4' }).end(body),
-    )
-  })
-  server.headersTimeout = 60_000
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen(options.port, resolve)
-  await promise
-  const address = server.address()
-  return {
-    port: typeof address === 'object' && address !== null ? address.port : options.port,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((done) => server.close(done))
-    },
-  }
+/** Serves until disposed. */
+export function serveHealth(options: HealthOptions): Promise<ProbeServer> {
+  return serveProbes(options.port, (path) => answer(options, path))
 }
 
-async function answer(options: HealthOptions, url: string): Promise<{ status: number; body: string }> {
+async function answer(options: HealthOptions, path: string): Promise<ProbeAnswer | undefined> {
   const { agent, clock, more, runtimes } = options
   const { tasks, facts, epoch, heardAt } = agent()?.status() ?? { tasks: 0, facts: 0, epoch: 0, heardAt: 0 }
   const isReady = heardAt > 0 && clock.now() - heardAt < READY_MS
-  if (url === '/livez') return { status: 200, body: 'ok\n' }
+  if (path === '/livez') return probe(true, '')
   // The public agent says so whenever it listens; who wants to know whether it works asks /readyz.
-  if (url === '/health') return { status: 200, body: 'OK' }
-  if (url === '/readyz' || url === '/healthz')
-    return { status: isReady ? 200 : 503, body: isReady ? 'ok\n' : `the server was not heard for ${READY_MS / 1000} s\n` }
-  if (url !== '/metrics') return { status: 404, body: 'not found\n' }
+  if (path === '/health') return { status: 200, body: 'OK' }
+  if (path === '/readyz' || path === '/healthz') return probe(isReady, `the server was not heard for ${READY_MS / 1000} s`)
+  if (path !== '/metrics') return undefined
   const heardAgo = heardAt === 0 ? -1 : (clock.now() - heardAt) / 1000
   const own = metrics({ tasks, facts, epoch, ready: isReady ? 1 : 0, runtimes: runtimes(), heard_ago_seconds: heardAgo })
   return { status: 200, body: own + ((await more?.()) ?? '') }

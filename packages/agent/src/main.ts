@@ -32,7 +32,7 @@ async function run(config: Readonly<AgentConfig>, log: Logger): Promise<number> 
     if (isFatal(error)) return EXIT.refused
     throw error
   } finally {
-    await health?.close()
+    await health?.[Symbol.asyncDispose]()
     over.abort()
     await files
     clusters.close()

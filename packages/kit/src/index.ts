@@ -15,6 +15,7 @@ export {
 export { isId, newId, newToken, parseToken, sha256, tokenMatches, type Token } from './ids.ts'
 export { attempt, isAbort, stopSignal, ticks, type TickOptions } from './lifecycle.ts'
 export { openLog, silentLog, type Logger, type LogOptions } from './log.ts'
+export { probe, serveProbes, type ProbeAnswer, type ProbeServer } from './probes.ts'
 export { proxyFrom, proxyOf, type ProxySettings } from './proxy.ts'
 export { backoffMs, retry, type Backoff, type RetryOptions } from './retry.ts'
 export { Secret } from './secret.ts'

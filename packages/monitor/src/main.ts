@@ -34,7 +34,7 @@ async function run(config: MonitorConfig, log: Logger): Promise<number> {
     log.error({ err: error }, 'the server refuses this monitor')
     return 4
   } finally {
-    await health?.close()
+    await health?.[Symbol.asyncDispose]()
     kube.close()
   }
 }

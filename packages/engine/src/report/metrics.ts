@@ -1,5 +1,5 @@
 /** What Prometheus reads of an engine that was asked to say it (`METRICS_PROMETHEUS_ENABLED` of the runtime; runner specification 10.3). */
-import http from 'node:http'
+import { serveProbes, type ProbeServer } from '@windlass/kit'
 import type { EngineEvent } from '@windlass/protocol'
 
 export interface EngineMetrics {
@@ -85,22 +85,6 @@ function gauge(name: string, help: string, samples: readonly Sample[]): string {
 }
 
 /** Serves `/metrics` until disposed. Rejects when the port is taken. */
-export async function serveMetrics(metrics: EngineMetrics, port: number): Promise<{ readonly port: number } & AsyncDisposable> {
-  const server = http.createServer((request, response) => {
-    const isKnown = request.url === '/metrics'
-    response
-      .writeHead(isKnown ? 200 : 404, { 'content-type': 'text/plain; version=0.0.4' })
-      .end(isKnown ? metrics.text() : 'not found\n')
-  })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen(port, resolve)
-  await promise
-  const address = server.address()
-  return {
-    port: typeof address === 'object' && address !== null ? address.port : port,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((done) => server.close(done))
-    },
-  }
+export async function serveMetrics(metrics: EngineMetrics, port: number): Promise<ProbeServer> {
+  return serveProbes(port, (path) => (path === '/metrics' ? { status: 200, body: metrics.text() } : undefined))
 }

@@ -1,6 +1,5 @@
 /** The monitor of the disks of a node: looks every minute, and answers Prometheus and probes. */
-import http from 'node:http'
-import { attempt, ticks, type Clock, type Logger } from '@windlass/kit'
+import { attempt, type Clock, type Logger, probe, serveProbes, ticks } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import type { LocalMonitorConfig } from './config.ts'
 import { runCycle } from './cycle.ts'
@@ -31,25 +30,15 @@ const MISSED = 3
 export async function startLocalMonitor(options: MonitorOptions): Promise<LocalMonitor> {
   const { config, clock, log } = options
   const counts = { removed: 0, lookedAt: clock.monotonic() }
-  const server = http.createServer((request, response) => {
-    const answer = (status: number, body: string): void =>
-      void response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4' }).end(body)
+  const probes = await serveProbes(config.PORT, async (path) => {
     const isLate = clock.monotonic() - counts.lookedAt > MISSED * Math.max(config.INTERVAL_SECONDS, 60) * 1000
-    if (request.url === '/livez') return answer(200, 'ok\n')
-    if (request.url === '/readyz') return answer(isLate ? 503 : 200, isLate ? 'the disks were not looked at lately\n' : 'ok\n')
-    if (request.url !== '/metrics') return answer(404, 'not found\n')
-    readMetrics(config, counts.removed).then(
-      (text) => answer(200, text),
-      (error: unknown) => answer(500, `${String(error)}\n`),
-    )
+    if (path === '/livez') return probe(true, '')
+    if (path === '/readyz') return probe(!isLate, 'the disks were not looked at lately')
+    return path === '/metrics' ? { status: 200, body: await readMetrics(config, counts.removed) } : undefined
   })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen(config.PORT, resolve)
-  await promise
-  const address = server.address()
-  const ended = loop(options, counts).finally(() => server.close().closeAllConnections())
+  const ended = loop(options, counts).finally(() => probes[Symbol.asyncDispose]())
   log.info({ node: config.NODE_NAME, folder: config.PARENT_DIR, dryRun: config.DRY_RUN }, 'monitor of local disks started')
-  return { port: typeof address === 'object' && address !== null ? address.port : config.PORT, ended }
+  return { port: probes.port, ended }
 }
 
 async function loop(options: MonitorOptions, counts: { removed: number; lookedAt: number }): Promise<void> {

@@ -1,11 +1,7 @@
 /** `/livez`, `/readyz` and `/metrics` for probes and Prometheus. */
-import http from 'node:http'
+import { probe, serveProbes, type ProbeServer } from '@windlass/kit'
 import { metricsText } from './metrics.ts'
 import type { Provisioner } from './provisioner.ts'
-
-export interface Health extends AsyncDisposable {
-  readonly port: number
-}
 
 const IDLE = metricsText({
   volumes: [],
@@ -16,31 +12,11 @@ const IDLE = metricsText({
 })
 
 /** Serves until disposed. `find` answers the provisioner, or undefined while another process holds the lease: that is ready too. */
-export async function serveHealth(port: number, find: () => Provisioner | undefined): Promise<Health> {
-  const server = http.createServer((request, response) => {
-    const answer = (status: number, body: string): void =>
-      void response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4' }).end(body)
+export async function serveHealth(port: number, find: () => Provisioner | undefined): Promise<ProbeServer> {
+  return serveProbes(port, (path) => {
     const provisioner = find()
-    if (request.url === '/livez') {
-      const isBlind = provisioner?.isBlind() ?? false
-      return answer(isBlind ? 503 : 200, isBlind ? 'a watch has ended\n' : 'ok\n')
-    }
-    if (request.url === '/readyz') {
-      const isReady = provisioner?.isReady() ?? true
-      return answer(isReady ? 200 : 503, isReady ? 'ok\n' : 'the cluster is not heard\n')
-    }
-    if (request.url === '/metrics') return answer(200, provisioner?.metrics() ?? IDLE)
-    answer(404, 'not found\n')
+    if (path === '/livez') return probe(provisioner?.isBlind() !== true, 'a watch has ended')
+    if (path === '/readyz') return probe(provisioner?.isReady() ?? true, 'the cluster is not heard')
+    return path === '/metrics' ? { status: 200, body: provisioner?.metrics() ?? IDLE } : undefined
   })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen(port, resolve)
-  await promise
-  const address = server.address()
-  return {
-    port: typeof address === 'object' && address !== null ? address.port : port,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((done) => server.close(done))
-    },
-  }
 }
