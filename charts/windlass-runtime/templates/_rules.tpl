@@ -148,6 +148,13 @@ imagePullSecrets:
   verbs: [get, list, patch]
 {{- end -}}
 
+{{/* What builds have left, in the namespace of the release. */}}
+{{- define "windlass.leftoverRules" -}}
+- apiGroups: ['']
+  resources: [persistentvolumeclaims, pods]
+  verbs: [list, delete]
+{{- end -}}
+
 {{/* Secret stores of a runtime: the engine reads keys by name. Its pods mount no token, so a step cannot. */}}
 {{- define "windlass.engineRules" -}}
 - apiGroups: ['']

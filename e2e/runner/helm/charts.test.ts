@@ -227,7 +227,14 @@ test('R061, R063: proxies and authorities reach every container, the engine and 
 
 test('R110, R115: cleaners: local disks have a monitor on each node, cloud disks have jobs in both modes', async () => {
   const local = await render()
-  expect([named(local, 'DaemonSet'), named(local, 'CronJob')]).toEqual([['cf-runtime-lv-monitor'], ['cf-runtime-dind-gencerts']])
+  expect([named(local, 'DaemonSet'), named(local, 'CronJob')]).toEqual([
+    ['cf-runtime-lv-monitor'],
+    ['cf-runtime-dind-gencerts', 'cf-runtime-leftovers'],
+  ])
+  expect(pod(local, 'CronJob', '-leftovers').containers[0]).toMatchObject({ command: expect.arrayContaining(['leftovers']) })
+  expect(rules(one(local, 'Role', '-leftovers')['rules'])).toEqual([
+    '{"apiGroups":[""],"resources":["persistentvolumeclaims","pods"],"verbs":["delete","list"]}',
+  ])
   const cloud = await render({
     storage: { backend: 'ebs' },
     volumeProvisioner: { 'dind-volume-cleanup': { mounts: { enabled: true }, successfulJobsHistory: 2 } },
