@@ -209,7 +209,7 @@ test('R036 C8 C9: a specification that is shown can be changed and given back as
   })
 })
 
-test('R140 R141 R143 R146: a second runtime in a second namespace is attached to the same agent, which serves it without a restart', async () => {
+test('R046 R140 R141 R143 R146: a second runtime in a second namespace is attached to the same agent, which serves it without a restart', async () => {
   const pods = await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')
   const place = ['--runtime-kube-namespace', SECOND, '--agent-kube-namespace', FIRST, '--agent-name', AGENT]
   const installed = await succeed('install', 'runtime', ...place, ...disks('disks-b'), '--attach-runtime')
