@@ -83,6 +83,8 @@ class Attempt {
   #snapshot: Snapshot
   #cancelled: Reason | undefined
   #forced = false
+  /** The loop has ended: the steps of this attempt are as they are. */
+  #isLeaving = false
   /** Why the attempt cannot go on, whatever its steps do. */
   #broken: AttemptOutcome | undefined
   #wake = Promise.withResolvers<void>()
@@ -139,6 +141,7 @@ class Attempt {
       addChore(context, 'sweep', sweepOld(docker, context.clock))
       addChore(context, 'sweep environments', sweepEnvironments(docker, context.clock))
       const outcome = (await this.#fetchResources(context)) ? await this.#loop(context) : this.#broken
+      this.#isLeaving = true
       await Promise.all([this.#closeServices(), cleaner?.wrapUp()])
       const told = await this.#finish(outcome)
       await close(context, told)
@@ -391,7 +394,8 @@ class Attempt {
   /** Somebody decided about an approval. Nobody did in time, and that ends the build: everything is stopped. */
   #decided({ step, decision, by }: Extract<Command, { type: 'decide' }>): void {
     const { status } = stateOf(this.#snapshot, step)
-    if (isFinalStep(status) || status === 'pending') return
+    // What is decided while this engine leaves is for the next one: told here, nobody would act on it.
+    if (this.#isLeaving || isFinalStep(status) || status === 'pending') return
     this.#tell({ type: 'step.decided', step, decision, by })
     if (decision === 'terminated') this.#cancel('approval-timeout', 'Nobody decided about the approval in time.')
     this.#wake.resolve()
