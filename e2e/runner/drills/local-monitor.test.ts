@@ -92,6 +92,8 @@ test('R-27, R117: a monitor that is killed in the middle of removals touches no 
       NODE_NAME: 'node-under-test',
       VOLUME_PARENT_DIR: disk.path,
       SLEEP_INTERVAL: '0.2',
+      // A folder whose volume went before it is removed after a time of grace.
+      DELETE_BY_RM_AFTER: '3',
       WINDLASS_LOCAL_MONITOR_PORT: String(port),
       WINDLASS_LOCAL_MONITOR_KUBECONFIG: cluster.kubeconfig,
     })
