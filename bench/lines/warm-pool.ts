@@ -1,5 +1,5 @@
 /** Builds on Kubernetes that take a pair which is kept ready: beside them the same builds without a pool, and a process in a pod that is there. */
-import { Build, page, Runtime } from '@windlass/protocol'
+import { Build, mergeLayers, page, Runtime } from '@windlass/protocol'
 import { spread, type Line, type Row } from '../row.ts'
 import { openClusterStack, type ClusterStack } from '../stack/cluster.ts'
 import { follow, isStepOutput } from '../stack/follow.ts'
@@ -11,6 +11,10 @@ const WARM_UP = 1
 const BURST = 20
 /** All pairs of a burst are up within this time on two cores. */
 const READY_MS = 300_000
+
+/** So little that all pods of a burst have a place on two cores. */
+const RESOURCES = { requests: { cpu: '10m', memory: '32Mi' } }
+const SMALL = { runtimeScheduler: { resources: RESOURCES }, dockerDaemonScheduler: { defaultDindResources: RESOURCES } }
 
 export const warmPool: Line = { name: 'warm-pool', measure }
 
@@ -52,8 +56,9 @@ async function keep({ client, namespace }: ClusterStack, count: number): Promise
   const path = `/v1/runtimes/${encodeURIComponent(namespace)}`
   const { name, type, agent, isDefault, spec } = await client.call('GET', path, Runtime)
   const warm = count === 0 ? {} : { warmPool: { min: count, max: count, maxAgeSeconds: 3_600 } }
-  const { warmPool: _before, ...rest } = spec as Readonly<Record<string, unknown>>
-  await client.call('PUT', path, Runtime, { body: { name, type, agent, isDefault, spec: { ...rest, ...warm } } })
+  const { warmPool: _before, ...rest } = spec
+  const layer = mergeLayers(rest, SMALL)
+  await client.call('PUT', path, Runtime, { body: { name, type, agent, isDefault, spec: { ...layer, ...warm } } })
 }
 
 async function ready({ client, namespace }: ClusterStack, count: number): Promise<void> {
