@@ -15,7 +15,7 @@ test: ## all tests, on real Docker, PostgreSQL and Kubernetes
 	@scripts/test
 
 check: ## the quick part: format, lint, types, imports, unit tests
-	@scripts/setup npm
+	@scripts/setup npm git openssl python
 	@npm run --silent check
 
 bench: ## figures beside their floors

@@ -1,48 +1,29 @@
 import { defineConfig } from 'vitest/config'
+import { GROUPS } from './scripts/testing/groups.ts'
 
-// On real parts a machine's moods can fail a test: it gets one more try, and the summary tells every one that needed it, and fails when they are many.
-const slow = { testTimeout: 120_000, hookTimeout: 300_000, fileParallelism: false, retry: 1 }
-
-/** One project per kind of real part a suite needs; `scripts/test` prepares the parts and runs them in order. */
+/**
+ * One project per group of tests; `scripts/test` prepares the parts of each. No test is tried twice, unless it names its own reason:
+ * `test('…', { retry: 1 }, …)` below a comment that says what of the kernel or of a fake cloud is to blame. In the groups `chaos` and `drills` a
+ * second try is still a failure (`scripts/testing/outcome.ts`).
+ */
 export default defineConfig({
   test: {
-    projects: [
-      {
-        test: {
-          name: 'unit',
-          include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'],
-          testTimeout: 20_000,
-        },
+    projects: GROUPS.filter(({ include }) => include !== undefined).map((group, index) => ({
+      test: {
+        name: group.name,
+        include: [...(group.include ?? [])],
+        exclude: ['**/node_modules/**', ...(group.exclude ?? [])],
+        testTimeout: group.timeoutMs ?? 120_000,
+        hookTimeout: 300_000,
+        isolate: group.sharesProcess !== true,
+        restoreMocks: true,
+        unstubEnvs: true,
+        unstubGlobals: true,
+        maxWorkers: group.workers ?? 1,
+        fileParallelism: (group.workers ?? 1) > 1,
+        // Projects of different width run one after the other where several are asked for at once.
+        sequence: { groupOrder: index },
       },
-      { test: { name: 'parts', include: ['e2e/support/**/*.test.ts'], ...slow } },
-      { test: { name: 'store', include: ['packages/server/test/store/**/*.test.ts'], ...slow } },
-      {
-        test: {
-          name: 'docker',
-          include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts', 'e2e/conformance/local.test.ts'],
-          ...slow,
-        },
-      },
-      {
-        test: {
-          name: 'http',
-          include: [
-            'packages/server/test/http/**/*.test.ts',
-            'packages/{agent,cli,local,journal,monitor,volumes}/test/**/*.test.ts',
-          ],
-          ...slow,
-        },
-      },
-      { test: { name: 'chaos', include: ['e2e/chaos/**/*.test.ts'], ...slow, testTimeout: 600_000 } },
-      {
-        test: {
-          name: 'cluster',
-          include: ['e2e/cluster/**/*.test.ts', 'e2e/conformance/cluster.test.ts', 'packages/kube/test/**/*.test.ts'],
-          ...slow,
-          testTimeout: 600_000,
-        },
-      },
-      { test: { name: 'runner', include: ['e2e/runner/**/*.test.ts'], ...slow, testTimeout: 600_000 } },
-    ],
+    })),
   },
 })

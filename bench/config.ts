@@ -1,4 +1,4 @@
-/** Where the bench finds its real parts; the only reader of the environment here. */
+/** Settings of the bench: where it finds Docker and the cluster. Only this file reads the environment. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +8,9 @@ const socket =
 const kubeconfig = process.env['KUBECONFIG'] ?? join(homedir(), '.kube', 'config')
 
 export const benchConfig = Object.freeze({
-  /** How to reach Docker, as the user set it. */
+  /** Address of Docker, as the user set it. */
   environment: process.env,
   dockerSocket: socket ?? '/var/run/docker.sock',
-  /** Undefined when there is no such file. */
+  /** Undefined if the file does not exist. */
   kubeconfig: existsSync(kubeconfig) ? kubeconfig : undefined,
 })

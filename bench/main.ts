@@ -1,7 +1,6 @@
 /**
- * `node bench/main.ts [--json FILE] [NAME...]`: measures every line (or those whose name begins so), prints a table, writes JSON
- * (`.windlass/bench.json` when nothing else is said).
- * A line whose real part is missing is named and counted; it never passes for measured. Exit code 1 when a line broke.
+ * `node bench/main.ts [--json FILE] [NAME...]`: measures every line, or the lines whose name starts with a NAME, prints a table, and writes JSON
+ * (default `.windlass/bench.json`). A line whose real part is missing is named and counted as not measured. Exit code 1 if a line failed.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, release, totalmem } from 'node:os'

@@ -1,6 +1,6 @@
-/** One line of the bench: a figure of Windlass beside the least that this machine allows, measured in the same run. */
+/** One line of the bench: a figure of Windlass and its floor, the minimum that this machine allows, measured in the same run. */
 
-/** Milliseconds, MiB or a rate; the unit says which. */
+/** Milliseconds, MiB or a rate, as the unit says. */
 export interface Spread {
   readonly n: number
   readonly median: number
@@ -11,30 +11,33 @@ export interface Spread {
 
 export interface Row {
   readonly name: string
-  /** What is measured, from what to what. */
+  /** What is measured, from which event to which. */
   readonly figure: string
   readonly unit: 'ms' | 's' | 'MiB' | '1/s'
   readonly value: Spread
-  /** Runs thrown away before the first that counts. */
+  /** Discarded runs before the first counted one. */
   readonly warmUp: number
   /** What the floor is, and how long it took. */
   readonly floor?: { readonly what: string; readonly value: Spread }
-  /** Median that is aimed at; for rates the least, else the most. */
+  /** Target for the median: a minimum for rates, otherwise a maximum. */
   readonly goal?: number
   readonly goalP99?: number
   readonly note?: string
 }
 
-/** A module of `lines/`: measures one or several related rows. `needs` says what must be there; without it the line is skipped loudly. */
+/**
+ * A module of `lines/` that measures one or several related rows. `measure` throws `MissingPartError` if the line cannot run; the bench then reports
+ * it as not measured.
+ */
 export interface Line {
   readonly name: string
   readonly measure: () => Promise<readonly Row[]>
 }
 
-/** Thrown by a line whose real part is missing; says which. */
+/** Thrown by a line whose real part is missing. The message names the part. */
 export class MissingPartError extends Error {}
 
-/** Median, range and 99th percentile of samples. Throws on none. */
+/** Returns median, range and 99th percentile of samples. Throws on an empty list. */
 export function spread(samples: readonly number[]): Spread {
   const sorted = samples.toSorted((a, b) => a - b)
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
@@ -45,12 +48,12 @@ export function spread(samples: readonly number[]): Spread {
   return sorted.length >= 50 ? { ...shown, p99: at(0.99) } : shown
 }
 
-/** A single value, such as a rate of one long run. */
+/** Returns a single value, such as a rate of one long run. */
 export function single(value: number): Spread {
   return { n: 1, median: value, min: value, max: value }
 }
 
-/** Runs `work` a few times for nothing and `n` times for its milliseconds (its own number when it returns one). */
+/** Runs `work` a few times as warm-up and then `n` times. Each sample is the number that `work` returns, or its duration in milliseconds. */
 export async function sample(n: number, warmUp: number, work: (round: number) => Promise<number | void>): Promise<Spread> {
   const samples: number[] = []
   for (let round = -warmUp; round < n; round += 1) {
@@ -62,7 +65,7 @@ export async function sample(n: number, warmUp: number, work: (round: number) =>
   return spread(samples)
 }
 
-/** Whether the row reaches its goal; undefined when it has none. */
+/** Whether the row reaches its goal. Undefined if it has none. */
 export function reachesGoal(row: Row): boolean | undefined {
   if (row.goal === undefined) return undefined
   const median = row.unit === '1/s' ? row.value.median >= row.goal : row.value.median <= row.goal

@@ -1,9 +1,9 @@
-/** The rows as a table for a person. */
+/** The rows as a table for users. */
 import { reachesGoal, type Row, type Spread } from './row.ts'
 
 const COLUMNS = ['line', 'value', 'n', 'range', 'p99', 'floor', 'goal', ''] as const
 
-/** One text with a line for each row, columns aligned, and the notes below. */
+/** Returns a text with one line for each row, columns aligned, and the notes below. */
 export function toTable(rows: readonly Row[]): string {
   const cells = [COLUMNS.map(String), ...rows.map(toCells)]
   const widths = COLUMNS.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))

@@ -1,9 +1,11 @@
 /**
- * Holds the code against the import table of ARCHITECTURE.md, and against three rules that lint does not know: settings are read in
- * config files only, wall time in kit only, and a package declares what it imports. Prints each breach and exits 1.
+ * Checks the code against the import table of ARCHITECTURE.md, and against four rules that lint does not have: settings are read only in
+ * config files, wall time only in kit, a package declares its imports, and there are no import cycles, types included. Prints each violation and
+ * exits with 1.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
+import { findCycles } from './cycles.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const IMPORT =
@@ -28,12 +30,12 @@ export function readImportTable(markdown: string): Rule[] {
   return rules
 }
 
-/** The modules that a TypeScript text imports, as written. */
+/** Returns the module specifiers that a TypeScript text imports. */
 export function importsOf(text: string): string[] {
   return [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
 }
 
-/** What is wrong with one source file of `packages/<name>/src`, as sentences. */
+/** Returns the violations in one source file of `packages/<name>/src`. */
 export function breaches(
   file: { name: string; path: string; text: string },
   rules: readonly Rule[],
@@ -63,6 +65,12 @@ export function breaches(
   return found
 }
 
+/** The files of the same package that a file imports. */
+function relativeImports(path: string): string[] {
+  const modules = importsOf(readFileSync(join(root, path), 'utf8'))
+  return modules.filter((module) => module.startsWith('.')).map((module) => join(dirname(path), module))
+}
+
 function declaredBy(name: string): Set<string> {
   const manifest: { dependencies?: Record<string, string> } = JSON.parse(
     readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'),
@@ -77,6 +85,8 @@ function main(): void {
     const name = path.split(sep)[1] ?? ''
     return breaches({ name, path, text: readFileSync(join(root, path), 'utf8') }, rules, declaredBy(name))
   })
+  const imports = new Map(paths.map((path) => [path, relativeImports(path)]))
+  for (const cycle of findCycles(imports)) found.push(`cycle: ${[...cycle, cycle[0]].join(' -> ')}`)
   for (const line of found) console.error(line)
   if (found.length > 0) process.exit(1)
   console.log(`imports: ${paths.length} files obey the table`)

@@ -1,4 +1,4 @@
-/** The quick part of the tests: format, lint, types, import table, generated files, unit tests. Two at a time; prints each with its time. */
+/** The quick checks: format, lint, types, import table, generated files, documentation, unit tests. Runs two at a time and prints each with its time. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { join, resolve } from 'node:path'
@@ -19,6 +19,7 @@ const CHECKS: readonly { readonly name: string; readonly command: readonly strin
   { name: 'imports', command: [node, 'scripts/check-imports.ts'] },
   { name: 'generated files', command: [node, 'scripts/gen.ts', '--check'] },
   { name: 'feature rows', command: [node, 'scripts/features.ts'] },
+  { name: 'documentation', command: [node, 'scripts/check-docs.ts'] },
 ]
 
 interface Result {

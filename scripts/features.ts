@@ -1,7 +1,7 @@
 /**
- * Lists the rows of docs/features with the tests whose titles carry their ids, and the rows that no test shows.
+ * Lists the rows of docs/development/features with the tests whose titles have their ids, and the rows without a test.
  * `node scripts/features.ts` prints counts per page and the uncovered ids; `--all` prints every row with its tests; `--markdown` writes the
- * state page docs/features/README.md. Exits 1 when a test names a row that does not exist.
+ * state page docs/development/features/README.md. Exits 1 when a test names a row that does not exist.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
@@ -15,7 +15,7 @@ export interface Row {
   readonly page: string
 }
 
-/** The rows `| P001 | text |` of one page. */
+/** Returns the rows `| P001 | text |` of one page. */
 export function readRows(markdown: string, page: string): Row[] {
   return [...markdown.matchAll(/^\| ([A-Z]\d{3}) \| (.*?) \|$/gm)].map((match) => ({
     id: match[1] ?? '',
@@ -25,14 +25,14 @@ export function readRows(markdown: string, page: string): Row[] {
 }
 
 /**
- * Row ids in the titles of a test file: `test('P001, P002: ...')`, also as template, as title of a table, and as the first cell of its rows.
- * Scenarios (`A08`, `V10`, `C17`) may stand among them.
+ * Row ids at the end of the titles of a test file: `test('... (P001, P002)')`, also in templates, titles of tables and the first cells of their rows.
+ * Ids of scenarios (`A08`, `V10`, `C17`) may be among them.
  */
 export function idsInTitles(text: string): { id: string; title: string }[] {
   const titles = text.matchAll(/[([]\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)
   return [...titles].flatMap(([, , title = '']) => {
-    const head = /^(?:%\w, )?((?:[A-Z]\d{1,3}(?:-[A-Z]?\d{3})?[,\s]*)+):/.exec(title)?.[1]
-    return head === undefined ? [] : expand(head).map((id) => ({ id, title }))
+    const ids = /\(((?:[A-Z]-?\d{1,3}(?:-[A-Z]?\d{3})?(?:, )?)+)\)$/.exec(title)?.[1]
+    return ids === undefined ? [] : expand(ids).map((id) => ({ id, title }))
   })
 }
 
@@ -55,8 +55,8 @@ function testsById(): Map<string, string[]> {
     for (const { id, title } of idsInTitles(readFileSync(join(root, path), 'utf8')))
       tests.set(id, [...(tests.get(id) ?? []), `${path}: ${title}`])
   }
-  for (const { name, rows, title } of readCases())
-    for (const id of rows) tests.set(id, [...(tests.get(id) ?? []), `e2e/conformance/cases/${name}: ${title}`])
+  for (const { path, rows, title } of readCases())
+    for (const id of rows) tests.set(id, [...(tests.get(id) ?? []), `e2e/conformance/cases/${path}: ${title}`])
   return tests
 }
 
@@ -80,13 +80,13 @@ function toMarkdown(rows: readonly Row[], tests: ReadonlyMap<string, string[]>):
   ].join('\n')
 }
 
-/** The state page, for `scripts/gen.ts`. */
+/** Returns the state page, for `scripts/gen.ts`. */
 export function featurePage(): string {
   return toMarkdown(allRows(), testsById())
 }
 
 function allRows(): Row[] {
-  const pages = globSync('docs/features/*.md', { cwd: root }).filter((path) => basename(path) !== 'README.md')
+  const pages = globSync('docs/development/features/*.md', { cwd: root }).filter((path) => basename(path) !== 'README.md')
   return pages.toSorted().flatMap((path) => readRows(readFileSync(join(root, path), 'utf8'), basename(path, '.md')))
 }
 
@@ -95,7 +95,8 @@ function main(): void {
   const tests = testsById()
   const known = new Set(rows.map(({ id }) => id))
   const unknown = [...tests.keys()].filter((id) => !known.has(id))
-  if (process.argv.includes('--markdown')) writeFileSync(join(root, 'docs/features/README.md'), toMarkdown(rows, tests))
+  if (process.argv.includes('--markdown'))
+    writeFileSync(join(root, 'docs/development/features/README.md'), toMarkdown(rows, tests))
   if (process.argv.includes('--all'))
     for (const { id, feature } of rows) console.log([id, feature, ...(tests.get(id) ?? ['no test'])].join('\n    '))
   for (const page of new Set(rows.map((row) => row.page))) {

@@ -1,32 +1,40 @@
 /**
- * Writes the reference pages from the code that they describe; `--check` only compares and exits 1 when a page is stale.
+ * Writes the reference pages from the code that they describe. `--check` only compares, and exits with 1 if a page is stale.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { AgentConfig } from '../packages/agent/src/config.ts'
 import { describeCommands } from '../packages/cli/src/index.ts'
+import { openClient } from '../packages/client/src/index.ts'
 import { EngineConfig } from '../packages/engine/src/config.ts'
 import { faults, nodeTransport, type FaultSpec } from '../packages/kit/src/index.ts'
 import { describeLanguage, jsonSchema, type FieldDescription } from '../packages/pipeline/src/index.ts'
 import { MonitorConfig } from '../packages/monitor/src/config.ts'
-import { BUILD_STATUSES, REASONS, STEP_STATUSES } from '../packages/plan/src/index.ts'
-import { createClient, RuntimeInput } from '../packages/protocol/src/index.ts'
+import { BUILD_STATUSES, REASONS, STEP_STATUSES, TRIGGERS } from '../packages/plan/src/index.ts'
+import { RuntimeInput, SCOPES } from '../packages/protocol/src/index.ts'
 import { ServerConfig, startServer } from '../packages/server/src/index.ts'
 import { CleanerConfig } from '../packages/volumes/src/cleaner/config.ts'
-import { LocalMonitorConfig } from '../packages/volumes/src/local-monitor/config.ts'
+import { NodeDiskCleanerConfig } from '../packages/volumes/src/node-disk-cleaner/config.ts'
 import { ProvisionerConfig } from '../packages/volumes/src/provisioner/config.ts'
+import { headingsOf } from './check-docs.ts'
 import { featurePage } from './features.ts'
 import { chartFiles } from './helm/pages.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const NOTE = '<!-- Written by `npm run gen`; edit the source it names instead. -->'
 
-/** A Markdown table; `|` in cells is escaped. */
+/** Returns a Markdown table. Escapes `|` in cells. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
+}
+
+/** Adds links to the sections of a page before the first one. */
+function withContents(page: string): string {
+  const links = headingsOf(page).flatMap(({ level, title, anchor }) => (level === 2 ? [`[${title}](#${anchor})`] : []))
+  return page.replace('\n## ', () => `\nOn this page: ${links.join(' · ')}\n\n## `)
 }
 
 function faultPage(): string {
@@ -36,8 +44,54 @@ function faultPage(): string {
     spec.text,
     spec.hint,
     spec.retry === true ? 'yes' : '',
+    spec.ends?.join(', ') ?? '',
   ])
-  return `${NOTE}\n# Error codes\n\nSource: packages/kit/src/faults.ts. The API answers them as \`application/problem+json\` with \`code\`, \`detail\` and \`hint\`.\n\n${table(['code', 'HTTP', 'meaning', 'what to do', 'try again'], rows)}\n`
+  return `${NOTE}\n# Error codes\n\nSource: packages/kit/src/faults.ts. The API returns them as \`application/problem+json\` with \`code\`, \`detail\` and \`hint\`. *Retry*: the same request may succeed later without a change. *Ends*: the work that the error ends permanently (a running attempt, the claim of an engine, an agent); after any other error it continues and retries.\n\n${table(['code', 'HTTP', 'meaning', 'what to do', 'retry', 'ends'], rows)}\n`
+}
+
+/** All texts that users see and that are in tables, on one page, so that they can be read and compared as a set. */
+function messagePage(): string {
+  const language = describeLanguage()
+  const code = (name: string): string => `\`${name}\``
+  return `${NOTE}
+# Messages
+
+All messages that are in tables, on one page. [Error codes](errors.md) and [states and reasons](states.md) explain the columns.
+
+## Faults
+
+Source: packages/kit/src/faults.ts. A more specific message may replace the text.
+
+${table(
+  ['code', 'status', 'text', 'hint'],
+  Object.entries<FaultSpec>(faults).map(([name, { status, text, hint }]) => [code(name), String(status), text, hint]),
+)}
+
+## Reasons
+
+Source: packages/plan/src/lists.ts.
+
+${table(
+  ['name', 'blame', 'text'],
+  Object.entries(REASONS).map(([name, { blame, text }]) => [code(name), blame, text]),
+)}
+
+## Diagnostics of the pipeline language
+
+Source: packages/pipeline/src/language/diagnostic.ts. Each diagnostic has a message of its own; the table has the meaning of its code.
+
+${table(
+  ['code', 'meaning'],
+  language.codes.map(({ code: name, about }) => [code(name), about]),
+)}
+
+## Step types that are not run
+
+${table(
+  ['type', 'hint'],
+  Object.entries(language.refusedTypes).map(([name, instead]) => [code(name), instead]),
+)}
+`
 }
 
 function statePage(): string {
@@ -52,10 +106,19 @@ Builds: ${list(BUILD_STATUSES)}
 
 Steps: ${list(STEP_STATUSES)}
 
-A reason says why a build waits or how it ended. \`user\`: the pipeline or its code; \`infra\`: the cluster or Windlass, tried again by itself;
-\`control\`: somebody or something decided it; \`waiting\`: what the build waits for.
+A reason says why a build is waiting or how it ended. \`user\`: the pipeline or its code; \`infra\`: the cluster or Windlass, retried
+automatically; \`control\`: a decision of a user, a limit or a policy; \`waiting\`: what the build is waiting for.
 
 ${table(['reason', 'kind', 'meaning'], rows)}
+
+## What starts builds
+
+A build has \`trigger: {kind, name}\`. The name is that of a trigger of the pipeline.
+
+${table(
+  ['kind', 'meaning', '`CF_BUILD_TRIGGER`'],
+  Object.entries(TRIGGERS).map(([kind, { text, variable }]) => [`\`${kind}\``, text, `\`${variable}\``]),
+)}
 `
 }
 
@@ -64,7 +127,7 @@ const CONFIGURED = [
   { title: 'Agent', prefix: 'WINDLASS_AGENT_', schema: AgentConfig },
   { title: 'Engine', prefix: 'WINDLASS_ENGINE_', schema: EngineConfig },
   { title: 'Volume provisioner', prefix: 'WINDLASS_PROVISIONER_', schema: ProvisionerConfig },
-  { title: 'Local volume monitor', prefix: 'WINDLASS_LOCAL_MONITOR_', schema: LocalMonitorConfig },
+  { title: 'Node disk cleaner', prefix: 'WINDLASS_LOCAL_MONITOR_', schema: NodeDiskCleanerConfig },
   { title: 'Volume cleaner', prefix: 'WINDLASS_CLEANER_', schema: CleanerConfig },
   { title: 'Cluster monitor', prefix: 'WINDLASS_MONITOR_', schema: MonitorConfig },
 ]
@@ -79,7 +142,7 @@ function configurationPage(): string {
     })
     return `## ${title}\n\n${table(['variable', 'meaning', 'default'], rows)}\n`
   })
-  return `${NOTE}\n# Configuration\n\nEvery setting may also come from a file: \`X_FILE\` names one that holds the value of \`X\`.\n\n${parts.join('\n')}`
+  return `${NOTE}\n# Configuration\n\nEvery setting can also come from a file: \`X_FILE\` names a file that holds the value of \`X\`.\n\n${parts.join('\n')}`
 }
 
 function fieldRows(fields: readonly FieldDescription[], path = ''): string[][] {
@@ -100,7 +163,7 @@ function languagePage(): string {
   )
   const functions = language.functions.map(({ name, parameters, about }) => [`\`${name}(${parameters.join(', ')})\``, about])
   return [
-    `${NOTE}\n# Pipeline language\n\nSource: the tables that validation reads, packages/pipeline/src/language.ts.\n`,
+    `${NOTE}\n# Pipeline language\n\nSource: packages/pipeline/src/language/language.ts and packages/pipeline/src/actions/index.ts, the tables that validation uses.\n`,
     fields('Document', language.root),
     fields('Every step', language.common),
     ...types,
@@ -123,31 +186,95 @@ function languagePage(): string {
   ].join('\n')
 }
 
-/** The description that a running server gives of itself. */
-async function openApi(): Promise<string> {
+/** Returns the list of decisions. Throws for a page without a title. */
+function decisionPage(): string {
+  const folder = join(root, 'docs/development/adr')
+  const files = readdirSync(folder).filter((name) => /^(?!0000)\d{4}-.*\.md$/.test(name))
+  const lines = files.toSorted().map((name) => {
+    const title = /^# (\d{4}\. .+)$/m.exec(readFileSync(join(folder, name), 'utf8'))?.[1]
+    if (title === undefined) throw new Error(`docs/development/adr/${name} does not begin with "# NNNN. Title"`)
+    return `- [${title}](${name})`
+  })
+  return `${NOTE}\n# Decisions\n\nEach page has the context of a decision, the decision, its consequences, and when to reconsider it. [Template](0000-template.md).\n\n${lines.join('\n')}\n`
+}
+
+/** Returns the OpenAPI document of a running server. */
+async function openApi(): Promise<unknown> {
   const dataDir = mkdtempSync(join(tmpdir(), 'windlass-gen-'))
   const server = await startServer({ dataDir, host: '127.0.0.1', port: 0 })
   try {
-    const client = createClient({ url: server.url, transport: nodeTransport() })
-    return `${JSON.stringify(await client.call('GET', '/v1/openapi.json', z.unknown()), null, 2)}\n`
+    const client = openClient({ url: server.url, transport: nodeTransport() })
+    return await client.server.openapi()
   } finally {
     await server.close()
     rmSync(dataDir, { recursive: true, force: true })
   }
 }
 
+const Operations = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({ 'x-windlass-allow': z.string(), security: z.array(z.object({ token: z.array(z.string()).optional() })) }),
+    ),
+  ),
+})
+
+/** Lists the routes of each scope. */
+function scopePage(api: unknown): string {
+  const routes = Object.entries(Operations.parse(api).paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { 'x-windlass-allow': role, security }]) => ({
+      route: `\`${method.toUpperCase()} ${path}\``,
+      role,
+      scope: security.flatMap(({ token = [] }) => token)[0],
+    })),
+  )
+  const sections = SCOPES.map((scope) => {
+    const own = routes.filter((route) => route.scope === scope)
+    const rows = own.map(({ route, role }) => [route, role])
+    return `## ${scope}\n\n${table(['route', 'role'], rows)}`
+  })
+  return `${NOTE}
+# Scopes
+
+Source: \`scope\` of each route in packages/server/src/http. A key with limited scopes needs the scope and the role; \`runner\` is an admin or an agent.
+A \`:write\` scope includes \`:read\`. [Operations](../operate/operations.md#scopes) explains which scopes give access to secrets.
+
+${sections.join('\n\n')}
+`
+}
+
+/** JSON with two spaces, short lists of texts and numbers on one line. */
+function printJson(value: unknown): string {
+  const scalar = String.raw`(?:"(?:[^"\\]|\\.)*"|-?[\d.e+-]+|true|false|null)`
+  const list = new RegExp(String.raw`\[\n\s+(${scalar}(?:,\n\s+${scalar})*)\n\s+\]`, 'g')
+  const text = JSON.stringify(value, null, 2).replace(list, (whole, items: string) => {
+    const line = `[${items.replace(/,\n\s+/g, ', ')}]`
+    return line.length > 100 ? whole : line
+  })
+  return `${text}\n`
+}
+
 /** Every generated file: path -> text. */
 async function pages(): Promise<Record<string, string>> {
+  const api = await openApi()
   return {
     'docs/reference/errors.md': faultPage(),
+    'docs/reference/messages.md': messagePage(),
     'docs/reference/states.md': statePage(),
-    'docs/reference/pipeline.md': languagePage(),
-    'docs/reference/pipeline.schema.json': `${JSON.stringify(jsonSchema(), null, 2)}\n`,
+    'docs/reference/pipeline.md': withContents(languagePage()),
+    'docs/reference/pipeline.schema.json': printJson(jsonSchema()),
     'docs/reference/cli.md': `${NOTE}\n${describeCommands()}`,
-    'docs/reference/configuration.md': configurationPage(),
-    'docs/reference/openapi.json': await openApi(),
-    'docs/reference/runtime.schema.json': `${JSON.stringify(z.toJSONSchema(RuntimeInput, { io: 'input' }), null, 2)}\n`,
-    'docs/features/README.md': featurePage(),
+    'docs/reference/configuration.md': withContents(configurationPage()),
+    'docs/reference/openapi.json': printJson(api),
+    'docs/reference/scopes.md': withContents(scopePage(api)),
+    'docs/reference/runtime.schema.json': printJson(z.toJSONSchema(RuntimeInput, { io: 'input' })),
+    // Editors load them from the server.
+    'packages/server/src/http/public/schemas/pipeline.schema.json': `${JSON.stringify(jsonSchema())}\n`,
+    'packages/server/src/http/public/schemas/runtime.schema.json': `${JSON.stringify(z.toJSONSchema(RuntimeInput, { io: 'input' }))}\n`,
+    'docs/development/features/README.md': featurePage(),
+    'docs/development/adr/README.md': decisionPage(),
     ...Object.fromEntries(chartFiles().map(({ path, text }) => [path, text])),
   }
 }

@@ -7,7 +7,7 @@ const read = (path: string): string => readFileSync(new URL(path, import.meta.ur
 const names: Record<string, { local: string }> = JSON.parse(read('../images/names.json'))
 const { version }: { version: string } = JSON.parse(read('../package.json'))
 
-test('the images that code names by default are the ones that are built, in the version of the project', () => {
+test('default images in the code are the built ones, in the version of the project', () => {
   const { runtimeScheduler, dockerDaemonScheduler } = RuntimeSpec.parse({})
   expect(TOOLS_IMAGE).toBe(names['tools']?.local)
   expect(BUILDKIT_IMAGE).toBe(names['buildkit']?.local)

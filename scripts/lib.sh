@@ -1,9 +1,9 @@
-# What the scripts here share: where things are kept, how a sentence is said, how a process is started and stopped by its pid.
+# Shared functions of the scripts: paths, messages, and processes that are started and stopped by pid.
 # shellcheck shell=bash
 # Sourced, not run. Every caller sets `set -euo pipefail` first.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# The cache outlives a clone (images, binaries); `state` holds pidfiles and logs of what runs now.
+# The cache is shared by all clones (images, binaries); `state` contains the pid files and logs of running processes.
 cache=${WINDLASS_CACHE:-$HOME/.cache/windlass}
 state=$cache/run
 export root cache state
@@ -12,10 +12,10 @@ mkdir -p "$cache" "$state"
 say() { printf '%s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# need_command NAME SENTENCE: stops with the sentence when the command is not there.
+# need_command NAME SENTENCE: exits with the sentence if the command is not installed.
 need_command() { command -v "$1" >/dev/null 2>&1 || die "$2"; }
 
-# need_packages NAME...: installs the Debian packages that are missing; says nothing when all are there.
+# need_packages NAME...: installs the missing Debian packages. Prints nothing if all are installed.
 need_packages() {
   local missing=() name
   for name in "$@"; do
@@ -25,7 +25,7 @@ need_packages() {
   command -v apt-get >/dev/null 2>&1 || die "this machine has no apt-get: install ${missing[*]} by hand and run this again"
   ((EUID == 0)) || die "installing ${missing[*]} needs root: run this as root, or install them first"
   say "installing from Debian: ${missing[*]}"
-  # Runlevel 1 keeps a package from starting its service: what runs here is started and stopped by these scripts.
+  # Runlevel 1 prevents a package from starting its service, because these scripts start and stop the processes.
   local install=(env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends "${missing[@]}")
   "${install[@]}" >"$state/apt.log" 2>&1 </dev/null && return
   apt-get -qq -o DPkg::Lock::Timeout=600 update >>"$state/apt.log" 2>&1 </dev/null || true
@@ -34,7 +34,8 @@ need_packages() {
   die "apt-get could not install ${missing[*]}; the whole story is in $state/apt.log"
 }
 
-# digest PATH...: 16 hex digits of the names and bytes of all files below the paths (relative to the current folder), and of stdin when it is not a terminal and given as `-`.
+# digest PATH...: prints 16 hex digits of a hash of the names and bytes of all files below the paths (relative to the current folder). The path `-`
+# reads stdin.
 digest() {
   local path
   for path in "$@"; do
@@ -42,20 +43,20 @@ digest() {
   done | sha256sum | cut -c1-16
 }
 
-# started_at PID: the kernel's start time of a process, so that a pid that was given to somebody else is not taken for ours.
+# started_at PID: prints the kernel's start time of a process. It detects a pid that was reused by another process.
 started_at() { [[ -r /proc/$1/stat ]] && sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
-# is_running NAME: whether the process that start_background started under this name is alive.
+# is_running NAME: succeeds if the process that start_background started under this name is alive.
 is_running() {
   local pid time
   [[ -f $state/$1.pid ]] && read -r pid time <"$state/$1.pid" && [[ -n $pid && $(started_at "$pid") == "$time" ]]
 }
 
-# start_background NAME COMMAND...: starts a daemon in a session of its own; log in $state/NAME.log, pid in $state/NAME.pid.
+# start_background NAME COMMAND...: starts a daemon in its own session. Log: $state/NAME.log; pid: $state/NAME.pid.
 start_background() {
   local name=$1
   shift
-  # Locks of the caller are closed: a daemon that keeps one would hold it for as long as it lives.
+  # Closes the locks of the caller, because the daemon would hold an inherited lock for its whole life.
   (
     for fd in /proc/self/fd/*; do fd=${fd##*/}; ((fd > 2)) && eval "exec $fd>&-"; done 2>/dev/null
     exec setsid "$@" >"$state/$name.log" 2>&1 </dev/null
@@ -65,7 +66,7 @@ start_background() {
   disown "$pid" 2>/dev/null || true
 }
 
-# stop_background NAME [SECONDS]: TERM, then KILL after that long (default 10). Safe to call twice.
+# stop_background NAME [SECONDS]: sends TERM, then KILL after the given time (default 10). Safe to call twice.
 stop_background() {
   local name=$1 seconds=${2:-10} pid time
   if is_running "$name"; then
@@ -77,7 +78,7 @@ stop_background() {
 }
 not_running() { ! is_running "$1"; }
 
-# wait_until SECONDS COMMAND...: runs the command every 50 ms until it succeeds; fails when the time is over.
+# wait_until SECONDS COMMAND...: runs the command every 50 ms until it succeeds. Fails after the timeout.
 wait_until() {
   local end=$((SECONDS + $1))
   shift
@@ -87,10 +88,10 @@ wait_until() {
   done
 }
 
-# show_log NAME: the last lines of a background process, for an error message.
+# show_log NAME: prints the last lines of the log of a background process, for an error message.
 show_log() { [[ ! -f $state/$1.log ]] || tail -n 15 "$state/$1.log" >&2; }
 
-# locked NAME COMMAND...: one at a time on this machine, whatever clone it comes from.
+# locked NAME COMMAND...: runs the command under a lock of this machine that all clones share.
 locked() {
   local name=$1 lock
   shift
@@ -100,9 +101,12 @@ locked() {
   exec {lock}>&-
 }
 
-# Programs compiled from the Go module scripts/MODULE, kept in the cache folder by the hash of what pins them.
+# The linker omits debug information anyway; a compiler that does not write it takes a fifteenth less time.
+go_flags=(-trimpath -mod=readonly '-gcflags=all=-dwarf=false')
+
+# Programs compiled from the Go module scripts/MODULE. The cache folder stores them by the hash of go.mod and go.sum.
 go_tools_key() { (cd "$root/scripts/$1" && digest go.mod go.sum); } # MODULE
-compile_go_tools() { # MODULE SENTENCE PACKAGE...: answers the folder
+compile_go_tools() { # MODULE SENTENCE PACKAGE...: prints the folder
   local module=$1 sentence=$2 bin name missing=()
   shift 2
   bin=$cache/go-tools/$module-$(go_tools_key "$module")
@@ -112,7 +116,7 @@ compile_go_tools() { # MODULE SENTENCE PACKAGE...: answers the folder
   need_command go "Go is not installed: $module is compiled from its Go module, install Go 1.24 or newer"
   say "$sentence"
   mkdir -p "$bin.part" "$bin"
-  (cd "$root/scripts/$module" && CGO_ENABLED=0 nice -n 10 go build -trimpath -mod=readonly -ldflags '-s -w' -o "$bin.part/" "${missing[@]}") \
+  (cd "$root/scripts/$module" && CGO_ENABLED=0 nice -n 10 go build "${go_flags[@]}" -ldflags '-s -w' -o "$bin.part/" "${missing[@]}") \
     >"$state/go-tools-$module.log" 2>&1 ||
     { tail -n 15 "$state/go-tools-$module.log" >&2; die "$module cannot be compiled; the whole story is in $state/go-tools-$module.log"; }
   mv "$bin.part"/* "$bin/"

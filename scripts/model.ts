@@ -1,4 +1,4 @@
-/** Plays random builds with the graph rules and with their reference: `npx node scripts/model.ts [builds] [first seed]`. Fails at the first that differs. */
+/** Runs random builds with the graph rules and with their reference: `npx node scripts/model.ts [builds] [first seed]`. Fails at the first difference. */
 import { isDeepStrictEqual } from 'node:util'
 import { drawModel, type Model } from '../packages/plan/test/model/model.ts'
 import { playPlan } from '../packages/plan/test/model/play.ts'

@@ -1,10 +1,10 @@
-/** The least that a durable fact costs here: commits per second of node:sqlite, set up as the store is, in the same kind of folder. */
+/** The floor of a durable write: commits per second of node:sqlite, configured like the store, in the same kind of folder. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Durable single-row commits per second over about `ms`. */
+/** Returns durable single-row commits per second over about `ms`. */
 export async function durableCommitsPerSecond(ms: number): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-bench-'))
   const database = new DatabaseSync(join(folder, 'floor.db'))

@@ -1,4 +1,4 @@
-/** The least that a container costs here: the Docker Engine API without anything of ours in between. */
+/** The floor of a container: the Docker Engine API without Windlass. */
 import http from 'node:http'
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -9,16 +9,16 @@ export interface ContainerTimes {
   /** Milliseconds from the create call to the first byte of output, and to the known exit code. */
   readonly firstByteMs: number
   readonly exitMs: number
-  /** To the end of the remove call. */
+  /** Milliseconds to the end of the remove call. */
   readonly removedMs: number
 }
 
-/** Called with each piece of output as it arrives (still in Docker's frames of eight bytes of header each). */
+/** Called with each piece of output as it arrives, still in Docker's frames with a header of eight bytes each. */
 export type OnOutput = (data: Buffer) => void
 
 /**
- * One container by API: create, attach, start, wait for its exit, remove (https://docs.docker.com/reference/api/engine/).
- * Log driver `none`; a network namespace of its own behind a bridge, unless `network` names one that is there already.
+ * Runs one container by API: create, attach, start, wait for its exit, remove (https://docs.docker.com/reference/api/engine/). Log driver `none`; its
+ * own network namespace behind a bridge, unless `network` names an existing one.
  */
 export async function runContainer(
   image: string,
@@ -54,7 +54,7 @@ export async function runContainer(
   return { firstByteMs, exitMs, removedMs: since() }
 }
 
-/** A container that only holds a network namespace, for others to join; its `network` is what to hand to `runContainer`. */
+/** Starts a container that only holds a network namespace for others to join. Pass its `network` to `runContainer`. */
 export async function openNamespace(image: string): Promise<AsyncDisposable & { readonly network: string }> {
   const body = { Image: image, Cmd: ['sleep', '600'], Entrypoint: [], HostConfig: { LogConfig: { Type: 'none' } } }
   const created: unknown = JSON.parse(await call('POST', '/containers/create', body))
@@ -66,7 +66,7 @@ export async function openNamespace(image: string): Promise<AsyncDisposable & { 
   }
 }
 
-/** Throws `MissingPartError` when no daemon answers or it has not this image. */
+/** Throws `MissingPartError` if no daemon responds or if the daemon does not have this image. */
 export async function requireImage(image: string): Promise<void> {
   await call('GET', `/images/${encodeURIComponent(image)}/json`).catch((error: unknown) => {
     throw new MissingPartError(
@@ -75,7 +75,7 @@ export async function requireImage(image: string): Promise<void> {
   })
 }
 
-/** Attaches before the start, so that not a byte is missed. The answer of the upgrade comes at once. */
+/** Attaches before the start, so that no byte is missed. The response to the upgrade arrives immediately. */
 function attach(id: string): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const request = http.request({

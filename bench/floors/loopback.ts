@@ -1,9 +1,9 @@
-/** The least that handing something over costs here: one small POST and its answer over a kept loopback connection. */
+/** The floor of a handover: one small POST and its response over a kept-alive loopback connection. */
 import http from 'node:http'
 import { nodeTransport } from '@windlass/kit'
 import { sample, type Spread } from '../row.ts'
 
-/** Round trips between two event loops of this process are cheaper than between two processes; the difference is below 0.1 ms here. */
+/** Round trips between two event loops of this process are faster than between two processes; the difference is below 0.1 ms here. */
 export async function loopbackRoundTrip(n: number): Promise<Spread> {
   const server = http.createServer((request, response) => {
     request.resume()

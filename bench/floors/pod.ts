@@ -1,4 +1,4 @@
-/** The least that a pod costs on the cluster: from its creation until its process has called home. */
+/** The floor of a pod on the cluster: from its creation until its process has connected. */
 import net from 'node:net'
 import { silentLog } from '@windlass/kit'
 import { openKube, readKubeconfig } from '@windlass/kube'
@@ -8,11 +8,11 @@ import { sample, type Spread } from '../row.ts'
 export interface PodFloor {
   readonly kubeconfig: string
   readonly namespace: string
-  /** An image of the node that has bash. */
+  /** An image of the node that contains bash. */
   readonly image: string
 }
 
-/** Creates pods one after the other whose only act is to open a connection to this process. */
+/** Creates pods one after the other that only open a connection to this process. */
 export async function podCallsHome({ kubeconfig, namespace, image }: PodFloor, n: number): Promise<Spread> {
   const kube = openKube({ access: await readKubeconfig(kubeconfig), log: silentLog })
   const { server, port, called } = await listen()
@@ -34,7 +34,9 @@ export async function podCallsHome({ kubeconfig, namespace, image }: PodFloor, n
   }
 }
 
-/** Deletes running pods one after the other, with the grace of a second that daemons and engines get; seconds until each is gone. */
+/**
+ * Deletes running pods one after the other, with the same grace period of one second as daemons and engines. Returns the seconds until each is gone.
+ */
 export async function podGoes({ kubeconfig, namespace, image }: PodFloor, n: number): Promise<Spread> {
   const kube = openKube({ access: await readKubeconfig(kubeconfig), log: silentLog })
   const { server, port, called } = await listen()

@@ -3,31 +3,38 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseProcessStat } from '@windlass/kit'
 
-const CLOCK_TICKS_PER_SECOND = 100
-
-/** Resident memory of a process, MiB. */
+/** Returns the resident memory of a process. MiB. */
 export async function rssMiB(pid: number): Promise<number> {
   return field(await readFile(`/proc/${pid}/status`, 'utf8'), 'VmRSS')
 }
 
-/** Highest resident memory so far, MiB. */
+/** Returns the highest resident memory so far. MiB. */
 export async function peakRssMiB(pid: number): Promise<number> {
   return field(await readFile(`/proc/${pid}/status`, 'utf8'), 'VmHWM')
+}
+
+/** Returns the resident memory of a process and its children. MiB. */
+export async function familyRssMiB(pid: number): Promise<number> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  const pids = [pid, ...children.trim().split(' ').filter(Boolean).map(Number)]
+  // A child may end in the meantime.
+  const each = await Promise.all(pids.map((one) => rssMiB(one).catch(() => 0)))
+  return each.reduce((sum, one) => sum + one, 0)
 }
 
 function field(status: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1024
 }
 
-/** User and system time of a process so far, seconds. */
+/** Returns the user and system time of a process so far. Seconds. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND
+  return (parseProcessStat(stat)?.cpuMs ?? Number.NaN) / 1000
 }
 
-/** Resident memory of a Node process that only waits, MiB: what no process of ours can be below. */
+/** Returns the resident memory of an idle Node process in MiB, the minimum for all processes of Windlass. */
 export async function bareNodeMiB(): Promise<number> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)'], { stdio: 'ignore' })
   await sleep(1_500)

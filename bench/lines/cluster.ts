@@ -1,11 +1,13 @@
-/** Whole builds on Kubernetes, each with a daemon pod and an engine pod made for it. */
-import { Build } from '@windlass/protocol'
+/** Complete builds on Kubernetes, each with its own daemon pod and engine pod. */
 import { podCallsHome } from '../floors/pod.ts'
 import { spread, type Line, type Row, type Spread } from '../row.ts'
-import { openClusterStack, type ClusterStack } from '../stack/cluster.ts'
+import { openProcessStack, type ClusterStack } from '../stack/cluster.ts'
 import { follow, isStepOutput } from '../stack/follow.ts'
 import { toDocument } from '../stack/local.ts'
+import { openRunnerStack } from '../stack/runner.ts'
 
+/** Consecutive builds through the Runner of the wizard, enough for a meaningful 99th percentile. */
+const ROW_RUNS = 200
 const COLD_RUNS = 8
 const EMPTY_RUNS = 3
 const BURST = 20
@@ -13,35 +15,64 @@ const BURST_RUNS = 2
 const FLOOR_RUNS = 8
 
 export const cluster: Line = { name: 'cluster', measure }
+export const clusterRow: Line = { name: 'cluster-row', measure: measureRow }
 
 async function measure(): Promise<Row[]> {
-  await using stack = await openClusterStack()
-  const image = stack.installation.images['TOOLS_IMAGE'] ?? ''
+  return [...(await measureBeside()), ...(await measureInstalled())]
+}
+
+const COLD = 'build submitted -> a follower has the first output of its step, dind and engine pods made for it'
+
+/** The agent as a process outside the cluster that binds disks itself. The wizard does not install this form. */
+async function measureBeside(): Promise<Row[]> {
+  await using stack = await openProcessStack()
+  const document = toDocument({ hello: { image: stack.images['TOOLS_IMAGE'] ?? '', command: 'echo hello' } })
+  const { first } = await measureBuilds(stack, { document, runs: COLD_RUNS, warmUp: 1, resetVolume: false })
+  const figure = `${COLD}, disk with images; the agent is a process that binds disks itself`
+  return [{ name: 'cluster-cold-process', figure, unit: 'ms', value: first, warmUp: 1 }]
+}
+
+/** Runs one build after the other without a pause. */
+async function measureRow(): Promise<Row[]> {
+  await using stack = await openRunnerStack()
+  const document = toDocument({ hello: { image: stack.images['TOOLS_IMAGE'] ?? '', command: 'echo hello' } })
+  const ends: number[] = []
+  for (let n = -1; n < ROW_RUNS; n += 1) {
+    const { end } = await timeBuild(stack, { document, resetVolume: false })
+    if (n >= 0) ends.push(end)
+  }
+  const value = spread(ends)
+  const figure = `${ROW_RUNS} builds in a row through the Runner of the wizard: submitted -> success recorded`
+  return [{ name: 'cluster-row', figure, unit: 'ms', value, warmUp: 1, goalP99: 3 * value.median, goal: 10_000 }]
+}
+
+async function measureInstalled(): Promise<Row[]> {
+  await using stack = await openRunnerStack()
+  const image = stack.images['TOOLS_IMAGE'] ?? ''
   const document = toDocument({ hello: { image, command: 'echo hello' } })
   const emptyDisk = await measureBuilds(stack, { document, runs: EMPTY_RUNS, warmUp: 0, resetVolume: true })
   const cold = await measureBuilds(stack, { document, runs: COLD_RUNS, warmUp: 1, resetVolume: false })
   const bursts: number[] = []
-  // The first makes the disks that the others find.
+  // The first build creates the disks that the others use.
   for (let n = -1; n < BURST_RUNS; n += 1) {
     const took = await measureBurst(stack, document)
     if (n >= 0) bursts.push(took)
   }
   const home = await podCallsHome(
     {
-      kubeconfig: stack.installation.cluster.kubeconfig,
+      kubeconfig: stack.kubeconfig,
       namespace: stack.namespace,
-      image: stack.installation.images['DIND_IMAGE'] ?? '',
+      image: stack.images['DIND_IMAGE'] ?? '',
     },
     FLOOR_RUNS,
   )
-  const floor = { what: 'one pod: create -> its process has called home', value: home }
-  const figure = 'build submitted -> a follower has the first output of its step, dind and engine pods made for it'
+  const floor = { what: 'one pod: create -> its process has connected', value: home }
   return [
-    { name: 'cluster-cold', figure: `${figure}, disk with images`, unit: 'ms', value: cold.first, warmUp: 1, floor, goal: 1_500 },
+    { name: 'cluster-cold', figure: `${COLD}, disk with images`, unit: 'ms', value: cold.first, warmUp: 1, floor, goal: 1_500 },
     { name: 'cluster-cold-success', figure: 'the same -> success recorded', unit: 'ms', value: cold.end, warmUp: 1, floor },
     {
       name: 'cluster-empty-disk',
-      figure: `${figure}, empty disk: the tools image is unpacked first`,
+      figure: `${COLD}, empty disk: the tools image is unpacked first`,
       unit: 'ms',
       value: emptyDisk.first,
       warmUp: 0,
@@ -85,7 +116,7 @@ async function timeBuild(
   body: { document: string; resetVolume: boolean },
 ): Promise<{ first: number; end: number }> {
   const startedAt = performance.now()
-  const { id } = await client.call('POST', '/v1/builds', Build, { body })
+  const { id } = await client.builds.create(body, { idempotencyKey: false })
   let first = Number.NaN
   let end = Number.NaN
   for await (const seen of follow(client, id)) {

@@ -1,5 +1,4 @@
-/** From a key that is pressed at the debugger to its echo on the screen. */
-import { Build, DebugState, TerminalInputAck, TerminalRecord } from '@windlass/protocol'
+/** Time from a key press in the debugger to its echo on the screen. */
 import { createServer, connect } from 'node:net'
 import { sample, spread, type Line, type Row } from '../row.ts'
 import { benchImages, openLocalStack, toDocument, type LocalStack } from '../stack/local.ts'
@@ -15,21 +14,19 @@ async function measure(): Promise<Row[]> {
   const { shell } = await benchImages()
   await using stack = await openLocalStack()
   const document = toDocument({ one: { image: shell, command: 'true' } })
-  const { id } = await stack.client.call('POST', '/v1/builds', Build, {
-    body: { document, debug: { steps: { one: ['override'] } } },
-  })
+  const { id } = await stack.client.builds.create({ document, debug: { steps: { one: ['override'] } } })
   await untilHeld(stack, id)
   const times = await pressKeys(stack, id)
-  await stack.client.call('POST', `/v1/builds/${id}/debug/one/continue`, DebugState, { body: {} })
-  await stack.client.call('GET', `/v1/builds/${id}/wait`, Build, { query: { timeoutMs: 30_000 }, timeoutMs: 40_000 })
+  await stack.client.debug.act(id, 'one', 'continue')
+  await stack.client.builds.wait(id, { query: { timeoutMs: 30_000 }, timeoutMs: 40_000 })
   return [
     {
       name: 'debug-echo',
-      figure: 'a key pressed in a terminal of a held step -> its echo seen, over the server and its database',
+      figure: 'a key pressed in a terminal of a held step -> its echo received, through the server and its database',
       unit: 'ms',
       value: spread(times),
       warmUp: WARM_UP,
-      floor: { what: 'a byte to and fro over loopback', value: await loopback() },
+      floor: { what: 'a round trip of one byte over loopback', value: await loopback() },
       goal: 50,
     },
   ]
@@ -37,7 +34,7 @@ async function measure(): Promise<Row[]> {
 
 async function untilHeld({ client }: LocalStack, id: string): Promise<void> {
   for (;;) {
-    const { held } = await client.call('GET', `/v1/builds/${id}/debug`, DebugState)
+    const { held } = await client.debug.get(id)
     if (held.length > 0) return
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
@@ -45,14 +42,14 @@ async function untilHeld({ client }: LocalStack, id: string): Promise<void> {
 
 async function pressKeys({ client }: LocalStack, id: string): Promise<number[]> {
   const input = { columns: 200, rows: 50 }
-  const { id: terminal } = await client.call('POST', `/v1/builds/${id}/terminals`, TerminalRecord, { body: input })
-  const path = `/v1/builds/${id}/terminals/${terminal}`
+  const { id: terminal } = await client.debug.openTerminal(id, input)
   const stop = new AbortController()
   let text = ''
   let wake = Promise.withResolvers<void>()
   let shown = 0
   const reading = (async () => {
-    for await (const { data, id: seq, event } of client.events(`${path}/output`, { query: { after: 0 }, signal: stop.signal })) {
+    const output = client.debug.followTerminal(id, terminal, { query: { after: 0 }, signal: stop.signal })
+    for await (const { data, id: seq, event } of output) {
       if (event === 'end') return
       text += Buffer.from(data, 'base64').toString()
       shown = Number(seq)
@@ -63,7 +60,7 @@ async function pressKeys({ client }: LocalStack, id: string): Promise<number[]> 
   let seq = 0
   const type = async (keys: string): Promise<void> => {
     const body = { seq: seq + 1, parts: [{ keys: Buffer.from(keys).toString('base64') }], ackSeq: shown }
-    seq = (await client.call('POST', `${path}/input`, TerminalInputAck, { body })).seq
+    seq = (await client.debug.sendInput(id, terminal, body)).seq
   }
   const until = async (wanted: string): Promise<void> => {
     while (!text.includes(wanted)) {
@@ -72,7 +69,7 @@ async function pressKeys({ client }: LocalStack, id: string): Promise<number[]> 
     }
   }
   await type('cat >/dev/null\r')
-  // The shell does its own echo until the program runs.
+  // The shell echoes by itself until the program runs.
   await until('cat')
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
   const times: number[] = []

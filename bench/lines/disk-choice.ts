@@ -1,4 +1,4 @@
-/** Which of 1,000 disks a build gets: the pure choice, as the provisioner makes it from what its watch knows. */
+/** Choice of one of 1,000 disks for a build: the pure function, with the data that the provisioner has from its watch. */
 import type { DiskRequest } from '@windlass/protocol'
 import { chooseDisks, Volume } from '@windlass/volumes'
 import { sample, type Line, type Row } from '../row.ts'

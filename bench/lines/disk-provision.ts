@@ -1,4 +1,4 @@
-/** How long a build waits for its disk on the cluster: from its claim to the bond, for a new disk and for a warm one. */
+/** How long a build waits for its disk on the cluster: from its claim until it is bound, for a new disk and for a warm one. */
 import { once } from 'node:events'
 import { silentLog } from '@windlass/kit'
 import { openKube, readKubeconfig, type Kube, type KubeObject } from '@windlass/kube'
@@ -34,7 +34,7 @@ async function measure(): Promise<Row[]> {
       },
       {
         name: 'disk-provision-warm',
-        figure: 'claim created -> bound to a disk that was used before',
+        figure: 'claim created -> bound to a warm disk',
         unit: 'ms',
         value: reused,
         warmUp: WARM_UP,
@@ -84,7 +84,7 @@ async function timeWrites(bench: Bench, name: string): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** Watches for one object; resolves when the watch is open, `seen` when the object is as wanted. */
+/** Watches one object. Resolves when the watch is open; `seen` resolves when the object matches. */
 async function watchFor(
   { stage, kube, signal }: Bench,
   { kind, name }: { readonly kind: 'PersistentVolumeClaim' | 'ConfigMap'; readonly name: string },

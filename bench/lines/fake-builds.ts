@@ -1,5 +1,4 @@
-/** How many builds the control plane carries when the work itself costs nothing. */
-import { Build, page } from '@windlass/protocol'
+/** Throughput of the control plane in builds if the work itself costs nothing. */
 import { durableCommitsPerSecond } from '../floors/commits.ts'
 import { cpuSeconds, peakRssMiB } from '../floors/processes.ts'
 import { single, type Line, type Row } from '../row.ts'
@@ -48,13 +47,12 @@ async function submitAll(stack: FakeStack, count: number): Promise<void> {
   await Promise.all(Array.from({ length: IN_FLIGHT }, submitter))
 }
 
-/** Asks only for one build of each unfinished kind, so that the asking costs nothing beside the work. */
+/** Requests only one build of each unfinished kind, so that polling costs nothing compared with the work. */
 async function allDone({ client }: FakeStack): Promise<void> {
-  const Page = page(Build)
   for (;;) {
     const counts = await Promise.all(
       (['pending', 'elected', 'running', 'terminating'] as const).map(async (status) => {
-        const { items } = await client.call('GET', '/v1/builds', Page, { query: { status, limit: 1 } })
+        const { items } = await client.builds.list({ query: { status, limit: 1 } })
         return items.length
       }),
     )

@@ -1,19 +1,18 @@
-/** What our processes hold when there is nothing to do, beside a bare Node. */
+/** Memory of idle Windlass processes, compared with an idle Node process. */
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { bareNodeMiB, rssMiB } from '../floors/processes.ts'
 import { MissingPartError, single, spread, type Line, type Row, type Spread } from '../row.ts'
-import { openClusterStack } from '../stack/cluster.ts'
+import { openProcessStack } from '../stack/cluster.ts'
 import { openFakeStack } from '../stack/fake.ts'
 import { toDocument } from '../stack/local.ts'
-import { Build } from '@windlass/protocol'
 
 const SETTLE_MS = 5_000
 const GOALS = { server: 150, agent: 130, engine: 110 } as const
 
-/** Resident memory. Server alone, on SQLite; agent and engine as they run on the cluster, when it is up. */
+/** Resident memory. The server alone, on SQLite; agent and engine as they run on the cluster, if it is up. */
 export const idleMemory: Line = { name: 'idle-memory', measure }
 
 async function measure(): Promise<Row[]> {
@@ -46,22 +45,20 @@ async function idleServer(): Promise<Spread> {
 }
 
 async function clusterProcesses(): Promise<{ agent: Spread; engine: Spread }> {
-  await using stack = await openClusterStack()
+  await using stack = await openProcessStack()
   const { installation, client } = stack
   await sleep(SETTLE_MS)
   const agent = single(await rssMiB(await findProcess('packages/agent/src/main.ts', process.pid)))
   const image = installation.images['TOOLS_IMAGE'] ?? ''
-  const { id } = await client.call('POST', '/v1/builds', Build, {
-    body: { document: toDocument({ wait: { image, command: 'sleep 25' } }) },
-  })
+  const { id } = await client.builds.create({ document: toDocument({ wait: { image, command: 'sleep 25' } }) })
   await sleep(12_000)
   const engine = spread([await rssMiB(await findProcess('packages/engine/src/main.ts'))])
-  await client.text('POST', `/v1/builds/${id}/terminate`)
+  await client.builds.terminate(id)
   await stack.empty()
   return { agent, engine }
 }
 
-/** The youngest process whose command line names a file; a child of `parent` when one is given. */
+/** Returns the youngest process whose command line names a file, and which is a child of `parent` if given. */
 async function findProcess(file: string, parent?: number): Promise<number> {
   const found: number[] = []
   for (const name of await readdir('/proc')) {

@@ -1,4 +1,4 @@
-/** What the caches of image builds are worth: the same step on new content, on layers of an earlier build, and on content that is known. */
+/** The gain from the caches of image builds: the same step with new content, with layers of an earlier build, and with unchanged content. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { newId } from '@windlass/kit'
@@ -13,7 +13,7 @@ const CONTEXTS = ['new', 'warm', 'same'] as const
 
 export const imageBuild: Line = { name: 'image-build', measure }
 
-/** One command of the Dockerfile takes a second; the file that is copied after it changes in the `warm` build alone. */
+/** One command of the Dockerfile takes a second; the file that is copied after it changes only in the `warm` build. */
 function document(shell: string, { mark, content }: { mark: string; content: string }): string {
   const dockerfile = [`FROM ${shell}`, `RUN sleep 1; echo ${mark}`, 'COPY file /file'].map((line) => `'${line}'`).join(' ')
   return `
@@ -50,7 +50,7 @@ async function measure(): Promise<Row[]> {
     {
       ...base,
       name: 'image-build-warm',
-      figure: 'the same step, one copied file changed: layers of the first build are found',
+      figure: 'the same step, one copied file changed: layers of the first build are reused',
       value: spread(times.warm),
     },
     {

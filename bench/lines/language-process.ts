@@ -1,4 +1,4 @@
-/** One measurement of `language.ts` in a process of its own: `compile` or `parse`, and a file. Prints milliseconds. */
+/** One measurement of `language.ts` in its own process. Arguments: `compile` or `parse`, and a file. Prints milliseconds. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { compile } from '@windlass/pipeline'

@@ -1,4 +1,4 @@
-/** What the language costs: a long document in a fresh process, and deciding about a large plan. */
+/** The cost of the language: a long document in a fresh process, and decisions about a large plan. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ async function measure(): Promise<Row[]> {
   }
 }
 
-/** In a process of its own, so that nothing is compiled or cached yet; the start of the process and its imports are not counted. */
+/** Runs in its own process, so that nothing is compiled or cached yet. The start of the process and its imports are not counted. */
 async function coldDocument(folder: string): Promise<Row> {
   const long = join(folder, 'long.yml')
   const short = join(folder, 'short.yml')
@@ -47,7 +47,7 @@ async function coldDocument(folder: string): Promise<Row> {
   }
 }
 
-/** A document of steps of six lines each, with conditions and references to each other. */
+/** Returns a document of steps of six lines each, with conditions and references to each other. */
 function documentOf(lines: number): string {
   const steps = Array.from({ length: Math.floor(lines / 6) }, (_, n) =>
     [
@@ -76,7 +76,7 @@ function deciding(): Row[] {
   return [
     {
       name: 'language-decide',
-      figure: `what comes next in a plan of ${STEPS} steps, per step`,
+      figure: `deciding the next steps in a plan of ${STEPS} steps, per step`,
       unit: 'ms',
       value: spread(samples),
       warmUp: 0,
@@ -85,7 +85,7 @@ function deciding(): Row[] {
   ]
 }
 
-/** Every step succeeds at once. */
+/** Every step succeeds immediately. */
 function runThrough(plan: Plan): void {
   let snapshot: Snapshot = emptySnapshot(plan)
   for (let at = 1; ; at += 1) {

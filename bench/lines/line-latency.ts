@@ -1,4 +1,4 @@
-/** From a line that a step writes to the follower who sees it. The line is the time at which it was written. */
+/** Latency from a line that a step writes to the follower that receives it. The line is the time at which it was written. */
 import { runContainer } from '../floors/docker.ts'
 import { spread, type Line, type Row } from '../row.ts'
 import { follow, isStepOutput } from '../stack/follow.ts'
@@ -42,7 +42,7 @@ async function measure(): Promise<Row[]> {
   ]
 }
 
-/** The whole time stamps of a piece of output; one that is cut by the piece is left out. */
+/** Returns the complete time stamps of a piece of output. A time stamp that the piece cuts off is omitted. */
 function stamps(text: string): number[] {
   return [...text.matchAll(/(?<![0-9])(1[0-9]{12})\n/g)].map((match) => Number(match[1]))
 }

@@ -1,4 +1,4 @@
-/** One build of one step on this machine's Docker: until its first output is stored, and until its success is recorded. */
+/** One build of one step on the Docker daemon of this machine: until its first output is stored, and until its success is recorded. */
 import { openNamespace, runContainer } from '../floors/docker.ts'
 import { spread, type Line, type Row } from '../row.ts'
 import { follow, isStepOutput } from '../stack/follow.ts'
@@ -19,7 +19,7 @@ async function measure(): Promise<Row[]> {
   await using namespace = await openNamespace(shell)
   for (let n = -WARM_UP; n < RUNS; n += 1) {
     const run = await timeBuild(stack, document)
-    // In turn, so that both see the same load.
+    // Alternates, so that both run under the same load.
     const floor = await runContainer(shell, ['sh', '-c', 'echo hello'], { network: namespace.network })
     if (n >= 0) ours.push(run)
     if (n >= 0) floors.push({ first: floor.firstByteMs, exit: floor.exitMs })

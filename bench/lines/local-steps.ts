@@ -1,4 +1,4 @@
-/** What a step costs that does nothing. */
+/** The cost of a step that does nothing. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { openNamespace, runContainer } from '../floors/docker.ts'
@@ -37,16 +37,16 @@ async function measure(): Promise<Row[]> {
   return [
     {
       name: 'local-steps',
-      figure: `${STEPS} empty steps in a row, per step`,
+      figure: `${STEPS} empty steps in sequence, per step`,
       unit: 'ms',
       value: spread(perStep),
       warmUp: WARM_UP,
       floor: {
-        what: 'one container by API that joins a namespace made ahead, log driver none: create -> exit code known',
+        what: 'one container by API that joins an existing namespace, log driver none: create -> exit code known',
         value: floor,
       },
       goal: 140,
-      note: `create to removed with a bridge network of its own: ${bridged.median.toFixed(0)} ms; docker run --rm of the same command: ${docker.median.toFixed(0)} ms (${docker.min.toFixed(0)}-${docker.max.toFixed(0)}, n ${docker.n})`,
+      note: `create to removed with its own bridge network: ${bridged.median.toFixed(0)} ms; docker run --rm of the same command: ${docker.median.toFixed(0)} ms (${docker.min.toFixed(0)}-${docker.max.toFixed(0)}, n ${docker.n})`,
     },
   ]
 }

@@ -1,6 +1,5 @@
 /** A million lines through one step: time, processor, memory, and whether every byte is stored. */
 import { createHash } from 'node:crypto'
-import { Build } from '@windlass/protocol'
 import { runContainer } from '../floors/docker.ts'
 import { cpuSeconds, peakRssMiB } from '../floors/processes.ts'
 import { sample, single, spread, type Line, type Row } from '../row.ts'
@@ -60,7 +59,7 @@ async function measure(): Promise<Row[]> {
   ]
 }
 
-/** Reading the log back to compare it comes after the measurement. */
+/** The log is read back for the comparison after the measurement. */
 async function runOnce(stack: LocalStack, document: string, wanted: string): Promise<{ seconds: number; cpu: number }> {
   const cpuBefore = await cpuSeconds(stack.pid)
   const startedAt = performance.now()
@@ -71,7 +70,7 @@ async function runOnce(stack: LocalStack, document: string, wanted: string): Pro
   if (status !== 'success') throw new Error(`the build ended as ${status}`)
   const parts: Uint8Array[] = []
   const query = { stream: 'step/lines', attempt: 1 }
-  for await (const part of await stack.client.bytes(`/v1/builds/${id}/log`, { query })) parts.push(part)
+  for await (const part of await stack.client.builds.logBytes(id, { query })) parts.push(part)
   if (hashOf(withoutOwnLines(Buffer.concat(parts))) !== wanted) throw new Error('the stored log is not what the step wrote')
   return { seconds, cpu }
 }
@@ -80,7 +79,7 @@ function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** The engine's own lines stand before and behind the output. */
+/** The output is preceded and followed by lines of the engine itself. */
 function withoutOwnLines(log: Buffer): Buffer {
   let start = 0
   while (log.subarray(start, start + 8).equals(OWN)) start = log.indexOf('\n', start) + 1
@@ -88,11 +87,11 @@ function withoutOwnLines(log: Buffer): Buffer {
   return log.subarray(start, tail < 0 ? log.length : tail)
 }
 
-/** Waits for the end alone: a follower of the log, or looking at the build all the time, would cost what is measured here. */
+/** Waits only for the end. Following the log, or polling the build all the time, would cost what is measured here. */
 async function waitFinal({ client }: LocalStack, id: string): Promise<string> {
   for (;;) {
     const query = { timeoutMs: 60_000 }
-    const { status } = await client.call('GET', `/v1/builds/${id}/wait`, Build, { query, timeoutMs: 90_000 })
+    const { status } = await client.builds.wait(id, { query, timeoutMs: 90_000 })
     if (['success', 'error', 'terminated'].includes(status)) return status
   }
 }

@@ -1,27 +1,30 @@
 /**
- * Two hundred builds at once in the hands of one agent. Their pods name a scheduler that does not exist, so that every object is made and no
- * container runs: two cores cannot carry two hundred daemons.
+ * Two hundred builds at once on one agent. Their pods name a scheduler that does not exist, so that every object is created and no container runs:
+ * two cores cannot run two hundred daemons.
  */
 import https from 'node:https'
 import { once } from 'node:events'
-import { Build, Runtime } from '@windlass/protocol'
 import { silentLog } from '@windlass/kit'
 import { openKube, readKubeconfig, type ClusterAccess } from '@windlass/kube'
+import { ensureImages } from '../../e2e/support/images.ts'
 import { eventually } from '../../e2e/support/installation.ts'
 import { bareNodeMiB, peakRssMiB, rssMiB } from '../floors/processes.ts'
 import { single, spread, type Line, type Row, type Spread } from '../row.ts'
-import { openClusterStack, type ClusterStack } from '../stack/cluster.ts'
+import { openProcessStack, type ProcessStack } from '../stack/cluster.ts'
 
 const PODS = 200
 const RUNS = 3
 const CONNECTIONS = 8
-/** Pods of this label are never scheduled and run nothing. */
+/** Pods with this label are never scheduled and run nothing. */
 const LABEL = 'windlass-bench=many'
+/** An image that does nothing, because none of these pods runs. */
+let pauseImage = ''
 
 export const manyAttempts: Line = { name: 'many-attempts', measure }
 
 async function measure(): Promise<Row[]> {
-  await using stack = await openClusterStack()
+  pauseImage = (await ensureImages('pause'))['PAUSE_IMAGE'] ?? ''
+  await using stack = await openProcessStack()
   const { installation, namespace } = stack
   const access = await readKubeconfig(installation.cluster.kubeconfig)
   const pods: number[] = []
@@ -48,7 +51,7 @@ async function measure(): Promise<Row[]> {
     },
     {
       name: 'attempts-200',
-      figure: `${PODS} builds submitted at once -> the daemon pod of the last one is made, each with its Secret, claim and disk; nothing is scheduled`,
+      figure: `${PODS} builds submitted at once -> the daemon pod of the last one is created, each with its Secret, claim and disk; nothing is scheduled`,
       unit: 's',
       value: made.seconds,
       warmUp: 0,
@@ -56,7 +59,7 @@ async function measure(): Promise<Row[]> {
     },
     {
       name: 'agent-200',
-      figure: `resident memory of the agent with ${PODS} builds in its hands`,
+      figure: `resident memory of the agent with ${PODS} builds`,
       unit: 'MiB',
       value: made.rss,
       warmUp: 0,
@@ -71,7 +74,7 @@ function podNamed(name: string, namespace: string) {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace, labels: { 'windlass-bench': 'many' } },
-    spec: { schedulerName: 'none', containers: [{ name: 'none', image: 'windlass.local/pause:1' }] },
+    spec: { schedulerName: 'none', containers: [{ name: 'none', image: pauseImage }] },
   }
 }
 
@@ -102,7 +105,7 @@ async function rawPods(access: ClusterAccess, namespace: string): Promise<number
   return (performance.now() - startedAt) / 1_000
 }
 
-async function noPods({ installation }: ClusterStack): Promise<void> {
+async function noPods({ installation }: ProcessStack): Promise<void> {
   await installation.kubectl('delete', 'pods', '--selector', LABEL, '--grace-period=0', '--force', '--wait=false')
   await eventually('the pods are gone', async () => {
     const left = await installation.kubectl('get', 'pods', '--selector', LABEL, '--output', 'name')
@@ -114,22 +117,22 @@ async function manyBuilds({
   installation,
   namespace,
   client,
-}: ClusterStack): Promise<{ seconds: Spread; rss: Spread; peak: number }> {
+}: ProcessStack): Promise<{ seconds: Spread; rss: Spread; peak: number }> {
   const scheduler = { schedulerName: 'none' }
   const body = {
     name: 'bench-many',
-    type: 'kubernetes',
+    type: 'kubernetes' as const,
     agent: 'one-node',
     spec: {
       runtimeScheduler: { cluster: { namespace }, ...scheduler },
       dockerDaemonScheduler: { ...scheduler, pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${namespace}` } } },
     },
   }
-  await client.call('POST', '/v1/runtimes', Runtime, { body })
+  await client.runtimes.create(body)
   const document = 'version: "1.0"\nsteps: {never: {image: none, commands: [echo never]}}\n'
   const startedAt = performance.now()
   const builds = await Promise.all(
-    Array.from({ length: PODS }, () => client.call('POST', '/v1/builds', Build, { body: { document, runtime: 'bench-many' } })),
+    Array.from({ length: PODS }, () => client.builds.create({ document, runtime: 'bench-many' }, { idempotencyKey: false })),
   )
   const all = async (): Promise<true | undefined> => {
     const names = await installation.kubectl('get', 'pods', '--selector', 'codefresh-app=dind', '--output', 'name')
@@ -140,7 +143,7 @@ async function manyBuilds({
   const pid = installation.agent.pid()
   const rss = await rssMiB(pid)
   const peak = await peakRssMiB(pid)
-  await Promise.all(builds.map(({ id }) => client.text('POST', `/v1/builds/${id}/terminate`)))
+  await Promise.all(builds.map(({ id }) => client.builds.terminate(id)))
   const gone = async (): Promise<true | undefined> =>
     (await installation.kubectl('get', 'pods', '--output', 'name')).trim() === '' ? true : undefined
   await eventually('all pods are gone', gone, 240_000)

@@ -1,19 +1,19 @@
-/** What a disk is worth to the next build on Kubernetes, and how soon a build has left nothing but its disk. */
-import { Build } from '@windlass/protocol'
+/** The gain from a disk for the next build on Kubernetes, and the time until only the disk of a build is left. */
 import { newId } from '@windlass/kit'
 import { podGoes } from '../floors/pod.ts'
 import { spread, type Line, type Row } from '../row.ts'
-import { openClusterStack, type ClusterStack } from '../stack/cluster.ts'
+import { type ClusterStack } from '../stack/cluster.ts'
 import { follow } from '../stack/follow.ts'
+import { openRunnerStack } from '../stack/runner.ts'
 
 const RUNS = 3
 const FLOOR_RUNS = 5
-/** What is said to be gone must be gone by then. */
+/** Objects that are reported as gone must be gone by then. */
 const GONE_MS = 60_000
 
 export const secondBuild: Line = { name: 'second-build', measure }
 
-/** An image with three layers of work: a second of waiting and 20 MB each. Its mark makes the layers those of one pair of builds. */
+/** An image with three layers of work: one second of waiting and 20 MB each. Its mark makes the layers unique to one pair of builds. */
 function document(image: string, mark: string): string {
   const layers = [1, 2, 3].map((n) => `RUN sleep 1; head -c 20000000 /dev/urandom > /layer-${n}; echo ${mark}`)
   const lines = [`FROM ${image}`, ...layers].map((line) => `'${line}'`).join(' ')
@@ -30,9 +30,9 @@ function document(image: string, mark: string): string {
 }
 
 async function measure(): Promise<Row[]> {
-  await using stack = await openClusterStack()
-  const { installation, namespace } = stack
-  const image = installation.images['TOOLS_IMAGE'] ?? ''
+  await using stack = await openRunnerStack()
+  const { images, kubeconfig, namespace } = stack
+  const image = images['TOOLS_IMAGE'] ?? ''
   const times = { first: [] as number[], second: [] as number[], gone: [] as number[] }
   for (let n = 0; n < RUNS; n += 1) {
     const text = document(image, newId(Date.now()))
@@ -41,7 +41,7 @@ async function measure(): Promise<Row[]> {
     times.second.push(await timeBuild(stack, { document: text, resetVolume: false }))
     times.gone.push(await timeUntilGone(stack))
   }
-  const pod = { kubeconfig: installation.cluster.kubeconfig, namespace, image: installation.images['DIND_IMAGE'] ?? '' }
+  const pod = { kubeconfig, namespace, image: images['DIND_IMAGE'] ?? '' }
   const first = spread(times.first)
   const what = 'build submitted -> success recorded: an image of three layers, a second of work each'
   return [
@@ -56,7 +56,7 @@ async function measure(): Promise<Row[]> {
     },
     {
       name: 'cluster-build-gone',
-      figure: 'success recorded -> no pod, Secret or claim of the build is left, its disk alone',
+      figure: 'success recorded -> no pod, Secret or claim of the build is left, only its disk',
       unit: 's',
       value: spread(times.gone),
       warmUp: 0,
@@ -68,7 +68,7 @@ async function measure(): Promise<Row[]> {
 
 async function timeBuild({ client }: ClusterStack, body: { document: string; resetVolume: boolean }): Promise<number> {
   const startedAt = performance.now()
-  const { id } = await client.call('POST', '/v1/builds', Build, { body })
+  const { id } = await client.builds.create(body, { idempotencyKey: false })
   let end = Number.NaN
   for await (const { item, at } of follow(client, id)) {
     if (item.kind !== 'event' || item.type !== 'build.finished') continue
@@ -78,11 +78,11 @@ async function timeBuild({ client }: ClusterStack, body: { document: string; res
   return end / 1_000
 }
 
-async function timeUntilGone({ installation }: ClusterStack): Promise<number> {
+async function timeUntilGone({ kubectl }: ClusterStack): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
     const kinds = 'pods,secrets,persistentvolumeclaims'
-    const left = await installation.kubectl('get', kinds, '--selector', 'windlass.io/build', '--output', 'name')
+    const left = await kubectl('get', kinds, '--selector', 'windlass.io/build', '--output', 'name')
     const took = performance.now() - startedAt
     if (left.trim() === '') return took / 1_000
     if (took > GONE_MS) throw new Error(`still there after ${GONE_MS} ms: ${left}`)

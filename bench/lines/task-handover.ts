@@ -1,4 +1,4 @@
-/** How long a task lies in the store before the agent has it. */
+/** How long a task is in the store before the agent has it. */
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { loopbackRoundTrip } from '../floors/loopback.ts'
@@ -8,7 +8,7 @@ import { openFakeStack } from '../stack/fake.ts'
 const SAMPLES = 200
 const WARM_UP = 20
 
-/** One build after the other on an idle system. Task rows carry whole milliseconds, so the first row may be up to 1 ms too high. */
+/** One build after the other on an idle system. Task rows have whole milliseconds, so the first row may be up to 1 ms too high. */
 export const taskHandover: Line = { name: 'task-handover', measure }
 
 async function measure(): Promise<Row[]> {
@@ -54,7 +54,7 @@ async function measure(): Promise<Row[]> {
   ]
 }
 
-/** When the start task of each build was written, epoch milliseconds. */
+/** Returns the time at which the start task of each build was written. Epoch milliseconds. */
 function readTaskTimes(file: string): Map<string, number> {
   const database = new DatabaseSync(file)
   try {

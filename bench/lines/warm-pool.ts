@@ -1,26 +1,27 @@
-/** Builds on Kubernetes that take a pair which is kept ready: beside them the same builds without a pool, and a process in a pod that is there. */
-import { Build, mergeLayers, page, Runtime } from '@windlass/protocol'
+/** Builds on Kubernetes that use a warm pair, compared with the same builds without a pool, and with a process in an existing pod. */
+import { mergeLayers } from '@windlass/protocol'
 import { spread, type Line, type Row } from '../row.ts'
-import { openClusterStack, type ClusterStack } from '../stack/cluster.ts'
+import { type ClusterStack } from '../stack/cluster.ts'
 import { follow, isStepOutput } from '../stack/follow.ts'
 import { toDocument } from '../stack/local.ts'
+import { openRunnerStack } from '../stack/runner.ts'
 import { eventually } from '../../e2e/support/installation.ts'
 
 const RUNS = 8
 const WARM_UP = 1
 const BURST = 20
-/** All pairs of a burst are up within this time on two cores. */
+/** All pairs of a burst are ready within this time on two cores. */
 const READY_MS = 300_000
 
-/** So little that all pods of a burst have a place on two cores. */
+/** Small, so that all pods of a burst fit on two cores. */
 const RESOURCES = { requests: { cpu: '10m', memory: '32Mi' } }
 const SMALL = { runtimeScheduler: { resources: RESOURCES }, dockerDaemonScheduler: { defaultDindResources: RESOURCES } }
 
 export const warmPool: Line = { name: 'warm-pool', measure }
 
 async function measure(): Promise<Row[]> {
-  await using stack = await openClusterStack()
-  const document = toDocument({ hello: { image: stack.installation.images['TOOLS_IMAGE'] ?? '', command: 'echo hello' } })
+  await using stack = await openRunnerStack()
+  const document = toDocument({ hello: { image: stack.images['TOOLS_IMAGE'] ?? '', command: 'echo hello' } })
   await keep(stack, 1)
   await timeBuild(stack, document)
   const firsts: number[] = []
@@ -37,12 +38,12 @@ async function measure(): Promise<Row[]> {
   const burst = (performance.now() - startedAt) / 1_000
   await keep(stack, 0)
   await stack.empty()
-  const figure = 'build submitted -> a follower has the first output of its step, engine and daemon kept ready'
+  const figure = 'build submitted -> a follower has the first output of its step, with a warm engine and daemon'
   return [
     { name: 'cluster-warm', figure, unit: 'ms', value: spread(firsts), warmUp: WARM_UP, goal: 450 },
     {
       name: 'cluster-warm-20',
-      figure: `${BURST} builds at once, each with a pair that is ready: first submit -> last success recorded`,
+      figure: `${BURST} builds at once, each with a warm pair: first submit -> last success recorded`,
       unit: 's',
       value: spread([burst]),
       warmUp: 1,
@@ -52,26 +53,25 @@ async function measure(): Promise<Row[]> {
 }
 
 /** Sets the size of the pool. */
-async function keep({ client, namespace }: ClusterStack, count: number): Promise<void> {
-  const path = `/v1/runtimes/${encodeURIComponent(namespace)}`
-  const { name, type, agent, isDefault, spec } = await client.call('GET', path, Runtime)
+async function keep({ client, runtime }: ClusterStack, count: number): Promise<void> {
+  const { name, type, agent, isDefault, spec } = await client.runtimes.get(runtime)
   const warm = count === 0 ? {} : { warmPool: { min: count, max: count, maxAgeSeconds: 3_600 } }
   const { warmPool: _before, ...rest } = spec
   const layer = mergeLayers(rest, SMALL)
-  await client.call('PUT', path, Runtime, { body: { name, type, agent, isDefault, spec: { ...layer, ...warm } } })
+  await client.runtimes.put(name, { name, type, agent, isDefault, spec: { ...layer, ...warm } })
 }
 
-async function ready({ client, namespace }: ClusterStack, count: number): Promise<void> {
+async function ready({ client, runtime }: ClusterStack, count: number): Promise<void> {
   const ask = async (): Promise<true | undefined> => {
-    const { items } = await client.call('GET', '/v1/runtimes', page(Runtime))
-    return (items.find(({ name }) => name === namespace)?.warm?.ready ?? 0) >= count ? true : undefined
+    const { items } = await client.runtimes.list()
+    return (items.find(({ name }) => name === runtime)?.warm?.ready ?? 0) >= count ? true : undefined
   }
   await eventually(`${count} pairs are ready`, ask, READY_MS)
 }
 
 async function timeBuild({ client }: ClusterStack, document: string): Promise<number> {
   const startedAt = performance.now()
-  const { id } = await client.call('POST', '/v1/builds', Build, { body: { document } })
+  const { id } = await client.builds.create({ document }, { idempotencyKey: false })
   let first = Number.NaN
   for await (const seen of follow(client, id)) {
     if (isStepOutput(seen) && Number.isNaN(first)) first = seen.at - startedAt

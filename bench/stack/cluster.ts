@@ -1,46 +1,67 @@
-/** An installation on the one-node cluster, with a client of its API. */
+/** Windlass on the one-node cluster, with a client of its API. */
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { nodeTransport } from '@windlass/kit'
-import { createClient, type Client } from '@windlass/protocol'
+import type { ApiClient } from '@windlass/client'
 import { eventually, startInstallation, type Installation } from '../../e2e/support/installation.ts'
 import { MissingPartError } from '../row.ts'
 
 export interface ClusterStack extends AsyncDisposable {
-  readonly installation: Installation
+  /** Image references by variable. */
+  readonly images: Readonly<Record<string, string>>
+  /** Path of the administrator's kubeconfig. */
+  readonly kubeconfig: string
   readonly namespace: string
-  readonly client: Client
-  /** Resolves when no pod is left in the namespace. */
+  /** Name of the runtime whose builds run in the namespace. */
+  readonly runtime: string
+  readonly client: ApiClient
+  kubectl(...args: string[]): Promise<string>
+  /** Resolves when no pod of a build is left in the namespace. */
   empty(): Promise<void>
 }
 
-/** Throws `MissingPartError` unless the cluster is up already: to build and start it takes minutes, which is not for a bench to do. */
-export async function openClusterStack(): Promise<ClusterStack> {
+/** The same with the agent as a process on this machine that binds disks itself. */
+export interface ProcessStack extends ClusterStack {
+  readonly installation: Installation
+}
+
+/** Throws `MissingPartError` unless the cluster is already up. Building and starting it takes minutes, so the bench does not do it. */
+export async function requireCluster(): Promise<void> {
   await promisify(execFile)('scripts/cluster', ['status']).catch(() => {
     throw new MissingPartError('no cluster is up (scripts/cluster up)')
   })
+}
+
+/** Starts server and agent as processes. Throws as `requireCluster` does. */
+export async function openProcessStack(): Promise<ProcessStack> {
+  await requireCluster()
   const namespace = `bench-${process.pid}`
   const installation = await startInstallation(namespace)
-  const config = await readFile(
-    await installation.file('bench.txt', '').then((path) => path.replace('bench.txt', 'config.yaml')),
-    'utf8',
-  )
-  const token = /apiKey: "?([^\s"]+)/.exec(config)?.[1]
-  return {
-    installation,
+  const { images, cluster, client } = installation
+  const stack = toStack({
+    images,
+    kubeconfig: cluster.kubeconfig,
     namespace,
-    client: createClient({
-      url: installation.url,
-      transport: nodeTransport({ maxSockets: 64 }),
-      ...(token !== undefined && { token }),
-    }),
+    runtime: namespace,
+    client,
+    kubectl: installation.kubectl,
+    close: installation.close,
+  })
+  return { ...stack, installation }
+}
+
+/** Completes a stack from its parts. */
+export function toStack({
+  close,
+  ...parts
+}: Omit<ClusterStack, 'empty' | typeof Symbol.asyncDispose> & { readonly close: () => Promise<void> }): ClusterStack {
+  return {
+    ...parts,
     async empty() {
       await eventually('pods are gone', async () => {
-        const pods = await installation.kubectl('get', 'pods', '--output', 'name')
+        const pods = await parts.kubectl('get', 'pods', '--selector', 'windlass.io/build', '--output', 'name')
         return pods.trim() === '' ? true : undefined
       })
     },
-    [Symbol.asyncDispose]: () => installation.close(),
+    [Symbol.asyncDispose]: close,
   }
 }

@@ -1,31 +1,24 @@
-/** A server as a process of its own with default periods, and in this process an agent with fake engines that end at once. */
+/** A server as its own process with default periods, and in this process an agent with fake engines that end immediately. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startAgent } from '@windlass/agent'
-import { openFakeCluster } from '@windlass/agent/fake'
+import { openFakeCluster } from '../../e2e/support/fake-engines/index.ts'
 import { nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
-import {
-  AgentCreated,
-  ApiKeyCreated,
-  Build,
-  createClient,
-  Pipeline,
-  Runtime,
-  type Client,
-  type StartTask,
-} from '@windlass/protocol'
+import { openClient, type ApiClient } from '@windlass/client'
+import type { Build, StartTask } from '@windlass/protocol'
 import { describeChild, type Child } from '../../e2e/chaos/processes/child.ts'
+import { firstAdmin } from '../../e2e/support/first-admin.ts'
 
 export interface FakeStack extends AsyncDisposable {
-  readonly client: Client
+  readonly client: ApiClient
   readonly dataDir: string
   readonly server: Child
-  /** Called when the agent has a start task in its hands. */
+  /** Called when the agent has received a start task. */
   onStart: (task: StartTask) => void
   /** Starts a build of one empty step. */
   submit(): Promise<Build>
-  /** Ends the server, so that its database can be read. */
+  /** Stops the server, so that its database can be read. */
   stopServer(): Promise<void>
 }
 
@@ -44,12 +37,12 @@ export async function openFakeStack(): Promise<FakeStack> {
     logFile: join(folder, 'server.log'),
   })
   await server.start()
-  const bare = createClient({ url: server.ready[0] ?? '', transport: nodeTransport({ maxSockets: 256 }) })
-  const client = bare.withToken((await bare.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })).token)
-  const agentToken = (await client.call('POST', '/v1/agents', AgentCreated, { body: { name: 'bench', runtimes: ['fake'] } }))
-    .token
-  await client.call('POST', '/v1/runtimes', Runtime, { body: { name: 'fake', type: 'fake', agent: 'bench', isDefault: true } })
-  await client.call('POST', '/v1/pipelines', Pipeline, { body: { name: 'bench/one', document: DOCUMENT } })
+  const bare = openClient({ url: server.ready[0] ?? '', transport: nodeTransport({ maxSockets: 256 }) })
+  const { token } = await bare.server.bootstrap(await firstAdmin(dataDir))
+  const client = bare.withToken(token)
+  const agentToken = (await client.agents.create({ name: 'bench', runtimes: ['fake'] })).token
+  await client.runtimes.create({ name: 'fake', type: 'fake', agent: 'bench', isDefault: true })
+  await client.pipelines.create({ name: 'bench/one', document: DOCUMENT })
   const cluster = openFakeCluster({ transport: nodeTransport({ maxSockets: 4096 }), clock, log: silentLog })
   const agent = startAgent({
     client: bare.withToken(agentToken),
@@ -72,7 +65,7 @@ export async function openFakeStack(): Promise<FakeStack> {
     dataDir,
     server,
     onStart: () => undefined,
-    submit: () => client.call('POST', '/v1/builds', Build, { body: { pipeline: 'bench/one' } }),
+    submit: () => client.builds.create({ pipeline: 'bench/one' }, { idempotencyKey: false }),
     async stopServer() {
       await agent.close(2_000)
       await cluster.close()

@@ -1,5 +1,6 @@
-/** A build as a follower sees it: every item of its feed with the moment it arrived. */
-import { FeedItem, type Client } from '@windlass/protocol'
+/** A build as a follower receives it: every item of its feed with its time of arrival. */
+import type { ApiClient } from '@windlass/client'
+import { FeedItem } from '@windlass/protocol'
 
 export interface Seen {
   readonly item: FeedItem
@@ -8,14 +9,14 @@ export interface Seen {
 }
 
 /** Follows a build from its first item to the end of its feed. */
-export async function* follow(client: Client, buildId: string): AsyncGenerator<Seen> {
-  for await (const { event, data } of client.events(`/v1/builds/${buildId}/follow`, { query: { after: 0 } })) {
+export async function* follow(client: ApiClient, buildId: string): AsyncGenerator<Seen> {
+  for await (const { event, data } of client.builds.follow(buildId, { query: { after: 0 } })) {
     if (event === 'end') return
     yield { item: FeedItem.parse(JSON.parse(data)), at: performance.now() }
   }
 }
 
-/** True when a step's own output is in it, beside the lines that the engine adds. */
+/** Returns true if the item contains output of a step itself, not only the lines that the engine adds. */
 export function isStepOutput({ item }: Seen): boolean {
   if (item.kind !== 'log' || !item.stream.startsWith('step/')) return false
   const text = Buffer.from(item.bytes, 'base64').toString('latin1')

@@ -1,4 +1,4 @@
-/** `node local-process.ts FOLDER`: what `windlass up` starts. Prints `ready <url>`. */
+/** `node local-process.ts FOLDER`: the processes of `windlass up`. Prints `ready <url>`. */
 import { openLog, systemClock } from '@windlass/kit'
 import { startLocalServer } from '@windlass/local'
 import { benchConfig } from '../config.ts'

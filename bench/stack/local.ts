@@ -1,23 +1,24 @@
-/** What `windlass up` starts, as a process of its own: server, agent and engine on this machine's Docker. */
+/** The equivalent of `windlass up`, as its own process: server, agent and engine on the Docker daemon of this machine. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeTransport } from '@windlass/kit'
-import { Build, createClient, type Client } from '@windlass/protocol'
+import { openClient, type ApiClient } from '@windlass/client'
+import type { Build } from '@windlass/protocol'
 import { describeChild } from '../../e2e/chaos/processes/child.ts'
 import { ensureImages } from '../../e2e/support/images.ts'
 import { requireImage } from '../floors/docker.ts'
 import { MissingPartError } from '../row.ts'
 
 export interface LocalStack extends AsyncDisposable {
-  readonly client: Client
-  /** Of the one process that holds server, agent and engine. */
+  readonly client: ApiClient
+  /** Process id of the single process that contains server, agent and engine. */
   readonly pid: number
   /** Starts a build of a document. */
   submit(document: string): Promise<Build>
 }
 
-/** A document of freestyle steps: name -> image and command. */
+/** Returns a document of freestyle steps: name -> image and command. */
 export function toDocument(steps: Readonly<Record<string, { readonly image: string; readonly command: string }>>): string {
   const lines = Object.entries(steps).flatMap(([name, { image, command }]) => [
     `  ${name}:`,
@@ -28,7 +29,7 @@ export function toDocument(steps: Readonly<Record<string, { readonly image: stri
   return ['version: "1.0"', 'steps:', ...lines, ''].join('\n')
 }
 
-/** References of the images that lines run; throws `MissingPartError` without a daemon or without them. */
+/** Returns the references of the images that lines run. Throws `MissingPartError` without a daemon or without the images. */
 export async function benchImages(): Promise<{ readonly shell: string; readonly node: string }> {
   const found = await ensureImages('shell', 'node', 'tools').catch((error: unknown) => {
     throw new MissingPartError(
@@ -51,12 +52,12 @@ export async function openLocalStack(): Promise<LocalStack> {
     logFile: join(folder, 'local.log'),
   })
   await child.start()
-  const bare = createClient({ url: child.ready[0] ?? '', transport: nodeTransport() })
+  const bare = openClient({ url: child.ready[0] ?? '', transport: nodeTransport() })
   const client = bare.withToken((await readFile(join(folder, 'server', 'admin.token'), 'utf8')).trim())
   return {
     client,
     pid: child.pid ?? 0,
-    submit: (document) => client.call('POST', '/v1/builds', Build, { body: { document } }),
+    submit: (document) => client.builds.create({ document }, { idempotencyKey: false }),
     async [Symbol.asyncDispose]() {
       await child.kill()
       await rm(folder, { recursive: true })

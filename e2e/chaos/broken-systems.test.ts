@@ -1,5 +1,8 @@
-/** Mutants of the running system, not of its history: seams of the fake engines are broken on purpose, and the checker must see it. */
+/** Mutants of the running system, not of its history. Seams of the fake engines are broken on purpose, and the checker must detect it. */
 import type { OpenExecutor } from '@windlass/agent'
+import { isCallOf } from '@windlass/client'
+import { ENGINE_ROUTES } from '@windlass/client/engine'
+import { sha256 } from '@windlass/kit'
 import type { HttpResponse, Transport } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { checkInvariants } from './history/invariants.ts'
@@ -13,46 +16,46 @@ function answer(body: unknown): HttpResponse {
   return { status: 200, headers: {}, body: (async function* () {})(), text: async () => JSON.stringify(body) }
 }
 
-/** Drops the last frame of every step and lies about the length, so that the server cannot notice. */
-function dropLastFrame(inner: Transport): Transport {
-  const stored = new Map<string, number>()
-  return (request) => {
-    const stream = request.headers['x-windlass-stream'] ?? ''
-    if (request.url.endsWith('/v1/engine/logs') && stream.startsWith('step/') && request.body instanceof Uint8Array) {
-      const offset = Number(request.headers['x-windlass-offset'])
-      if (request.body.byteLength < 1_024) {
-        stored.set(stream, offset)
-        return Promise.resolve(answer({ offset: offset + request.body.byteLength }))
-      }
+/** Stores only the first half of the first frame of every step and reports a wrong length, so that the server cannot detect it. */
+function dropLogEnd(inner: Transport): Transport {
+  const cut = new Set<string>()
+  return async (request) => {
+    const stream = decodeURIComponent(request.headers['x-windlass-stream'] ?? '')
+    if (isCallOf(ENGINE_ROUTES.sendFrame, request) && stream.startsWith('step/') && request.body instanceof Uint8Array) {
+      const end = Number(request.headers['x-windlass-offset']) + request.body.byteLength
+      const body = request.body.slice(0, request.body.byteLength / 2)
+      if (!cut.has(stream)) await inner({ ...request, body, headers: { ...request.headers, 'x-windlass-sha256': sha256(body) } })
+      cut.add(stream)
+      return answer({ offset: end })
     }
-    if (!request.url.endsWith('/v1/engine/events') || typeof request.body !== 'string') return inner(request)
-    return inner({ ...request, body: shortened(request.body, stored) })
+    if (!isCallOf(ENGINE_ROUTES.sendEvents, request) || typeof request.body !== 'string') return inner(request)
+    return inner({ ...request, body: shortened(request.body, cut) })
   }
 }
 
-function shortened(body: string, stored: ReadonlyMap<string, number>): string {
+function shortened(body: string, cut: ReadonlySet<string>): string {
   const batch: unknown = JSON.parse(body, (key, value: unknown) => {
     if (key !== 'streams' || typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).filter(([stream]) => !stored.has(stream)))
+    return Object.fromEntries(Object.entries(value).filter(([stream]) => !cut.has(stream)))
   })
   return JSON.stringify(batch)
 }
 
-/** Keeps commands from the engine. */
+/** Hides commands from the engine. */
 function ignoreCancel(inner: Transport): Transport {
   return async (request) => {
-    if (!request.url.includes('/v1/engine/commands')) return inner(request)
+    if (!isCallOf(ENGINE_ROUTES.commands, request)) return inner(request)
     await new Promise((resolve) => setTimeout(resolve, 200))
     return answer({ commands: [] })
   }
 }
 
-/** The agent says that an attempt is gone while its engine goes on. */
+/** The agent reports that an attempt is gone while its engine is running. */
 function stopNothing(inner: OpenExecutor): OpenExecutor {
   return (context) => ({ ...inner(context), stop: async () => undefined })
 }
 
-/** Heartbeats never arrive: the server takes the engine for dead. */
+/** Drops heartbeats, so that the server declares the engine lost. */
 function loseHeartbeats(inner: Transport): Transport {
   return (request) => {
     const isSign = /heartbeat|commands|events|logs/.test(request.url)
@@ -60,13 +63,13 @@ function loseHeartbeats(inner: Transport): Transport {
   }
 }
 
-test('the checker sees a system that drops the last chunk of a log', async () => {
-  await using lab = await openLab({ transport: dropLastFrame, script: { logBytes: [1_500, 1_500] } })
+test('the checker detects a system that drops the end of a log', async () => {
+  await using lab = await openLab({ transport: dropLogEnd, script: { logBytes: [1_500, 1_500] } })
   await lab.finished(await lab.trigger('test'))
   expect(await caught(lab)).toContain(7)
 })
 
-test('the checker sees a system whose cancel does not reach the engine', async () => {
+test('the checker detects a system whose termination does not reach the engine', async () => {
   await using lab = await openLab({
     transport: ignoreCancel,
     script: { stepMs: [700, 700] },
@@ -79,8 +82,9 @@ test('the checker sees a system whose cancel does not reach the engine', async (
   expect(await caught(lab)).toContain(5)
 })
 
-test('the checker sees a system that starts the next attempt while the old engine runs on', async () => {
-  await using lab = await openLab({ transport: loseHeartbeats, executor: stopNothing, script: { stepMs: [8_000, 8_000] } })
+test('the checker detects a system that starts the next attempt while the old engine is running', async () => {
+  const script = { stepMs: [3_600_000, 3_600_000] } as const
+  await using lab = await openLab({ transport: loseHeartbeats, executor: stopNothing, script })
   await lab.trigger('test')
   await lab.seen(({ type, attempt }) => type === 'claimed' && attempt === 2)
   expect(await caught(lab)).toContain(4)

@@ -1,26 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openJournal, type Journal } from '@windlass/journal'
 import { faults, systemClock } from '@windlass/kit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { diskObjects } from '../../packages/server/src/logs/objects.ts'
-import { runProgram } from '../support/process.ts'
+import { mountSmallDisk, unmountSmallDisk } from '../support/small-disk.ts'
 
 let folder = ''
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'windlass-full-'))
-  await runProgram('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder])
+  folder = await mountSmallDisk('1m')
 })
 
-afterEach(async () => {
-  await runProgram('umount', [folder])
-  await rm(folder, { recursive: true })
-})
+afterEach(() => unmountSmallDisk(folder))
 
-test('a log object that does not fit on the disk is refused, never stored in part', async () => {
+test('a log object that does not fit on the disk is refused and not stored partially', async () => {
   const objects = diskObjects(folder)
   const parts = Array.from({ length: 8 }, (_, n) => Buffer.alloc(300_000, n))
   await expect(objects.put('2026/a', parts)).rejects.toThrow()
@@ -46,7 +40,7 @@ function openSpool(): Promise<Journal<Note>> {
   })
 }
 
-test('a spool on a full disk says so, and every byte it says to have can be read', async () => {
+test('a spool on a full disk throws, and every byte that it accepted can be read', async () => {
   const journal = await openSpool()
   const fill = async (): Promise<void> => {
     for (let n = 0; n < 30; n += 1) await journal.stream('step/test').write(Buffer.alloc(100_003, 'x'))
@@ -67,7 +61,7 @@ test('a spool on a full disk says so, and every byte it says to have can be read
   await journal.close()
 })
 
-test('an event that does not fit on the disk is refused, and the next process finds those before it whole', async () => {
+test('an event that does not fit on the disk is refused, and the next process reads all earlier events', async () => {
   const journal = await openSpool()
   let last = 0
   const fill = (): void => {

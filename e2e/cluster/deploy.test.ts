@@ -1,4 +1,4 @@
-/** deploy steps from this machine's Docker to the real Kubernetes. */
+/** Deploy steps from the Docker of this machine to the real Kubernetes. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runPipeline } from '../../packages/engine/test/support/run-pipeline.ts'
@@ -69,7 +69,7 @@ ${fields
   .join('\n')}
 `
 
-test('P072: a manifest is filled in and applied, and the step waits for its roll-out', async () => {
+test('renders and applies a manifest and waits for its rollout (P072)', async () => {
   const result = await runPipeline(deploy('file_path: deployment.json\ntimeout: 60'), {
     input: { clusters },
     variables: { IMAGE: image },
@@ -83,7 +83,7 @@ test('P072: a manifest is filled in and applied, and the step waits for its roll
   })
 })
 
-test('P072: the deployment behind a Service gets the candidate and a secret to pull it with', async () => {
+test('sets the candidate image and a pull secret on the deployment behind a Service (P072)', async () => {
   await cluster.apply(deployment('front'), service('front'))
   const [repository = ''] = image.split(':')
   const result = await runPipeline(
@@ -110,7 +110,7 @@ test('P072: the deployment behind a Service gets the candidate and a secret to p
   expect(result.log('it')).not.toContain('geheim-123')
 })
 
-test('P072: a roll-out that does not end in time fails the step with the words of the cluster', async () => {
+test('fails a step whose rollout does not end in time with the message of the cluster (P072)', async () => {
   await cluster.apply(deployment('late'), service('late'))
   const result = await runPipeline(
     deploy('service: late-front\ntimeout: 6\ncandidate: { image: missing.invalid/app:2, registry: mine }'),
@@ -120,12 +120,12 @@ test('P072: a roll-out that does not end in time fails the step with the words o
   expect(result.snapshot.steps['it']?.message).toMatch(/not complete after 6 s\..*(ErrImagePull|ImagePullBackOff)/)
 })
 
-test('P072: a cluster or a Service that is not there is named', async () => {
+test('names a missing cluster or Service (P072)', async () => {
   const other = await runPipeline(deploy('service: nobody'), { input: { clusters: [] } })
   expect(other.snapshot.steps['it']).toMatchObject({ reason: 'integration-missing' })
   const missing = await runPipeline(deploy('service: nobody'), { input: { clusters } })
   expect(missing.snapshot.steps['it']?.message).toContain('services "nobody" not found')
   await cluster.apply({ ...service('nothing'), spec: { selector: { app: 'none' }, ports: [{ port: 80 }] } })
   const empty = await runPipeline(deploy('service: nothing-front'), { input: { clusters } })
-  expect(empty.snapshot.steps['it']?.message).toContain('No Deployment makes pods with app=none')
+  expect(empty.snapshot.steps['it']?.message).toContain('No Deployment creates pods with app=none')
 })

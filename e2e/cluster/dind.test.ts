@@ -45,7 +45,7 @@ afterAll(async () => {
 })
 
 const kubectl = (...args: string[]): Promise<string> => cluster.kubectl('--namespace', NAMESPACE, ...args)
-const inPod = (...command: string[]): Promise<string> => kubectl('exec', POD, '--', ...command)
+const inPod = (...command: string[]): Promise<string> => cluster.exec({ namespace: NAMESPACE, name: POD }, ...command)
 
 /** Starts the pod on the disk that all tests share, and waits until it is ready. Returns its address. */
 async function startPod(): Promise<string> {
@@ -70,7 +70,7 @@ async function startPod(): Promise<string> {
   return kubectl('get', 'pod', POD, '--output', 'jsonpath={.status.podIP}')
 }
 
-/** The status of `GET /_ping`, or the code of the failure. */
+/** Returns the status of `GET /_ping`, or the code of the failure. */
 function ping(host: string, client?: Pick<DockerCertificates, 'clientCert' | 'clientKey'>): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>()
   request({
@@ -88,17 +88,17 @@ function ping(host: string, client?: Pick<DockerCertificates, 'clientCert' | 'cl
   return promise
 }
 
-/** How the container ended: exit code, once it has. */
+/** Returns the exit code of the container once it has ended. */
 async function exitCode(): Promise<number> {
   for (let i = 0; i < 300; i++) {
     const code = await kubectl('get', 'pod', POD, '--output', 'jsonpath={.status.containerStatuses[0].state.terminated.exitCode}')
     if (code !== '') return Number(code)
     await sleep(100)
   }
-  throw new Error('the dind container does not end')
+  throw new Error('timed out waiting for the end of the dind container')
 }
 
-test('the daemon answers the engine alone, and holds the tools image when it is ready', async () => {
+test('accepts only the engine, and contains the tools image when it is ready', async () => {
   const host = await startPod()
   expect(await ping(host, certificates)).toBe(200)
   expect(await ping(host)).not.toBe(200)
@@ -106,7 +106,7 @@ test('the daemon answers the engine alone, and holds the tools image when it is 
   expect(await inPod('docker', 'run', '--rm', toolsImage, 'git', '--version')).toContain('git version')
 })
 
-test('a daemon that is killed ends its pod as failed, and the next one takes over the disk', async () => {
+test('fails its pod when the daemon is killed, and the next one takes over the disk', async () => {
   await startPod()
   await inPod('docker', 'volume', 'create', 'kept')
   await inPod('sh', '-c', 'kill -9 $(cat /var/run/docker.pid)')
@@ -118,8 +118,43 @@ test('a daemon that is killed ends its pod as failed, and the next one takes ove
   expect(await inPod('docker', 'run', '--rm', toolsImage, 'echo', 'runs')).toBe('runs')
 })
 
-test('TERM ends the daemon in good order', async () => {
+test('recreates the folder of a volume that a full disk had no room for', async () => {
+  await startPod()
+  await inPod('sh', '-c', 'mkdir /var/lib/docker/volumes/half && kill -TERM 1')
+  expect(await exitCode()).toBe(0)
+  await kubectl('delete', 'pod', POD)
+
+  await startPod()
+  await inPod('docker', 'volume', 'create', 'half')
+  expect(await inPod('docker', 'run', '--rm', '--volume', 'half:/half', toolsImage, 'ls', '/')).toContain('half')
+})
+
+test('shuts down cleanly on TERM', async () => {
   await startPod()
   await inPod('sh', '-c', 'kill -TERM 1')
   expect(await exitCode()).toBe(0)
+})
+
+test('a daemon that does not start because the disk is full tells Kubernetes so (R-14)', async () => {
+  const container = {
+    name: 'dind',
+    image,
+    imagePullPolicy: 'Never',
+    command: ['bash', '-c', 'dd if=/dev/zero of=/var/lib/docker/full bs=1k 2>/dev/null; exec /usr/local/bin/run'],
+    securityContext: { privileged: true },
+    volumeMounts: [{ name: 'disk', mountPath: '/var/lib/docker' }],
+  }
+  await cluster.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: POD, namespace: NAMESPACE },
+    spec: {
+      restartPolicy: 'Never',
+      containers: [container],
+      volumes: [{ name: 'disk', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }],
+    },
+  })
+  await kubectl('wait', `pod/${POD}`, '--for=jsonpath={.status.phase}=Failed', '--timeout=120s')
+  const message = await kubectl('get', 'pod', POD, '--output', 'jsonpath={.status.containerStatuses[0].state.terminated.message}')
+  expect(message).toMatch(/^No space left on device: the disk of the build has \d+ KiB left\. \S/)
 })

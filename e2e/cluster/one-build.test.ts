@@ -1,4 +1,4 @@
-/** The whole story of one build on a real Kubernetes: CLI, server, agent with its Role, engine and daemon in pods. */
+/** One build on a real Kubernetes from end to end: CLI, server, agent with its Role, engine and daemon in pods. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventually, type Installation, startInstallation } from '../support/installation.ts'
@@ -21,7 +21,7 @@ afterAll(() => installation?.close())
 const names = async (kind: string): Promise<string[]> =>
   (await installation.kubectl('get', kind, '--output', 'name')).split('\n').filter((line) => line !== '')
 
-/** Writes a pipeline whose steps all run in the small image, or in one built from it. */
+/** Writes a pipeline whose steps run in the small image or in one built from it. */
 function pipeline(name: string, steps: string): Promise<string> {
   return installation.file(`${name}.yml`, `version: '1.0'\nsteps:\n${steps}`)
 }
@@ -32,10 +32,10 @@ async function run(file: string): Promise<{ code: number; log: string; final: z.
   return { code, log: stderr, final: Final.parse(JSON.parse(stdout)) }
 }
 
-/** The build's daemon has an empty disk and no registry: the tools image inside it is the base of what steps run in. */
+/** The daemon of the build has an empty disk and no registry, so the tools image in it is the base of the steps. */
 const tools = (): string => installation.images['TOOLS_IMAGE'] ?? ''
 
-test('a build runs in pods, and leaves only its disk behind', async () => {
+test('a build runs in pods and leaves only its disk', async () => {
   const file = await pipeline(
     'first',
     `  greet:\n    image: ${tools()}\n    commands:\n      - echo "hello from $CF_STEP_NAME"\n      - cf_export ANSWER=42\n` +
@@ -53,19 +53,19 @@ test('a build runs in pods, and leaves only its disk behind', async () => {
   expect(await installation.cluster.kubectl('get', 'persistentvolumes', '--output', 'name')).toContain('persistentvolume/')
 })
 
-test('a failing step fails its build, with its exit code', async () => {
+test('a failing step fails its build with its exit code', async () => {
   const file = await pipeline('failing', `  fails:\n    image: ${tools()}\n    commands:\n      - echo "now"\n      - exit 7\n`)
   const { code, final } = await run(file)
   expect(final).toMatchObject({ status: 'error', steps: [{ name: 'fails', status: 'error', exitCode: 7 }] })
   expect(code).toBe(1)
 })
 
-test('a build whose engine pod is deleted goes on in a second attempt and succeeds', async () => {
+test('a build whose engine pod is deleted continues in a second attempt and succeeds', async () => {
   const file = await pipeline(
     'engine-lost',
     `  first:\n    image: ${tools()}\n    commands: [echo done]\n  slow:\n    image: ${tools()}\n    commands:\n      - sleep 8\n      - echo slept\n`,
   )
-  // The pods of the builds before may still be ending.
+  // The pods of the previous builds may still be ending.
   const before = new Set(await names('pods'))
   const running = run(file)
   const engine = await eventually('the slow step runs', async () => {
@@ -81,14 +81,14 @@ test('a build whose engine pod is deleted goes on in a second attempt and succee
   expect(stdout).toMatch(/attempt/i)
 })
 
-test('a follower sees every line once though the server is killed in the middle', async () => {
+test('a follower sees every line once although the server is killed in the middle', async () => {
   const file = await pipeline(
     'counting',
     `  count:\n    image: ${tools()}\n    commands:\n      - for n in $(seq 1 60); do echo "line $n"; sleep 0.1; done\n`,
   )
   const before = new Set(await names('pods'))
   const running = run(file)
-  await eventually('the engine pod is there', async () =>
+  await eventually('the engine pod exists', async () =>
     (await names('pods')).find((name) => name.includes('/engine-') && !before.has(name)),
   )
   await new Promise((resolve) => setTimeout(resolve, 3_000))
@@ -100,7 +100,7 @@ test('a follower sees every line once though the server is killed in the middle'
   expect(seen).toEqual(Array.from({ length: 60 }, (_, i) => i + 1))
 })
 
-test('an image that does not exist ends the build with the words of who looked for it', async () => {
+test('a missing image ends the build with the message of the registry', async () => {
   const file = await pipeline('no-image', `  nothing:\n    image: registry.invalid/no/such:image\n    commands: [echo never]\n`)
   const { code, final } = await run(file)
   expect(final.status).toBe('error')

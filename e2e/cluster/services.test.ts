@@ -1,4 +1,4 @@
-/** Services and compositions on the Docker daemon of a pod: another version, another network, an empty disk. */
+/** Services and compositions on the Docker daemon of a pod: a different version, a different network, an empty disk. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startInstallation, type Installation } from '../support/installation.ts'
 
@@ -9,8 +9,8 @@ beforeAll(async () => {
 })
 afterAll(() => installation?.close())
 
-test('P066, P110, P115: services and compositions run on the daemon of a pod', async () => {
-  // The tools image is all that this daemon has.
+test('services and compositions run on the daemon of a pod (P066, P110, P115)', async () => {
+  // This daemon has only the tools image.
   const tools = installation.images['TOOLS_IMAGE'] ?? ''
   const store = `{ image: '${tools}', command: ['sh', '-c', 'mkdir /www; echo begun > /www/index.html; exec busybox httpd -f -p 80 -h /www'] }`
   const file = await installation.file(

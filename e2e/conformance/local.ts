@@ -1,4 +1,4 @@
-/** Runs a case on this machine's Docker, as `windlass run --local` does. */
+/** Runs a case on local Docker, like `windlass run --local`. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import { runProgram } from '../support/process.ts'
 import type { Case } from './case.ts'
 import { Observation, type Observed } from './observed.ts'
 
-export interface Place {
-  /** Variables that every case is given: IMAGE and what the parts of the machine are called. */
+export interface LocalContext {
+  /** Variables of every case: IMAGE and the addresses of the services. */
   readonly variables: Readonly<Record<string, string>>
 }
 
-/** Runs all builds of the case and tells what was seen of the last. The volume is the case's own and is removed. */
-export async function runCaseLocally(of: Case, { variables }: Place): Promise<Observed> {
+/** Runs all builds of the case and returns what was observed of the last. The case has its own volume, which is removed. */
+export async function runCaseLocally(of: Case, { variables }: LocalContext): Promise<Observed> {
   const folder = await mkdtemp(join(tmpdir(), `windlass-case-${of.name}-`))
   const documentPath = join(folder, 'pipeline.yml')
   await writeFile(documentPath, of.text)
@@ -27,7 +27,7 @@ export async function runCaseLocally(of: Case, { variables }: Place): Promise<Ob
   }
 }
 
-interface Run extends Place {
+interface Run extends LocalContext {
   readonly folder: string
   readonly documentPath: string
 }
@@ -71,7 +71,7 @@ async function runOnce({ text, inputs }: Case, { folder, documentPath, variables
   }
 }
 
-/** `code line:column` of each problem, warnings left out. */
+/** Returns `code line:column` of each problem, without warnings. */
 export function toProblems(
   problems:
     | readonly {

@@ -1,14 +1,14 @@
-/** What can be seen of a build wherever it ran: facts about its steps in order, and their logs. */
+/** What can be observed of a build on every executor: facts about its steps in order, and their logs. */
 import type { EngineEvent } from '@windlass/protocol'
 
 export interface Observed {
   readonly status: string
   readonly reason?: string | undefined
-  /** As `code line:column`; of documents with errors. */
+  /** Problems of an invalid document, as `code line:column`. */
   readonly problems: readonly string[]
-  /** In the order in which the engine told them. */
+  /** In the order in which the engine reported them. */
   readonly facts: readonly Fact[]
-  /** Without the engine's own lines. */
+  /** Output without the engine's own lines. */
   readonly output: ReadonlyMap<string, string>
   readonly log: ReadonlyMap<string, string>
 }
@@ -16,7 +16,7 @@ export interface Observed {
 export interface Fact {
   readonly step: string
   readonly kind: 'started' | 'waiting' | 'decided' | 'finished'
-  /** Which attempt of the build told it. */
+  /** The attempt that reported it. */
   readonly attempt: number
   /** Epoch milliseconds. */
   readonly at: number
@@ -26,7 +26,7 @@ export interface Fact {
   readonly message?: string | undefined
 }
 
-/** Gathers a build's events and output as they come. */
+/** Collects a build's events and output. */
 export class Observation {
   readonly facts: Fact[] = []
   readonly #log = new Map<string, Buffer[]>()
@@ -73,13 +73,13 @@ function toFact(event: EngineEvent): Omit<Fact, 'attempt'> | undefined {
     case 'step.finished': {
       const { step, at, status, reason, message, exitCode, exports } = event
       const exported = exports.map(({ name, secret }) => (secret ? `${name} (secret)` : name)).toSorted()
-      const told = [
+      const parts = [
         status,
         ...(reason === undefined ? [] : [reason]),
         ...(exitCode === undefined ? [] : [`exit ${exitCode}`]),
         ...(exported.length === 0 ? [] : [`exports ${exported.join(', ')}`]),
       ]
-      return { step, at, kind: 'finished', text: told.join(', '), status, reason, message }
+      return { step, at, kind: 'finished', text: parts.join(', '), status, reason, message }
     }
     default:
       return undefined
@@ -87,8 +87,8 @@ function toFact(event: EngineEvent): Omit<Fact, 'attempt'> | undefined {
 }
 
 /**
- * One line for each fact, step by step; then the build's end. Two runs of one case give the same lines, though steps that run at the same time
- * may be told of in any order: steps are sorted by name.
+ * Formats one line per fact, grouped by step, then the end of the build. Steps are sorted by name, so that two runs of a case give the same lines
+ * although parallel steps report in any order.
  */
 export function toLines({ facts, status, reason, problems }: Observed): string {
   const steps = [...new Set(facts.map(({ step }) => step))].toSorted()

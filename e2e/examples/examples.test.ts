@@ -1,11 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ensureImages } from '../support/images.ts'
+import { noteImages } from '../support/leftovers.ts'
+import { removeLocalRuns } from '../support/local-runs.ts'
 
 const root = join(import.meta.dirname, '../..')
 const examples = readdirSync(join(root, 'examples')).filter((name) => existsSync(join(root, 'examples', name, 'expected.json')))
@@ -14,9 +16,13 @@ const Expected = z.object({ branch: z.string().optional(), status: z.string(), s
 const Final = z.object({ status: z.string(), steps: z.array(z.object({ name: z.string(), status: z.string() })) })
 
 let folder = ''
+let removeBuilt = async (): Promise<void> => undefined
 beforeAll(async () => {
   const images = await ensureImages('shell', 'debian', 'node', 'tools')
   folder = await mkdtemp(join(tmpdir(), 'windlass-examples-'))
+  // A copy: the volume of a run is named after the place of its document, and that of the clone may be in use.
+  await cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true })
+  removeBuilt = await noteImages('example/')
   await writeFile(
     join(folder, 'images.env'),
     Object.entries(images)
@@ -24,11 +30,15 @@ beforeAll(async () => {
       .join(''),
   )
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(async () => {
+  await removeLocalRuns(folder)
+  await removeBuilt()
+  await rm(folder, { recursive: true, force: true })
+})
 
 test.each(examples)('the example %s ends as its expected.json says', (name) => {
   const expected = Expected.parse(JSON.parse(readFileSync(join(root, 'examples', name, 'expected.json'), 'utf8')))
-  const file = join(root, 'examples', name, 'codefresh.yml')
+  const file = join(folder, 'examples', name, 'codefresh.yml')
   const branch = expected.branch === undefined ? [] : ['--branch', expected.branch]
   const args = ['run', '--local', '--file', file, '--var-file', join(folder, 'images.env'), '--output', 'json', ...branch]
   const { stdout, stderr } = spawnSync(join(root, 'windlass'), args, { encoding: 'utf8', cwd: folder, timeout: 110_000 })

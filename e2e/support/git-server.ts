@@ -11,7 +11,7 @@ const BODY_LIMIT_BYTES = 256 * 1024 * 1024
 const HEAD_LIMIT_BYTES = 64 * 1024
 
 export type GitServer = {
-  /** Base URL without a slash at its end; a repository `demo/app` is `${url}/demo/app.git`. */
+  /** Base URL without a trailing slash; a repository `demo/app` is `${url}/demo/app.git`. */
   readonly url: string
   readonly port: number
   close(): Promise<void>
@@ -21,16 +21,16 @@ export type GitServer = {
 export type GitServerOptions = {
   /** Folder of bare repositories: `<root>/<owner>/<name>.git`. */
   root: string
-  /** Address to listen on, default 127.0.0.1: containers and pods need one that they can reach. */
+  /** Address to listen on, default 127.0.0.1. Containers and pods need an address that they can reach. */
   host?: string
   port?: number
-  /** When given, every request needs this name and password (HTTP basic). */
+  /** If set, every request needs this name and password (HTTP basic). */
   auth?: { user: string; password: string }
 }
 
 /**
- * Serves bare git repositories over HTTP (git's smart protocol, clone and push) by Debian's `git http-backend`.
- * Without `auth` anybody may read; only a named user may push. Requests above 256 MiB are refused.
+ * Serves bare git repositories over HTTP (git's smart protocol, clone and push) with Debian's `git http-backend`. Without `auth`, anonymous users may
+ * read; only a named user may push. Requests above 256 MiB are refused.
  */
 export async function startGitServer(options: GitServerOptions): Promise<GitServer> {
   const root = resolve(options.root)
@@ -66,7 +66,7 @@ function isAllowed(request: IncomingMessage, auth: { user: string; password: str
   return timingSafeEqual(digest(request.headers.authorization ?? ''), digest(expected))
 }
 
-/** One request through `git http-backend`, a CGI program (RFC 3875): headers in the environment, the body on stdin. */
+/** Passes one request to `git http-backend`, a CGI program (RFC 3875): headers in the environment, the body on stdin. */
 function serve(root: string, user: string | undefined, request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? '/', 'http://localhost')
   const header = (name: string): string => String(request.headers[name] ?? '')
@@ -140,7 +140,7 @@ export type RepositoryOptions = {
   from: string
 }
 
-/** Makes (or makes again) the bare repository `<root>/<name>.git` with one commit on `main`, and returns the commit's hash. */
+/** Creates or replaces the bare repository `<root>/<name>.git` with one commit on `main`. Returns the hash of the commit. */
 export async function createRepository(options: RepositoryOptions): Promise<string> {
   const bare = join(options.root, `${options.name}.git`)
   const work = await mkdtemp(join(tmpdir(), 'windlass-repository-'))

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
+import { defined } from '@windlass/kit/defined'
 import { runProgram } from './process.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -15,16 +16,16 @@ export type Rendered = {
 }
 
 export type Helm = {
-  /** Runs Helm; answers what it printed, throws with its words. */
+  /** Runs Helm and returns its output. Throws with the error output of Helm. */
   run(...args: string[]): Promise<string>
-  /** Renders a chart of `charts/` with values, the later ones winning. Release `cf-runtime`, namespace `codefresh`. */
+  /** Renders a chart of `charts/` with values; later values override earlier ones. Release `cf-runtime`, namespace `codefresh`. */
   template(chart: string, ...values: object[]): Promise<Rendered[]>
   /** Writes values into a file for `--values`. */
   values(value: object): Promise<string>
   close(): Promise<void>
 }
 
-/** The pinned Helm, with folders of its own. With a kubeconfig it may install. */
+/** Returns the pinned Helm with its own folders. With a kubeconfig it may install. */
 export async function openHelm(kubeconfig?: string): Promise<Helm> {
   const line = await runProgram(join(root, 'scripts/helm/build'), [])
   const program = /HELM=(\S+)/.exec(line)?.[1]
@@ -35,7 +36,7 @@ export async function openHelm(kubeconfig?: string): Promise<Helm> {
     HELM_CACHE_HOME: join(folder, 'cache'),
     HELM_CONFIG_HOME: join(folder, 'config'),
     HELM_DATA_HOME: join(folder, 'data'),
-    ...(kubeconfig !== undefined && { KUBECONFIG: kubeconfig }),
+    ...defined({ KUBECONFIG: kubeconfig }),
   }
   let files = 0
   const run = (...args: string[]): Promise<string> => runProgram(program, args, { env })

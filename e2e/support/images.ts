@@ -2,14 +2,32 @@ import { fileURLToPath } from 'node:url'
 import { runProgram } from './process.ts'
 
 /** Logical names of `images/names.json`. */
-export type ImageName = 'shell' | 'debian' | 'node' | 'tools' | 'dind' | 'deploy' | 'buildkit' | 'cosign' | 'windlass'
+export type ImageName = 'shell' | 'pause' | 'debian' | 'node' | 'tools' | 'dind' | 'deploy' | 'buildkit' | 'cosign' | 'windlass'
+
+/** The images that `scripts/test` built for this run, as `NAME_IMAGE=reference` lines. */
+const prepared = readLines(process.env['WINDLASS_TEST_IMAGES'] ?? '')
+const asked = new Map<string, Promise<Record<string, string>>>()
 
 /**
- * Makes sure that the Docker daemon has the images, and returns their references by the variable that examples use
- * (`SHELL_IMAGE`, `NODE_IMAGE`, …). A third of a second when all are there.
+ * Ensures that the Docker daemon has the images, and returns their references by the variable that examples use (`SHELL_IMAGE`, `NODE_IMAGE`, …). A
+ * test file asks the daemon once for the same names, and not at all for images that the run prepared.
  */
 export async function ensureImages(...names: ImageName[]): Promise<Record<string, string>> {
+  const variables = names.map((name) => `${name.toUpperCase()}_IMAGE`)
+  const known = variables.flatMap((variable) => (prepared[variable] === undefined ? [] : [[variable, prepared[variable]]]))
+  if (known.length === names.length) return Object.fromEntries(known)
+  const key = names.join(' ')
+  const images = asked.get(key) ?? build(names)
+  asked.set(key, images)
+  return { ...(await images) }
+}
+
+async function build(names: readonly ImageName[]): Promise<Record<string, string>> {
   const script = fileURLToPath(new URL('../../scripts/images', import.meta.url))
-  const lines = (await runProgram(script, names)).split('\n')
+  return readLines(await runProgram(script, [...names]))
+}
+
+function readLines(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.includes('='))
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
 }

@@ -1,35 +1,39 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { get, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeTransport } from '@windlass/kit'
-import { createClient, type Client, type Transport } from '@windlass/protocol'
+import { openClient, type ApiClient } from '@windlass/client'
+import type { Transport } from '@windlass/protocol'
 import { type Cluster, startCluster } from './cluster.ts'
+import { codeFileOf } from './first-admin.ts'
 import { ensureImages } from './images.ts'
 import { freePort, type Service, startService } from './process.ts'
+import { applyRoles } from './roles.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** What a command printed, and its exit code. */
+/** The output of a command, and its exit code. */
 export interface Finished {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A process of ours that a test may kill and start again. */
+/** A process of the project that a test can kill and restart. */
 export interface Restartable {
-  /** SIGKILL, as a power cut would. */
+  /** Sends SIGKILL. */
   kill9(): Promise<void>
-  /** Sends a signal and does not wait for what comes of it. */
+  /** Sends a signal and does not wait for its effect. */
   signal(name: NodeJS.Signals): void
-  /** Resolves with the exit code when it has ended; null when a signal ended it. */
+  /** Resolves with the exit code when the process has ended, or null if a signal ended it. */
   ended(): Promise<number | null>
-  /** Of the process that runs now. */
+  /** Process id of the running process. */
   pid(): number
-  /** Starts it again, on the same data and port. */
+  /** Restarts it on the same data and port. */
   start(): Promise<void>
   log(): string
 }
@@ -42,9 +46,9 @@ export interface Installation {
   readonly server: Restartable
   readonly agent: Restartable
   /** The API as the first admin. */
-  readonly client: Client
+  readonly client: ApiClient
   readonly adminToken: string
-  /** One more agent process with the same identity. */
+  /** Starts a further agent process with the same identity. */
   addAgent(): Promise<Restartable>
   /** Image references by variable, as examples name them. */
   readonly images: Readonly<Record<string, string>>
@@ -56,22 +60,22 @@ export interface Installation {
   close(): Promise<void>
 }
 
-/** Settings beside those that every installation has. */
+/** Settings in addition to the common ones of every installation. */
 export interface InstallationOptions {
   readonly serverEnv?: Readonly<Record<string, string>>
   readonly agentEnv?: Readonly<Record<string, string>>
-  /** Of the command line. */
+  /** Environment of the command line. */
   readonly userEnv?: Readonly<Record<string, string>>
-  /** Where everybody finds the server, when that is not an address of the node; `transport` is the way of the tests to it. */
+  /** Public URL of the server, if it is not an address of the node. `transport` is how the tests reach it. */
   readonly edge?: { readonly url: string; readonly port: number; readonly transport: Transport }
-  /** Fields of the engine's and the daemon's part of the runtime. */
+  /** Fields of the engine and daemon sections of the runtime. */
   readonly engine?: object
   readonly daemon?: object
 }
 
 /**
- * Installs what `docs` tell a user to: namespace, roles, service accounts, agent. The agent has the rights of
- * `packages/agent/rbac/role.yaml` and no others. Pods reach the server at the node's address.
+ * Installs what `docs` tell a user to install: namespace, roles, service accounts, agent. The agent has only the rights of
+ * `packages/agent/rbac/role.yaml`. Pods reach the server at the address of the node.
  */
 export async function startInstallation(namespace: string, options: InstallationOptions = {}): Promise<Installation> {
   const images = await ensureImages('shell', 'debian', 'node', 'tools', 'dind', 'windlass')
@@ -101,7 +105,8 @@ export async function startInstallation(namespace: string, options: Installation
     await writeFile(join(folder, name), text)
     return join(folder, name)
   }
-  await mustSucceed(windlass('auth', 'login', '--url', url, '--first-admin'))
+  const codeFile = codeFileOf(join(folder, 'server'))
+  await mustSucceed(windlass('auth', 'login', '--url', url, '--first-admin', '--code-file', codeFile))
   const token = (await mustSucceed(windlass('create', 'agent', 'one-node'))).stdout.trim()
   await mustSucceed(windlass('apply', '-f', await file('runtime.yml', JSON.stringify(runtimeOf(namespace, options)))))
 
@@ -127,50 +132,58 @@ export async function startInstallation(namespace: string, options: Installation
   const close = async (): Promise<void> => {
     for (const one of agents) await one.kill9()
     await server.kill9()
-    // Pods hold their disks, and go in a second; the namespace itself takes long to empty, and nobody waits for it.
+    // Pods hold their disks and are deleted within a second. The namespace takes long to empty, so its deletion is not awaited.
     await kubectl('delete', 'pods', '--all', '--grace-period=1', '--timeout=60s')
     await cluster.kubectl('delete', 'namespace', namespace, '--wait=false')
     await cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`, '--timeout=60s')
-    await cluster.kubectl('delete', 'clusterrolebinding', namespace, '--ignore-not-found')
+    await cluster.kubectl('delete', 'clusterrole,clusterrolebinding', namespace, '--ignore-not-found')
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
   const adminToken = await readAdminToken(folder)
-  const client = createClient({ url, transport, token: adminToken })
+  const client = openClient({ url, transport, token: adminToken })
   return { cluster, namespace, url, server, agent, client, adminToken, addAgent, images, file, windlass, kubectl, close }
 }
 
-/** The token that the command line wrote down when it logged in. */
+/** Returns the token that the command line stored at login. */
 async function readAdminToken(folder: string): Promise<string> {
   const config = await readFile(join(folder, 'config.yaml'), 'utf8')
   return /apiKey: "?([^\s"]+)/.exec(config)?.[1] ?? ''
 }
 
-/** The class of disks is named after the namespace, as users have it: installations do not share a pool. */
+/** Small, so that the builds of several installations fit on one small node at the same time. */
+const DAEMON_REQUESTS = { cpu: '100m', memory: '128Mi' }
+
+/** The storage class of disks is named after the namespace, as users have it, so installations do not share a pool. */
 function runtimeOf(namespace: string, { engine, daemon }: InstallationOptions): object {
   const runtimeScheduler = { cluster: { namespace }, ...engine }
-  const dockerDaemonScheduler = { ...daemon, pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${namespace}` } } }
+  const defaultDindResources = { requests: DAEMON_REQUESTS }
+  const dockerDaemonScheduler = {
+    defaultDindResources,
+    ...daemon,
+    pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${namespace}` } },
+  }
   const spec = { type: 'kubernetes', agent: 'one-node', isDefault: true, runtimeScheduler, dockerDaemonScheduler }
   return { kind: 'runtime', metadata: { name: namespace }, spec }
 }
 
-/** Namespace, roles and accounts; returns the path of a kubeconfig that has the agent's rights only. */
+/** Creates namespace, roles and accounts. Returns the path of a kubeconfig that has only the rights of the agent. */
 async function installRoles(cluster: Cluster, { namespace, folder }: { namespace: string; folder: string }): Promise<string> {
   const account = (name: string): object => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } })
   const subjects = [{ kind: 'ServiceAccount', name: 'windlass-agent', namespace }]
-  const binding = (kind: string, roleKind: string, metadata: object): object => ({
+  const binding = (kind: string, role: { kind: string; name: string }, metadata: object): object => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind,
     metadata,
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: roleKind, name: 'windlass-agent' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', ...role },
     subjects,
   })
   await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  await cluster.kubectl('--namespace', namespace, 'apply', '--filename', join(root, 'packages/agent/rbac/role.yaml'))
+  await applyRoles(cluster, join(root, 'packages/agent/rbac/role.yaml'), { namespace, clusterRole: namespace })
   await cluster.apply(
     account('windlass-agent'),
     account('windlass-engine'),
-    binding('RoleBinding', 'Role', { name: 'windlass-agent', namespace }),
-    binding('ClusterRoleBinding', 'ClusterRole', { name: namespace }),
+    binding('RoleBinding', { kind: 'Role', name: 'windlass-agent' }, { name: 'windlass-agent', namespace }),
+    binding('ClusterRoleBinding', { kind: 'ClusterRole', name: namespace }, { name: namespace }),
   )
   const token = await cluster.kubectl('--namespace', namespace, 'create', 'token', 'windlass-agent', '--duration=2h')
   const admin = JSON.parse(await cluster.kubectl('config', 'view', '--raw', '--output', 'json'))
@@ -182,7 +195,7 @@ async function installRoles(cluster: Cluster, { namespace, folder }: { namespace
   return path
 }
 
-/** A process of ours, `main` from the root of the project, that is ready when a URL answers, or when `ready` says so. */
+/** Starts a process of the project, `main` relative to the root of the project. It is ready when a URL responds, or when `ready` returns true. */
 export async function restartable(
   main: string,
   ready: string | (() => Promise<boolean>),
@@ -208,9 +221,19 @@ export async function restartable(
   }
 }
 
-async function isOk(url: string): Promise<boolean> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
-  return response?.ok === true
+/**
+ * Returns whether a GET of `url` succeeds within a second. Each call has its own connection: a connection that was opened before the rules of a
+ * Service were in place may lead outside the cluster, and stays there.
+ */
+export async function isOk(url: string): Promise<boolean> {
+  const asked = get(url, { agent: false, signal: AbortSignal.timeout(1_000) })
+  try {
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    response.resume()
+    return response.statusCode === 200
+  } catch {
+    return false
+  }
 }
 
 async function finish(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<Finished> {
@@ -229,13 +252,18 @@ async function mustSucceed(command: Promise<Finished>): Promise<Finished> {
   return finished
 }
 
-/** Asks every 100 ms until the answer is not undefined; throws with `what` after the time. */
+/**
+ * Polls until the result is not undefined. Throws with `what` after the timeout. The pause is three times as long as a poll, from 100 to 400 ms, because
+ * tests that poll with `kubectl` would otherwise use most of a processor.
+ */
 export async function eventually<T>(what: string, ask: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
   const end = performance.now() + timeoutMs
   for (;;) {
+    const began = performance.now()
     const answer = await ask()
     if (answer !== undefined) return answer
-    if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`)
-    await sleep(100)
+    const now = performance.now()
+    if (now > end) throw new Error(`not within ${timeoutMs} ms: ${what}`)
+    await sleep(Math.min(400, Math.max(100, 3 * (now - began))))
   }
 }

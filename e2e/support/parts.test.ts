@@ -14,7 +14,7 @@ async function temporary(): Promise<{ path: string; [Symbol.asyncDispose](): Pro
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-test('a repository made from a folder is cloned over http, and a named user can push to it', async () => {
+test('a repository created from a folder can be cloned over http, and a named user can push to it', async () => {
   await using folder = await temporary()
   await writeFile(join(folder.path, 'hello.txt'), 'hello\n')
   await using root = await temporary()
@@ -30,7 +30,7 @@ test('a repository made from a folder is cloned over http, and a named user can 
   expect(await runProgram('git', ['ls-remote', url, 'refs/heads/other'])).toContain(commit)
 })
 
-test('the git server refuses a wrong password and does not leave its folder', async () => {
+test('the git server refuses a wrong password and does not serve files outside its folder', async () => {
   await using root = await temporary()
   await using server = await startGitServer({ root: root.path, auth: { user: 'ann', password: 'right' } })
   const refs = '/demo/app.git/info/refs?service=git-upload-pack'
@@ -41,7 +41,7 @@ test('the git server refuses a wrong password and does not leave its folder', as
   expect(outside.status).toBeGreaterThanOrEqual(400)
 })
 
-test('a registry with a password lets in who knows it and nobody else', async () => {
+test('a registry with a password accepts only the right password', async () => {
   await using registry = await startRegistry({ auth: { user: 'bob', password: 'secret one' } })
   const ask = async (password: string): Promise<number> => {
     const authorization = `Basic ${Buffer.from(`bob:${password}`).toString('base64')}`
@@ -51,7 +51,7 @@ test('a registry with a password lets in who knows it and nobody else', async ()
   expect(await ask('secret two')).toBe(401)
 })
 
-test('PostgreSQL keeps what it acknowledged over a power cut', async () => {
+test('PostgreSQL keeps acknowledged data after a power cut', async () => {
   await using postgres = await startPostgres()
   const psql = async (sql: string): Promise<string> =>
     (

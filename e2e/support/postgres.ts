@@ -6,26 +6,37 @@ import { join } from 'node:path'
 import { freePort, runProgram, type Service, startService } from './process.ts'
 
 export type Postgres = {
-  /** `postgres://` URL of an empty database, with the password in it. */
+  /** `postgres://` URL of an empty database, including the password. */
   readonly url: string
   /** Folder of the unix socket. */
   readonly socket: string
-  /** Ends it as an administrator would: connections are cut, data is written. The data is removed by `close`. */
+  /** Stops it as an administrator would: connections are cut, data is written. `close` removes the data. */
   stop(): Promise<void>
-  /** Power cut: the server and its children are gone at once, the data stays. */
+  /** Kills the server and its children; the data is kept. Data that they passed to the kernel is not lost, unlike in a power cut. */
   kill9(): Promise<void>
-  /** Starts it again on the same data and port after `stop` or `kill9`. */
+  /** Freezes it and its workers, with all their connections, until `thaw`. */
+  freeze(): Promise<void>
+  thaw(): Promise<void>
+  /** Simulates a failover to a standby that is not promoted yet: it dies, restarts on the same port, and refuses writes until `promote`. */
+  failOver(): Promise<void>
+  promote(): Promise<void>
+  /** Restarts it on the same data and port after `stop` or `kill9`. */
   start(): Promise<void>
   /** Stops it and removes everything. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
+export type PostgresOptions = {
+  /** False for suites that never cut the power. Commits then do not wait for the disk, which takes most of the time of small tests. */
+  isDurable?: boolean
+}
+
 /**
- * Starts a PostgreSQL server of its own (Debian's packages, as the user postgres where we are root) on a loopback port,
- * with fsync on. About two seconds, most of it initdb.
+ * Starts a dedicated PostgreSQL server on a loopback port (Debian's packages, as the user postgres if we are root), with fsync on by default. Takes
+ * about two seconds, most of them for initdb.
  */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres({ isDurable = true }: PostgresOptions = {}): Promise<Postgres> {
   const programs = await findPrograms()
   const folder = await mkdtemp(join(tmpdir(), 'windlass-postgres-'))
   const data = join(folder, 'data')
@@ -43,7 +54,8 @@ export async function startPostgres(): Promise<Postgres> {
   ])
   await runProgram(initdb, initdbArgs, { cwd: '/' })
   const port = await freePort()
-  const settings = [`port=${port}`, `unix_socket_directories=${folder}`, 'listen_addresses=127.0.0.1', 'fsync=on']
+  const settings = [`port=${port}`, `unix_socket_directories=${folder}`, 'listen_addresses=127.0.0.1']
+  settings.push(...(isDurable ? ['fsync=on'] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']))
   const [command, ...args] = asPostgres(join(programs, 'postgres'), [
     '-D',
     data,
@@ -53,15 +65,32 @@ export async function startPostgres(): Promise<Postgres> {
     startService({ command, args, cwd: '/', ready: (log) => log.includes('ready to accept connections'), readyMs: 60_000 })
   let service = await launch()
   const stop = (): Promise<void> => service.stop('SIGINT')
+  const url = `postgres://windlass:${password}@127.0.0.1:${port}/postgres`
+  const configure = async (statement: string): Promise<void> => {
+    // It may still be read-only after the end of read-only mode was requested.
+    const env = { ...process.env, PGOPTIONS: '-c default_transaction_read_only=off' }
+    await runProgram(join(programs, 'psql'), ['--no-psqlrc', '--command', statement, url], { env })
+  }
   const close = async (): Promise<void> => {
     await service.stop('SIGQUIT')
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
   }
   return {
-    url: `postgres://windlass:${password}@127.0.0.1:${port}/postgres`,
+    url,
     socket: folder,
     stop,
-    kill9: () => cutPower(service),
+    kill9: () => killAll(service),
+    freeze: async () => signalAll(await processesOf(service), 'SIGSTOP'),
+    thaw: async () => signalAll(await processesOf(service), 'SIGCONT'),
+    async failOver() {
+      await configure('alter system set default_transaction_read_only = on')
+      await killAll(service)
+      service = await launch()
+    },
+    async promote() {
+      await configure('alter system reset default_transaction_read_only')
+      await configure('select pg_reload_conf()')
+    },
     start: async () => {
       service = await launch()
     },
@@ -70,31 +99,47 @@ export async function startPostgres(): Promise<Postgres> {
   }
 }
 
-/** Ends the server and its workers at once: a worker that outlived it would keep the shared memory and block the next start. */
-async function cutPower(service: Service): Promise<void> {
-  const children = await readFile(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8').catch(() => '')
+/** Kills the server and its workers at once: a worker that outlived it would keep the shared memory and block the next start. */
+async function killAll(service: Service): Promise<void> {
+  const [, ...workers] = await processesOf(service)
   const end = service.stop('SIGKILL')
-  for (const pid of children.split(' ').filter((word) => word !== '')) {
+  signalAll(workers, 'SIGKILL')
+  await end
+}
+
+/** Freezes the server first, because a frozen server starts no new workers. */
+async function processesOf({ pid }: Service): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  return [
+    pid,
+    ...children
+      .split(' ')
+      .filter((word) => word !== '')
+      .map(Number),
+  ]
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
     try {
-      process.kill(Number(pid), 'SIGKILL')
+      process.kill(pid, signal)
     } catch {
-      // It was faster than we were.
+      // The process ended before the signal.
     }
   }
-  await end
 }
 
 function isRoot(): boolean {
   return userInfo().uid === 0
 }
 
-/** The command as it is run: PostgreSQL refuses root, so root becomes the package's user. */
+/** Returns the command to run. PostgreSQL refuses root, so root switches to the user of the package. */
 function asPostgres(command: string, args: string[]): [string, ...string[]] {
   if (!isRoot()) return [command, ...args]
   return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig', 'KILL', command, ...args]
 }
 
-/** The folder of the newest PostgreSQL of this machine (`/usr/lib/postgresql/<major>/bin`). */
+/** Returns the folder of the newest PostgreSQL of this machine (`/usr/lib/postgresql/<major>/bin`). */
 async function findPrograms(): Promise<string> {
   const base = '/usr/lib/postgresql'
   const versions = existsSync(base) ? await readdir(base) : []

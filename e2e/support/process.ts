@@ -6,16 +6,16 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A real service that a suite started. Its end is the suite's business: `await using` or `stop()`. */
+/** A real service that a suite started. The suite must stop it: `await using` or `stop()`. */
 export type Service = {
   readonly pid: number
-  /** What it said so far on both streams, the last 64 KiB. */
+  /** The output so far on both streams, the last 64 KiB. */
   log(): string
-  /** Asks it to end by `signal` and waits; after ten seconds it is killed. Safe to call twice. */
+  /** Sends `signal` and waits; after ten seconds the process is killed. Safe to call twice. */
   stop(signal?: NodeJS.Signals): Promise<void>
   /** Sends a signal and does not wait. */
   signal(name: NodeJS.Signals): void
-  /** Resolves with the exit code when it has ended; null when a signal ended it. */
+  /** Resolves with the exit code when it has ended, or null if a signal ended it. */
   ended(): Promise<number | null>
 }
 
@@ -24,20 +24,20 @@ export type ServiceOptions = {
   args: string[]
   cwd?: string
   env?: Record<string, string>
-  /** True as soon as the service can be used; it is asked every 20 ms. */
+  /** Returns true when the service can be used. Polled every 20 ms. */
   ready: (log: string) => boolean | Promise<boolean>
-  /** How long it may take until then. Default 20 s. */
+  /** Timeout for readiness. Default two minutes. */
   readyMs?: number
 }
 
 const LOG_LIMIT = 65_536
 
 /**
- * Starts a program and waits until it is ready. It runs below `setpriv --pdeathsig`, so that it ends with the process
- * that started it even when that one is killed. Throws with the program's own last words when it ends or stays silent.
+ * Starts a program and waits until it is ready. It runs below `setpriv --pdeathsig`, so that it ends with the process that started it even if that
+ * process is killed. Throws with the last output of the program if it exits or does not become ready.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { command, args, cwd, env, ready, readyMs = 20_000 } = options
+  const { command, args, cwd, env, ready, readyMs = 120_000 } = options
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
@@ -85,7 +85,7 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   clearTimeout(killer)
 }
 
-/** Runs a program to its end, `input` on its stdin, and returns what it printed; throws with its error output when it fails. */
+/** Runs a program to its end, with `input` on its stdin, and returns its output. Throws with its error output if it fails. */
 export async function runProgram(
   command: string,
   args: string[],
@@ -96,7 +96,7 @@ export async function runProgram(
   return (await running).stdout.trim()
 }
 
-/** A TCP port that nobody listens on at this moment. */
+/** Returns a TCP port that is currently free. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   server.listen(0, '127.0.0.1')

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeImages } from './leftovers.ts'
 import { freePort, startService } from './process.ts'
 
 export type Registry = {
@@ -17,15 +18,18 @@ export type RegistryOptions = {
   /** Address to listen on, default 127.0.0.1, which a Docker daemon on this machine trusts without TLS. */
   host?: string
   port?: number
-  /** When given, every request needs this name and password. */
+  /** If set, every request needs this name and password. */
   auth?: { user: string; password: string }
-  /** PEM; clients need its authority then. */
+  /** PEM. Clients then need its certificate authority. */
   tls?: { cert: string; key: string }
-  /** Where images are kept; default a temporary folder that `close` removes. */
+  /** Folder of the images. Default: a temporary folder that `close` removes. */
   folder?: string
 }
 
-/** Starts Debian's `docker-registry` (distribution 2.8) with an empty store. It answers when this returns. */
+/**
+ * Starts Debian's `docker-registry` (distribution 2.8) with an empty store. Resolves when it responds. `close` also removes its images from the
+ * daemon.
+ */
 export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
   const { host = '127.0.0.1', auth, tls } = options
   const port = options.port ?? (await freePort())
@@ -56,12 +60,13 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
   })
   const close = async (): Promise<void> => {
     await service.stop()
+    await removeImages((repository) => repository.startsWith(`${domain}/`))
     await rm(folder, { recursive: true, force: true })
   }
   return { domain, url: `${tls === undefined ? 'http' : 'https'}://${domain}`, close, [Symbol.asyncDispose]: close }
 }
 
-/** True when something answers HTTP at the URL, whatever the status. */
+/** Returns true if the URL responds to HTTP, with any status. */
 async function answers(url: string): Promise<boolean> {
   try {
     await fetch(url, { signal: AbortSignal.timeout(1_000) })
@@ -73,7 +78,7 @@ async function answers(url: string): Promise<boolean> {
 
 const SALT_CHARACTERS = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** A bcrypt hash as htpasswd files hold it. Made by perl's crypt(3), which every Debian has; the password goes by stdin. */
+/** Returns a bcrypt hash in the format of htpasswd files. Perl's crypt(3), which every Debian has, computes it; the password is passed on stdin. */
 export function bcrypt(password: string): string {
   const salt = Array.from({ length: 22 }, () => SALT_CHARACTERS[randomInt(SALT_CHARACTERS.length)]).join('')
   const hash = execFileSync('perl', ['-e', 'print crypt(<STDIN>, $ARGV[0])', `$2b$05$${salt}`], {

@@ -42,6 +42,7 @@ export const RULES: Readonly<Record<string, Schema>> = {
   'storage.azuredisk.cachingMode': oneOf('None', 'ReadOnly', 'ReadWrite'),
   'storage.azuredisk.DiskIOPSReadWrite': whole(120, 400_000),
   'storage.azuredisk.DiskMBpsReadWrite': whole(1, 10_000),
+  'runtime.gencerts.days': { type: 'integer', minimum: 1, maximum: 1095 },
   'runtime.patch.cronjob.mode': oneOf('report', 'apply'),
   'runtime.dind.pvcs.dind.name': oneOf('dind'),
   'runtime.dind.pvcs.dind.volumeSize': { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$' },
@@ -67,6 +68,8 @@ export const STRICT: ReadonlySet<string> = new Set([
   'ingress',
   'tls',
   'database',
+  'metrics',
+  'bootstrap',
   'masterKey',
 ])
 

@@ -1,4 +1,4 @@
-{{/* What the commands `windlass in-cluster …` get: settings by variables, secrets by files. */}}
+{{/* Inputs of the commands `windlass in-cluster …`: settings in environment variables, secrets in files. */}}
 
 {{- define "windlass.inClusterSettings" -}}
 {{- $agent := include "windlass.agentTokenSecret" . | fromJson }}
@@ -24,6 +24,8 @@
 - name: WINDLASS_IN_CLUSTER_GIVEN_AGENT_TOKEN_PATH
   value: /etc/windlass/agent/token
 {{- end }}
+- name: WINDLASS_IN_CLUSTER_CERTIFICATE_DAYS
+  value: {{ ternary (int .Values.runtime.gencerts.days) 1095 .Values.runtime.gencerts.cronjob.enabled | quote }}
 - name: WINDLASS_IN_CLUSTER_RUNTIMES_DIR
   value: /etc/windlass/runtimes
 {{- end -}}
@@ -45,7 +47,7 @@
 {{- include "windlass.caMount" . }}
 {{- end -}}
 
-{{/* The API key may be taken away after the installation: then pods start without it. */}}
+{{/* The API key may be removed after the installation; pods then start without it. */}}
 {{- define "windlass.inClusterVolumes" -}}
 {{- $user := include "windlass.userTokenSecret" . | fromJson }}
 - name: runtime-config

@@ -1,4 +1,4 @@
-{{/* Names, labels and what several templates ask for. Every helper that renders an environment takes a dict with `root`. */}}
+{{/* Names, labels and helpers of several templates. Every helper that renders an environment takes a dict with `root`. */}}
 
 {{- define "windlass.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
@@ -20,7 +20,7 @@
 {{- include "windlass.component" (dict "root" . "component" "volume-provisioner" "name" .Values.volumeProvisioner.name) -}}
 {{- end -}}
 
-{{/* Labels that a selector may use: dict root, component. */}}
+{{/* Labels for selectors: dict root, component. */}}
 {{- define "windlass.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride | trunc 63 }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -44,12 +44,12 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- $name := default "" .Values.global.runtimeName -}}
 {{- if not $name -}}{{- $name = printf "%s/%s" (include "windlass.context" .) .Release.Namespace -}}{{- end -}}
 {{- if and (not .Values.runtime.agent) (not (hasPrefix "system/" $name)) -}}
-{{- fail (printf "global.runtimeName is %q: the name of a runtime without an agent begins with system/" $name) -}}
+{{- fail (printf "global.runtimeName is %q, but the name of a runtime without an agent must begin with system/" $name) -}}
 {{- end -}}
 {{- $name -}}
 {{- end -}}
 
-{{/* A runtime's name as the name of an object. */}}
+{{/* The name of a runtime as an object name. */}}
 {{- define "windlass.normalized" -}}
 {{- . | lower | replace "/" "-" | replace "@" "-" | replace ":" "-" | replace "_" "-" | replace "." "-" | trunc 48 | trimSuffix "-" -}}
 {{- end -}}
@@ -70,7 +70,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 codefresh.io/dind-volume-provisioner-runner-{{ .Release.Namespace }}
 {{- end -}}
 
-{{/* Reference of an image: dict root, image, and optionally default (an image whose fields fill the gaps). Images of cf-runtime are other programs: the default stands in for them. */}}
+{{/* Reference of an image: dict root, image, and optionally default (an image whose fields are used for missing ones). Images of cf-runtime contain other programs, so the default replaces them. */}}
 {{- define "windlass.image" -}}
 {{- $given := default dict .image -}}
 {{- $default := default .root.Values.image .default -}}
@@ -100,7 +100,7 @@ imagePullSecrets:
 {{- end -}}
 {{- end -}}
 
-{{/* Variables that a map of values gives: dict root, env. A value is text, a number, a boolean, or a map with valueFrom; null takes a variable away. */}}
+{{/* Environment variables of a map of values: dict root, env. A value is a string, a number, a boolean, or a map with valueFrom; null removes a variable. */}}
 {{- define "windlass.envList" -}}
 {{- $root := .root -}}
 {{- range $name, $value := .env }}
@@ -114,7 +114,7 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* A number of a values file is a float, which a million would show as 1e+06. */}}
+{{/* Formats a number of a values file, which is a float: a million would be rendered as 1e+06. */}}
 {{- define "windlass.text" -}}
 {{- if and (kindIs "float64" .) (eq (floor .) .) -}}{{ printf "%.0f" . }}{{- else -}}{{ . | toString }}{{- end -}}
 {{- end -}}
@@ -123,7 +123,7 @@ imagePullSecrets:
 {{- list .Values.global.proxy.noProxy "localhost,127.0.0.1,.svc,.cluster.local,dind,.dind" (printf ".dind.%s" .Release.Namespace) | compact | join "," -}}
 {{- end -}}
 
-{{/* The six variables of a proxy as a map; with `inPod` the address of the API server is left to Kubernetes to fill in. */}}
+{{/* The six variables of a proxy as a map; with `inPod`, Kubernetes fills in the address of the API server. */}}
 {{- define "windlass.proxyEnv" -}}
 {{- $proxy := .root.Values.global.proxy -}}
 {{- $none := include "windlass.noProxy" .root -}}
@@ -157,7 +157,7 @@ configMap: { name: {{ include "windlass.component" (dict "root" . "component" "c
 {{- end }}
 {{- end -}}
 
-{{/* Variables of every container: dict root, env (its own), extra (fixed ones, as list items, for which its own may stand in). */}}
+{{/* Environment variables of every container: dict root, env (its own), extra (fixed ones, as list items, which its own may override). */}}
 {{- define "windlass.env" -}}
 {{- $all := dict -}}
 {{- range $name, $value := include "windlass.proxyEnv" (dict "root" .root "inPod" true) | fromYaml -}}{{- $_ := set $all $name $value -}}{{- end -}}
@@ -184,7 +184,7 @@ configMap: { name: {{ include "windlass.component" (dict "root" . "component" "c
 {{- end }}
 {{- end -}}
 
-{{/* Pod security of the level `restricted`: dict context (a podSecurityContext of the values). */}}
+{{/* Pod security context of the level `restricted`: dict context (a podSecurityContext of the values). */}}
 {{- define "windlass.podSecurity" -}}
 {{- $own := omit (default dict .context) "enabled" -}}
 {{- if (default dict .context).enabled }}
@@ -205,7 +205,7 @@ securityContext:
   capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/* Where pods go: dict of values with nodeSelector, tolerations, affinity. */}}
+{{/* Scheduling fields: dict of values with nodeSelector, tolerations, affinity. */}}
 {{- define "windlass.placement" -}}
 {{- with .nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
@@ -218,7 +218,7 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* Secret and key with the user's API key; empty when none is given. */}}
+{{/* Secret and key with the user's API key; empty if there is none. */}}
 {{- define "windlass.userTokenSecret" -}}
 {{- if .Values.global.codefreshTokenSecretKeyRef -}}
 {{ toJson (dict "name" .Values.global.codefreshTokenSecretKeyRef.name "key" .Values.global.codefreshTokenSecretKeyRef.key) }}

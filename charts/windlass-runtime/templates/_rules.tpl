@@ -1,4 +1,4 @@
-{{/* What each component may do in the cluster. The agent's and the volumes' rules are those of packages/agent/rbac and packages/volumes/rbac; a test compares. */}}
+{{/* The permissions of each component. Those of the agent and the volumes are copies of packages/agent/rbac and packages/volumes/rbac; a test compares them. */}}
 
 {{- define "windlass.runnerRules" -}}
 - apiGroups: ['']
@@ -8,8 +8,11 @@
   resources: [pods/log]
   verbs: [get]
 - apiGroups: ['']
-  resources: [persistentvolumeclaims, secrets]
+  resources: [secrets]
   verbs: [create, get, list, delete]
+- apiGroups: ['']
+  resources: [persistentvolumeclaims]
+  verbs: [create, get, list, watch, delete]
 - apiGroups: ['']
   resources: [persistentvolumeclaims, persistentvolumeclaims/status]
   verbs: [patch]
@@ -79,7 +82,7 @@ imagePullSecrets:
 {{- end -}}
 
 
-{{/* Secrets that a component keeps by name: dict names. Creation cannot be limited to a name. */}}
+{{/* Rules for Secrets that a component writes by name: dict names. Creation cannot be limited to a name. */}}
 {{- define "windlass.ownSecretRule" -}}
 - apiGroups: ['']
   resources: [secrets]
@@ -87,7 +90,7 @@ imagePullSecrets:
   verbs: [get, patch]
 {{- end -}}
 
-{{/* What the registration needs besides: its Secret, and the Deployment that the Secret goes with. */}}
+{{/* Additional rules of the registration: its Secret, and the Deployment that owns the Secret. */}}
 {{- define "windlass.registerRules" -}}
 {{ include "windlass.ownSecretRule" (dict "names" (list .name)) }}
 - apiGroups: [apps]
@@ -99,6 +102,9 @@ imagePullSecrets:
 {{- define "windlass.nodeRules" -}}
 - apiGroups: ['']
   resources: [nodes]
+  verbs: [get]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses]
   verbs: [get]
 {{- end -}}
 
@@ -126,7 +132,7 @@ imagePullSecrets:
   verbs: [create, get, patch]
 {{- end -}}
 
-{{/* In its own namespace: its lease, and the pods that make and remove folders of nodes. */}}
+{{/* Rules in its own namespace: its lease, and the pods that create and remove folders of nodes. */}}
 {{- define "windlass.provisionerRules" -}}
 - apiGroups: ['']
   resources: [pods]
@@ -136,7 +142,7 @@ imagePullSecrets:
   verbs: [create, get, patch]
 {{- end -}}
 
-{{- define "windlass.localMonitorRules" -}}
+{{- define "windlass.nodeDiskCleanerRules" -}}
 - apiGroups: ['']
   resources: [persistentvolumes]
   verbs: [get, list, patch, delete]
@@ -148,18 +154,11 @@ imagePullSecrets:
   verbs: [get, list, patch]
 {{- end -}}
 
-{{/* What builds have left, in the namespace of the release. */}}
+{{/* Rules for leftovers of builds in the namespace of the release. */}}
 {{- define "windlass.leftoverRules" -}}
 - apiGroups: ['']
   resources: [persistentvolumeclaims, pods]
   verbs: [list, delete]
-{{- end -}}
-
-{{/* Secret stores of a runtime: the engine reads keys by name. Its pods mount no token, so a step cannot. */}}
-{{- define "windlass.engineRules" -}}
-- apiGroups: ['']
-  resources: [secrets]
-  verbs: [get]
 {{- end -}}
 
 {{- define "windlass.certificateRules" -}}
@@ -180,7 +179,7 @@ imagePullSecrets:
   verbs: [get, delete]
 {{- end -}}
 
-{{/* Those of packages/monitor/rbac; in one namespace those of its objects. */}}
+{{/* Rules of packages/monitor/rbac; in one namespace only those of its objects. */}}
 {{- define "windlass.monitorRules" -}}
 - apiGroups: ['']
   resources: [{{ if not .Values.monitor.rbac.namespaced }}namespaces, nodes, {{ end }}persistentvolumeclaims, {{ if not .Values.monitor.rbac.namespaced }}persistentvolumes, {{ end }}pods, services]

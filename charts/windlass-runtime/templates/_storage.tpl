@@ -1,4 +1,4 @@
-{{/* Parameters of the StorageClass (all text, as Kubernetes wants them), checked against what the clouds take. */}}
+{{/* Parameters of the StorageClass (all strings, as Kubernetes requires), validated against the limits of the clouds. */}}
 {{- define "windlass.storageParameters" -}}
 {{- $storage := .Values.storage -}}
 {{- $backend := $storage.backend -}}
@@ -40,29 +40,29 @@ DiskMBpsReadWrite: {{ include "windlass.text" . | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Operations and throughput of EBS (AWS: gp3 3000-16000 and 125-1000 MiB/s, io1 100-64000; gp2 sets neither). */}}
+{{/* IOPS and throughput of EBS (AWS: gp3 3000-16000 and 125-1000 MiB/s, io1 100-64000; gp2 has neither). */}}
 {{- define "windlass.ioParameters" -}}
 {{- if .iops }}
-{{- if eq .volumeType "gp2" }}{{ fail "storage.ebs.iops does nothing for gp2: choose gp3 or io1" }}{{ end }}
+{{- if eq .volumeType "gp2" }}{{ fail "storage.ebs.iops has no effect for gp2; use gp3 or io1" }}{{ end }}
 {{- $range := ternary (list 3000 16000) (list 100 64000) (eq .volumeType "gp3") }}
 iops: {{ include "windlass.inRange" (dict "value" .iops "range" $range "name" (printf "storage.ebs.iops of %s" .volumeType)) | quote }}
 {{- end }}
 {{- if .throughput }}
-{{- if ne .volumeType "gp3" }}{{ fail "storage.ebs.throughput is a setting of gp3" }}{{ end }}
+{{- if ne .volumeType "gp3" }}{{ fail "storage.ebs.throughput is only for gp3" }}{{ end }}
 throughput: {{ include "windlass.inRange" (dict "value" .throughput "range" (list 125 1000) "name" "storage.ebs.throughput") | quote }}
 {{- end }}
 {{- end -}}
 
 {{- define "windlass.inRange" -}}
 {{- $text := include "windlass.text" .value -}}
-{{- if not (regexMatch "^[0-9]+$" $text) }}{{ fail (printf "%s is %q: it must be a whole number" .name $text) }}{{ end -}}
+{{- if not (regexMatch "^[0-9]+$" $text) }}{{ fail (printf "%s is %q, but must be a whole number" .name $text) }}{{ end -}}
 {{- if or (lt (atoi $text) (index .range 0)) (gt (atoi $text) (index .range 1)) -}}
-{{- fail (printf "%s is %s: it must be from %d to %d" .name $text (index .range 0) (index .range 1)) -}}
+{{- fail (printf "%s is %s, but must be from %d to %d" .name $text (index .range 0) (index .range 1)) -}}
 {{- end -}}
 {{- $text -}}
 {{- end -}}
 
-{{/* A key of a Secret as variable: dict name (of the variable), ref, inline, root, key. */}}
+{{/* A key of a Secret as an environment variable: dict name (of the variable), ref, inline, root, key. */}}
 {{- define "windlass.credential" -}}
 {{- $secret := include "windlass.component" (dict "root" .root "component" "volume-provisioner" "name" .root.Values.volumeProvisioner.name) -}}
 {{- if .ref }}
@@ -90,7 +90,7 @@ throughput: {{ include "windlass.inRange" (dict "value" .throughput "range" (lis
 {{- if and (hasPrefix "azuredisk" .Values.storage.backend) (or .Values.storage.mountAzureJson .Values.volumeProvisioner.mountAzureJson) -}}true{{- end -}}
 {{- end -}}
 
-{{/* Variables of the provisioner: its name, and how it proves itself to the cloud. */}}
+{{/* Environment variables of the provisioner: its name and its cloud credentials. */}}
 {{- define "windlass.provisionerEnv" -}}
 {{- $ebs := .Values.storage.ebs -}}
 - name: PROVISIONER_NAME

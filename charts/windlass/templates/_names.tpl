@@ -51,6 +51,11 @@ imagePullSecrets:
 {{- if or .Values.database.url .Values.database.urlSecretKeyRef -}}true{{- end -}}
 {{- end -}}
 
+{{/* The pod keeps nothing if PostgreSQL has the data and S3 the logs. */}}
+{{- define "windlass.hasVolume" -}}
+{{- if and .Values.persistence.enabled (not (and (include "windlass.hasPostgres" .) .Values.logs.url)) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "windlass.podSecurity" -}}
 {{- if .Values.podSecurityContext.enabled }}
 securityContext:

@@ -1,28 +1,33 @@
-/** What the server says when all is over: every build with its attempts, its feed as a follower gets it, and the bytes of its logs. */
+/**
+ * Reads the final state: from the server every build with its attempts, its feed as a follower receives it, and the bytes of its logs. From the disk all
+ * other output of a run: the database, the folders of the servers, the logs of the processes.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
-import { isFault } from '@windlass/kit'
-import { Build, FeedItem, page, type Client } from '@windlass/protocol'
-import type { BuildRecord } from '../history/history.ts'
+import { defined, isFault } from '@windlass/kit'
+import { isFinalBuild } from '@windlass/plan'
+import type { ApiClient } from '@windlass/client'
+import { FeedItem, type Build } from '@windlass/protocol'
+import type { BuildRecord, History } from '../history/history.ts'
 
-const BuildPage = page(Build)
-
-/** All builds of the list, newest first, following the cursors. */
-export async function listBuilds(client: Client, timeoutMs = 5_000): Promise<Build[]> {
+/** Returns all builds of the list, newest first, across all pages. */
+export async function listBuilds(client: ApiClient, timeoutMs = 5_000): Promise<Build[]> {
   const builds: Build[] = []
   let cursor: string | undefined
   do {
-    const { items, next } = await client.call('GET', '/v1/builds', BuildPage, { query: { limit: 500, cursor }, timeoutMs })
+    const { items, next } = await client.builds.list({ query: { limit: 500, cursor }, timeoutMs })
     builds.push(...items)
     cursor = next
   } while (cursor !== undefined)
   return builds
 }
 
-/** Reads one build whole. */
-export async function collectBuild(client: Client, id: string): Promise<BuildRecord> {
-  const build = await client.call('GET', `/v1/builds/${id}`, Build)
-  const feed = await collectFeed(client, id)
+/** Reads one build completely. */
+export async function collectBuild(client: ApiClient, id: string): Promise<BuildRecord> {
+  const build = await client.builds.get(id)
+  const feed = await collectFeed(client, id, isFinalBuild(build.status) ? END_MS : QUIET_MS)
   const logs: Record<string, string> = {}
   const keys = new Set(feed.flatMap((item) => (item.kind === 'log' ? [`${item.attempt}/${item.stream}`] : [])))
   for (const step of build.steps ?? []) for (const { number } of build.attempts ?? []) keys.add(`${number}/step/${step.name}`)
@@ -32,26 +37,31 @@ export async function collectBuild(client: Client, id: string): Promise<BuildRec
   }
   return {
     id,
-    branch: build.branch ?? '',
+    key: build.revision ?? '',
+    ...defined({ branch: build.branch, trigger: build.trigger.name }),
     pipeline: build.pipeline ?? '',
     runtime: build.runtime ?? '',
     status: build.status,
-    ...(build.reason !== undefined && { reason: build.reason }),
+    ...defined({ reason: build.reason }),
     createdAt: build.createdAt,
-    ...(build.finishedAt !== undefined && { finishedAt: build.finishedAt }),
+    ...defined({ finishedAt: build.finishedAt }),
     attempts: build.attempts ?? [],
     feed,
     logs,
   }
 }
 
-/** Follows from the start to the end that the server tells; a build that is not final is followed for two seconds. */
-async function collectFeed(client: Client, id: string): Promise<FeedItem[]> {
+/** How long a feed may be quiet: until its end if an end is expected, otherwise until it counts as complete. */
+const END_MS = 120_000
+const QUIET_MS = 2_000
+
+/** Follows from the start until the end of the feed, or until no item arrives for this long. */
+async function collectFeed(client: ApiClient, id: string, quietMs: number): Promise<FeedItem[]> {
   const feed: FeedItem[] = []
   const stop = new AbortController()
-  const timer = setTimeout(() => stop.abort(), 2_000)
+  const timer = setTimeout(() => stop.abort(), quietMs)
   try {
-    for await (const { event, data } of client.events(`/v1/builds/${id}/follow`, { query: { after: 0 }, signal: stop.signal })) {
+    for await (const { event, data } of client.builds.follow(id, { query: { after: 0 }, signal: stop.signal })) {
       timer.refresh()
       if (event === 'end') break
       const item = FeedItem.safeParse(JSON.parse(data))
@@ -66,13 +76,24 @@ async function collectFeed(client: Client, id: string): Promise<FeedItem[]> {
   return feed
 }
 
-async function collectLog(client: Client, id: string, key: string): Promise<Buffer | undefined> {
+async function collectLog(client: ApiClient, id: string, key: string): Promise<Buffer | undefined> {
   const [attempt, ...stream] = key.split('/')
   try {
     const query = { attempt: Number(attempt), stream: stream.join('/') }
-    return await buffer(Readable.from(await client.bytes(`/v1/builds/${id}/log`, { query, timeoutMs: 20_000 })))
+    return await buffer(Readable.from(await client.builds.logBytes(id, { query, timeoutMs: 20_000 })))
   } catch (error) {
     if (isFault(error, 'not-found')) return undefined
     throw error
   }
+}
+
+/** Reads all files of a run as bytes, and a dump of its database if it has one. */
+export async function readTexts(folder: string, dump?: () => Promise<string>): Promise<History['texts']> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const texts = await Promise.all(
+    paths.map(async (path) => ({ where: path.slice(folder.length + 1), text: await readFile(path, 'latin1').catch(() => '') })),
+  )
+  if (dump === undefined) return texts
+  return [...texts, { where: 'a dump of the database', text: Buffer.from(await dump()).toString('latin1') }]
 }

@@ -1,5 +1,5 @@
-/** Kills at seeded moments: servers and agents as processes by SIGKILL (started again at once), engines inside the fake cluster. */
-import type { FakeCluster } from '@windlass/agent/fake'
+/** Kills at seeded moments. Servers and agents are processes that get SIGKILL and are restarted immediately; engines run inside the fake cluster. */
+import type { FakeCluster } from '../../support/fake-engines/index.ts'
 import { systemClock as clock } from '@windlass/kit'
 import type { Random } from '../faults/random.ts'
 import type { Child } from '../processes/child.ts'
@@ -7,36 +7,41 @@ import type { Recorder } from './recorder.ts'
 
 export type Victim = 'server' | 'agent' | 'engine' | 'database'
 
-/** What can be killed and started again. */
+/** A target that can be killed and restarted. */
 export type Mortal = Pick<Child, 'start' | 'kill'>
 
 export interface KillPlan {
-  /** Between two kills, milliseconds. */
+  /** Pause between two kills. Milliseconds. */
   readonly everyMs: readonly [number, number]
-  /** One after the other in an order that is drawn anew each time; name one twice to hit it more. */
+  /** Engines that start between two kills, so that a slow machine has no more kills per build than a fast one. Default 0. */
+  readonly enginesPerKill?: number
+  /** Targets, killed one after the other. The order is drawn again each time; list a name twice to hit it more often. */
   readonly victims: readonly Victim[]
-  /** How long the dead stay dead, milliseconds. */
+  /** How long a killed target stays down. Milliseconds. */
   readonly downMs?: readonly [number, number]
   readonly database?: Mortal
-  /** Servers and agents stand still in place of dying in this share of cases, for so long (milliseconds): longer than a lease. */
+  /** Share of cases in which servers and agents are frozen instead of killed, and for how long (milliseconds): longer than a lease. */
   readonly freeze?: { readonly share: number; readonly forMs: readonly [number, number] }
 }
 
-type Landed = Record<`killed ${Victim}` | 'froze server' | 'froze agent', number>
+export type Landed = Record<`killed ${Victim}` | 'froze server' | 'froze agent', number>
 
 export interface KillOptions {
   readonly plan: KillPlan | undefined
   readonly random: Random
   readonly servers: readonly Child[]
-  readonly agent: Child
-  readonly cluster: FakeCluster
+  readonly agents: readonly Child[]
+  readonly cluster: Pick<FakeCluster, 'running' | 'kill'>
+  /** Targets that are down on purpose and must stay down for now. */
+  readonly down: ReadonlySet<Mortal>
   readonly recorder: Recorder
   readonly signal: AbortSignal
+  /** Counter that increases with every kill that hits a live target. */
+  readonly landed: Landed
 }
 
-/** Kills until the signal, then sees to it that everything is up again. Answers how many kills hit something alive. */
-export async function runKills(options: KillOptions): Promise<Landed> {
-  const landed: Landed = {
+export function noKills(): Landed {
+  return {
     'killed server': 0,
     'killed agent': 0,
     'killed engine': 0,
@@ -44,7 +49,11 @@ export async function runKills(options: KillOptions): Promise<Landed> {
     'froze server': 0,
     'froze agent': 0,
   }
-  const { plan, random, signal } = options
+}
+
+/** Kills until the signal aborts, then restarts all targets that are down. */
+export async function runKills(options: KillOptions): Promise<void> {
+  const { plan, random, signal, landed } = options
   const reviving = new Map<Mortal, Promise<void>>()
   const failures: unknown[] = []
   const deck: Victim[] = []
@@ -55,9 +64,12 @@ export async function runKills(options: KillOptions): Promise<Landed> {
     reviving.set(child, revived)
   }
   while (plan !== undefined && !signal.aborted) {
-    // What ended by itself is started again, as a supervisor would; the run tells of it.
-    for (const child of [...options.servers, options.agent]) if (child.pid === undefined && !reviving.has(child)) raise(child, 0)
+    // A process that exited by itself is restarted, as a supervisor would do. The run reports it.
+    for (const child of [...options.servers, ...options.agents])
+      if (child.pid === undefined && !reviving.has(child) && !options.down.has(child)) raise(child, 0)
+    const before = options.recorder.claims
     await clock.sleep(random.between(...plan.everyMs), signal).catch(() => undefined)
+    await untilClaimed(options, before + (plan.enginesPerKill ?? 0))
     if (signal.aborted) break
     if (deck.length === 0) deck.push(...plan.victims)
     const [victim] = deck.splice(random.between(0, deck.length - 1), 1)
@@ -65,9 +77,10 @@ export async function runKills(options: KillOptions): Promise<Landed> {
       if (killEngine(options)) landed['killed engine'] += 1
       continue
     }
-    const child = victim === 'server' ? random.pick(options.servers) : victim === 'agent' ? options.agent : plan.database
+    const child =
+      victim === 'server' ? random.pick(options.servers) : victim === 'agent' ? random.pick(options.agents) : plan.database
     if (plan.freeze !== undefined && (victim === 'server' || victim === 'agent') && random.chance(plan.freeze.share)) {
-      const live = victim === 'server' ? random.pick(options.servers) : options.agent
+      const live = victim === 'server' ? random.pick(options.servers) : random.pick(options.agents)
       if (reviving.has(live) || !live.signal('SIGSTOP')) continue
       landed[`froze ${victim}`] += 1
       const thawed = clock.sleep(random.between(...plan.freeze.forMs)).then(() => void live.signal('SIGCONT'))
@@ -77,17 +90,27 @@ export async function runKills(options: KillOptions): Promise<Landed> {
       )
       continue
     }
-    // The dead are left alone until they are up again: a start that is cut short hits nothing.
-    if (victim === undefined || child === undefined || reviving.has(child) || !(await child.kill())) continue
+    // Targets that are down are skipped until they are up again, because a kill during a start does not count as a hit.
+    if (victim === undefined || child === undefined || reviving.has(child) || options.down.has(child) || !(await child.kill()))
+      continue
     landed[`killed ${victim}`] += 1
     raise(child, random.between(...(plan.downMs ?? [0, 600])))
   }
   await Promise.all(reviving.values())
   if (failures.length > 0) throw failures[0]
-  return landed
 }
 
-/** A replica whose database is away, too, cannot start: it is tried again, as a supervisor would. */
+/** A wait for engines ends after this time, because the last kill may be what keeps them from starting. Milliseconds. */
+const LONGEST_WAIT_MS = 5_000
+const POLL_MS = 50
+
+async function untilClaimed({ recorder, signal }: KillOptions, count: number): Promise<void> {
+  const until = clock.monotonic() + LONGEST_WAIT_MS
+  while (recorder.claims < count && clock.monotonic() < until && !signal.aborted)
+    await clock.sleep(POLL_MS, signal).catch(() => undefined)
+}
+
+/** Retries the start, as a supervisor would do: a replica whose database is also down cannot start. */
 async function revive(child: Mortal, downMs: number): Promise<void> {
   await clock.sleep(downMs)
   for (let tries = 1; ; tries += 1) {
@@ -95,7 +118,7 @@ async function revive(child: Mortal, downMs: number): Promise<void> {
       await child.start()
       return
     } catch (error) {
-      if (tries === 20) throw error
+      if (tries === 200) throw error
       await clock.sleep(500)
     }
   }

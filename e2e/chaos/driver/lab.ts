@@ -1,14 +1,20 @@
-/** A control plane, an agent and fake engines inside this process, for tests of one behaviour: quick to start, every seam can be wrapped. */
+/** A control plane, an agent and fake engines in this process, for tests of one behavior. It starts quickly, and every seam can be wrapped. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startAgent, type OpenExecutor } from '@windlass/agent'
-import { openFakeCluster, type FakeCluster, type FakeObservation, type FakeScript } from '@windlass/agent/fake'
-import { isFault, nodeTransport, openLog, systemClock as clock } from '@windlass/kit'
+import {
+  openFakeCluster,
+  type FakeCluster,
+  type FakeClusterOptions,
+  type FakeObservation,
+  type FakeScript,
+} from '../../support/fake-engines/index.ts'
+import { defined, isFault, nodeTransport, openLog, systemClock as clock } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
-import { Build, createClient, FeedItem, type Client, type Transport } from '@windlass/protocol'
+import { openClient, type ApiClient } from '@windlass/client'
+import type { Build, Transport } from '@windlass/protocol'
 import { startServer, type Timings } from '@windlass/server'
-import { z } from 'zod'
 import type { History, StepShape } from '../history/history.ts'
 import { collectBuild, listBuilds } from './collect.ts'
 import { prepare, RUNTIME } from './prepare.ts'
@@ -20,44 +26,49 @@ export interface LabOptions {
   readonly script?: Partial<FakeScript>
   readonly timings?: Partial<Timings>
   readonly databaseUrl?: string
-  /** Wraps what engines send. */
+  /** Disables the log of the server, because the errors are intended. */
+  readonly isQuiet?: boolean
+  /** Wraps the requests of engines. */
   readonly transport?: (inner: Transport) => Transport
-  /** Wraps what the agent does in the cluster. */
+  /** Called by every running step; the step continues when this resolves. */
+  readonly holdStep?: FakeClusterOptions['holdStep']
+  /** Wraps the executor of the agent. */
   readonly executor?: (inner: OpenExecutor) => OpenExecutor
 }
 
 export interface Lab extends AsyncDisposable {
   readonly url: string
-  readonly client: Client
+  readonly client: ApiClient
   readonly cluster: FakeCluster
   readonly recorder: Recorder
   readonly requests: Requests
   readonly observations: readonly FakeObservation[]
-  /** Starts a build of these steps, in a row; answers its id. */
+  /** Starts a build of these steps, which run in sequence. Returns its id. */
   trigger(...steps: readonly string[]): Promise<string>
   /** Resolves when the build is final. */
   finished(buildId: string): Promise<Build>
-  /** Resolves with the first observation that fits, also when it was made before. */
+  /** Resolves when no objects of the attempts of a build are left. */
+  cleaned(buildId: string): Promise<void>
+  /** Resolves with the first matching observation, including earlier ones. */
   seen(fits: (observation: FakeObservation) => boolean): Promise<FakeObservation>
-  /** Resolves when the server has stored so many events of a type. */
+  /** Resolves when the server has stored this many events of a type. */
   stored(buildId: string, type: string, count: number): Promise<void>
-  /** All that is known, for the checker. Waits for removal of what final builds left. */
+  /** Returns the history for the checker. Waits until the objects of final builds are removed. */
   history(): Promise<History>
 }
 
-const WAIT_MS = 30_000
-const FeedPage = z.object({ items: z.array(FeedItem) })
+const WAIT_MS = 120_000
 
 /** Opens a lab in a temporary folder. */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const startedAt = clock.now()
   const folder = await mkdtemp(join(tmpdir(), 'windlass-lab-'))
-  const log = openLog({ level: 'error', name: 'lab' })
+  const log = openLog({ level: options.isQuiet === true ? 'silent' : 'error', name: 'lab' })
   const { databaseUrl } = options
   const dataDir = join(folder, 'server-0')
   const server = await startServer({ dataDir, databaseUrl, log, timings: { ...FAST, ...options.timings }, minFreeShare: 0 })
-  const bare = createClient({ url: server.url, transport: nodeTransport() })
-  const stage = await prepare(bare)
+  const bare = openClient({ url: server.url, transport: nodeTransport() })
+  const stage = await prepare(bare, dataDir)
   const client = bare.withToken(stage.adminToken)
   const observations: FakeObservation[] = []
   const watchers = new Set<() => void>()
@@ -68,6 +79,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     clock,
     log,
     script,
+    ...defined({ holdStep: options.holdStep }),
     observe: (observation) => {
       recorder.observe(observation)
       observations.push(observation)
@@ -75,7 +87,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     },
   })
   const executor = (options.executor ?? same)(cluster.executor)
-  const agent = startAgent({ client: bare.withToken(stage.agentToken), executor, clock, log, waitMs: 5_000 })
+  const agent = startAgent({ client: bare.withToken(stage.agentTokens[0] ?? ''), executor, clock, log, waitMs: 5_000 })
   await agent.ready
   const requests = openRequests({ client, clock, settleMs: WAIT_MS })
 
@@ -103,9 +115,18 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     async finished(buildId) {
       const until = clock.now() + WAIT_MS
       for (;;) {
-        const build = await client.call('GET', `/v1/builds/${buildId}`, Build).catch(unlessPassing)
+        const build = await client.builds.get(buildId).catch(unlessPassing)
         if (build !== undefined && isFinalBuild(build.status)) return build
         if (clock.now() > until) throw new Error(`build ${buildId} is still ${build?.status} (${build?.reason})`)
+        await clock.sleep(20)
+      }
+    },
+    async cleaned(buildId) {
+      const until = AbortSignal.timeout(WAIT_MS)
+      for (;;) {
+        const { attempts = [] } = await client.builds.get(buildId)
+        if (attempts.every(({ status }) => status === 'ended')) return
+        until.throwIfAborted()
         await clock.sleep(20)
       }
     },
@@ -126,7 +147,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     async stored(buildId, type, count) {
       const until = AbortSignal.timeout(WAIT_MS)
       for (;;) {
-        const { items } = await client.call('GET', `/v1/builds/${buildId}/feed`, FeedPage)
+        const { items } = await client.builds.feed(buildId)
         if (items.filter((item) => item.kind === 'event' && item.type === type).length >= count) return
         until.throwIfAborted()
         await clock.sleep(10)
@@ -135,12 +156,12 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     async history() {
       await agent.idle()
       const builds = await listBuilds(client)
+      await Promise.all(builds.filter(({ status }) => isFinalBuild(status)).map(({ id }) => lab.cleaned(id)))
       return {
         seed: script.seed,
         startedAt,
         endedAt: clock.now(),
         limits: stage.limits,
-        cancelReachMs: 1_000,
         secrets: [],
         operations: requests.operations,
         engines: recorder.traces(script),
@@ -148,6 +169,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
         sightings: [],
         leftovers: [],
         texts: [],
+        harms: recorder.harms,
       }
     },
     async [Symbol.asyncDispose]() {
@@ -165,14 +187,15 @@ const LAB_SCRIPT: FakeScript = {
   startMs: [0, 0],
   stepMs: [10, 20],
   logBytes: [200, 2_000],
-  frameBytes: 1_024,
+  pieceBytes: 1_024,
   failChance: 0,
   crashChance: {},
   silentChance: 0,
   stopMs: 0,
+  leaks: [],
 }
 
-/** A look that fails in passing, as when a test breaks the database, is made again. */
+/** Retries a read that fails temporarily, for example while a test breaks the database. */
 function unlessPassing(error: unknown): undefined {
   if (!isFault(error) || !(error.retryable || error.code === 'internal')) throw error
 }

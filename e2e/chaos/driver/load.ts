@@ -1,12 +1,14 @@
-/** The load of a chaos run: builds of several pipelines, asked for by a few clients at once, some of them cancelled. */
+/** The load of a chaos run: several clients start builds of several pipelines at once and cancel some of them. */
 import { systemClock as clock } from '@windlass/kit'
 import type { Random } from '../faults/random.ts'
 import type { StepShape } from '../history/history.ts'
 import type { Requests } from './requests.ts'
-import { RUNTIME } from './prepare.ts'
 
-/** Handed to every build; may be found nowhere. Chosen so that its base64 and URL forms differ from it. */
-export const SECRET = 'hunter2/ümlaut+secret'
+/**
+ * Secrets that every build receives and every step prints; they must not appear anywhere. One is ASCII and one is not, because JSON, base64 and URLs
+ * encode them differently. The length of both is a multiple of three bytes, see `leaksOf`.
+ */
+export const SECRETS: readonly string[] = ['correct-horse battery/9+', 'hunter2/ü"mlaut+secret!']
 const CLIENTS = 6
 const DEADLINE_MS = 120_000
 
@@ -20,27 +22,53 @@ export interface LoadOptions {
   readonly random: Random
   readonly requests: Requests
   readonly pipelines: readonly string[]
+  readonly runtimes: readonly string[]
+  /** Whether the faults of the run took effect often enough. The load continues until then. */
+  readonly hasLanded?: () => boolean
 }
 
+interface Job extends Pick<Parameters<Requests['trigger']>[0], 'key' | 'pipeline' | 'branch' | 'trigger' | 'runtime' | 'steps'> {
+  readonly verdicts: readonly { readonly afterMs: number; readonly decision: 'approved' | 'denied' }[]
+  readonly cancelAfterMs: number | undefined
+  readonly pauseMs: number
+}
+
+/** Limits of a run whose faults take effect slowly, for example on a busy machine. Multiples of the builds and of the duration of its plan. */
+const MOST_BUILDS = 4
+const LONGEST = 6
+
 /**
- * Asks for all builds; resolves when every one of them is known to exist or to be refused, and the cancels are answered. Decisions about
- * approvals wait until they are asked for: `decided` resolves when they are answered.
+ * Starts all builds. Resolves when each of them is known to exist or to be refused, and the cancels are answered. Decisions about approvals wait
+ * until the approval is requested; `decided` resolves when they are answered.
  */
-export async function runLoad({ plan, random, requests, pipelines }: LoadOptions): Promise<{ decided: Promise<unknown> }> {
-  const jobs = Array.from({ length: plan.builds }, (_, n) => ({
+export async function runLoad(options: LoadOptions): Promise<{ decided: Promise<unknown> }> {
+  const { plan, random, requests, pipelines, runtimes, hasLanded = () => true } = options
+  const makeJob = (n: number): Job => ({
     key: `chaos-${random.seed}-${n}`,
     pipeline: random.pick(pipelines),
+    branch: `branch-${random.between(1, 3)}`,
+    trigger: `trigger-${random.between(1, 2)}`,
+    runtime: random.pick(runtimes),
     steps: makeSteps(random, plan.approvalShare ?? 0.15),
     verdicts: makeVerdicts(random),
     cancelAfterMs: random.chance(plan.cancelShare ?? 0.1) ? random.between(0, 400) : undefined,
     pauseMs: random.between(0, (2 * CLIENTS * (plan.loadMs ?? 0)) / plan.builds),
-  }))
+  })
+  const jobs = Array.from({ length: plan.builds }, (_, n) => makeJob(n))
+  let made = jobs.length
+  const lastExtraAt = clock.monotonic() + LONGEST * (plan.loadMs ?? 0)
+  const next = (): Job | undefined => {
+    const mayContinue = made < plan.builds * MOST_BUILDS && clock.monotonic() < lastExtraAt
+    if (jobs.length === 0 && mayContinue && !hasLanded()) jobs.push(makeJob(made++))
+    return jobs.shift()
+  }
+  const secrets = Object.fromEntries(SECRETS.map((value, n) => [`TOKEN_${n}`, value]))
   const cancels: Promise<void>[] = []
   const decisions: Promise<void>[] = []
   const client = async (): Promise<void> => {
-    for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+    for (let job = next(); job !== undefined; job = next()) {
       const { cancelAfterMs, pauseMs, verdicts, ...demand } = job
-      const buildId = await requests.trigger({ ...demand, runtime: RUNTIME, deadlineMs: DEADLINE_MS, secrets: { TOKEN: SECRET } })
+      const buildId = await requests.trigger({ ...demand, deadlineMs: DEADLINE_MS, secrets })
       if (buildId !== undefined && cancelAfterMs !== undefined) {
         cancels.push(clock.sleep(cancelAfterMs).then(() => requests.terminate(buildId)))
       }
@@ -55,7 +83,7 @@ export async function runLoad({ plan, random, requests, pipelines }: LoadOptions
   return { decided: Promise.all(decisions) }
 }
 
-/** One or two people decide, soon or late, and need not agree. */
+/** One or two users decide, early or late, and may disagree. */
 function makeVerdicts(random: Random): { afterMs: number; decision: 'approved' | 'denied' }[] {
   return Array.from({ length: random.between(1, 2) }, () => ({
     afterMs: random.between(0, 3_000),
@@ -66,6 +94,7 @@ function makeVerdicts(random: Random): { afterMs: number; decision: 'approved' |
 const GATE = 'gate'
 
 function makeSteps(random: Random, approvalShare: number): StepShape[] {
+  if (random.chance(PARALLEL_SHARE)) return sideBySide(random.between(2, 4))
   const names = ['clone', 'lint', 'test', 'image', 'push'].slice(0, random.between(1, 5))
   if (random.chance(approvalShare)) names.splice(random.between(0, names.length), 0, GATE)
   return names.map((name, n) => ({
@@ -74,4 +103,17 @@ function makeSteps(random: Random, approvalShare: number): StepShape[] {
     failFast: true,
     ...(name === GATE && { isApproval: true }),
   }))
+}
+
+/** Share of the builds whose steps run and write in parallel. */
+const PARALLEL_SHARE = 0.25
+
+/** One step, then several in parallel, then one that waits for all of them. */
+function sideBySide(width: number): StepShape[] {
+  const side = Array.from({ length: width }, (_, n) => `side-${n}`)
+  return [
+    { name: 'clone', after: [], failFast: true },
+    ...side.map((name) => ({ name, after: ['clone'], failFast: true })),
+    { name: 'join', after: side, failFast: true },
+  ]
 }

@@ -1,33 +1,50 @@
-/** The kinds of chaos runs, so that the tests and the long loop run the same ones. */
+/** The kinds of chaos runs, shared by the tests and the long loop. */
+import { defined } from '@windlass/kit/defined'
 import type { Postgres } from '../../support/postgres.ts'
 import { runProgram } from '../../support/process.ts'
+import type { FakeScript } from '../../support/fake-engines/index.ts'
 import type { Call, Verdict } from '../faults/http-proxy.ts'
 import type { Random } from '../faults/random.ts'
 import { STORM } from '../faults/tcp-proxy.ts'
+import type { Outage } from './outages.ts'
 import type { ChaosPlan } from './run.ts'
+import { FAST } from './stage.ts'
 
-/** 300 builds in about 40 seconds, times `scale`, while server, agent and engines are killed about every 0.7 s. SQLite. */
+/** Engines that crash on their own, some of them before their first call. Half of the crashes are not reported. */
+const MORTAL: Partial<FakeScript> = {
+  crashChance: { 'before-claim': 0.03, 'after-claim': 0.01, 'before-finish': 0.01 },
+  silentChance: 0.5,
+}
+
+/** 150 builds in about 20 seconds, times `scale`, while server, agent and engines are killed about every 0.9 s, or every two engines. SQLite. */
 export function killsOnSqlite(seed: number, scale: number): ChaosPlan {
   return {
     seed,
-    builds: 300 * scale,
-    loadMs: 40_000 * scale,
+    builds: 150 * scale,
+    loadMs: 20_000 * scale,
     replicas: 1,
-    kills: { everyMs: [300, 1_500], victims: ['server', 'agent', 'engine', 'engine'] },
+    script: MORTAL,
+    least: { 'killed server': 4, 'killed agent': 4, 'killed engine': 5, success: 50, unharmed: 20 },
+    kills: { everyMs: [300, 1_500], enginesPerKill: 2, victims: ['server', 'agent', 'engine', 'engine'] },
   }
 }
 
-/** The same on two replicas behind a balancer, with PostgreSQL among the victims. */
+/** As `killsOnSqlite`, on two replicas behind a balancer with clocks a minute apart, two agents, and PostgreSQL as a further target. */
 export function killsOnPostgres(seed: number, scale: number, postgres: Postgres): ChaosPlan {
   return {
     seed,
-    builds: 300 * scale,
-    loadMs: 40_000 * scale,
+    builds: 150 * scale,
+    loadMs: 20_000 * scale,
     replicas: 2,
+    agents: 2,
+    skewMs: [0, 60_000],
+    script: MORTAL,
     databaseUrl: postgres.url,
-    dump: () => runProgram('pg_dump', ['--data-only', postgres.url], { maxBuffer: 1 << 30 }),
+    least: { 'killed server': 4, 'killed agent': 2, 'killed engine': 4, 'killed database': 2, success: 50, unharmed: 20 },
+    dump: () => dump(postgres),
     kills: {
       everyMs: [300, 1_500],
+      enginesPerKill: 2,
       victims: ['server', 'server', 'agent', 'engine', 'engine', 'engine', 'database'],
       database: { start: () => postgres.start(), kill: () => postgres.kill9().then(() => true) },
     },
@@ -35,8 +52,75 @@ export function killsOnPostgres(seed: number, scale: number, postgres: Postgres)
 }
 
 /**
- * The agent alone in trouble: killed about three times a second, and now and then frozen for longer than its leases, while 120 builds run.
- * No build may fail of it, and none may run twice.
+ * 60 builds in about 25 seconds, times `scale`, with fewer kills, while logs are deleted 15 s after the end of their build, and builds after 20 s. A build
+ * must be read before its log may go, so the servers have to answer most of the time.
+ */
+export function retentionOnSqlite(seed: number, scale: number): ChaosPlan {
+  return {
+    seed,
+    builds: 60 * scale,
+    loadMs: 25_000 * scale,
+    replicas: 1,
+    script: MORTAL,
+    retention: { logMs: 15_000, buildMs: 20_000 },
+    least: { 'killed server': 1, success: 10, 'removed builds': 10 },
+    kills: { everyMs: [4_000, 8_000], victims: ['server', 'engine', 'agent'] },
+  }
+}
+
+/**
+ * Outages of four to `longest` times the engine timeout: all servers away, the network away, the only server frozen. There are no other kills, so no
+ * build may lose an attempt, except for engines that no server could hear. With the default periods (45 s) this takes three minutes and more.
+ */
+export function outagesOnSqlite(seed: number, scale: number, longest = 4): ChaosPlan {
+  const kinds = ['servers away', 'network away', 'server frozen'] as const
+  return { ...outages(seed, scale, { kinds, longest }), replicas: 1 }
+}
+
+/** The same on two replicas with clocks a minute apart, with two agents, and a database that freezes and fails over. */
+export function outagesOnPostgres(
+  seed: number,
+  scale: number,
+  { postgres, longest = 4 }: { postgres: Postgres; longest?: number },
+): ChaosPlan {
+  const kinds = ['server frozen', 'database frozen', 'database read-only'] as const
+  const plan = outages(seed, scale, { kinds, longest, database: postgres })
+  return { ...plan, replicas: 2, agents: 2, skewMs: [60_000, 0], databaseUrl: postgres.url, dump: () => dump(postgres) }
+}
+
+interface Outages {
+  readonly kinds: readonly Outage[]
+  readonly longest: number
+  readonly database?: Postgres
+}
+
+function outages(seed: number, scale: number, { kinds, longest, database }: Outages): Omit<ChaosPlan, 'replicas'> {
+  const forMs = [4 * DEAD_MS, Math.max(longest, 4) * DEAD_MS] as const
+  const pauseMs = [1_000, 3_000] as const
+  const seconds = (kinds.length * (forMs[0] + forMs[1] + pauseMs[0] + pauseMs[1])) / 2_000
+  return {
+    seed,
+    builds: Math.ceil(seconds * scale),
+    loadMs: seconds * 1_000 * scale,
+    // Long enough for faults in the middle of steps.
+    script: { stepMs: [50, 2_000] },
+    // Longer than any outage, as 15 minutes are with the default settings.
+    electedMs: 20 * DEAD_MS,
+    outages: { kinds, forMs, pauseMs, ...defined({ database }) },
+    least: { ...Object.fromEntries(kinds.map((kind) => [`outage: ${kind}`, 1])), unharmed: 20 },
+  }
+}
+
+const DEAD_MS = FAST.deadMs ?? 0
+
+function dump({ url }: Postgres): Promise<string> {
+  return runProgram('pg_dump', ['--data-only', url], { maxBuffer: 1 << 30 })
+}
+
+/**
+ * Faults of the agent only: it is killed about three times a second, and sometimes frozen for longer than its leases, while 120 builds run. No build
+ * may fail because of it, and none may run twice. Engines are not killed. The server uses a long engine timeout, because all engines share one
+ * process here, and a busy machine can suspend it for longer than `FAST` allows.
  */
 export function agentTrouble(seed: number, scale: number): ChaosPlan {
   return {
@@ -44,20 +128,24 @@ export function agentTrouble(seed: number, scale: number): ChaosPlan {
     builds: 120 * scale,
     loadMs: 12_000 * scale,
     replicas: 1,
+    timings: { ...FAST, suspectMs: 60_000, deadMs: 120_000 },
+    electedMs: 120_000,
+    least: { 'killed agent': 10, 'froze agent': 1, success: 50, unharmed: 20 },
     kills: { everyMs: [100, 500], victims: ['agent'], downMs: [0, 200], freeze: { share: 0.1, forMs: [2_500, 4_000] } },
   }
 }
 
-/** 150 builds over a network that drops, delays, stalls, repeats and cuts. Nobody is killed. */
+/** 150 builds over a network that drops, delays, stalls, repeats and cuts. No process is killed. */
 export function badNetwork(seed: number, scale: number): ChaosPlan {
-  return { seed, builds: 150 * scale, loadMs: 25_000 * scale, replicas: 1, network: STORM, http: hurt, cancelReachMs: 10_000 }
+  const least = { drops: 20, delays: 20, stalls: 1, lostCalls: 20, cutReplies: 20, repeated: 100, success: 30, unharmed: 20 }
+  return { seed, builds: 150 * scale, loadMs: 25_000 * scale, replicas: 1, network: STORM, http: hurt, least }
 }
 
-/** Repeats four requests of ten up to three times, loses some, and cuts the answers of some that were carried out. */
+/** Repeats four of ten requests up to three times, loses some, and cuts the responses of some that were carried out. */
 function hurt(call: Call, random: Random): Verdict {
   if (random.chance(0.02)) return { kind: 'lose' }
   if (random.chance(0.03)) return { kind: 'cut-reply' }
-  // A follower's stream has no end to wait for.
+  // The stream of a follower has no end to wait for.
   const isStream = call.path.includes('/follow')
   return random.chance(0.4) && !isStream ? { kind: 'repeat', times: random.between(1, 3) } : { kind: 'pass' }
 }

@@ -1,43 +1,68 @@
-/** What must be there before the first build: an admin, an agent, a runtime of fake engines, pipelines with and without limits. */
-import { AgentCreated, ApiKeyCreated, Pipeline, Runtime, type Client } from '@windlass/protocol'
+/** Creates what builds need: an admin, agents, runtimes of fake engines, pipelines with and without limits. */
+import { defined } from '@windlass/kit/defined'
+import type { ApiClient } from '@windlass/client'
+import { firstAdmin } from '../../support/first-admin.ts'
 import type { Limits } from '../history/history.ts'
 import { toDocument } from './requests.ts'
 
 export const RUNTIME = 'fake'
 const CAPACITY = 24
-/** An engine that dies before its claim, unseen, is noticed by nothing else. */
-const ELECTED_MS = 8_000
-const PIPELINES = [{ name: 'chaos/free' }, { name: 'chaos/three', concurrency: 3 }, { name: 'chaos/one', concurrency: 1 }]
+/** Only this timeout detects an engine that crashes unnoticed before its claim. */
+const ELECTED_MS = 15_000
+const PIPELINES = [
+  { name: 'chaos/free' },
+  { name: 'chaos/three', concurrency: 3 },
+  { name: 'chaos/one', concurrency: 1 },
+  { name: 'chaos/branches', branchConcurrency: 1 },
+  { name: 'chaos/triggers', triggerConcurrency: 2 },
+] as const
+/** Number of builds per pipeline. */
+const SHARES: Readonly<Record<string, number>> = { 'chaos/free': 3, 'chaos/three': 2 }
 
 export interface Prepared {
   readonly adminToken: string
-  readonly agentToken: string
+  /** One token per agent; agent n serves runtime n. */
+  readonly agentTokens: readonly string[]
+  readonly runtimes: readonly string[]
   readonly pipelines: readonly string[]
   readonly limits: Limits
 }
 
-/** Makes the first admin of a new server, and all that builds need. */
-export async function prepare(client: Client): Promise<Prepared> {
-  const { token: adminToken } = await client.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })
+/**
+ * Creates the first admin of a new server that keeps its data in `dataDir`, and all that builds need. With several agents the account has a limit
+ * below the total capacity of their runtimes.
+ */
+export async function prepare(
+  client: ApiClient,
+  dataDir: string,
+  { agents = 1, electedMs = ELECTED_MS }: { agents?: number; electedMs?: number } = {},
+): Promise<Prepared> {
+  const { token: adminToken } = await client.server.bootstrap(await firstAdmin(dataDir))
   const admin = client.withToken(adminToken)
-  const agent = await admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'chaos', runtimes: [RUNTIME] } })
-  await admin.call('POST', '/v1/runtimes', Runtime, {
-    body: {
-      name: RUNTIME,
-      type: 'fake',
-      agent: 'chaos',
-      isDefault: true,
-      spec: { capacity: CAPACITY, limits: { retries: 2, electedMs: ELECTED_MS } },
-    },
-  })
+  const runtimes = Array.from({ length: agents }, (_, n) => (n === 0 ? RUNTIME : `${RUNTIME}-${n}`))
+  const capacity = Math.ceil(CAPACITY / agents)
+  const agentTokens: string[] = []
+  for (const [n, name] of runtimes.entries()) {
+    const agent = `chaos-${n}`
+    agentTokens.push((await admin.agents.create({ name: agent, runtimes: [name] })).token)
+    const spec = { capacity, limits: { retries: 2, electedMs } }
+    await admin.runtimes.create({ name, type: 'fake', agent, isDefault: n === 0, spec })
+  }
+  const account = agents === 1 ? undefined : CAPACITY - 4
+  if (account !== undefined) await admin.settings.put({ concurrency: account })
   const document = toDocument([{ name: 'hello', after: [], failFast: true }])
-  for (const pipeline of PIPELINES) await admin.call('POST', '/v1/pipelines', Pipeline, { body: { ...pipeline, document } })
-  const limited = PIPELINES.flatMap(({ name, concurrency }) => (concurrency === undefined ? [] : [[name, concurrency] as const]))
+  for (const pipeline of PIPELINES) await admin.pipelines.create({ ...pipeline, document })
   return {
     adminToken,
-    agentToken: agent.token,
-    // The unlimited one three times as often as the one that runs a single build at a time.
-    pipelines: PIPELINES.flatMap(({ name, concurrency = 5 }) => Array.from({ length: Math.ceil(concurrency / 2) }, () => name)),
-    limits: { pipelines: Object.fromEntries(limited), runtimes: { [RUNTIME]: CAPACITY } },
+    agentTokens,
+    runtimes,
+    pipelines: PIPELINES.flatMap(({ name }) => Array.from({ length: SHARES[name] ?? 1 }, () => name)),
+    limits: {
+      pipelines: { 'chaos/three': 3, 'chaos/one': 1 },
+      branches: { 'chaos/branches': 1 },
+      triggers: { 'chaos/triggers': 2 },
+      runtimes: Object.fromEntries(runtimes.map((name) => [name, capacity])),
+      ...defined({ account }),
+    },
   }
 }

@@ -1,24 +1,35 @@
 /**
- * The truth of a run: what the fake engines really did and what the server acknowledged to them, gathered while it happens.
- * Not here: what the driver asked (`requests.ts`) and what the server says afterwards (`collect.ts`).
+ * The ground truth of a run: what the fake engines did and what the server acknowledged to them, recorded as it happens. The requests of the driver
+ * are in `requests.ts`, and the final state of the server is in `collect.ts`.
  */
-import { stepOutput, stepOutputBytes, type FakeObservation, type FakeScript } from '@windlass/agent/fake'
-import { systemClock } from '@windlass/kit'
+import { stepOutput, stepVerdict, type FakeObservation, type FakeScript } from '../../support/fake-engines/index.ts'
+import { isCallOf } from '@windlass/client'
+import { ENGINE_ROUTES } from '@windlass/client/engine'
+import { defined, systemClock } from '@windlass/kit'
 import type { HttpRequest, Transport } from '@windlass/protocol'
 import { z } from 'zod'
-import type { EngineEnd, EngineTrace, StepTrace, StreamTrace } from '../history/history.ts'
+import type { EngineEnd, EngineTrace, Harm, PollTrace, StepTrace, StreamTrace, ToldEvent } from '../history/history.ts'
 
 type Loose<T> = { -readonly [K in keyof T]: T[K] }
-type OpenTrace = Loose<Omit<EngineTrace, 'steps' | 'streams'>> & { steps: Loose<StepTrace>[]; acked: Map<string, number> }
+type OpenTrace = Loose<Omit<EngineTrace, 'steps' | 'streams' | 'polls' | 'told'>> & {
+  steps: Loose<Omit<StepTrace, 'verdict'>>[]
+  told: Map<number, ToldEvent>
+  acked: Map<string, number>
+  polls: PollTrace[]
+}
 
 export interface Recorder {
-  /** Hand this to the fake cluster. */
+  /** Pass this to the fake cluster. */
   observe(observation: FakeObservation): void
-  /** The transport for engines: notes what they sent and what was acknowledged. */
+  /** The transport for engines. Records what they sent and what was acknowledged. */
   watch(transport: Transport): Transport
-  /** Notes that the driver is about to kill this engine, so that its end is not taken for a stop by the agent. */
+  /** Records that the driver is about to kill this engine, so that its end does not count as a stop by the agent. */
   expectKill(buildId: string, attempt: number): void
-  /** Every engine so far. Output is made again from the script, which must be the one that the engines ran under. */
+  /** Number of engines that have claimed their attempt so far. */
+  readonly claims: number
+  /** Harm done to the engines so far. */
+  readonly harms: readonly Harm[]
+  /** All engines so far. Output is computed again from the script, which must be the one that the engines ran under. */
   traces(script: FakeScript): EngineTrace[]
 }
 
@@ -26,22 +37,29 @@ const Claim = z.object({ buildId: z.string(), attempt: z.int(), token: z.string(
 const Events = z.object({
   events: z.array(
     z.looseObject({
+      seq: z.int(),
       type: z.string(),
+      step: z.string().optional(),
+      status: z.string().optional(),
       outcome: z.object({ status: z.enum(['success', 'error', 'terminated', 'pending-approval']) }).optional(),
     }),
   ),
 })
 const Offset = z.object({ offset: z.int() })
+const Acked = z.object({ ackSeq: z.int() })
 
 export function openRecorder(): Recorder {
   const open = new Map<string, OpenTrace>()
   const all: OpenTrace[] = []
   const byToken = new Map<string, string>()
   const killed = new Set<string>()
+  const harms: Harm[] = []
+  let claims = 0
   const keyOf = (ref: { buildId: string; attempt: number }): string => `${ref.buildId}/${ref.attempt}`
 
   function observe(observation: FakeObservation): void {
     const key = keyOf(observation)
+    if (observation.type === 'claimed') claims += 1
     if (observation.type === 'pod-started') {
       const { buildId, attempt, at } = observation
       const trace: OpenTrace = {
@@ -51,30 +69,40 @@ export function openRecorder(): Recorder {
         startedAt: at,
         volumeKept: true,
         steps: [],
+        told: new Map(),
+        ackedSeq: 0,
         acked: new Map(),
+        polls: [],
       }
       open.set(key, trace)
       all.push(trace)
       return
     }
     const trace = open.get(key)
+    const { buildId, attempt, at } = observation
+    if (observation.type === 'pod-ended' && observation.how === 'crashed')
+      harms.push({ what: 'crashed engine', buildId, attempt, from: at, to: at })
     if (trace !== undefined) apply(trace, observation, killed.has(key))
   }
 
   function watch(transport: Transport): Transport {
     return async (request) => {
-      const path = new URL(request.url).pathname
       const trace = open.get(byToken.get(request.headers['authorization'] ?? '') ?? '')
-      if (trace !== undefined && path === '/v1/engine/events') noteOutcome(trace, request)
+      if (trace !== undefined && isCallOf(ENGINE_ROUTES.sendEvents, request)) noteEvents(trace, request)
+      const begunAt = systemClock.now()
       const answer = await transport(request)
-      const isClaim = path === '/v1/engine/claim'
-      const isFrame = path === '/v1/engine/logs' && trace !== undefined
-      if (answer.status !== 200 || (!isClaim && !isFrame)) return answer
+      const isClaim = isCallOf(ENGINE_ROUTES.claim, request)
+      const isFrame = isCallOf(ENGINE_ROUTES.sendFrame, request) && trace !== undefined
+      const isPoll = isCallOf(ENGINE_ROUTES.commands, request) && trace !== undefined
+      const isReport = isCallOf(ENGINE_ROUTES.sendEvents, request) && trace !== undefined
+      if (answer.status !== 200 || (!isClaim && !isFrame && !isPoll && !isReport)) return answer
       const said = await answer.text()
+      if (isPoll) trace.polls.push({ begunAt, answeredAt: systemClock.now() })
+      if (isReport) trace.ackedSeq = Math.max(trace.ackedSeq ?? 0, Acked.parse(JSON.parse(said)).ackSeq)
       if (isClaim) {
         const claim = Claim.safeParse(JSON.parse(said))
         if (claim.success) byToken.set(`Bearer ${claim.data.token}`, keyOf(claim.data))
-      } else if (trace !== undefined) {
+      } else if (isFrame) {
         const stream = decodeURIComponent(request.headers['x-windlass-stream'] ?? '')
         const { offset } = Offset.parse(JSON.parse(said))
         trace.acked.set(stream, Math.max(offset, trace.acked.get(stream) ?? 0))
@@ -85,17 +113,34 @@ export function openRecorder(): Recorder {
 
   return {
     observe,
+    get claims() {
+      return claims
+    },
     watch,
-    expectKill: (buildId, attempt) => void killed.add(keyOf({ buildId, attempt })),
-    traces: (script) => all.map(({ acked, ...trace }) => ({ ...trace, streams: streamsOf(trace, acked, script) })),
+    harms,
+    expectKill(buildId, attempt) {
+      killed.add(keyOf({ buildId, attempt }))
+      const now = systemClock.now()
+      harms.push({ what: 'killed engine', buildId, attempt, from: now, to: now })
+    },
+    traces: (script) =>
+      all.map(({ acked, told, steps, ...trace }) => ({
+        ...trace,
+        steps: steps.map((step) => ({ ...step, verdict: stepVerdict(script, { ...trace, step: step.name }) })),
+        told: [...told.values()],
+        streams: streamsOf({ ...trace, steps }, acked, script),
+      })),
   }
 }
 
-/** What an engine said of its end, whether or not the server heard it. */
-function noteOutcome(trace: OpenTrace, request: HttpRequest): void {
+/** What an engine reported about its steps and its end, received by the server or not. */
+function noteEvents(trace: OpenTrace, request: HttpRequest): void {
   if (typeof request.body !== 'string') return
-  const said = Events.safeParse(JSON.parse(request.body))
-  const outcome = said.data?.events.find(({ type }) => type === 'attempt.finished')?.outcome
+  const { events } = Events.parse(JSON.parse(request.body))
+  for (const { seq, type, step, status } of events)
+    if (step !== undefined && /^step\.(started|finished)$/.test(type))
+      trace.told.set(seq, { seq, type, step, ...defined({ status }) })
+  const outcome = events.find(({ type }) => type === 'attempt.finished')?.outcome
   if (outcome === undefined) return
   trace.outcome = outcome.status
   trace.outcomeAt ??= systemClock.now()
@@ -132,13 +177,13 @@ function apply(trace: OpenTrace, observation: FakeObservation, isKilled: boolean
 }
 
 function endOf(how: 'ended' | 'crashed' | 'killed', isKilled: boolean): EngineEnd {
-  // One that ended without having been heard gave up: the server answered with something that no repetition mends.
+  // An engine that ended without an acknowledgment gave up: the server returned an error that a retry cannot resolve.
   return how === 'killed' && !isKilled ? 'stopped' : 'killed'
 }
 
-/** The output of a step is a function of the seed; what an engine's own lines are is fixed. */
+/** The output of a step is a function of the seed. The own lines of an engine are fixed. */
 function streamsOf(
-  trace: Omit<OpenTrace, 'acked'>,
+  trace: Pick<OpenTrace, 'buildId' | 'attempt' | 'claimedAt' | 'steps'>,
   acked: ReadonlyMap<string, number>,
   script: FakeScript,
 ): Record<string, StreamTrace> {
@@ -147,8 +192,7 @@ function streamsOf(
     streams['system'] = { generated: Buffer.from('fake engine\n').toString('base64'), ackedBytes: acked.get('system') ?? 0 }
   }
   for (const { name } of trace.steps) {
-    const run = { seed: script.seed, buildId: trace.buildId, attempt: trace.attempt, step: name }
-    const generated = stepOutput(run, stepOutputBytes(script, run)).toString('base64')
+    const generated = stepOutput(script, { buildId: trace.buildId, attempt: trace.attempt, step: name }).masked.toString('base64')
     streams[`step/${name}`] = { generated, ackedBytes: acked.get(`step/${name}`) ?? 0 }
   }
   return streams

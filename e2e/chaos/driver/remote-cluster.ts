@@ -1,13 +1,13 @@
 /**
- * The fake cluster of the driver, reached by agents in other processes, so that killing an agent leaves the engines alone, as in a real
- * cluster. Both ends of a few calls over loopback HTTP: JSON bodies; facts flow as JSON lines down one held answer.
+ * The fake cluster of the driver, used by agents in other processes, so that killing an agent does not affect the engines, as in a real cluster.
+ * Contains both ends of a few calls over loopback HTTP. Bodies are JSON; facts are JSON lines in one long response.
  */
 import http from 'node:http'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { AttemptRef, Executor, ExecutorContext, OpenExecutor } from '@windlass/agent'
-import type { FakeCluster } from '@windlass/agent/fake'
+import type { FakeCluster } from '../../support/fake-engines/index.ts'
 import { fault, nodeTransport, silentLog, systemClock } from '@windlass/kit'
 import { AgentFact, Task } from '@windlass/protocol'
 import { z } from 'zod'
@@ -17,11 +17,11 @@ const Refs = z.array(z.object({ buildId: z.string(), attempt: z.int() }))
 
 export interface ClusterDoor extends AsyncDisposable {
   readonly url: string
-  /** Attempts of which something is left. */
+  /** Attempts with remaining objects. */
   attempts(): Promise<readonly AttemptRef[]>
 }
 
-/** Opens the cluster for agents. The agent whose facts are read last is the one that hears of what happens. */
+/** Opens the cluster for agents. Facts go to the agent that opened its stream last. */
 export async function openClusterDoor(cluster: FakeCluster): Promise<ClusterDoor> {
   let executor: Executor = cluster.executor({ report: () => undefined, clock: systemClock, log: silentLog })
   const server = http.createServer((request, response) => {

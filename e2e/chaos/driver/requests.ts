@@ -1,52 +1,60 @@
 /**
- * What the driver asks of the control plane, written down with what came of it: `ok`, `fail`, or `unknown` when no answer came. An unknown
- * trigger is asked again with the same key until it is settled, as a careful client does.
+ * Records the requests of the driver and their outcome: `ok`, `fail`, or `unknown` if no response arrived. An unknown trigger is repeated with the
+ * same key until its outcome is known, as a careful client does.
  */
-import { isFault, type Clock, type Fault, type FaultCode } from '@windlass/kit'
-import { Build, type Client } from '@windlass/protocol'
+import { defined, isFault, type Clock, type Fault, type FaultCode } from '@windlass/kit'
+import type { ApiClient } from '@windlass/client'
 import type { DecideOperation, Operation, StepShape, TriggerOperation } from '../history/history.ts'
 
 export interface Demand {
   readonly key: string
   readonly pipeline: string
+  readonly branch?: string
+  readonly trigger?: string
   readonly runtime: string
   readonly steps: readonly StepShape[]
   readonly deadlineMs: number
   readonly secrets: Readonly<Record<string, string>>
-  /** What real engines run; of fake ones when absent. */
+  /** The document that real engines run. If absent, a document for fake engines. */
   readonly document?: string
 }
 
 export interface Requests {
   readonly operations: readonly Operation[]
-  /** How many answers were lost or refused for the moment, over all calls. */
+  /** Number of responses that were lost or temporarily refused, over all calls. */
   readonly retries: number
-  /** Starts a build; resolves when it is known whether there is one. */
+  /** Starts a build. Resolves when it is known whether the build exists. */
   trigger(demand: Demand): Promise<string | undefined>
-  /** Decides about an approval, as soon as it is asked for. Repeated until the server says what became of it, or the build is over. */
+  /** Decides about an approval as soon as it is requested. Repeats until the server returns the outcome, or until the build is final. */
   decide(demand: Pick<DecideOperation, 'step' | 'decision'> & { readonly buildId: string }): Promise<void>
-  /** Cancels a build. Repeated like a trigger. */
+  /** Cancels a build. Repeats like a trigger. */
   terminate(buildId: string): Promise<void>
 }
 
 export interface RequestOptions {
-  readonly client: Client
+  readonly client: ApiClient
   readonly clock: Clock
-  /** How long an unknown result is pursued, milliseconds. */
+  /** How long an unknown outcome is retried. Milliseconds. */
   readonly settleMs: number
+  /** Aborted when pending requests cannot succeed anymore. */
+  readonly giveUp?: AbortSignal
 }
 
-export function openRequests({ client, clock, settleMs }: RequestOptions): Requests {
+export function openRequests({ client, clock, settleMs, giveUp }: RequestOptions): Requests {
   const operations: Operation[] = []
   let retries = 0
 
-  /** Asks until there is an answer: repeats what was not answered and what the server asks to repeat. */
+  /**
+   * Repeats the request until it gets a final response, and after responses that ask for a retry. When the run gives up, it sends one more
+   * request, because a response is due by then.
+   */
   async function settle<T>(
     ask: () => Promise<T>,
     { notYet, patienceMs = settleMs }: { notYet?: FaultCode; patienceMs?: number } = {},
   ): Promise<{ value: T } | { fault: string } | 'unknown'> {
     const until = clock.monotonic() + patienceMs
-    while (clock.monotonic() < until) {
+    for (let isLast = false; !isLast;) {
+      isLast = clock.monotonic() >= until || giveUp?.aborted === true
       try {
         return { value: await ask() }
       } catch (error) {
@@ -65,12 +73,10 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
       return retries
     },
     async trigger(demand) {
-      const { key, pipeline, runtime, steps, deadlineMs, secrets, document = toDocument(steps) } = demand
+      const { key, pipeline, branch = key, trigger, runtime, steps, deadlineMs, secrets, document = toDocument(steps) } = demand
       const at = clock.now()
-      const body = { pipeline, branch: key, runtime, secrets, document }
-      const answer = await settle(() =>
-        client.call('POST', '/v1/builds', Build, { body, headers: { 'idempotency-key': key }, timeoutMs: 5_000 }),
-      )
+      const body = { pipeline, branch, revision: key, trigger, runtime, secrets, document }
+      const answer = await settle(() => client.builds.create(body, { idempotencyKey: key, timeoutMs: 5_000 }))
       const buildId = typeof answer === 'object' && 'value' in answer ? answer.value.id : undefined
       const operation: TriggerOperation = {
         kind: 'trigger',
@@ -78,7 +84,7 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
         at,
         endedAt: clock.now(),
         ...toResult(answer),
-        ...(buildId !== undefined && { buildId }),
+        ...defined({ buildId }),
         key,
         pipeline,
         runtime,
@@ -91,26 +97,26 @@ export function openRequests({ client, clock, settleMs }: RequestOptions): Reque
     async decide({ buildId, step, decision }) {
       const at = clock.now()
       const verb = decision === 'approved' ? 'approve' : 'deny'
-      const answer = await settle(
-        () => client.text('POST', `/v1/builds/${buildId}/${verb}`, { body: { step }, timeoutMs: 5_000 }),
-        { notYet: 'approval-missing', patienceMs: DECIDE_MS },
-      )
+      const answer = await settle(() => client.builds[verb](buildId, { step }, { timeoutMs: 5_000 }), {
+        notYet: 'approval-missing',
+        patienceMs: DECIDE_MS,
+      })
       const base = { id: operations.length + 1, at, endedAt: clock.now(), ...toResult(answer), buildId }
       operations.push({ kind: 'decide', ...base, step, decision })
     },
     async terminate(buildId) {
       const at = clock.now()
-      const answer = await settle(() => client.text('POST', `/v1/builds/${buildId}/terminate`, { timeoutMs: 5_000 }))
+      const answer = await settle(() => client.builds.terminate(buildId, { timeoutMs: 5_000 }))
       operations.push({ kind: 'terminate', id: operations.length + 1, at, endedAt: clock.now(), ...toResult(answer), buildId })
     },
   }
 }
 
-/** An approval may be asked for late: how long it is waited for, and how often it is asked after. */
-const DECIDE_MS = 170_000
+/** An approval may be requested late: how long to wait for it while its build is live, and how often to poll. */
+const DECIDE_MS = 3_600_000
 const ASK_AGAIN_MS = 500
 
-/** A refusal for good. A conflict is the first call with the same key, still under way. */
+/** A final refusal. A conflict means that the first call with the same key is still in progress. */
 function isAnswer(error: Fault): boolean {
   return !error.retryable && error.code !== 'internal' && error.code !== 'conflict'
 }
@@ -120,9 +126,10 @@ function toResult(answer: { value: unknown } | { fault: string } | 'unknown'): P
   return 'fault' in answer ? { result: 'fail', fault: answer.fault } : { result: 'ok' }
 }
 
-/** A document of freestyle steps and approvals in a row; the fake engine runs none of their commands. */
+/** A document of freestyle steps and approvals. The fake engine runs none of their commands. Steps that are not in sequence run in parallel. */
 export function toDocument(steps: readonly StepShape[]): string {
-  const lines = steps.flatMap(({ name, failFast, isApproval = false }) =>
+  const isRow = steps.every(({ after }, n) => after.length === Math.min(n, 1) && after[0] === steps[n - 1]?.name)
+  const lines = steps.flatMap(({ name, after, failFast, isApproval = false }) =>
     isApproval
       ? [`  ${name}: { type: pending-approval }`]
       : [
@@ -131,7 +138,8 @@ export function toDocument(steps: readonly StepShape[]): string {
           `    fail_fast: ${failFast}`,
           `    commands:`,
           `      - echo ${name}`,
+          ...(isRow || after.length === 0 ? [] : [`    when: { steps: [${after.map((other) => `{ name: ${other} }`).join()}] }`]),
         ],
   )
-  return ['version: "1.0"', 'steps:', ...lines, ''].join('\n')
+  return ['version: "1.0"', ...(isRow ? [] : ['mode: parallel']), 'steps:', ...lines, ''].join('\n')
 }

@@ -1,15 +1,19 @@
-/** The processes of a run: servers on fixed ports that survive their deaths, and one agent. */
+/** The processes of a run: servers on fixed ports that stay the same across restarts, and one agent. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ServerOptions, Timings } from '@windlass/server'
+import type { Retention, ServerOptions, Timings } from '@windlass/server'
 import { freePort } from '../../support/process.ts'
 import { describeChild, type Child } from '../processes/child.ts'
+import { RETAIN_MS, type RetentionLimits } from './retention.ts'
 
-/** Every period shortened alike, so that a minute sees what else takes an hour. */
+/**
+ * All periods, shortened by the same factor, so that a minute covers what otherwise takes an hour. The retry delays of engines are not shortened: the
+ * longest one of a claim is 5 s, and the engine must not time out in that period.
+ */
 export const FAST: Partial<Timings> = {
-  heartbeatMs: 400,
-  suspectMs: 1_500,
-  deadMs: 2_500,
+  heartbeatMs: 1_000,
+  suspectMs: 3_000,
+  deadMs: 6_000,
   agentLeaseMs: 3_000,
   taskLeaseMs: 2_000,
   sweepMs: 200,
@@ -23,6 +27,12 @@ export interface StageOptions {
   readonly replicas: number
   readonly databaseUrl?: string
   readonly advertisedUrl: string
+  /** The default periods, or `FAST` if absent. */
+  readonly timings?: Partial<Timings>
+  /** Ages from which the servers delete logs and builds. Default: the periods of an installation, which no run reaches. */
+  readonly retention?: RetentionLimits
+  /** How far the clock of each server is ahead. Milliseconds, default 0. */
+  readonly skewMs?: readonly number[]
 }
 
 export interface ServerProcess {
@@ -30,9 +40,14 @@ export interface ServerProcess {
   readonly port: number
 }
 
-/** Starts the servers one after the other (the first makes the tables). On PostgreSQL they share one data folder, as documented. */
+/** The data folder that all servers of a run share. */
+export function dataDirOf(folder: string): string {
+  return join(folder, 'server-0')
+}
+
+/** Starts the servers one after the other; the first one creates the tables. On PostgreSQL they share one data folder, as documented. */
 export async function startServers(options: StageOptions): Promise<ServerProcess[]> {
-  const dataDir = join(options.folder, 'server-0')
+  const dataDir = dataDirOf(options.folder)
   await mkdir(dataDir, { mode: 0o700 })
   const servers: ServerProcess[] = []
   for (let n = 0; n < options.replicas; n += 1) {
@@ -42,7 +57,8 @@ export async function startServers(options: StageOptions): Promise<ServerProcess
       databaseUrl: options.databaseUrl,
       port,
       advertisedUrl: options.advertisedUrl,
-      timings: FAST,
+      timings: { ...(options.timings ?? FAST), ...(options.retention && { retainMs: RETAIN_MS }) },
+      retention: options.retention && toRetention(options.retention),
       minFreeShare: 0,
     }
     const entry = join(import.meta.dirname, '../processes/server.ts')
@@ -50,7 +66,7 @@ export async function startServers(options: StageOptions): Promise<ServerProcess
     const child = describeChild({
       name: `server ${n}`,
       command: process.execPath,
-      args: [entry, JSON.stringify(settings)],
+      args: [entry, JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })],
       logFile,
     })
     await child.start()
@@ -59,16 +75,26 @@ export async function startServers(options: StageOptions): Promise<ServerProcess
   return servers
 }
 
+/** Tasks are deleted like logs, and log files soon after the last row that refers to them. */
+function toRetention({ logMs, buildMs }: RetentionLimits): Partial<Retention> {
+  const logDays = logMs / DAY_MS
+  return { logDays, buildDays: buildMs / DAY_MS, taskDays: logDays, unusedLogHours: logMs / 4 / HOUR_MS }
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
 export async function startAgentProcess(options: {
   server: string
   token: string
   cluster: string
   folder: string
+  name: string
 }): Promise<Child> {
-  const { folder, ...settings } = options
+  const { folder, name, ...settings } = options
   const entry = join(import.meta.dirname, '../processes/agent.ts')
   const args = [entry, JSON.stringify(settings)]
-  const child = describeChild({ name: 'agent', command: process.execPath, args, logFile: join(folder, 'agent.log') })
+  const child = describeChild({ name, command: process.execPath, args, logFile: join(folder, `${name}.log`) })
   await child.start()
   return child
 }

@@ -1,6 +1,6 @@
 /**
- * A proxy that understands HTTP/1.1 just enough to hurt it: it repeats requests, loses them, or cuts the reply of a request that was
- * carried out. Between agent, engine or driver and a server over TCP; between an engine and a Docker daemon over unix sockets.
+ * A proxy that parses just enough HTTP/1.1 to inject faults. It repeats requests, loses them, or cuts the response of a request that was carried out.
+ * It runs between a client (agent, engine or driver) and a server over TCP, and between an engine and a Docker daemon over unix sockets.
  */
 import http from 'node:http'
 import net from 'node:net'
@@ -10,14 +10,16 @@ import { buffer } from 'node:stream/consumers'
 export type Endpoint = { readonly port: number } | { readonly socketPath: string }
 
 /**
- * What becomes of one request. `lose`: cut before it is forwarded. `cut-reply`: forwarded and answered, but the answer never arrives.
- * `answer`: not forwarded, answered with this status. `repeat`: forwarded `times` more, one after the other; the first reply counts.
+ * The fault of one request. `lose`: cut before it is forwarded. `cut-reply`: forwarded and answered, but the response is cut after `delayMs`.
+ * `answer`: not forwarded, answered with this status and message. `hang`: never answered. `repeat`: forwarded `times` more, one after the other; the
+ * client gets the first response.
  */
 export type Verdict =
   | { readonly kind: 'pass'; readonly delayMs?: number }
   | { readonly kind: 'lose' }
-  | { readonly kind: 'cut-reply' }
-  | { readonly kind: 'answer'; readonly status: number }
+  | { readonly kind: 'cut-reply'; readonly delayMs?: number }
+  | { readonly kind: 'answer'; readonly status: number; readonly message?: string }
+  | { readonly kind: 'hang' }
   | { readonly kind: 'repeat'; readonly times: number }
 
 export interface Call {
@@ -34,15 +36,15 @@ export interface HttpProxyOptions {
 }
 
 export interface HttpProxy extends AsyncDisposable {
-  /** 0 when it listens on a unix socket. */
+  /** 0 if it listens on a unix socket. */
   readonly port: number
-  /** Requests seen, and how many of each verdict were carried out. */
+  /** Number of requests, and of each applied verdict. */
   readonly counts: Record<Verdict['kind'] | 'calls', number>
 }
 
-/** Starts to listen (on a free loopback port when nothing else is said). Bodies of requests are held in memory, replies flow through. */
+/** Starts to listen, by default on a free loopback port. Request bodies are buffered in memory; responses are streamed. */
 export async function openHttpProxy(options: HttpProxyOptions): Promise<HttpProxy> {
-  const counts = { calls: 0, pass: 0, lose: 0, 'cut-reply': 0, answer: 0, repeat: 0 }
+  const counts = { calls: 0, pass: 0, lose: 0, 'cut-reply': 0, answer: 0, hang: 0, repeat: 0 }
   const agent = new http.Agent({ keepAlive: true })
   const sockets = new Set<net.Socket>()
   const judge = (request: http.IncomingMessage): Verdict => {
@@ -58,7 +60,10 @@ export async function openHttpProxy(options: HttpProxyOptions): Promise<HttpProx
   })
   server.on('upgrade', (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {
     const verdict = judge(request)
-    if (verdict.kind === 'lose' || verdict.kind === 'cut-reply') socket.destroy()
+    if (verdict.kind === 'lose') socket.destroy()
+    else if (verdict.kind === 'cut-reply')
+      cutReply(tunnel(request, socket, head, options.target()), { client: socket, delayMs: verdict.delayMs ?? 0 })
+    else if (verdict.kind === 'hang') return
     else if (verdict.kind === 'answer')
       socket.end(`HTTP/1.1 ${verdict.status} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`)
     else tunnel(request, socket, head, options.target())
@@ -100,9 +105,10 @@ async function carryOut(job: Job, verdict: Verdict): Promise<void> {
   const body = await buffer(request)
   if (verdict.kind === 'answer') {
     response.writeHead(verdict.status, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ message: 'refused by the fault proxy' }))
+    response.end(JSON.stringify({ message: verdict.message ?? 'refused by the fault proxy' }))
     return
   }
+  if (verdict.kind === 'hang') return
   if (verdict.kind === 'pass' && verdict.delayMs !== undefined) await sleep(verdict.delayMs)
   const reply = await forward(job, body)
   if (verdict.kind === 'repeat') {
@@ -110,6 +116,7 @@ async function carryOut(job: Job, verdict: Verdict): Promise<void> {
   }
   if (verdict.kind === 'cut-reply') {
     await drain(reply)
+    await sleep(verdict.delayMs ?? 0)
     request.socket.destroy()
     return
   }
@@ -151,8 +158,18 @@ async function drain(reply: http.IncomingMessage): Promise<void> {
   await buffer(reply)
 }
 
-/** Docker's attach and exec leave HTTP behind after the upgrade: from there on bytes are passed on untouched, in both directions. */
-function tunnel(request: http.IncomingMessage, client: Duplex, head: Buffer, target: Endpoint): void {
+/** Closes the connection of the client at the first bytes of the response, which then do not reach it. */
+function cutReply(upstream: net.Socket, { client, delayMs }: { client: Duplex; delayMs: number }): void {
+  upstream.unpipe(client)
+  upstream.once('data', () => void sleep(delayMs).then(() => client.destroy()))
+  upstream.resume()
+}
+
+/**
+ * Docker's attach and exec switch from HTTP to a raw stream after the upgrade. Bytes are then forwarded unchanged in both directions. Returns the
+ * connection to the target.
+ */
+function tunnel(request: http.IncomingMessage, client: Duplex, head: Buffer, target: Endpoint): net.Socket {
   const upstream = 'port' in target ? net.connect(target.port, '127.0.0.1') : net.connect(target.socketPath)
   const lines = [`${request.method} ${request.url} HTTP/1.1`]
   for (let n = 0; n < request.rawHeaders.length; n += 2) lines.push(`${request.rawHeaders[n]}: ${request.rawHeaders[n + 1]}`)
@@ -164,6 +181,7 @@ function tunnel(request: http.IncomingMessage, client: Duplex, head: Buffer, tar
   upstream.once('error', () => client.destroy())
   client.once('close', () => upstream.destroy())
   upstream.once('close', () => client.destroy())
+  return upstream
 }
 
 async function listen(server: http.Server, at: Endpoint | undefined): Promise<void> {

@@ -1,33 +1,46 @@
 /**
- * Fails the n-th statement that the store sends to its database, whichever it is: the drivers themselves are wrapped (`node:sqlite`, `pg`),
- * so that no code of ours knows of it. For servers that run in this process.
+ * Fails the n-th statement that the store sends to its database. It wraps the drivers (`node:sqlite`, `pg`), so that the code of the project does not
+ * know about it. For servers that run in this process.
  */
-import { StatementSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import pg from 'pg'
 
 export interface StatementFault extends Disposable {
-  /** Counts from now; the n-th statement fails, once. 0 only counts. */
+  /** Counts from now on; the n-th statement fails, once. 0 only counts. */
   arm(n: number): void
-  /** Statements since `arm`. */
+  /** Number of statements since `arm`. */
   readonly seen: number
-  /** Whether the fault has struck. */
+  /** Whether the fault took effect. */
   readonly struck: string | undefined
 }
 
-/** What SQLite says when the disk fails (https://www.sqlite.org/rescode.html#ioerr). */
+/**
+ * `before`: the statement is not executed. `after`: it is executed, and its response is lost (PostgreSQL only). `rolled back`: SQLite rolls the
+ * transaction back by itself, as it does on a full disk (SQLite only). `unknown`: an error with an unknown code; PostgreSQL then rejects further
+ * statements of the transaction.
+ */
+export type When = 'before' | 'after' | 'rolled back' | 'unknown'
+
+/** The error of SQLite for a failed disk (https://www.sqlite.org/rescode.html#ioerr), or an error that it does not return today. */
 class DiskError extends Error {
   readonly code = 'ERR_SQLITE_ERROR'
-  readonly errcode = 10
-  readonly errstr = 'disk I/O error'
+  readonly errcode: number
+  readonly errstr: string
+
+  constructor(when: When) {
+    super(when === 'unknown' ? 'unknown error' : when === 'rolled back' ? 'database or disk is full' : 'disk I/O error')
+    this.errcode = when === 'unknown' ? 99 : when === 'rolled back' ? 13 : 10
+    this.errstr = this.message
+  }
 }
 
-/** What pg says when the connection is lost. Nobody then knows whether the statement was carried out. */
+/** The error of pg for a lost connection. It does not show whether the statement was executed. */
 class ConnectionError extends Error {
   readonly code = 'ECONNRESET'
 }
 
-/** Wraps the driver until it is disposed. `after`: the statement is carried out, and its answer is lost (PostgreSQL only). */
-export function failStatements(driver: 'sqlite' | 'postgres', when: 'before' | 'after' = 'before'): StatementFault {
+/** Wraps the driver until it is disposed. Covers SQLite databases that are opened from then on. */
+export function failStatements(driver: 'sqlite' | 'postgres', when: When = 'before'): StatementFault {
   let armed = 0
   let seen = 0
   let struck: string | undefined
@@ -37,7 +50,7 @@ export function failStatements(driver: 'sqlite' | 'postgres', when: 'before' | '
     struck = what
     return true
   }
-  const restore = driver === 'sqlite' ? wrapSqlite(isTurn) : wrapPostgres(isTurn, when)
+  const restore = driver === 'sqlite' ? wrapSqlite(isTurn, when) : wrapPostgres(isTurn, when)
   return {
     arm(n) {
       armed = n
@@ -56,23 +69,35 @@ export function failStatements(driver: 'sqlite' | 'postgres', when: 'before' | '
 
 type IsTurn = (what: string) => boolean
 
-function wrapSqlite(isTurn: IsTurn): () => void {
+function wrapSqlite(isTurn: IsTurn, when: When): () => void {
+  const databases = new WeakMap<StatementSync, DatabaseSync>()
+  const { prepare } = DatabaseSync.prototype
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...parameters: Parameters<typeof prepare>) {
+    const statement = prepare.apply(this, parameters)
+    databases.set(statement, this)
+    return statement
+  }
   const restores = (['all', 'run', 'iterate'] as const).map((name) => {
     const original = StatementSync.prototype[name]
     const value = function (this: StatementSync, ...parameters: unknown[]): unknown {
-      if (isTurn(this.sourceSQL)) throw new DiskError('disk I/O error')
+      if (isTurn(this.sourceSQL)) {
+        const database = databases.get(this)
+        if (when === 'rolled back' && database?.isTransaction === true) database.exec('rollback')
+        throw new DiskError(when)
+      }
       return Reflect.apply(original, this, parameters)
     }
     Object.defineProperty(StatementSync.prototype, name, { value, configurable: true, writable: true })
     return () => Object.defineProperty(StatementSync.prototype, name, { value: original, configurable: true, writable: true })
   })
   return () => {
+    DatabaseSync.prototype.prepare = prepare
     for (const restore of restores) restore()
   }
 }
 
-function wrapPostgres(isTurn: IsTurn, when: 'before' | 'after'): () => void {
-  // The method has a dozen overloads; it is wrapped as one function and handed on unchanged.
+function wrapPostgres(isTurn: IsTurn, when: When): () => void {
+  // The method has a dozen overloads; it is wrapped as one function and its arguments are passed through.
   const prototype = pg.Client.prototype as unknown as { query: (...parameters: unknown[]) => unknown }
   const { query } = prototype
   prototype.query = function (this: pg.Client, ...parameters: unknown[]) {
@@ -80,6 +105,7 @@ function wrapPostgres(isTurn: IsTurn, when: 'before' | 'after'): () => void {
     const text =
       typeof first === 'string' ? first : typeof first === 'object' && first !== null && 'text' in first ? String(first.text) : ''
     if (!isTurn(text)) return query.apply(this, parameters)
+    if (when === 'unknown') return query.apply(this, failing(parameters))
     const lost = new ConnectionError('Connection terminated unexpectedly')
     const told = parameters.at(-1)
     const work =
@@ -93,7 +119,7 @@ function wrapPostgres(isTurn: IsTurn, when: 'before' | 'after'): () => void {
         : Promise.resolve()
     const cut = async (): Promise<never> => {
       await work.catch(() => undefined)
-      // The socket is really gone, as the driver would find it.
+      // The socket is destroyed, so that the driver sees a real loss.
       this.emit('error', lost)
       void this.end().catch(() => undefined)
       throw lost
@@ -103,4 +129,10 @@ function wrapPostgres(isTurn: IsTurn, when: 'before' | 'after'): () => void {
     return undefined
   }
   return () => void (prototype.query = query)
+}
+
+/** Runs the call with a statement that fails with a code of no class that PostgreSQL defines. */
+function failing(parameters: readonly unknown[]): unknown[] {
+  const told = parameters.filter((parameter) => typeof parameter === 'function')
+  return ["do $$ begin raise exception 'something new' using errcode = 'ZX123'; end $$", ...told]
 }

@@ -13,7 +13,7 @@ interface Echo extends AsyncDisposable {
   readonly bodies: string[]
 }
 
-/** Answers every request with its own body, twice `<body>`. */
+/** Responds to every request with its own body, twice `<body>`. */
 async function openEcho(listen: { port: number } | { socketPath: string } = { port: 0 }): Promise<Echo> {
   const bodies: string[] = []
   const server = http.createServer((request, response) => {
@@ -57,7 +57,7 @@ const verdicts: { verdict: Verdict; answer: string | undefined; seen: number }[]
 ]
 
 for (const { verdict, answer, seen } of verdicts) {
-  test(`the HTTP proxy carries out ${verdict.kind}: the target sees the request ${seen} times`, async () => {
+  test(`the HTTP proxy applies ${verdict.kind}: the target receives the request ${seen} times`, async () => {
     await using echo = await openEcho()
     await using proxy = await openHttpProxy({ target: () => echo, decide: () => verdict })
     expect(await post(proxy.port, 'hi').catch(() => undefined)).toBe(answer)
@@ -66,7 +66,7 @@ for (const { verdict, answer, seen } of verdicts) {
   })
 }
 
-test('the HTTP proxy passes an upgraded connection on over unix sockets', async () => {
+test('the HTTP proxy forwards an upgraded connection over unix sockets', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'proxy-'))
   const paths = { target: join(folder, 'target.sock'), proxy: join(folder, 'proxy.sock') }
   {
@@ -94,7 +94,7 @@ test('the HTTP proxy passes an upgraded connection on over unix sockets', async 
   await rm(folder, { recursive: true })
 })
 
-test('the TCP proxy goes to the next target when one is dead', async () => {
+test('the TCP proxy connects to the next target if one is dead', async () => {
   await using echo = await openEcho()
   await using proxy = await openTcpProxy({ targets: () => [1, echo.port], random: seededRandom(1) })
   for (let n = 0; n < 4; n += 1) expect(await post(proxy.port, 'a')).toBe('200 aa')
@@ -122,7 +122,7 @@ for (const { name, faults, works, counted } of cases) {
   })
 }
 
-test('the TCP proxy refuses connections while the network is parted', async () => {
+test('the TCP proxy refuses connections while the network is partitioned', async () => {
   await using echo = await openEcho()
   await using proxy = await openTcpProxy({ targets: () => [echo.port], random: seededRandom(1) })
   proxy.partition()

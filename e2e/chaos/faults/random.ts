@@ -1,14 +1,14 @@
-/** Chance that can be had again: the same seed gives the same sequence (mulberry32). */
+/** Reproducible random numbers: the same seed gives the same sequence (mulberry32). */
 export interface Random {
   readonly seed: number
   /** At least 0, below 1. */
   next(): number
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, both included. */
   between(low: number, high: number): number
   /** True with probability `p`. */
   chance(p: number): boolean
   pick<T>(list: readonly T[]): T
-  /** A generator of its own, so that one part of a run does not move the chance of another. */
+  /** An independent generator, so that one part of a run does not change the numbers of another. */
   fork(name: string): Random
 }
 

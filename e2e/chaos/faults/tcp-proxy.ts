@@ -1,16 +1,15 @@
 /**
- * A TCP proxy that is the network between two of our processes: it balances over targets and, when told to, drops connections, delays
- * bytes, and leaves connections half open (bytes vanish, nobody is told). What it did is counted, because a run whose faults missed
- * does not count.
+ * A TCP proxy that simulates the network between two processes. It balances over targets and, on request, drops connections, delays bytes, and leaves
+ * connections half open (bytes are discarded silently). It counts its faults, because a run without effective faults does not count.
  */
 import net from 'node:net'
 import type { Random } from './random.ts'
 
 export interface NetworkFaults {
-  /** Chance per piece of data, in either direction. */
+  /** Probability per piece of data, in either direction. */
   readonly drop: number
   readonly delay: number
-  /** From here on everything is swallowed, until the connection is cut after `stallMs`. */
+  /** From here on all data is discarded, until the connection is cut after `stallMs`. */
   readonly stall: number
   readonly delayMs: readonly [number, number]
   readonly stallMs: readonly [number, number]
@@ -20,7 +19,7 @@ export const CALM: NetworkFaults = { drop: 0, delay: 0, stall: 0, delayMs: [0, 0
 export const STORM: NetworkFaults = { drop: 0.02, delay: 0.1, stall: 0.005, delayMs: [5, 400], stallMs: [500, 3_000] }
 
 export interface TcpProxyOptions {
-  /** Ports of loopback; asked for each connection, tried in turn. */
+  /** Loopback ports. Read for each connection and tried in turn. */
   readonly targets: () => readonly number[]
   readonly random: Random
   readonly port?: number
@@ -29,7 +28,7 @@ export interface TcpProxyOptions {
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number
   faults: NetworkFaults
-  /** Cuts all connections now, and refuses new ones until `heal`. */
+  /** Cuts all connections, and refuses new ones until `heal`. */
   partition(): void
   heal(): void
   readonly counts: { connections: number; drops: number; delays: number; stalls: number; refused: number }
@@ -92,7 +91,7 @@ export async function openTcpProxy(options: TcpProxyOptions): Promise<TcpProxy> 
   return Object.assign(proxy, { port: typeof address === 'object' && address !== null ? address.port : 0 })
 }
 
-/** The first target that answers, beginning with the one whose turn it is. */
+/** Connects to the first target that accepts, starting with the next one in the rotation. */
 async function reach(targets: readonly number[], turn: number): Promise<net.Socket | undefined> {
   for (let n = 0; n < targets.length; n += 1) {
     const port = targets[(turn + n) % targets.length]

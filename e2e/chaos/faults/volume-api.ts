@@ -1,7 +1,7 @@
 /**
- * A few lines of the Kubernetes API over HTTP: persistent volumes and claims with list, get, create, delete and merge patch under a
- * resourceVersion (kubernetes.io/docs/reference/using-api/api-concepts), and the volume controller, which notes phases a moment later than
- * the facts. For tests of the disk pool with hundreds of claims; the real API is used in e2e/cluster.
+ * A small part of the Kubernetes API over HTTP: persistent volumes and claims with list, get, create, delete and merge patch under a resourceVersion
+ * (kubernetes.io/docs/reference/using-api/api-concepts), and the volume controller, which updates phases with a delay. For tests of the disk pool
+ * with hundreds of claims. e2e/cluster uses the real API.
  */
 import { randomUUID } from 'node:crypto'
 import http from 'node:http'
@@ -19,7 +19,7 @@ type Resource = z.infer<typeof Resource>
 export interface VolumeApi extends AsyncDisposable {
   readonly port: number
   readonly volumes: ReadonlyMap<string, Resource>
-  /** How many patches were refused because somebody else was faster. */
+  /** Number of patches that were refused because of a concurrent change. */
   readonly conflicts: number
 }
 
@@ -28,7 +28,7 @@ interface Said {
   readonly body: unknown
 }
 
-/** `lagMs`: how far the controller is behind. */
+/** `lagMs`: the delay of the controller. Milliseconds. */
 export async function openVolumeApi(lagMs: number): Promise<VolumeApi> {
   const store = new Store()
   const controller = setInterval(() => store.reconcile(), lagMs)

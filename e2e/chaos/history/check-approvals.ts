@@ -1,4 +1,4 @@
-/** Invariant 13: what people decided about approvals. */
+/** Invariant 13: decisions about approvals. */
 import { isAcceptedCancel } from './check-builds.ts'
 import type { BuildRecord, DecideOperation, History, Violation } from './history.ts'
 
@@ -8,7 +8,7 @@ export interface DecisionTrace {
   readonly at: number
 }
 
-/** The decisions that a feed tells; one that is told again to an attempt that runs everything anew counts once. */
+/** Returns the decisions of a feed. A decision that is repeated to an attempt that runs everything again counts once. */
 export function decisionsIn(feed: BuildRecord['feed']): DecisionTrace[] {
   return feed.flatMap((item) => {
     if (item.kind !== 'event' || item.type !== 'step.decided' || item.data['repeated'] === true) return []
@@ -16,7 +16,7 @@ export function decisionsIn(feed: BuildRecord['feed']): DecisionTrace[] {
   })
 }
 
-/** 13: a decision that was answered is on record, once; no other is; and the build ends by it. */
+/** 13: an answered decision is recorded exactly once, no other decision is recorded, and the build ends according to it. */
 export function* checkApprovals(history: History): Generator<Violation> {
   const asked = history.operations.filter((operation) => operation.kind === 'decide')
   for (const build of history.builds) {

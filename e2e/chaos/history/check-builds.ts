@@ -1,18 +1,23 @@
-/** Invariants 1, 2, 3 and 12: triggers against builds, and the states of a build over time. */
+/** Invariants 1, 2, 3 and 12: triggers compared with builds, and the states of a build over time. */
 import { isFinalBuild } from '@windlass/plan'
 import { isTrigger, type BuildRecord, type History, type Operation, type Sighting, type Violation } from './history.ts'
 
-/** What a build may take beyond its own deadline. */
+/** Time that a build may take beyond its own deadline. */
 export const DEADLINE_GRACE_MS = 60_000
-/** A build that waits longer than this must say why; less is the time between two passes of the scheduler. */
-export const SILENT_WAIT_MS = 2_000
-/** A longer time between two looks counts as this: the server was dead, and nobody could have been told. */
-const LOOK_MS = 500
+/**
+ * The pause between two observations of all builds. If observations are recorded, a deadline is a number of them, which is the time of the servers.
+ */
+export const LOOK_MS = 250
+/**
+ * A build that waits for this many consecutive observations must have a reason. Observations are responses of the server: on a busy machine its
+ * responses and the passes of its scheduler are equally late.
+ */
+export const SILENT_LOOKS = 10
 
-/** 1: an accepted trigger has one build, a refused one has none, and no answer is left open. */
+/** 1: an accepted trigger has one build, a refused trigger has none, and no trigger has an unknown outcome. */
 export function* checkTriggers(history: History): Generator<Violation> {
   for (const trigger of history.operations.filter(isTrigger)) {
-    const builds = history.builds.filter(({ branch }) => branch === trigger.key)
+    const builds = history.builds.filter(({ key }) => key === trigger.key)
     const wanted = trigger.result === 'fail' ? 0 : 1
     if (trigger.result === 'unknown') yield { invariant: 1, message: `trigger ${trigger.key} was never settled` }
     else if (builds.length !== wanted) {
@@ -27,16 +32,21 @@ export function* checkTriggers(history: History): Generator<Violation> {
 export function* checkBuilds(history: History): Generator<Violation> {
   const keys = new Set(history.operations.filter(isTrigger).map(({ key }) => key))
   for (const build of history.builds) {
-    if (!keys.has(build.branch))
-      yield { invariant: 1, buildId: build.id, message: `nobody asked for this build (${build.branch})` }
+    if (!keys.has(build.key)) yield { invariant: 1, buildId: build.id, message: `nobody asked for this build (${build.key})` }
   }
 }
 
 /** 2: final in time. */
 export function* checkDeadlines(history: History): Generator<Violation> {
-  const deadlines = new Map(history.operations.filter(isTrigger).map(({ key, at, deadlineMs }) => [key, at + deadlineMs]))
+  const calmAt = history.calmAt ?? 0
+  const deadlines = new Map(
+    history.operations.filter(isTrigger).map(({ key, at, deadlineMs }) => [key, Math.max(at, calmAt) + deadlineMs]),
+  )
+  const { looks } = history
   for (const build of history.builds) {
-    const deadline = (deadlines.get(build.branch) ?? build.createdAt) + DEADLINE_GRACE_MS
+    const due = (deadlines.get(build.key) ?? build.createdAt) + DEADLINE_GRACE_MS
+    const from = Math.max(build.createdAt, calmAt)
+    const deadline = looks === undefined ? due : (looks.filter((at) => at >= from)[Math.ceil((due - from) / LOOK_MS)] ?? Infinity)
     if (!isFinalBuild(build.status)) yield { invariant: 2, buildId: build.id, message: `still ${build.status} at the end` }
     else if (build.finishedAt === undefined) yield { invariant: 2, buildId: build.id, message: `final without a time` }
     else if (build.finishedAt > deadline) {
@@ -49,7 +59,7 @@ export function* checkDeadlines(history: History): Generator<Violation> {
   }
 }
 
-/** 3: a final state stays, is told once, and is what the last attempt or the cancel earned. */
+/** 3: a final state is permanent, is reported once, and matches the last attempt or the cancel. */
 export function* checkFinalStates(history: History): Generator<Violation> {
   for (const build of history.builds) {
     yield* checkOneFinalState(build, history.sightings)
@@ -91,25 +101,22 @@ function* checkEarned(build: BuildRecord, history: History): Generator<Violation
   }
 }
 
-/** A cancel that found the build final already is answered with `build-final` and changes nothing. */
+/** A cancel of a build that is already final is answered with `build-final` and changes nothing. */
 export function isAcceptedCancel(operation: Operation, buildId: string): boolean {
   return operation.kind === 'terminate' && operation.buildId === buildId && operation.result === 'ok'
 }
 
-/** 12: whoever looks at a waiting build sees why it waits. */
+/** 12: a waiting build shows why it waits. */
 export function* checkWaits(history: History): Generator<Violation> {
-  const silent = new Map<string, { last: number; ms: number }>()
-  for (const { buildId, status, reason, at } of history.sightings) {
+  const silent = new Map<string, number>()
+  for (const { buildId, status, reason } of history.sightings) {
     const isSilent = (status === 'pending' || status === 'delayed' || status === 'pending-approval') && reason === undefined
     if (!isSilent) {
       silent.delete(buildId)
       continue
     }
-    const before = silent.get(buildId)
-    const ms = before === undefined ? 0 : before.ms + Math.min(at - before.last, LOOK_MS)
-    silent.set(buildId, { last: at, ms })
-    if (ms > SILENT_WAIT_MS && (before?.ms ?? 0) <= SILENT_WAIT_MS) {
-      yield { invariant: 12, buildId, message: `${status} for ${Math.round(ms)} ms without a reason` }
-    }
+    const looks = (silent.get(buildId) ?? 0) + 1
+    silent.set(buildId, looks)
+    if (looks === SILENT_LOOKS + 1) yield { invariant: 12, buildId, message: `${status} for ${looks} looks without a reason` }
   }
 }

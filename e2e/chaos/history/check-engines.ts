@@ -1,4 +1,4 @@
-/** Invariants 4, 5, 6 and 8: what the engines really did. */
+/** Invariants 4, 5, 6 and 8: the actual behavior of the engines. */
 import { isFinalBuild } from '@windlass/plan'
 import { isAcceptedCancel } from './check-builds.ts'
 import { decisionsIn } from './check-approvals.ts'
@@ -10,7 +10,10 @@ interface Interval {
   readonly trace: EngineTrace
 }
 
-/** From the claim, which gives the right to run, until the engine said its outcome or died. One that did neither was live to the end. */
+/**
+ * The period from the claim, which grants the right to run, until the engine reported its outcome or died. Without either it lasts to the end of the
+ * run.
+ */
 function liveIntervals(history: History): Interval[] {
   return history.engines.flatMap((trace) =>
     trace.claimedAt === undefined
@@ -53,11 +56,11 @@ function overlaps(intervals: readonly Interval[]): [Interval, Interval][] {
   return found
 }
 
-/** 5: a step starts after those it follows, not after a failed one, not after a cancel, and not again when it is known to be done. */
+/** 5: a step starts after its predecessors, not after a failed one, not after a cancel, and not again if it is known to be done. */
 export function* checkStepOrder(history: History): Generator<Violation> {
   const shapes = new Map(history.operations.filter(isTrigger).map(({ key, steps }) => [key, steps]))
   for (const build of history.builds) {
-    const steps = shapes.get(build.branch) ?? []
+    const steps = shapes.get(build.key) ?? []
     const traces = history.engines.filter(({ buildId }) => buildId === build.id)
     for (const trace of traces) {
       for (const message of wrongStarts(trace, traces, { steps, feed: build.feed }))
@@ -98,7 +101,7 @@ function* wrongStarts(trace: EngineTrace, traces: readonly EngineTrace[], { step
   }
 }
 
-/** A step whose end the server had stored is not run again by a later attempt that kept the volume. */
+/** A step whose end the server stored is not run again by a later attempt that kept the volume. */
 function* checkNotRepeated(history: History, buildId: string): Generator<Violation> {
   const feed = history.builds.find(({ id }) => id === buildId)?.feed ?? []
   const known = feed.flatMap((item) =>
@@ -117,7 +120,7 @@ function* checkNotRepeated(history: History, buildId: string): Generator<Violati
   }
 }
 
-/** The first attempt whose work is still on the volume that `trace` found. */
+/** Returns the first attempt whose work is still on the volume that `trace` found. */
 function keptSince(history: History, trace: EngineTrace): number {
   const fresh = history.engines.filter(
     ({ buildId, attempt, volumeKept, claimedAt }) =>
@@ -129,27 +132,40 @@ function keptSince(history: History, trace: EngineTrace): number {
 function* checkCancelReach(history: History, buildId: string): Generator<Violation> {
   const cancel = history.operations.find((operation) => isAcceptedCancel(operation, buildId))
   if (cancel === undefined) return
-  const late = history.engines
-    .filter((trace) => trace.buildId === buildId)
-    .flatMap(({ steps }) => steps)
-    .find(({ startedAt }) => startedAt > cancel.endedAt + history.cancelReachMs)
-  if (late === undefined) return
-  const message = `step ${late.name} started ${Math.round(late.startedAt - cancel.endedAt)} ms after the cancel was accepted`
-  yield { invariant: 5, buildId, message }
+  for (const trace of history.engines.filter((engine) => engine.buildId === buildId)) {
+    // Without a record of the polls of the engine, it counts from the time at which the server accepted the cancel.
+    const polls = trace.polls ?? [{ begunAt: Infinity, answeredAt: cancel.endedAt }]
+    const toldAt = polls.find(({ begunAt }) => begunAt > cancel.endedAt)?.answeredAt
+    // One step may start while the engine reads the response.
+    const [, late] = trace.steps.filter(({ startedAt }) => toldAt !== undefined && startedAt > toldAt)
+    if (late === undefined) continue
+    const message = `step ${late.name} is the second one that attempt ${trace.attempt} started after it got the cancel`
+    yield { invariant: 5, buildId, message }
+  }
 }
 
-/** 6: at no instant more live builds of a pipeline or runtime than allowed. */
+/** 6: the number of live builds never exceeds a limit. */
 export function* checkLimits(history: History): Generator<Violation> {
   const builds = new Map(history.builds.map((build) => [build.id, build]))
   const intervals = liveIntervals(history)
-  const kinds = [
-    { kind: 'pipeline', limits: history.limits.pipelines, nameOf: (id: string) => builds.get(id)?.pipeline },
-    { kind: 'runtime', limits: history.limits.runtimes, nameOf: (id: string) => builds.get(id)?.runtime },
+  const { pipelines, runtimes, branches = {}, triggers = {}, account = Infinity } = history.limits
+  /** The scope of a limit, and the group of a build. Undefined if the limit does not apply to the build. */
+  const kinds: readonly { kind: string; limits: Readonly<Record<string, number>>; groupOf(build: BuildRecord): string[] }[] = [
+    { kind: 'account', limits: { all: account }, groupOf: () => ['all'] },
+    { kind: 'runtime', limits: runtimes, groupOf: ({ runtime }) => [runtime] },
+    { kind: 'pipeline', limits: pipelines, groupOf: ({ pipeline }) => [pipeline] },
+    { kind: 'branch', limits: branches, groupOf: ({ pipeline, branch = '' }) => [pipeline, branch] },
+    { kind: 'trigger', limits: triggers, groupOf: ({ pipeline, trigger = '' }) => [pipeline, trigger] },
   ]
-  for (const { kind, limits, nameOf } of kinds) {
-    for (const [name, limit] of Object.entries(limits)) {
-      const most = mostAtOnce(intervals.filter(({ trace }) => nameOf(trace.buildId) === name))
-      if (most > limit) yield { invariant: 6, message: `${kind} ${name} had ${most} live builds, ${limit} are allowed` }
+  for (const { kind, limits, groupOf } of kinds) {
+    const groups = Map.groupBy(intervals, ({ trace }) => {
+      const build = builds.get(trace.buildId)
+      return build === undefined ? '' : groupOf(build).join(' ')
+    })
+    for (const [group, own] of groups) {
+      const limit = limits[group.split(' ')[0] ?? ''] ?? Infinity
+      const most = mostAtOnce(own)
+      if (most > limit) yield { invariant: 6, message: `${kind} ${group} had ${most} live builds, ${limit} are allowed` }
     }
   }
 }
@@ -168,7 +184,7 @@ function mostAtOnce(intervals: readonly Interval[]): number {
   return most
 }
 
-/** 8: a final build leaves nothing behind, and an engine is stopped from outside only when its build is over, cancelled or its attempt replaced. */
+/** 8: a final build leaves no objects, and an engine is stopped from outside only if its build is final or canceled or its attempt is replaced. */
 export function* checkRemains(history: History): Generator<Violation> {
   const builds = new Map(history.builds.map((build) => [build.id, build]))
   for (const { buildId, object } of history.leftovers) {
@@ -176,7 +192,7 @@ export function* checkRemains(history: History): Generator<Violation> {
     if (build === undefined || isFinalBuild(build.status)) yield { invariant: 8, buildId, message: `${object} is still there` }
   }
   for (const trace of history.engines) {
-    // One that has said its outcome does no more work: the server may know, and only its answer be lost.
+    // An engine that has reported its outcome does no more work: the server may have stored it and only its response may be lost.
     if (trace.end !== 'stopped' || trace.claimedAt === undefined || trace.outcome !== undefined) continue
     const build = builds.get(trace.buildId)
     const cancelled = history.operations.some((operation) => isAcceptedCancel(operation, trace.buildId))

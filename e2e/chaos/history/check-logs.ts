@@ -1,9 +1,9 @@
-/** Invariants 7 and 10: the bytes of the logs, and secrets. */
+/** Invariants 7 and 14: the bytes of the logs, and the position of the ends of steps among them. */
 import { sha256 } from '@windlass/kit'
-import type { FeedItem } from '@windlass/protocol'
+import { z } from 'zod'
 import type { BuildRecord, EngineTrace, History, StreamTrace, Violation } from './history.ts'
 
-/** 7: what is stored is what was made, whole for an attempt that ended by itself, a prefix with all acknowledged bytes for a lost one. */
+/** 7: the stored bytes are the generated ones: complete for an attempt that ended by itself, a prefix with all acknowledged bytes for a lost one. */
 export function* checkLogs(history: History): Generator<Violation> {
   for (const build of history.builds) {
     const traces = history.engines.filter(({ buildId, claimedAt }) => buildId === build.id && claimedAt !== undefined)
@@ -29,7 +29,7 @@ function* wrongStreams(build: BuildRecord, traces: readonly EngineTrace[]): Gene
   }
 }
 
-/** The server took the end of this attempt, so it must have all its bytes. */
+/** The server accepted the end of this attempt, so it must have all its bytes. */
 function isWhole(build: BuildRecord, trace: EngineTrace): boolean {
   return trace.end === 'finished' || (build.status === 'success' && trace.outcome === 'success')
 }
@@ -45,7 +45,7 @@ function* wrongBytes(key: string, stored: Buffer, made: { stream: StreamTrace; w
     yield `stream ${key} holds other bytes than were made`
 }
 
-/** Followers live by the feed: its positions are dense, and its frames join to the stored streams. */
+/** Followers read the feed: its positions are dense, and its frames add up to the stored streams. */
 function* wrongFeed(build: BuildRecord): Generator<string> {
   let last = 0
   const ends = new Map<string, Buffer[]>()
@@ -68,29 +68,24 @@ function* wrongFeed(build: BuildRecord): Generator<string> {
   }
 }
 
-/** 10: no secret in logs, events, records or any other text of the run. Plain, base64 and URL-encoded forms. */
-export function* checkSecrets(history: History): Generator<Violation> {
-  const needles = history.secrets.flatMap((secret) => [
-    secret,
-    Buffer.from(secret).toString('base64').replace(/=+$/, ''),
-    encodeURIComponent(secret),
-  ])
-  for (const build of history.builds) {
-    const { feed, logs, ...record } = build
-    const places = [
-      { where: 'the build record', text: JSON.stringify(record) },
-      { where: 'its events', text: JSON.stringify(feed.filter(isEvent)) },
-      ...Object.entries(logs).map(([key, log]) => ({ where: `log ${key}`, text: Buffer.from(log, 'base64').toString('latin1') })),
-    ]
-    for (const where of found(places, needles)) yield { invariant: 10, buildId: build.id, message: `a secret is in ${where}` }
+/** 14: in the feed, and so for every follower, the end of a step comes after the last byte of its streams. */
+export function* checkStepEnds(builds: readonly Pick<BuildRecord, 'id' | 'feed'>[]): Generator<Violation> {
+  for (const { id, feed } of builds) {
+    const ended = new Map<string, number>()
+    for (const item of feed) {
+      if (item.kind === 'log') {
+        const end = ended.get(`${item.attempt}/${item.stream}`)
+        if (end !== undefined)
+          yield { invariant: 14, buildId: id, message: `bytes of ${item.stream} at ${item.position} follow its end at ${end}` }
+        continue
+      }
+      const { step, streams } = StepFact.parse(item.data)
+      for (const stream of [`step/${step}`, ...Object.keys(streams)]) {
+        if (item.type === 'step.finished') ended.set(`${item.attempt}/${stream}`, item.position)
+        if (item.type === 'step.started') ended.delete(`${item.attempt}/${stream}`)
+      }
+    }
   }
-  for (const where of found(history.texts, needles)) yield { invariant: 10, message: `a secret is in ${where}` }
 }
 
-function isEvent(item: FeedItem): boolean {
-  return item.kind === 'event'
-}
-
-function found(places: readonly { where: string; text: string }[], needles: readonly string[]): string[] {
-  return places.filter(({ text }) => needles.some((needle) => text.includes(needle))).map(({ where }) => where)
-}
+const StepFact = z.object({ step: z.string().default(''), streams: z.record(z.string(), z.unknown()).default({}) })

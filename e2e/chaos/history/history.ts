@@ -1,8 +1,7 @@
 /**
- * What a chaos run knows when it is over: what the driver asked, what the engines really did, and what the server says came of it.
- * The first two are the truth; the third is judged against it by `invariants.ts`. Plain values only, so that a history can be written
- * to a file, changed by a mutant, and checked again.
- * All times are epoch milliseconds of the one machine that the run used.
+ * The complete record of a chaos run: the requests of the driver, the actual behavior of the engines, and the state that the server reports. The
+ * first two are the ground truth; `invariants.ts` checks the third against it. It has only plain values, so that a history can be written to a file,
+ * changed by a mutant, and checked again. All times are epoch milliseconds of the single machine of the run.
  */
 import type { BuildStatus, FinalBuildStatus, FinalStepStatus } from '@windlass/plan'
 import type { Attempt, FeedItem } from '@windlass/protocol'
@@ -11,29 +10,72 @@ export interface History {
   readonly seed: number
   readonly startedAt: number
   readonly endedAt: number
+  /** Time at which the faults had stopped and every client had its response. Deadlines of builds count from here. Default: the start. */
+  readonly calmAt?: number
   readonly limits: Limits
-  /** A cancelled build may begin another step for that long after its cancel was accepted; longer in runs that cut the network. */
-  readonly cancelReachMs: number
-  /** Values that may appear nowhere. */
+  /** Values that must not appear anywhere. */
   readonly secrets: readonly string[]
   readonly operations: readonly Operation[]
   readonly engines: readonly EngineTrace[]
   readonly builds: readonly BuildRecord[]
-  /** What readers saw of builds while the run went on, in the order of time. */
+  /** Observations of builds during the run, in chronological order. */
   readonly sightings: readonly Sighting[]
-  /** Objects of builds that were still there when the run had settled. */
+  /** Times at which the servers answered those observations: a clock that slows down with the servers. */
+  readonly looks?: readonly number[]
+  /** Objects of builds that remained after the run had settled. */
   readonly leftovers: readonly Leftover[]
-  /** Further places to look for secrets: a dump of the database, logs of processes. */
+  /** Further places to search for secrets: a dump of the database, logs of processes. Each character of a text is one byte (latin1). */
   readonly texts: readonly { readonly where: string; readonly text: string }[]
+  /** Harm to builds that may have cost them an attempt. Nothing else may. Absent if unknown. */
+  readonly harms?: readonly Harm[]
+  /** What retention deleted. Absent if it was not active. */
+  readonly retention?: RetentionTrace
 }
 
-/** Most builds of a pipeline, and of a runtime, that may be live at once. */
+export interface RetentionTrace {
+  /** Ages from which logs and builds are deleted. Milliseconds. */
+  readonly logMs: number
+  readonly buildMs: number
+  readonly removed: readonly Removal[]
+  readonly expired: readonly Removal[]
+}
+
+/** A build or log that was found to be deleted. */
+export interface Removal {
+  readonly buildId: string
+  /** Absent if the build was never seen ended. */
+  readonly finishedAt?: number | undefined
+  /** Time at which the build was last listed. */
+  readonly seenAt: number
+  /** Time at which it was found to be missing. */
+  readonly at: number
+}
+
+/**
+ * The loss of an engine: a kill, a crash that the script requested, or a period in which no server could hear it. Outages of servers and databases
+ * and deaths of agents are not harm, because builds must survive them.
+ */
+export interface Harm {
+  readonly what: string
+  /** The attempt that was hit. If absent, all attempts that were live in the period. */
+  readonly buildId?: string
+  readonly attempt?: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Maximum number of live builds at once. */
 export interface Limits {
   readonly pipelines: Readonly<Record<string, number>>
   readonly runtimes: Readonly<Record<string, number>>
+  /** Limits of each branch and each trigger of a pipeline, by the name of the pipeline. */
+  readonly branches?: Readonly<Record<string, number>>
+  readonly triggers?: Readonly<Record<string, number>>
+  /** Limit of all builds. */
+  readonly account?: number
 }
 
-/** `unknown`: no answer came, so it may have happened; asking again with the same key must settle it. */
+/** `unknown`: no response arrived, so it may have happened. A repetition with the same key must resolve it. */
 export type OperationResult = 'ok' | 'fail' | 'unknown'
 
 export type Operation = TriggerOperation | TerminateOperation | DecideOperation
@@ -44,18 +86,18 @@ interface OperationBase {
   readonly endedAt: number
   readonly result: OperationResult
   readonly buildId?: string
-  /** Code of the fault that came back. */
+  /** Code of the returned fault. */
   readonly fault?: string
 }
 
 export interface TriggerOperation extends OperationBase {
   readonly kind: 'trigger'
-  /** Idempotency key, and the branch of the build, by which a build that nobody was told of is found. */
+  /** Idempotency key, and the revision of the build. The revision identifies a build whose response was lost. */
   readonly key: string
   readonly pipeline: string
   readonly runtime: string
   readonly steps: readonly StepShape[]
-  /** The build must be final that long after it was asked for. */
+  /** Time after the request within which the build must be final. */
   readonly deadlineMs: number
 }
 
@@ -63,26 +105,26 @@ export interface TerminateOperation extends OperationBase {
   readonly kind: 'terminate'
 }
 
-/** Somebody's word about an approval. Several people may disagree. */
+/** A decision of a user about an approval. Several users may disagree. */
 export interface DecideOperation extends OperationBase {
   readonly kind: 'decide'
   readonly step: string
   readonly decision: 'approved' | 'denied'
 }
 
-/** What the checker needs of a plan. */
+/** The part of a plan that the checker needs. */
 export interface StepShape {
   readonly name: string
   readonly after: readonly string[]
   readonly failFast: boolean
-  /** It waits for a person, and runs nothing. */
+  /** An approval; it runs nothing. */
   readonly isApproval?: boolean
 }
 
-/** How an engine left: it said its outcome; it was killed; it was told to stop; the server fenced it off; the claim was refused. */
+/** How an engine ended: it reported its outcome; it was killed; it was told to stop; the server fenced it off; the claim was refused. */
 export type EngineEnd = 'finished' | 'killed' | 'stopped' | 'fenced' | 'refused'
 
-/** One engine process or fake engine, as it saw itself. Without `claimedAt` it never had the right to run. */
+/** One engine process or fake engine, from its own view. Without `claimedAt` it never had the right to run. */
 export interface EngineTrace {
   readonly instance: string
   readonly buildId: string
@@ -93,32 +135,57 @@ export interface EngineTrace {
   readonly end?: EngineEnd
   readonly volumeKept: boolean
   readonly disk?: string
-  /** What it said of its end; heard by the server for sure only when `end` is `finished`. */
+  /** The outcome that it reported. The server has certainly received it only if `end` is `finished`. */
   readonly outcome?: FinalBuildStatus | 'pending-approval'
-  /** When it first said so: from then on it does no more work. */
+  /** Time of its first report of the outcome. From then on it does no more work. */
   readonly outcomeAt?: number
   readonly steps: readonly StepTrace[]
+  /** The events of its steps that it sent, in order. Absent if they were not recorded. */
+  readonly told?: readonly ToldEvent[]
+  /** The server acknowledged the events up to this number. */
+  readonly ackedSeq?: number
   readonly streams: Readonly<Record<string, StreamTrace>>
+  /** Its answered calls for commands. Absent if they were not recorded. */
+  readonly polls?: readonly PollTrace[]
+}
+
+/** A call for commands. The response to a call that began after a cancel was accepted carries the cancel. */
+export interface PollTrace {
+  readonly begunAt: number
+  readonly answeredAt: number
 }
 
 export interface StepTrace {
   readonly name: string
+  /** The outcome without interference, if known. */
+  readonly verdict?: 'success' | 'error'
   readonly startedAt: number
   readonly finishedAt?: number
   readonly status?: FinalStepStatus
 }
 
+/** `status` is set at the end of a step. */
+export interface ToldEvent {
+  readonly seq: number
+  readonly type: string
+  readonly step: string
+  readonly status?: string
+}
+
 export interface StreamTrace {
-  /** All bytes the engine made, base64, after masking. */
+  /** All bytes that the engine produced, base64, after masking. */
   readonly generated: string
-  /** How many of them the server had acknowledged. */
+  /** Number of bytes that the server acknowledged. */
   readonly ackedBytes: number
 }
 
-/** A build as the API tells it after the run. */
+/** A build as the API returns it after the run. */
 export interface BuildRecord {
   readonly id: string
-  readonly branch: string
+  /** The key of its trigger. */
+  readonly key: string
+  readonly branch?: string
+  readonly trigger?: string
   readonly pipeline: string
   readonly runtime: string
   readonly status: BuildStatus
@@ -127,7 +194,7 @@ export interface BuildRecord {
   readonly finishedAt?: number
   readonly attempts: readonly Pick<Attempt, 'number' | 'status' | 'result' | 'reason'>[]
   readonly feed: readonly FeedItem[]
-  /** Bytes of each stream as `GET log` answers them, base64; key `<attempt>/<stream>`. */
+  /** Bytes of each stream as `GET log` returns them, base64; key `<attempt>/<stream>`. */
   readonly logs: Readonly<Record<string, string>>
 }
 

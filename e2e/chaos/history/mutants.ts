@@ -1,97 +1,44 @@
 /**
- * Ways in which a broken system would show in a history. Each changes a clean one so that one promise is broken; the checker must say
- * which. This is what makes a chaos run without violations worth something.
+ * The symptoms of a broken system in a history. Each mutant changes a clean history so that one invariant is violated; the checker must name that
+ * invariant. They prove that a chaos run without violations is meaningful.
  */
 import type { FeedItem } from '@windlass/protocol'
-import type { BuildRecord, EngineTrace, History, TriggerOperation } from './history.ts'
-import { isTrigger } from './history.ts'
-
-export interface Mutant {
-  /** What the system would have done wrong. */
-  readonly name: string
-  /** The invariant that must catch it. */
-  readonly invariant: number
-  mutate(history: History): History
-}
-
-type Loose<T> = { -readonly [K in keyof T]: T[K] }
-
-const build = (history: History, change: (build: Loose<BuildRecord>) => void, which = isWholeSuccess): History => {
-  const target = history.builds.find(which)
-  if (target === undefined) throw new Error('the history has no build for this mutant')
-  const copy = structuredClone(target)
-  change(copy)
-  return { ...history, builds: history.builds.map((other) => (other === target ? copy : other)) }
-}
-
-const engine = (
-  history: History,
-  change: (trace: Loose<EngineTrace>) => void,
-  which: (trace: EngineTrace) => boolean,
-): History => {
-  const target = history.engines.find(which)
-  if (target === undefined) throw new Error('the history has no engine for this mutant')
-  const copy = structuredClone(target)
-  change(copy)
-  return { ...history, engines: history.engines.map((other) => (other === target ? copy : other)) }
-}
-
-const trigger = (history: History, change: (trigger: Loose<TriggerOperation>) => void): History => {
-  const target = history.operations.find((operation) => isTrigger(operation) && operation.result === 'ok')
-  if (target === undefined || !isTrigger(target)) throw new Error('the history has no trigger')
-  const copy = structuredClone(target)
-  change(copy)
-  return { ...history, operations: history.operations.map((other) => (other === target ? copy : other)) }
-}
-
-function isWholeSuccess(record: BuildRecord): boolean {
-  return record.status === 'success' && record.attempts.length === 1
-}
-
-const isRetried = (record: BuildRecord): boolean => record.attempts.length > 1
-const isSecond = (trace: EngineTrace): boolean => trace.attempt === 2
-const isWhole = (trace: EngineTrace): boolean => trace.outcome === 'success' && trace.attempt === 1
-const firstStream = '1/step/clone'
-
-/** Renumbers positions, so that a mutant breaks the bytes and not the numbering. */
-function renumber(feed: readonly FeedItem[]): FeedItem[] {
-  return feed.map((item, n) => ({ ...item, position: n + 1 }))
-}
-
-function changeBytes(record: Loose<BuildRecord>, key: string, change: (bytes: Buffer) => Buffer): void {
-  const bytes = change(Buffer.from(record.logs[key] ?? '', 'base64'))
-  record.logs = { ...record.logs, [key]: bytes.toString('base64') }
-  const [attempt, ...stream] = key.split('/')
-  const name = stream.join('/')
-  const at = record.feed.findIndex((item) => item.kind === 'log' && item.attempt === Number(attempt) && item.stream === name)
-  const others = record.feed.filter((item) => item.kind !== 'log' || item.attempt !== Number(attempt) || item.stream !== name)
-  const frame: FeedItem = {
-    kind: 'log',
-    position: 1,
-    attempt: Number(attempt),
-    at: 0,
-    stream: name,
-    offset: 0,
-    bytes: bytes.toString('base64'),
-  }
-  record.feed = renumber([...others.slice(0, at), frame, ...others.slice(at)])
-}
+import {
+  build,
+  changeBytes,
+  engine,
+  firstStream,
+  isRetried,
+  isSecond,
+  isWhole,
+  isWholeSuccess,
+  renumber,
+  trigger,
+  type Mutant,
+} from './change.ts'
+import type { BuildRecord } from './history.ts'
+import { limits, retention } from './mutants-of-limits.ts'
+import { progress, secrets } from './mutants-of-progress.ts'
 
 const triggers: readonly Mutant[] = [
   { name: 'an accepted trigger is forgotten', invariant: 1, mutate: (h) => ({ ...h, builds: h.builds.slice(1) }) },
   {
-    name: 'a repeated trigger makes a second build',
+    name: 'a repeated trigger creates a second build',
     invariant: 1,
     mutate: (h) => ({
       ...h,
       builds: [...h.builds, ...h.builds.slice(0, 1).map((record) => ({ ...record, id: 'f'.repeat(24) }))],
     }),
   },
-  { name: 'a refused trigger is built', invariant: 1, mutate: (h) => build(h, (record) => (record.branch = 'refused')) },
-  { name: 'a build appears that nobody asked for', invariant: 1, mutate: (h) => build(h, (record) => (record.branch = 'ghost')) },
-  { name: 'an unanswered trigger stays unsettled', invariant: 1, mutate: (h) => trigger(h, (op) => (op.result = 'unknown')) },
+  { name: 'a refused trigger is built', invariant: 1, mutate: (h) => build(h, (record) => (record.key = 'refused')) },
+  { name: 'a build exists without a trigger', invariant: 1, mutate: (h) => build(h, (record) => (record.key = 'ghost')) },
   {
-    name: 'a repeated trigger is told another id',
+    name: 'the outcome of an unanswered trigger stays unknown',
+    invariant: 1,
+    mutate: (h) => trigger(h, (op) => (op.result = 'unknown')),
+  },
+  {
+    name: 'a repeated trigger returns another id',
     invariant: 1,
     mutate: (h) => trigger(h, (op) => (op.buildId = 'e'.repeat(24))),
   },
@@ -102,7 +49,7 @@ const isDecided = (record: BuildRecord): boolean => record.feed.some(isDecision)
 
 const approvals: readonly Mutant[] = [
   {
-    name: 'a decision that was answered is lost',
+    name: 'an answered decision is lost',
     invariant: 13,
     mutate: (h) => build(h, (record) => (record.feed = renumber(record.feed.filter((item) => !isDecision(item)))), isDecided),
   },
@@ -117,7 +64,7 @@ const approvals: readonly Mutant[] = [
       ),
   },
   {
-    name: 'a build that was denied goes on',
+    name: 'a denied build continues',
     invariant: 13,
     mutate: (h) =>
       build(
@@ -147,7 +94,7 @@ const endings: readonly Mutant[] = [
     }),
   },
   {
-    name: 'a final build comes back to life',
+    name: 'a final build runs again',
     invariant: 3,
     mutate: (h) => ({
       ...h,
@@ -165,7 +112,7 @@ const endings: readonly Mutant[] = [
     mutate: (h) => build(h, (record) => (record.status = 'error')),
   },
   {
-    name: 'the end is told twice',
+    name: 'the end is reported twice',
     invariant: 3,
     mutate: (h) => build(h, (r) => (r.feed = renumber([...r.feed, ...r.feed.slice(-1)]))),
   },
@@ -184,7 +131,7 @@ const endings: readonly Mutant[] = [
 
 const engines: readonly Mutant[] = [
   {
-    name: 'fencing is ignored: the old attempt goes on beside the new one',
+    name: 'fencing is ignored: the old attempt continues next to the new one',
     invariant: 4,
     mutate: (h) =>
       engine(
@@ -215,9 +162,10 @@ const engines: readonly Mutant[] = [
       engine(h, (t) => (t.steps = t.steps.map((s, n) => (n === 1 ? { ...s, startedAt: s.startedAt - 500 } : s))), isWhole),
   },
   {
-    name: 'a finished step is run again though its volume was kept',
+    name: 'a finished step runs again although its volume was kept',
     invariant: 5,
-    mutate: (h) => engine(h, (t) => (t.steps = [{ name: 'clone', startedAt: t.startedAt + 11 }, ...t.steps]), isSecond),
+    mutate: (h) =>
+      engine(h, (t) => (t.steps = [{ name: 'clone', verdict: 'success', startedAt: t.startedAt + 11 }, ...t.steps]), isSecond),
   },
   {
     name: 'a step runs after another one failed',
@@ -225,29 +173,26 @@ const engines: readonly Mutant[] = [
     mutate: (h) =>
       engine(
         h,
-        (t) => (t.steps = [...t.steps, { name: 'image', startedAt: (t.endedAt ?? 0) + 1 }]),
+        (t) => (t.steps = [...t.steps, { name: 'image', verdict: 'success', startedAt: (t.endedAt ?? 0) + 1 }]),
         (t) => t.outcome === 'error',
       ),
   },
   {
-    name: 'cancel does not reach the engine, which starts the next step',
+    name: 'an engine that received the cancel continues',
     invariant: 5,
     mutate: (h) =>
       engine(
         h,
-        (t) => (t.steps = [...t.steps, { name: 'test', startedAt: (t.endedAt ?? 0) + 3_000 }]),
+        (t) => {
+          const [test, image] = [(t.endedAt ?? 0) + 1, (t.endedAt ?? 0) + 1_001]
+          t.steps = [
+            ...t.steps,
+            { name: 'test', verdict: 'success', startedAt: test, finishedAt: image - 1, status: 'success' },
+            { name: 'image', verdict: 'success', startedAt: image },
+          ]
+        },
         (t) => t.outcome === 'terminated',
       ),
-  },
-  {
-    name: 'the limit of a pipeline is not kept',
-    invariant: 6,
-    mutate: (h) => ({ ...h, limits: { ...h.limits, pipelines: { ...h.limits.pipelines, 'demo/a': 1 } } }),
-  },
-  {
-    name: 'the capacity of a runtime is not kept',
-    invariant: 6,
-    mutate: (h) => ({ ...h, limits: { ...h.limits, runtimes: { fake: 3 } } }),
   },
 ]
 
@@ -263,12 +208,12 @@ const logs: readonly Mutant[] = [
     mutate: (h) => build(h, (r) => changeBytes(r, firstStream, (b) => Buffer.concat([b, b.subarray(-10)]))),
   },
   {
-    name: 'a gap in the middle is closed over',
+    name: 'a gap in the middle is hidden',
     invariant: 7,
     mutate: (h) => build(h, (r) => changeBytes(r, firstStream, (b) => Buffer.concat([b.subarray(0, 20), b.subarray(30)]))),
   },
   {
-    name: 'a byte is damaged',
+    name: 'a byte is corrupted',
     invariant: 7,
     mutate: (h) => build(h, (r) => changeBytes(r, firstStream, (b) => Buffer.concat([Buffer.from('#'), b.subarray(1)]))),
   },
@@ -295,6 +240,23 @@ const logs: readonly Mutant[] = [
   },
 ]
 
+const order: readonly Mutant[] = [
+  {
+    name: 'a follower sees the end of a step before its last line',
+    invariant: 14,
+    mutate: (h) =>
+      build(h, (r) => {
+        const end = r.feed.findIndex((item) => item.kind === 'event' && item.type === 'step.finished')
+        r.feed = renumber([
+          ...r.feed.slice(0, end - 1),
+          ...r.feed.slice(end, end + 1),
+          ...r.feed.slice(end - 1, end),
+          ...r.feed.slice(end + 1),
+        ])
+      }),
+  },
+]
+
 const remains: readonly Mutant[] = [
   {
     name: 'a pod of a final build is left behind',
@@ -315,28 +277,7 @@ const remains: readonly Mutant[] = [
       ),
   },
   {
-    name: 'a secret is in a log',
-    invariant: 10,
-    mutate: (h) => build(h, (r) => changeBytes(r, firstStream, (b) => Buffer.concat([b, Buffer.from(`token=${h.secrets[0]}`)]))),
-  },
-  {
-    name: 'a secret is in an event, base64',
-    invariant: 10,
-    mutate: (h) =>
-      build(h, (r) => {
-        const value = Buffer.from(h.secrets[0] ?? '').toString('base64')
-        r.feed = r.feed.map((item) =>
-          item.kind === 'event' && item.type === 'step.finished' ? { ...item, data: { ...item.data, value } } : item,
-        )
-      }),
-  },
-  {
-    name: 'a secret lies plain in the database',
-    invariant: 10,
-    mutate: (h) => ({ ...h, texts: [...h.texts, { where: 'a dump of the database', text: `{"v":"${h.secrets[0]}"}` }] }),
-  },
-  {
-    name: 'a build waits and does not say why',
+    name: 'a build waits without a reason',
     invariant: 12,
     mutate: (h) => {
       const id = h.builds[0]?.id ?? ''
@@ -350,4 +291,16 @@ const remains: readonly Mutant[] = [
   },
 ]
 
-export const MUTANTS: readonly Mutant[] = [...triggers, ...approvals, ...endings, ...engines, ...logs, ...remains]
+export const MUTANTS: readonly Mutant[] = [
+  ...triggers,
+  ...approvals,
+  ...endings,
+  ...engines,
+  ...limits,
+  ...retention,
+  ...logs,
+  ...order,
+  ...remains,
+  ...secrets,
+  ...progress,
+]

@@ -1,7 +1,7 @@
-/** Histories of a system that keeps its promises, made from a seed: the ground on which the mutants of `mutants.ts` break one promise each. */
+/** Histories of a correct system, generated from a seed. The mutants of `mutants.ts` each break one invariant of them. */
 import type { FeedItem } from '@windlass/protocol'
 import { seededRandom, type Random } from '../faults/random.ts'
-import type { BuildRecord, EngineTrace, History, Operation, Sighting, StepShape, StepTrace } from './history.ts'
+import type { BuildRecord, EngineTrace, Harm, History, Operation, Sighting, StepShape, StepTrace, ToldEvent } from './history.ts'
 
 const BUILDS = 12
 const DISKS = 4
@@ -14,27 +14,39 @@ interface Made {
 }
 
 /**
- * A clean history of twelve builds of two pipelines: one in four loses its first attempt, one in four fails, one is cancelled, one
- * trigger is refused. Builds of a pipeline follow each other two at a time.
+ * Returns a clean history of twelve builds of two pipelines: one in four loses its first attempt, one in four fails, one is canceled, one trigger is
+ * refused. Two builds of a pipeline run at a time.
  */
 export function syntheticHistory(seed: number): History {
   const random = seededRandom(seed)
   const made = Array.from({ length: BUILDS }, (_, n) => makeBuild(n, random))
   const refused: Operation = { ...triggerOf('refused', 1_000, 90_000), result: 'fail', fault: 'pipeline-invalid' }
+  const oldest = { buildId: made[0]?.build.id ?? '', finishedAt: 50_000, seenAt: 150_000, at: 150_000 }
   return {
     seed,
     startedAt: 1_000,
     endedAt: 200_000,
-    limits: { pipelines: { 'demo/a': 2, 'demo/b': 2 }, runtimes: { fake: 4 } },
-    cancelReachMs: 1_000,
-    secrets: ['hunter2-hunter2'],
+    limits: {
+      pipelines: { 'demo/a': 2, 'demo/b': 2 },
+      runtimes: { fake: 4 },
+      branches: { 'demo/a': 2 },
+      triggers: { 'demo/b': 2 },
+      account: 4,
+    },
+    secrets: ['hunter2-hunter2', 'grün/"schlüssel" 7'],
     operations: [refused, ...made.flatMap(({ operations }) => operations)],
     engines: made.flatMap(({ engines }) => engines),
     builds: made.map(({ build }) => build),
     sightings: made.flatMap(({ sightings }) => sightings).toSorted((a, b) => a.at - b.at),
     leftovers: [],
     texts: [{ where: 'the database', text: 'id|status\n1|success' }],
+    retention: { logMs: 90_000, buildMs: 100_000, expired: [oldest], removed: [{ ...oldest, buildId: 'd'.repeat(24) }] },
+    harms: made.flatMap(({ engines }) => engines.filter(({ end }) => end === 'killed').map(killOf)),
   }
+}
+
+function killOf({ buildId, attempt, endedAt = 0 }: EngineTrace): Harm {
+  return { what: 'killed engine', buildId, attempt, from: endedAt, to: endedAt }
 }
 
 export const STEPS: readonly StepShape[] = ['clone', 'test', 'image'].map((name, n, all) => ({
@@ -87,7 +99,9 @@ function makeBuild(n: number, random: Random): Made {
   const finishedAt = (engines.at(-1)?.endedAt ?? 0) + 20
   const build: BuildRecord = {
     id,
-    branch: `t-${n}`,
+    key: `t-${n}`,
+    branch: 'main',
+    trigger: 'push',
     pipeline: lane % 2 === 0 ? 'demo/a' : 'demo/b',
     runtime: 'fake',
     status,
@@ -97,12 +111,13 @@ function makeBuild(n: number, random: Random): Made {
     attempts: engines.map(({ attempt, end }) => ({
       number: attempt,
       status: 'ended' as const,
+      result: end === 'killed' ? 'lost' : status,
       ...(end === 'killed' && { reason: 'engine-lost' as const }),
     })),
     feed: n === 4 ? withDecision(makeFeed(engines, createdAt, finishedAt), createdAt) : makeFeed(engines, createdAt, finishedAt),
     logs: storedLogs(engines),
   }
-  const trigger = { ...triggerOf(build.branch, createdAt - 5, 90_000), pipeline: build.pipeline, buildId: id }
+  const trigger = { ...triggerOf(build.key, createdAt - 5, 90_000), pipeline: build.pipeline, buildId: id }
   const cancel: Operation[] = cancelled
     ? [{ kind: 'terminate', id: 900 + n, at: finishedAt - 520, endedAt: finishedAt - 515, result: 'ok', buildId: id }]
     : []
@@ -156,7 +171,8 @@ function makeEngine(shape: EngineShape): EngineTrace {
     const open = isLast && loses
     streams[`step/${name}`] = { generated: bytes.toString('base64'), ackedBytes: open ? 10 : bytes.length }
     const status = isLast && fails ? ('error' as const) : isLast && cancelled ? ('terminated' as const) : ('success' as const)
-    steps.push(open ? { name, startedAt: now } : { name, startedAt: now, finishedAt: now + 1_000, status })
+    const verdict = status === 'error' ? ('error' as const) : ('success' as const)
+    steps.push({ name, verdict, startedAt: now, ...(!open && { finishedAt: now + 1_000, status }) })
     now += 1_010
   }
   return {
@@ -171,11 +187,22 @@ function makeEngine(shape: EngineShape): EngineTrace {
     disk: `disk-${shape.lane % DISKS}`,
     ...(!loses && { outcome: cancelled ? ('terminated' as const) : fails ? ('error' as const) : ('success' as const) }),
     steps,
+    told: toldOf(steps),
+    ackedSeq: toldOf(steps).length,
     streams,
+    polls: [{ begunAt: at + 15, answeredAt: now - 5 }, ...(cancelled ? [{ begunAt: now - 4, answeredAt: now - 2 }] : [])],
   }
 }
 
-/** Of a killed engine the server has what it acknowledged and a little more: the rest of a frame whose answer was lost. */
+function toldOf(steps: readonly StepTrace[]): ToldEvent[] {
+  const events = steps.flatMap(({ name: step, status }) => [
+    { type: 'step.started', step },
+    ...(status === undefined ? [] : [{ type: 'step.finished', step, status }]),
+  ])
+  return events.map((event, n) => ({ ...event, seq: n + 1 }))
+}
+
+/** For a killed engine the server has the acknowledged bytes and slightly more: the rest of a frame whose response was lost. */
 function storedLogs(engines: readonly EngineTrace[]): Record<string, string> {
   const logs: Record<string, string> = {}
   for (const engine of engines) {
@@ -220,7 +247,7 @@ function makeFeed(engines: readonly EngineTrace[], createdAt: number, finishedAt
   return feed
 }
 
-/** Somebody approved a step before the first one ran. */
+/** A user approved a step before the first one ran. */
 function withDecision(feed: readonly FeedItem[], at: number): FeedItem[] {
   const data = { step: 'gate', decision: 'approved', by: { name: 'ann', type: 'user' } }
   const decided: FeedItem = { kind: 'event', position: 2, attempt: 0, source: 'server', at, type: 'step.decided', data }

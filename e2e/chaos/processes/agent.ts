@@ -1,6 +1,6 @@
 /**
- * An agent as a process that can be killed while its fake cluster, which the driver holds, goes on:
- * `node agent.ts '{"server": URL, "token": TOKEN, "cluster": URL}'`. Prints `ready`.
+ * An agent as a process that can be killed while its fake cluster, which belongs to the driver, continues: `node agent.ts '{"server": URL, "token":
+ * TOKEN, "cluster": URL}'`. Prints `ready`.
  */
 import { startAgent } from '@windlass/agent'
 import { nodeTransport, openLog, systemClock } from '@windlass/kit'

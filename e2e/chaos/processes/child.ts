@@ -1,4 +1,4 @@
-/** A child process that is killed as a power cut would, and started again. It prints one line `ready <words>` when it works. */
+/** A child process that can be killed and restarted. It prints a line `ready <words>` when it is ready. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, openSync } from 'node:fs'
@@ -6,17 +6,17 @@ import { createInterface } from 'node:readline'
 
 export interface Child {
   readonly name: string
-  /** Undefined while it is dead. */
+  /** Undefined while it is down. */
   readonly pid: number | undefined
   /** Words of its latest `ready` line. */
   readonly ready: readonly string[]
-  /** Starts it; resolves when it is ready. Throws, and leaves nothing running, when it ends before or is not ready in time. */
+  /** Starts it and resolves when it is ready. If it exits first or is not ready in time, stops it and throws. */
   start(): Promise<void>
-  /** How it ended whenever nobody had killed it. */
+  /** How it ended, each time that it was not killed. */
   readonly crashes: readonly string[]
-  /** SIGKILL. True when it hit a process that was ready. Resolves when the process is gone. */
+  /** Sends SIGKILL and resolves when the process is gone. Returns true if the process was ready. */
   kill(): Promise<boolean>
-  /** SIGSTOP or SIGCONT: it stands still and goes on later as if no time had passed. True when it hit a process that was ready. */
+  /** Sends SIGSTOP or SIGCONT, which freezes and resumes the process. Returns true if the process was ready. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): boolean
 }
 
@@ -24,12 +24,12 @@ export interface ChildOptions {
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
-  /** Gets what it writes, of all its lives. */
+  /** File for its output, across restarts. */
   readonly logFile: string
   readonly readyMs?: number
 }
 
-/** Describes a child; nothing runs before `start`. */
+/** Describes a child. It does not start before `start`. */
 export function describeChild(options: ChildOptions): Child {
   const log = openSync(options.logFile, 'a')
   let process: ChildProcess | undefined
@@ -58,7 +58,7 @@ export function describeChild(options: ChildOptions): Child {
     },
     async start() {
       if (process !== undefined) throw new Error(`${options.name} runs already`)
-      // With the death signal a run that is itself killed leaves nothing behind.
+      // The death signal ends the child even if the run itself is killed.
       const started = spawn('setpriv', ['--pdeathsig', 'KILL', options.command, ...options.args], {
         stdio: ['ignore', 'pipe', log],
       })
@@ -88,7 +88,7 @@ export function describeChild(options: ChildOptions): Child {
 
 async function firstReady(child: ChildProcess, options: ChildOptions): Promise<string[]> {
   const { promise, resolve, reject } = Promise.withResolvers<string[]>()
-  const timer = setTimeout(() => reject(new Error(`${options.name} was not ready in time`)), options.readyMs ?? 20_000)
+  const timer = setTimeout(() => reject(new Error(`${options.name} was not ready in time`)), options.readyMs ?? 120_000)
   child.once('exit', (code, signal) =>
     reject(new Error(`${options.name} ended (${signal ?? code}) before it was ready; see ${options.logFile}`)),
   )

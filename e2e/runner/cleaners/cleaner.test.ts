@@ -1,4 +1,4 @@
-/** The cleaner jobs against a real API server: disks of a cloud that nobody used for long, and what builds have left. */
+/** The cleaner jobs against a real API server: cloud disks that were unused for long, and leftovers of builds. */
 import { silentLog, systemClock, type Clock } from '@windlass/kit'
 import { openKube, readKubeconfig, type Kube } from '@windlass/kube'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -33,11 +33,11 @@ interface DiskOptions {
   readonly usedDaysAgo: number
   readonly mounts?: number
   readonly annotations?: Record<string, string>
-  /** The claim that the volume names; one that is gone when absent. */
+  /** The claim of the volume; absent for a claim that is gone. */
   readonly claim?: { readonly name: string; readonly uid: string }
 }
 
-/** A disk of a cloud, as the provisioner leaves it when a build ended. */
+/** Adds a cloud disk as the provisioner leaves it at the end of a build. */
 async function addDisk(name: string, { usedDaysAgo, mounts = 9, annotations = {}, claim }: DiskOptions): Promise<void> {
   const { name: claimName, uid } = claim ?? { name: `gone-${name}`, uid: crypto.randomUUID() }
   const notes = {
@@ -79,7 +79,7 @@ const Policies = z.object({
   ),
 })
 
-/** Names of the disks whose removal was asked for, without what they have in common. */
+/** Returns the names of the disks whose removal was requested, without their common prefix. */
 async function doomed(): Promise<string[]> {
   const text = await cluster.kubectl('get', 'persistentvolumes', '--selector', `test=${NAMESPACE}`, '--output', 'json')
   const { items } = Policies.parse(JSON.parse(text))
@@ -87,7 +87,7 @@ async function doomed(): Promise<string[]> {
   return gone.map(({ metadata }) => metadata.name.slice(NAMESPACE.length + 1)).toSorted()
 }
 
-/** The job as the chart runs it. */
+/** Runs the job as the chart does. */
 async function runJob(args: string[], env: Record<string, string> = {}): Promise<string> {
   const main = `${import.meta.dirname}/../../../packages/volumes/src/cleaner/main.ts`
   const settings = {
@@ -98,7 +98,7 @@ async function runJob(args: string[], env: Record<string, string> = {}): Promise
   return runProgram(process.execPath, [main, ...args], { env: { ...process.env, ...settings, ...env } })
 }
 
-test('R111, R113, R114, V12, V13: disks go that nobody used for four days; those in use, kept longer, or of others stay', async () => {
+test('removes disks unused for four days; keeps those in use, with longer retention or of others (R111, R113, R114, V12, V13)', async () => {
   await addDisk('five-days', { usedDaysAgo: 5 })
   await addDisk('three-days', { usedDaysAgo: 3 })
   await addDisk('kept-7d', { usedDaysAgo: 5, annotations: { 'codefresh.io/volume-retention': '7d' } })
@@ -116,7 +116,7 @@ test('R111, R113, R114, V12, V13: disks go that nobody used for four days; those
   expect(await doomed()).toEqual(['five-days', 'three-days'])
 })
 
-test('R112, V14: with -m disks go that were used more than a day ago and by fewer than three builds', async () => {
+test('removes disks used more than a day ago by fewer than three builds with -m (R112, V14)', async () => {
   await addDisk('twice', { usedDaysAgo: 25 / 24, mounts: 2 })
   await addDisk('three-times', { usedDaysAgo: 25 / 24, mounts: 3 })
   await addDisk('today', { usedDaysAgo: 0.5, mounts: 1 })
@@ -126,7 +126,7 @@ test('R112, V14: with -m disks go that were used more than a day ago and by fewe
   expect(await doomed()).toEqual(['twice'])
 })
 
-test('a disk that a build takes at the last moment stays, and no more than some go in one run', async () => {
+test('keeps a disk that a build takes at the last moment, and limits removals per run', async () => {
   for (let n = 0; n < 7; n += 1) await addDisk(`d${n}`, { usedDaysAgo: 20 - n })
   const rules = { retentionDays: 4, mountMin: undefined, provisionedBy: PROVISIONER }
   const options = { clock: systemClock, log: silentLog, rules, dryRun: false, signal: new AbortController().signal }
@@ -145,7 +145,7 @@ test('a disk that a build takes at the last moment stays, and no more than some 
   expect(await doomed()).toEqual(['d0', 'd1', 'd2', 'd3', 'd4', 'd5', 'd6'])
 })
 
-test('R211: a daemon without engine and a claim without daemon go when they are old enough, and what belongs together stays', async () => {
+test('removes an old daemon without engine and an old claim without daemon, and keeps complete attempts (R211)', async () => {
   const pod = (kind: 'dind' | 'runtime', build: string): object => ({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -154,7 +154,7 @@ test('R211: a daemon without engine and a claim without daemon go when they are 
       namespace: NAMESPACE,
       labels: { app: kind, 'windlass.io/build': build, 'windlass.io/attempt': '1' },
     },
-    // Nobody runs it: the scheduler of this name does not exist.
+    // It never runs, because the scheduler of this name does not exist.
     spec: { schedulerName: 'none', containers: [{ name: 'c', image: 'none' }] },
   })
   await cluster.apply(pod('dind', 'orphan'), pod('dind', 'whole'), pod('runtime', 'whole'))

@@ -1,4 +1,4 @@
-/** What the daemon's pod tells of its disk, by its own script on a small file system. */
+/** The facts that the daemon's pod reports of its disk, by its own script on a small file system. */
 import { appendFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readDiskFacts } from '@windlass/volumes/clean'
@@ -19,14 +19,14 @@ async function begin(pod: string, variables: Record<string, string> = {}): Promi
   return readlink(join(disk.path, 'dind-volume/facts'))
 }
 
-test('R104: builds are counted from the one that cleaned the disk, and settings are handed on', async () => {
+test('counts builds from the one that cleaned the disk, and passes settings on (R104)', async () => {
   expect(readDiskFacts(await begin('dind-1'))).toMatchObject({ pod: 'dind-1', buildsSince: 0, leftOver: false, variables: {} })
   await begin('dind-2')
   const third = await begin('dind-3', { CLEAN_PERIOD_BUILDS: '7', CLEANER_DRY_RUN: 'a/b', HOME: '/root' })
   expect(readDiskFacts(third)).toMatchObject({ pod: 'dind-3', buildsSince: 2, variables: { CLEAN_PERIOD_BUILDS: '7' } })
 })
 
-test('a disk that is full to the last block still says so', async () => {
+test('reports the use of a disk that is completely full', async () => {
   const before = readDiskFacts(await begin('dind-1', { CLEAN_PERIOD_BUILDS: '7' }))
   await disk.fillTo(0.9, join(disk.path, 'fill'))
   for (const bytes of [65_536, 512]) await expect(writeUntilFull(bytes)).rejects.toThrow('ENOSPC')

@@ -1,4 +1,4 @@
-/** The cleaner of a build's disk in real builds, whose disks lie on a small file system. */
+/** The cleaner of a build's disk in real builds, whose disks are on a small file system. */
 import { spawn } from 'node:child_process'
 import { access, appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { mountLoopDisk, type LoopDisk } from './loop-disk.ts'
 
 const NAMESPACE = `cleaners-${process.pid}`
 /** A busy machine starts pods slowly. */
-const PATIENCE_MS = 180_000
+const TIMEOUT_MS = 180_000
 
 let disk: LoopDisk
 let installation: Installation
@@ -28,7 +28,7 @@ afterAll(async () => {
   await disk?.close()
 })
 
-/** Settings of the daemons of the builds to come. */
+/** Sets the settings of the daemons of the following builds. */
 async function setVariables(envVars: Record<string, string>): Promise<void> {
   const spec = {
     runtimeScheduler: { cluster: { namespace: NAMESPACE } },
@@ -46,7 +46,7 @@ async function setVariables(envVars: Record<string, string>): Promise<void> {
 const Final = z.object({ status: z.string(), steps: z.array(z.object({ name: z.string(), status: z.string() })) })
 const tools = (): string => installation.images['TOOLS_IMAGE'] ?? ''
 
-/** Runs a build of one step; resolves when nothing of it is left. */
+/** Runs a build of one step. Resolves when its pods are gone. */
 async function build(name: string, commands: readonly string[]): Promise<{ status: string; log: string }> {
   const step = { image: tools(), commands }
   const file = await installation.file(`${name}.yml`, JSON.stringify({ version: '1.0', steps: { work: step } }))
@@ -54,11 +54,11 @@ async function build(name: string, commands: readonly string[]): Promise<{ statu
   expect(stdout, stderr).not.toBe('')
   const isGone = async (): Promise<true | undefined> =>
     (await installation.kubectl('get', 'pods,persistentvolumeclaims', '--output', 'name')) === '' ? true : undefined
-  await eventually('the pods of the build are gone', isGone, PATIENCE_MS)
+  await eventually('the pods of the build are gone', isGone, TIMEOUT_MS)
   return { status: Final.parse(JSON.parse(stdout)).status, log: stderr }
 }
 
-/** A path on the one disk that there is. */
+/** Returns a path on the only disk. */
 async function onDisk(...parts: string[]): Promise<string> {
   const [volume = ''] = (await readdir(disk.path)).filter((name) => name.startsWith('vol-'))
   return join(disk.path, volume, ...parts)
@@ -77,10 +77,10 @@ async function dindPod(): Promise<string> {
     const name = await installation.kubectl('get', 'pods', '--selector', 'app=dind', '--output', `jsonpath=${path}`)
     return name === '' ? undefined : name
   }
-  return eventually('the pod of the daemon is ready', find, PATIENCE_MS)
+  return eventually('the pod of the daemon is ready', find, TIMEOUT_MS)
 }
 
-test('R101, V15, V16: a disk is cleaned when as many builds as are set have used it, and not before', async () => {
+test('cleans a disk after the configured number of builds, and not before (R101, V15, V16)', async () => {
   const leave = [
     'docker volume create stale',
     'tar --create --files-from /dev/null | docker import - stale:1',
@@ -118,16 +118,16 @@ test('R101, V15, V16: a disk is cleaned when as many builds as are set have used
     async () => (/clean: cleaned with \d+ removals/.test(log) ? true : undefined),
     10_000,
   )
-  // The last words of a pod that is deleted may be missing.
+  // The last log lines of a deleted pod may be missing.
   expect(log.slice(0, log.indexOf('clean: cleaned'))).not.toContain("Processing signal 'terminated'")
   follow.kill()
 })
 
-test('what a clean-up had no time for is removed while the next build runs', async () => {
+test('removes during the next build what a clean-up had no time for', async () => {
   await setVariables({ CLEAN_PERIOD_BUILDS: '1', VOLUMES_RETAIN_PERIOD: '1', CLEAN_BUDGET_SECONDS: '0' })
   expect(await build('late', ['docker volume create late', 'sleep 3'])).toMatchObject({ status: 'success' })
   const before = await noted('last_cleaned_pod')
-  // Moved when the time is over, or when the next build begins.
+  // Moved when the time is over, or when the next build starts.
   expect(await noted('left-over').catch(() => noted('to-remove'))).toContain('volume late')
   expect(await exists(await onDisk('volumes', 'late'))).toBe(true)
   expect(await build('goes-on', ['while docker volume inspect late >/dev/null 2>&1; do sleep 0.5; done'])).toMatchObject({
@@ -136,7 +136,7 @@ test('what a clean-up had no time for is removed while the next build runs', asy
   expect(await noted('last_cleaned_pod')).not.toBe(before)
 })
 
-test('R102, R249, V18: a disk that is more than 90 % full during a build is emptied around the running step', async () => {
+test('cleans a disk that is more than 90 % full during a build around the running step (R102, R249, V18)', async () => {
   await setVariables({ IMAGE_RETAIN_PERIOD: '1', VOLUMES_RETAIN_PERIOD: '1' })
   const running = build('fills', [
     'docker volume create big',
@@ -149,14 +149,14 @@ test('R102, R249, V18: a disk that is more than 90 % full during a build is empt
     'echo survived',
   ])
   const pod = await dindPod()
-  const shared = await eventually('the step has left something behind', sharedVolume, PATIENCE_MS)
+  const shared = await eventually('the step has left something behind', sharedVolume, TIMEOUT_MS)
   await disk.fillTo(0.92, await onDisk('volumes', 'big', '_data', 'fill'))
   const address = await installation.kubectl('get', 'pod', pod, '--output', 'jsonpath={.status.podIP}')
   const readMetrics = async (): Promise<string | undefined> => {
     const text = await (await fetch(`http://${address}:9100/metrics`)).text()
     return /agent_actions_volumes\{.*\} [1-9]/.test(text) ? text : undefined
   }
-  const metrics = await eventually('the metrics tell of the clean-up', readMetrics, PATIENCE_MS)
+  const metrics = await eventually('the metrics tell of the clean-up', readMetrics, TIMEOUT_MS)
   expect(metrics).toContain(`docker_up{dind_pod_name="${pod}",data_root_path="/var/lib/docker"} 1`)
   expect(metrics).toMatch(/agent_actions_containers\{.*\} [1-9]/)
   expect(await (await fetch(`http://${address}:9323/metrics`)).text()).toContain('engine_daemon_engine_info')
@@ -168,7 +168,7 @@ test('R102, R249, V18: a disk that is more than 90 % full during a build is empt
   expect(log).not.toContain('container ended')
 })
 
-test('a build on a disk that is full to the last block makes room for itself', async () => {
+test('makes room for a build on a disk that is completely full', async () => {
   await setVariables({ CLEAN_DOCKER: 'false' })
   expect(await build('junk', ['docker volume create junk'])).toMatchObject({ status: 'success' })
   await disk.fillTo(0.99, await onDisk('volumes', 'junk', '_data', 'fill'))
@@ -182,9 +182,10 @@ test('a build on a disk that is full to the last block makes room for itself', a
   expect(await exists(rest)).toBe(false)
 })
 
-/** The folder of the volume that the step has written `ready` to. */
+/** Returns the folder of the volume to which the step has written `ready`. */
 async function sharedVolume(): Promise<string | undefined> {
-  for (const name of await readdir(await onDisk('volumes'))) {
+  // A daemon that has just started on an empty disk has not created the folder yet.
+  for (const name of await readdir(await onDisk('volumes')).catch(() => [])) {
     const folder = await onDisk('volumes', name, '_data')
     if (await exists(join(folder, 'ready'))) return folder
   }

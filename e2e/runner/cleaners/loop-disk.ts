@@ -1,4 +1,4 @@
-/** A small file system of its own, so that a test can fill it up. */
+/** A small separate file system that a test can fill up. */
 import { mkdir, mkdtemp, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,12 +6,12 @@ import { runProgram } from '../../support/process.ts'
 
 export interface LoopDisk {
   readonly path: string
-  /** Makes a file so large that this fraction of the disk is in use as df counts it; nothing is written for it. */
+  /** Creates a file so large that this fraction of the disk is in use as df counts it, without writing data. */
   fillTo(fraction: number, file: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Mounts one of `megabytes`, which take no room until they are used. Needs root. */
+/** Mounts a file system of `megabytes`, which take no space until they are used. Requires root. */
 export async function mountLoopDisk(megabytes: number): Promise<LoopDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-loop-'))
   const [image, path] = [join(folder, 'image'), join(folder, 'disk')]

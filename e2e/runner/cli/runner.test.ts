@@ -1,13 +1,16 @@
-/** The Runner from the command line, on the real cluster: the wizard, a second runtime, the upgrade, the old installer, the end. */
+/** The Runner from the command line, on the real cluster: the wizard, a second runtime, the upgrade, the old installer, the removal. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { openClient, type ApiClient } from '@windlass/client'
+import { nodeTransport } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Cluster, startCluster } from '../../support/cluster.ts'
+import { codeFileOf } from '../../support/first-admin.ts'
 import { ensureImages } from '../../support/images.ts'
 import { eventually } from '../../support/installation.ts'
 import { freePort, runProgram, type Service, startService } from '../../support/process.ts'
@@ -17,7 +20,7 @@ const root = join(import.meta.dirname, '../../..')
 const FIRST = `cli-${process.pid}`
 const SECOND = `cli-${process.pid}-b`
 const OLD = `cli-${process.pid}-old`
-/** The context of a kubeconfig of this test alone, so that other Runners of the cluster are none of its business. */
+/** The kubeconfig context of this test only, so that other Runners of the cluster do not interfere. */
 const CONTEXT = `node-${process.pid}`
 const AGENT = `${CONTEXT}_${FIRST}`
 const RUNTIME = `${CONTEXT}/${FIRST}`
@@ -49,16 +52,10 @@ async function succeed(...args: string[]): Promise<Finished> {
   return finished
 }
 
-/** What the tests read of a list. */
-type Listed = {
-  readonly items: readonly { readonly id: string; readonly status: string; readonly events: readonly { event: string }[] }[]
-}
-
-async function ask(path: string): Promise<Listed> {
+/** Returns a client with the key of the installation. */
+async function client(): Promise<ApiClient> {
   const { contexts } = parse(await readFile(join(folder, 'config.yaml'), 'utf8'))
-  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${contexts[0].apiKey}` } })
-  const listed: Listed = JSON.parse(await answer.text())
-  return listed
+  return openClient({ url, token: String(contexts[0].apiKey), transport: nodeTransport() })
 }
 
 const disks = (name: string): string[] => ['--set-value', `Storage.LocalVolumeParentDir=${join(folder, name)}`]
@@ -96,7 +93,7 @@ beforeAll(async () => {
     },
     ready: async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true,
   })
-  await succeed('auth', 'login', '--url', url, '--first-admin')
+  await succeed('auth', 'login', '--url', url, '--first-admin', '--code-file', codeFileOf(join(folder, 'server')))
 })
 
 afterAll(async () => {
@@ -114,7 +111,7 @@ afterAll(async () => {
   if (folder !== '') await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
 })
 
-test('R013 R032: a dry run writes one file for each object, and changes neither cluster nor server', async () => {
+test('a dry run writes one file per object and changes neither cluster nor server (R013, R032)', async () => {
   const values = join(folder, 'values.yaml')
   await writeFile(
     values,
@@ -128,12 +125,12 @@ test('R013 R032: a dry run writes one file for each object, and changes neither 
   const agent = await readFile(join(folder, 'codefresh_manifests/deployment.runner.yaml'), 'utf8')
   expect(parse(agent).spec.template.spec.tolerations).toEqual([{ key: 'runner', operator: 'Exists' }])
   expect(await cluster.kubectl('get', 'namespace', FIRST, '--ignore-not-found', '--output', 'name')).toBe('')
-  expect((await ask('/v1/agents')).items).toEqual([])
+  expect((await (await client()).agents.list()).items).toEqual([])
 })
 
-test('R012 R039: the wizard asks, is killed half-way, and goes on where it stopped when it is called again', async () => {
-  const words = ['runner', 'init', ...disks('disks'), '--demo-image', images['TOOLS_IMAGE'] ?? '', '--install-monitor=false']
-  const wizard = openTerminal(join(root, 'windlass'), words, { env, cwd: folder })
+test('the wizard continues where it stopped when it is killed and called again (R012, R039)', async () => {
+  const args = ['runner', 'init', ...disks('disks'), '--demo-image', images['TOOLS_IMAGE'] ?? '', '--install-monitor=false']
+  const wizard = openTerminal(join(root, 'windlass'), args, { env, cwd: folder })
   await wizard.says('Kubernetes context')
   wizard.type(ENTER)
   await wizard.says('Namespace')
@@ -141,40 +138,40 @@ test('R012 R039: the wizard asks, is killed half-way, and goes on where it stopp
   wizard.type(ENTER)
   await wizard.says('Run a demo pipeline at the end?')
   wizard.type(ENTER)
-  await wizard.says('Go on?')
+  await wizard.says('Continue?')
   wizard.type(ENTER)
   await wizard.says('✓ Register the agent')
   wizard.kill9()
   expect(await wizard.ended).not.toBe(0)
-  expect(wizard.shown()).toMatch(/rights: \d+ rights are there/)
+  expect(wizard.shown()).toMatch(/rights: all \d+ permissions are granted/)
   const [state = ''] = await readdir(join(folder, 'installations'))
   expect((await stat(join(folder, 'installations', state))).mode & 0o777).toBe(0o600)
   expect(await readFile(join(folder, 'installations', state), 'utf8')).not.toMatch(/[0-9a-f]{24}\.\S{20}/)
-  agentId = (await ask('/v1/agents')).items[0]?.id ?? ''
+  agentId = (await (await client()).agents.list()).items[0]?.id ?? ''
 
-  const other = await windlass(...words, '--yes', '--set-value', 'Storage.FsType=xfs')
+  const other = await windlass(...args, '--yes', '--set-value', 'Storage.FsType=xfs')
   expect(other.code, other.all).toBe(1)
-  expect(other.stderr).toContain('begun with other settings')
+  expect(other.stderr).toContain('started with other settings')
 
-  const again = await succeed(...words, '--yes')
-  expect(again.stderr).toContain('✓ Register the agent (done before)')
+  const again = await succeed(...args, '--yes')
+  expect(again.stderr).toContain('✓ Register the agent (already done)')
   expect(again.all).toContain('hello from your Runner')
   token = again.stdout.trim().split('\n').at(-1) ?? ''
   expect(token).toMatch(new RegExp(`^${agentId}\\.`))
   expect(await readdir(join(folder, 'installations'))).toEqual([])
 })
 
-test('R011 R014 R017 R024 R040: the Runner is healthy, the demo ran, and the server was told of each step', async () => {
+test('the Runner is healthy, the demo ran, and the server got each step (R011, R014, R017, R024, R040)', async () => {
   const info = await succeed('runner', 'info')
   expect(info.stdout).toMatch(new RegExp(`^NAME +RUNTIMES +STATUS +REPORTED\n${AGENT} +${RUNTIME} +healthy +\\d`))
   expect((await succeed('get', 're', '-o', 'name')).stdout).toBe(`runtime/${RUNTIME}\n`)
   expect((await succeed('get', 'pipelines', '-o', 'name')).stdout).toBe('pipeline/Runner/CF_Runner_Demo\n')
   expect((await succeed('get', 'clusters', '-o', 'json')).stdout).toContain('"behindFirewall": true')
-  const [installation] = (await ask('/v1/installations')).items
+  const [installation] = (await (await client()).installations.list()).items
   expect(installation?.status).toBe('success')
-  // What was told when the wizard was killed may be told again.
-  const told = new Set(installation?.events.map(({ event }) => event))
-  expect([...told]).toEqual([
+  // Events sent before the wizard was killed may be sent again.
+  const reported = new Set(installation?.events.map(({ event }) => event))
+  expect([...reported]).toEqual([
     'acceptance-tests-ran',
     'agent-created',
     'agent-updated',
@@ -191,7 +188,7 @@ test('R011 R014 R017 R024 R040: the Runner is healthy, the demo ran, and the ser
     expect(await cluster.kubectl('--namespace', FIRST, 'get', object, '--output', 'name')).toContain(object.split('/')[1])
 })
 
-test('R036 C8 C9: a specification that is shown can be changed and given back as a new version', async () => {
+test('a displayed specification can be changed and applied as a new version (R036, C8, C9)', async () => {
   const shown = await succeed('get', 'runtime-environments', RUNTIME, '-o', 'yaml')
   const spec = parse(shown.stdout)
   expect(spec).toMatchObject({ version: 1, metadata: { name: RUNTIME }, dockerDaemonScheduler: { userAccess: true } })
@@ -209,7 +206,7 @@ test('R036 C8 C9: a specification that is shown can be changed and given back as
   })
 })
 
-test('R046 R140 R141 R143 R146: a second runtime in a second namespace is attached to the same agent, which serves it without a restart', async () => {
+test('a second runtime in a second namespace is attached to the same agent, which serves it without a restart (R046, R140, R141, R143, R146)', async () => {
   const pods = await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')
   const place = ['--runtime-kube-namespace', SECOND, '--agent-kube-namespace', FIRST, '--agent-name', AGENT]
   const installed = await succeed('install', 'runtime', ...place, ...disks('disks-b'), '--attach-runtime')
@@ -231,7 +228,7 @@ test('R046 R140 R141 R143 R146: a second runtime in a second namespace is attach
   expect(await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')).toBe(pods)
 })
 
-test('R142 R145 R208: an agent with two runtimes is not deleted; a runtime is uninstalled with a restart of the agent', async () => {
+test('an agent with two runtimes is not deleted; uninstalling a runtime restarts the agent (R142, R145, R208)', async () => {
   const refused = await windlass('runner', 'delete', '--kube-namespace', FIRST, '--force')
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('serves 2 runtime environments')
@@ -245,7 +242,7 @@ test('R142 R145 R208: an agent with two runtimes is not deleted; a runtime is un
   expect(await cluster.kubectl('--namespace', SECOND, 'get', 'deployments,daemonsets,roles', '--output', 'name')).toBe('')
 })
 
-test('R210: the bundle for support holds pods, events and logs, and no secret', async () => {
+test('the support bundle contains pods, events and logs, and no secret (R210)', async () => {
   await succeed('runner', 'bundle', '--kube-namespace', FIRST)
   const text = gunzipSync(await readFile(join(folder, 'runner-bundle.tar.gz'))).toString('utf8')
   expect(text).toContain(`${FIRST}/pod.yaml`)
@@ -254,39 +251,39 @@ test('R210: the bundle for support holds pods, events and logs, and no secret', 
   expect(text).not.toContain(token.split('.')[1])
 })
 
-test('an upgrade keeps the agent, its token and what people wrote into the runtime', async () => {
+test('an upgrade keeps the agent, its token and manual edits of the runtime', async () => {
   await succeed('runner', 'upgrade', '--kube-namespace', FIRST)
-  expect((await ask('/v1/agents')).items[0]?.id).toBe(agentId)
+  expect((await (await client()).agents.list()).items[0]?.id).toBe(agentId)
   expect((await succeed('get', 're', RUNTIME, '-o', 'json')).stdout).toContain('"userAccess": false')
   await succeed('runner', 'info')
 })
 
-test('R206 R207: delete leaves the namespace and the pipelines, and nothing else', async () => {
+test('delete leaves only the namespace and the pipelines (R206, R207)', async () => {
   const unasked = await windlass('runner', 'delete', '--kube-namespace', FIRST)
   expect(unasked.code).toBe(2)
   const { stderr } = await succeed('runner', 'delete', '--kube-namespace', FIRST, '--force')
   expect(stderr).toContain(`agent ${AGENT} and its token`)
-  expect((await ask('/v1/agents')).items).toEqual([])
-  expect((await ask('/v1/runtimes')).items).toEqual([])
+  expect((await (await client()).agents.list()).items).toEqual([])
+  expect((await (await client()).runtimes.list()).items).toEqual([])
   expect((await succeed('get', 'pipelines', '-o', 'name')).stdout).toBe('pipeline/Runner/CF_Runner_Demo\n')
   const left = await cluster.kubectl('--namespace', FIRST, 'get', 'deployments,daemonsets,secrets,roles', '--output', 'name')
   expect(left).toBe('')
 })
 
-test('R015 R139: the token brings the deleted agent back with the same id, as the last line of what is printed', async () => {
+test('the token restores the deleted agent with the same id, as the last printed line says (R015, R139)', async () => {
   await writeFile(join(folder, 'agent.token'), token, { mode: 0o600 })
   const { stdout } = await succeed('install', 'agent', '--token-file', 'agent.token', '--name', AGENT, '--kube-namespace', FIRST)
   expect(stdout.trim().split('\n').at(-1)).toBe(token)
   const agent = await eventually('the agent is healthy', async () => {
-    const [found] = (await ask('/v1/agents')).items
+    const [found] = (await (await client()).agents.list()).items
     return found?.status === 'online' ? found : undefined
   })
   expect(agent.id).toBe(agentId)
   await succeed('uninstall', 'agent', '--name', AGENT, '--kube-namespace', FIRST)
-  expect((await ask('/v1/agents')).items).toEqual([])
+  expect((await (await client()).agents.list()).items).toEqual([])
 })
 
-test('R222: a Runner of the 0.x kind is replaced, with what was set on its pods', async () => {
+test('a Runner of version 0.x is replaced with the settings of its pods (R222)', async () => {
   const metadata = { name: 'venona', namespace: OLD }
   const variables = [
     { name: 'AGENT_ID', value: 'old' },
@@ -329,12 +326,12 @@ test('R222: a Runner of the 0.x kind is replaced, with what was set on its pods'
   )
 })
 
-test('R213 R215: the old installer shows the runtime in its tables and deletes it', async () => {
+test('the old installer shows the runtime in its tables and deletes it (R213, R215)', async () => {
   const status = await succeed('venona', 'status', 'old')
   expect(status.stdout).toMatch(/^RUNTIME NAME +LAST MESSAGE +REPORTED\nold /)
   expect(status.stdout).toMatch(/Deployment +runner +1\/1 ready/)
   const missing = await windlass('venona', 'delete', 'nothing', 'old')
   expect(missing.code).toBe(1)
   expect(missing.stdout).toBe('Deleted old\n')
-  expect((await ask('/v1/agents')).items).toEqual([])
+  expect((await (await client()).agents.list()).items).toEqual([])
 })

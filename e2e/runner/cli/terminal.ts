@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 
-/** Runs a program on a terminal of its own (pty.fork), hands on what is typed, and tells the program's process id first. */
+/** Runs a program on its own terminal (pty.fork), forwards typed input, and first prints the program's process id. */
 const PTY = `
 import os, pty, select, sys, fcntl, termios, struct
 pid, fd = pty.fork()
@@ -27,16 +27,18 @@ _, status = os.waitpid(pid, 0)
 sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status))
 `
 
-/** A program at a terminal, and the person in front of it. */
+/** A program at a terminal, and its user. */
 export type Terminal = {
-  /** Everything that was shown so far, without colours. */
+  /** Returns the text shown so far, without colors. */
   shown(): string
-  /** Resolves once the terminal shows the text; throws with what it shows instead. */
+  /** Returns everything that the terminal received so far. */
+  received(): string
+  /** Resolves once the terminal shows the text. Throws with the shown text on a timeout. */
   says(text: string, withinMs?: number): Promise<void>
   type(keys: string): void
-  /** SIGKILL to the program itself. */
+  /** Sends SIGKILL to the program itself. */
   kill9(): void
-  /** Exit code; 128 and the signal's number when one ended it. */
+  /** Exit code, or 128 plus the number of the signal that ended it. */
   readonly ended: Promise<number | null>
 }
 
@@ -54,9 +56,10 @@ export function openTerminal(
   const shown = (): string => stripVTControlCharacters(text)
   return {
     shown,
+    received: () => text,
     async says(wanted, withinMs = 60_000) {
       for (const end = performance.now() + withinMs; !shown().includes(wanted); await sleep(20))
-        if (performance.now() > end || child.exitCode !== null) throw new Error(`it never said '${wanted}', but: ${shown()}`)
+        if (performance.now() > end || child.exitCode !== null) throw new Error(`expected '${wanted}', but got: ${shown()}`)
     },
     type: (keys) => void child.stdin.write(keys),
     kill9: () => void process.kill(Number(pid.split('\n')[0]), 'SIGKILL'),

@@ -1,4 +1,4 @@
-/** The doctor on the real cluster: everything is looked at from outside and from inside of a pod, and nothing stays behind. */
+/** The doctor on the real cluster: it checks from outside and from a pod, and leaves no objects. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Installation, startInstallation } from '../../support/installation.ts'
@@ -23,7 +23,7 @@ async function examine(...args: string[]): Promise<{ code: number; findings: Map
   return { code, findings: new Map(findings.map((finding) => [finding.check, finding])), all: stdout + stderr }
 }
 
-test('R041: a cluster that is all right passes, from here and from inside of a pod, and no pod stays', async () => {
+test('a healthy cluster passes, from outside and from a pod, and no pod is left (R041)', async () => {
   const { code, findings, all } = await examine()
   expect(
     [...findings.values()].filter(({ status }) => status === 'fail'),
@@ -45,7 +45,7 @@ test('R041: a cluster that is all right passes, from here and from inside of a p
   expect(await installation.kubectl('get', 'pods', '--selector', 'app=windlass-doctor', '--output', 'name')).toBe('')
 })
 
-test('a namespace that admits no privileged pod is told with the command that mends it', async () => {
+test('a namespace that admits no privileged pod is reported with the command that fixes it', async () => {
   const label = 'pod-security.kubernetes.io/enforce'
   await installation.cluster.kubectl('label', 'namespace', NAMESPACE, `${label}=baseline`)
   try {

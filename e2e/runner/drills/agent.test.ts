@@ -1,4 +1,4 @@
-/** What becomes of builds when their agent dies, hangs, doubles or is told to stop. */
+/** How builds end when their agent dies, hangs, is duplicated or is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../support/installation.ts'
@@ -12,7 +12,7 @@ afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const podsOf = (id: string): Promise<string[]> => stage.pods(id)
 
-test('R077: a build is two pods whose names follow from its id, and neither is left when it is over', async () => {
+test('a build has two pods named after its id, and neither is left at the end (R077)', async () => {
   const id = await stage.trigger([{ name: 'short', lines: 10, pauseMs: 100 }])
   await stage.speaks(id)
   expect((await podsOf(id)).toSorted()).toEqual([`pod/dind-${id}`, `pod/engine-${id}`])
@@ -20,7 +20,7 @@ test('R077: a build is two pods whose names follow from its id, and neither is l
   await eventually('both are gone', async () => ((await podsOf(id)).length === 0 ? true : undefined), 120_000)
 })
 
-test('R-02: an agent that is killed while it makes the objects of a build goes on where it was', async () => {
+test('an agent that is killed while it creates the objects of a build continues after a restart (R-02)', async () => {
   const { agent } = stage.installation
   for (let round = 0; round < rounds(10); round += 1) {
     const id = await stage.trigger()
@@ -35,7 +35,7 @@ test('R-02: an agent that is killed while it makes the objects of a build goes o
   expect(await stage.check()).toEqual([])
 })
 
-test('R-02: an agent that is killed while it removes a build removes the rest when it is back', async () => {
+test('an agent that is killed while it removes a build removes the rest after a restart (R-02)', async () => {
   const { agent } = stage.installation
   for (let round = 0; round < rounds(10); round += 1) {
     const id = await stage.trigger([{ name: 'short', lines: 1, pauseMs: 0 }])
@@ -49,7 +49,7 @@ test('R-02: an agent that is killed while it removes a build removes the rest wh
   expect(await stage.check()).toEqual([])
 })
 
-test('of two agents with one identity the older one ends by itself, and the build under way does not notice', async () => {
+test('of two agents with one identity the older one exits, without effect on the running build', async () => {
   for (let round = 0; round < rounds(5); round += 1) {
     const { agent } = stage.installation
     const id = await stage.trigger()
@@ -64,7 +64,7 @@ test('of two agents with one identity the older one ends by itself, and the buil
   expect(await stage.check()).toEqual([])
 })
 
-test('an agent that is told to stop finishes the task in its hand and ends with 0; builds that run do not need it', async () => {
+test('an agent that is stopped finishes its task and exits with 0, without effect on running builds', async () => {
   for (let round = 0; round < rounds(5); round += 1) {
     const { agent } = stage.installation
     const running = await stage.trigger()
@@ -73,16 +73,17 @@ test('an agent that is told to stop finishes the task in its hand and ends with 
     await eventually('something of it is made', async () => ((await podsOf(begun)).length > 0 ? true : undefined))
     agent.signal('SIGTERM')
     expect(await agent.ended(), agent.log().slice(-1_000)).toBe(0)
-    stage.landed('agent told to stop')
+    stage.landed('agent stopped')
     expect(await podsOf(begun)).toHaveLength(2)
     expect(await stage.finished(running)).toMatchObject({ status: 'success', attempt: 1 })
     await agent.start()
-    expect(await stage.finished(begun)).toMatchObject({ status: 'success', attempt: 1 })
+    const build = await stage.finished(begun)
+    expect(build, JSON.stringify(build.attempts)).toMatchObject({ status: 'success', attempt: 1 })
   }
   expect(await stage.check()).toEqual([])
 })
 
-test('R-07: an agent that stands still beyond its lease comes back to find another in its place, and ends', async () => {
+test('an agent that is frozen beyond its lease exits because another one has replaced it (R-07)', async () => {
   for (let round = 0; round < rounds(5); round += 1) {
     const { agent } = stage.installation
     const id = await stage.trigger()
@@ -95,7 +96,7 @@ test('R-07: an agent that stands still beyond its lease comes back to find anoth
       expect(await stage.finished(id)).toMatchObject({ status: 'success', attempt: 1 })
       agent.signal('SIGCONT')
       expect(await agent.ended(), agent.log().slice(-1_000)).toBe(3)
-      stage.landed('agent stood still')
+      stage.landed('agent frozen')
       await newer.kill9()
     } finally {
       agent.signal('SIGCONT')

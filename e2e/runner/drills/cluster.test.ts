@@ -1,10 +1,11 @@
-/** What becomes of builds when the cluster itself is in trouble. */
+/** How builds end when the cluster itself fails. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../support/installation.ts'
 import { runProgram } from '../../support/process.ts'
-import { isLong, openStage, rounds, type Stage } from './stage.ts'
+import { isLong } from '../../support/long.ts'
+import { openStage, rounds, type Stage } from './stage.ts'
 
 const CLUSTER = fileURLToPath(new URL('../../../scripts/cluster', import.meta.url))
 const LONG_STEP = [{ name: 'count', lines: 150, pauseMs: 100 }]
@@ -15,9 +16,9 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-/** Stands a part still for some seconds; resolves when it goes on. */
+/** Freezes a component for some seconds. Resolves when it continues. */
 const pause = (part: string, seconds: number): Promise<string> => runProgram(CLUSTER, ['pause', part, String(seconds)])
-/** Kills a part and starts it again after some seconds. */
+/** Kills a component and starts it again after some seconds. */
 const restart = (part: string, seconds: number): Promise<string> => runProgram(CLUSTER, ['restart', part, String(seconds)])
 
 const nodeStatus = (): Promise<string> =>
@@ -31,7 +32,7 @@ async function engineOf(id: string): Promise<string> {
   return (await stage.pods(id)).find((name) => name.startsWith('pod/engine-'))?.slice('pod/'.length) ?? ''
 }
 
-test('R-06: a kubelet that is killed and comes back harms no build, neither one that runs nor one that begins', async () => {
+test('a kubelet that is killed and restarted affects no running or starting build (R-06)', async () => {
   for (let round = 0; round < rounds(5); round += 1) {
     const running = await stage.trigger(LONG_STEP)
     await stage.speaks(running)
@@ -46,7 +47,7 @@ test('R-06: a kubelet that is killed and comes back harms no build, neither one 
   expect(await stage.check()).toEqual([])
 })
 
-test('R-09: while the API server stands still builds go on to their end, and new ones start when it is back', async () => {
+test('builds finish while the API server is frozen, and new ones start when it is back (R-09)', async () => {
   for (let round = 0; round < rounds(5); round += 1) {
     const running = await stage.trigger(LONG_STEP)
     await stage.speaks(running)
@@ -54,19 +55,14 @@ test('R-09: while the API server stands still builds go on to their end, and new
     const begun = await stage.trigger()
     expect(await stage.finished(running)).toMatchObject({ status: 'success', attempt: 1 })
     await back
-    const from = performance.now()
-    stage.landed('API server stood still')
+    stage.landed('API server frozen')
     await stage.speaks(begun)
-    const tookMs = performance.now() - from
     expect(await stage.finished(begun)).toMatchObject({ status: 'success', attempt: 1 })
-    console.log(`R-09: the first line of a new build ${Math.round(tookMs)} ms after the API server went on`)
-    // Ten seconds are the aim on a machine that does nothing else.
-    expect(tookMs).toBeLessThan(30_000)
   }
   expect(await stage.check()).toEqual([])
 })
 
-test('R-30: a build whose engine pod or daemon pod is evicted goes on in a second attempt without anybody helping', async () => {
+test('a build whose engine or daemon pod is evicted continues in a second attempt (R-30)', async () => {
   for (const kind of Array.from({ length: rounds(5) }, () => ['engine', 'dind'] as const).flat()) {
     const id = await stage.trigger()
     await stage.speaks(id)
@@ -84,7 +80,7 @@ test('R-30: a build whose engine pod or daemon pod is evicted goes on in a secon
   expect(await stage.check()).toEqual([])
 })
 
-test('R-30, R154: a drained node lets what is placed on it go, and builds go on when there is room again', async () => {
+test('builds on a drained node stop, and continue when there is room again (R-30, R154)', async () => {
   const { cluster } = stage.installation
   for (let round = 0; round < rounds(5); round += 1) {
     const id = await stage.trigger()
@@ -104,13 +100,13 @@ test('R-30, R154: a drained node lets what is placed on it go, and builds go on 
   expect(await stage.check()).toEqual([])
 })
 
-test('R-06, R244: a node that is removed from the cluster and comes back costs a build an attempt at most', async () => {
+test('a node that is removed from the cluster and returns costs a build at most one attempt (R-06, R244)', async () => {
   const { cluster } = stage.installation
   for (let round = 0; round < rounds(5); round += 1) {
     const id = await stage.trigger(LONG_STEP)
     await stage.speaks(id)
     const before = await engineOf(id)
-    // A kubelet registers its node when it starts, and not again.
+    // A kubelet registers its node only when it starts.
     const back = restart('kubelet', isLong ? stage.random.between(2, 60) : 3)
     await sleep(500)
     await cluster.kubectl('delete', 'node', 'node1')

@@ -1,6 +1,6 @@
 /**
- * A network that lets nobody out but through a proxy that asks for a name and a password, and a server behind it whose certificate is of an
- * authority that nobody knows. The server listens on this machine's loopback alone, and its name means something to the proxy only.
+ * A network whose only outbound connection is a proxy with a login, and a server behind it with a certificate of a private CA. The server
+ * listens only on the loopback of this machine, and only the proxy can resolve its name.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
@@ -17,16 +17,16 @@ const USER = 'runner'
 export const PROXY_PASSWORD = 'proxy-p4ss word'
 
 export interface GuardedNetwork extends AsyncDisposable {
-  /** URL of the server for everybody. */
+  /** URL of the server for all clients. */
   readonly url: string
-  /** Where the server listens. */
+  /** Address on which the server listens. */
   readonly port: number
   readonly transport: Transport
-  /** Files of the authority and of the server's certificate. */
+  /** Files of the CA and of the server's certificate. */
   readonly files: { readonly ca: string; readonly cert: string; readonly key: string }
   /** URL of the proxy with name and password, for processes and pods. */
   readonly proxyUrl: string
-  /** Tunnels that were opened and refused so far, by the address that asked. */
+  /** Tunnels opened and refused so far, by client address. */
   readonly opened: readonly string[]
   readonly refused: readonly string[]
 }
@@ -83,7 +83,7 @@ export async function openGuardedNetwork(): Promise<GuardedNetwork> {
 async function makeCertificates(cwd: string): Promise<GuardedNetwork['files']> {
   const openssl = (...args: string[]): Promise<string> => runProgram('openssl', args, { cwd })
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  await openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=an authority of the house')
+  await openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=a private CA')
   const named = ['-subj', `/CN=${SERVER_NAME}`, '-addext', `subjectAltName=DNS:${SERVER_NAME}`]
   await openssl('req', '-x509', ...key, '-CA', 'ca.pem', '-CAkey', 'ca.key', '-keyout', 'key.pem', '-out', 'cert.pem', ...named)
   return { ca: join(cwd, 'ca.pem'), cert: join(cwd, 'cert.pem'), key: join(cwd, 'key.pem') }

@@ -1,4 +1,4 @@
-/** The whole flow where nothing leaves the house but through a proxy that asks for a password, to a server of an authority of the house. */
+/** The whole flow with an authenticating proxy as the only outbound connection, and a server with a private CA. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startInstallation, type Installation } from '../../support/installation.ts'
 import { openGuardedNetwork, PROXY_PASSWORD, type GuardedNetwork } from './guarded-network.ts'
@@ -28,7 +28,7 @@ afterAll(async () => {
   await network?.[Symbol.asyncDispose]()
 })
 
-test('R067, R068: command line, agent, engine and daemon work where the only way out is a proxy with a password', async () => {
+test('command line, agent, engine and daemon work behind an authenticating proxy (R067, R068)', async () => {
   const image = installation.images['TOOLS_IMAGE'] ?? ''
   const steps = {
     hello: { image, commands: ['for n in $(seq 1 100); do echo "line $n"; done', 'cf_export WORD=through'] },
@@ -39,7 +39,7 @@ test('R067, R068: command line, agent, engine and daemon work where the only way
   expect(code, `${stderr}\n${installation.agent.log().slice(-2_000)}`).toBe(0)
   expect(`${stdout}${stderr}`).toContain('line 100')
   expect(`${stdout}${stderr}`).toContain('it went through')
-  // The pods have addresses of the cluster; what runs on this machine comes from the address that it dials.
+  // Pods have addresses of the cluster; processes of this machine have the address that they connect to.
   const pods = network.opened.filter((from) => from.startsWith('10.244.') && from !== installation.cluster.host)
   const local = network.opened.filter((from) => !pods.includes(from))
   expect(pods.length, JSON.stringify(network.opened)).toBeGreaterThan(0)

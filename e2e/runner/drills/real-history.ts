@@ -1,4 +1,4 @@
-/** The history of builds on the real cluster, in the form that the checker of the chaos runs judges. */
+/** Converts the history of builds on the real cluster to the format of the checker of the chaos runs. */
 import type { BuildRecord, EngineTrace, History, StepShape } from '../../chaos/history/history.ts'
 import { linesOf, type StepSpan } from './witness.ts'
 
@@ -11,12 +11,12 @@ export interface StepWork {
 type Attempt = BuildRecord['attempts'][number] & { readonly createdAt: number; readonly startedAt?: number | undefined }
 export type RealRecord = Omit<BuildRecord, 'attempts'> & { readonly attempts: readonly Attempt[] }
 
-/** Steps in a row, as the checker knows them. */
+/** Returns steps in a row, in the format of the checker. */
 export function shapesOf(work: readonly StepWork[]): StepShape[] {
   return work.map(({ name }, n) => ({ name, after: work.slice(Math.max(0, n - 1), n).map((step) => step.name), failFast: true }))
 }
 
-/** One trace per attempt: when it had the right to run by the server's record, what its steps did by their own word. */
+/** Returns one trace per attempt: when it had the lease by the server's record, and what its steps did by their own reports. */
 export function tracesOf(build: RealRecord, work: readonly StepWork[], spans: readonly StepSpan[]): EngineTrace[] {
   const own = spans.filter(({ buildId }) => buildId === build.id)
   return build.attempts.flatMap((attempt, index) => {
@@ -34,7 +34,7 @@ export function tracesOf(build: RealRecord, work: readonly StepWork[], spans: re
         claimedAt: attempt.startedAt,
         endedAt: last,
         end: isLost ? 'killed' : 'finished',
-        // Whether the next attempt found the same disk is not known here.
+        // Whether the next attempt had the same disk is unknown here.
         volumeKept: false,
         ...(!isLost && { outcome: build.status === 'success' ? 'success' : 'error', outcomeAt: last }),
         steps: mine.map((span) => ({
@@ -55,7 +55,7 @@ export function tracesOf(build: RealRecord, work: readonly StepWork[], spans: re
   })
 }
 
-/** What the stream must hold: the engine's own lines where they stand, and every line of the step in order. */
+/** Returns the expected stream: the engine's own lines, and every line of the step in order. */
 function expected(
   log: string,
   { stream, work, ran }: { stream: string; work: readonly StepWork[]; ran: readonly StepSpan[] },
@@ -71,7 +71,7 @@ function expected(
   return Buffer.from([...lines, ...made].join('')).toString('base64')
 }
 
-/** Steps of one build that were alive at the same moment though they are the same one. */
+/** Yields steps of one build that ran twice at the same time. */
 export function* runTwice(spans: readonly StepSpan[]): Generator<{ buildId: string; message: string }> {
   for (const own of Map.groupBy(spans, ({ buildId, step }) => `${buildId} ${step}`).values()) {
     const sorted = own.toSorted((a, b) => a.from - b.from)

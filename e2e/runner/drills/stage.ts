@@ -1,10 +1,10 @@
 /**
- * A stage for drills on the real cluster: an installation, builds whose steps are witnessed, and the checker of the chaos runs over all
- * that was seen. One stage serves a file of drills; every drill ends with `check`.
+ * A stage for drills on the real cluster: an installation, builds whose steps report to a witness, and the checker of the chaos runs for
+ * all observations. One stage serves a file of drills; every drill ends with `check`.
  */
-import { systemClock as clock } from '@windlass/kit'
+import { defined, systemClock as clock } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
-import { Build, Pipeline } from '@windlass/protocol'
+import type { Build } from '@windlass/protocol'
 import { vi } from 'vitest'
 import { chaosConfig } from '../../chaos/config.ts'
 import { collectBuild, listBuilds } from '../../chaos/driver/collect.ts'
@@ -13,35 +13,35 @@ import { seededRandom, type Random } from '../../chaos/faults/random.ts'
 import type { History, Violation } from '../../chaos/history/history.ts'
 import { checkInvariants } from '../../chaos/history/invariants.ts'
 import { eventually, startInstallation, type Installation, type InstallationOptions } from '../../support/installation.ts'
+import { isLong } from '../../support/long.ts'
 import { runTwice, shapesOf, tracesOf, type RealRecord, type Sightings, type StepWork } from './real-history.ts'
 import { startWitness, type StepSpan } from './witness.ts'
 
-/** Handed to every build; may be found nowhere. */
+/** A secret passed to every build, which must not appear anywhere. */
 const SECRET = 'hunter2/drill+secret'
-/** Longer than any drill keeps a build from ending. */
+/** Longer than any drill delays the end of a build. Milliseconds. */
 const DEADLINE_MS = 600_000
 
-/** Rounds of a drill: one for a gate, more where what nobody thought of is looked for. */
-export const rounds = (long: number): number => (process.env['WINDLASS_TEST_LONG'] === '1' ? long : 1)
-export const isLong = process.env['WINDLASS_TEST_LONG'] === '1'
+/** Rounds of a drill: one for a gate, more to search for unknown failures. */
+export const rounds = (long: number): number => (isLong ? long : 1)
 // Every file of drills imports this one before it defines its tests.
 if (isLong) vi.setConfig({ testTimeout: 3_600_000 })
 
 export interface Stage extends AsyncDisposable {
   readonly installation: Installation
   readonly random: Random
-  /** Starts a build of these steps, in a row; one step of five seconds when nothing is said. */
+  /** Starts a build of these steps in a row. Default: one step of five seconds. */
   trigger(work?: readonly StepWork[], runtime?: string): Promise<string>
   terminate(buildId: string): Promise<void>
   look(buildId: string): Promise<Build>
-  /** Resolves when a step of the build has said a line. */
+  /** Resolves when a step of the build has written a line. */
   speaks(buildId: string, timeoutMs?: number): Promise<StepSpan>
   finished(buildId: string, timeoutMs?: number): Promise<Build>
-  /** Names of the build's pods, engine and daemon. */
+  /** Returns the names of the build's engine and daemon pods. */
   pods(buildId: string): Promise<string[]>
   /** Counts a fault that hit something alive. */
   landed(what: string): void
-  /** Waits until nothing is left of final builds, and judges all that happened since the last check. */
+  /** Waits until final builds have no objects left, and checks everything since the last check. */
   check(): Promise<readonly Violation[]>
 }
 
@@ -56,7 +56,7 @@ export async function openStage(name: string, options: InstallationOptions = {})
   const witness = await startWitness()
   const requests = openRequests({ client, clock, settleMs: 60_000 })
   const document = documentOf(installation, FIVE_SECONDS, witness.command)
-  await client.call('POST', '/v1/pipelines', Pipeline, { body: { name: 'drills/free', document } })
+  await client.pipelines.create({ name: 'drills/free', document })
   const works = new Map<string, readonly StepWork[]>()
   const counts: Record<string, number> = {}
   const sightings: Sightings = []
@@ -86,10 +86,10 @@ export async function openStage(name: string, options: InstallationOptions = {})
       return id
     },
     terminate: (buildId) => requests.terminate(buildId),
-    look: (buildId) => client.call('GET', `/v1/builds/${buildId}`, Build),
+    look: (buildId) => client.builds.get(buildId),
     async speaks(buildId, timeoutMs = 120_000) {
       return eventually(
-        `a step of ${buildId} speaks`,
+        `a step of ${buildId} writes`,
         async () => witness.spans.find((span) => span.buildId === buildId),
         timeoutMs,
       ).catch(async (error: unknown) => {
@@ -127,7 +127,6 @@ export async function openStage(name: string, options: InstallationOptions = {})
         startedAt,
         endedAt: clock.now(),
         limits: { pipelines: {}, runtimes: {} },
-        cancelReachMs: 5_000,
         secrets: [SECRET],
         operations: requests.operations,
         engines: records.flatMap((record) => tracesOf(record, works.get(record.id) ?? [], witness.spans)),
@@ -169,17 +168,17 @@ function documentOf(
   return JSON.stringify({ version: '1.0', steps: Object.fromEntries(steps) })
 }
 
-/** What every state of every build was, a few times a second; a look that fails is none. */
+/** Records the states of all builds a few times per second; failed reads are skipped. */
 async function watch({ client }: Installation, sightings: Sightings, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const at = clock.now()
     for (const { id, status, reason } of await listBuilds(client, 2_000).catch(() => []))
-      sightings.push({ at, buildId: id, status, ...(reason !== undefined && { reason }) })
+      sightings.push({ at, buildId: id, status, ...defined({ reason }) })
     await clock.sleep(500, signal).catch(() => undefined)
   }
 }
 
-/** Nothing went wrong in N faults: it goes wrong in less than 3/N of them, with 95 % confidence. */
+/** Reports a bound: without failures in N faults, fewer than 3/N of them fail, with 95 % confidence. */
 function toReport(name: string, counts: Readonly<Record<string, number>>): string {
   const bound = (n: number): string => (n > 3 ? `, wrong in less than ${Math.ceil(300 / n)} %` : '')
   const landed = Object.entries(counts).map(([what, n]) => `${what}: ${n} landed${bound(n)}`)

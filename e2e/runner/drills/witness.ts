@@ -1,6 +1,6 @@
 /**
- * What steps really did, told by the steps themselves: each opens a connection to this process and says its name, then a dot for every line
- * that it writes, then that it ends. Nobody in between can make a step look as if it ran once when it ran twice.
+ * Records what steps really did, as reported by themselves: each opens a connection to this process and sends its name, then a dot for
+ * every line that it writes, then its end. No component in between can hide that a step ran twice.
  */
 import net from 'node:net'
 import { CLUSTER_HOST } from '../../support/cluster.ts'
@@ -8,20 +8,20 @@ import { CLUSTER_HOST } from '../../support/cluster.ts'
 export interface StepSpan {
   readonly buildId: string
   readonly step: string
-  /** Epoch milliseconds of its first and its latest sign of life. */
+  /** Epoch milliseconds of its first and its latest report. */
   readonly from: number
   to: number
-  /** It came to its own end. */
+  /** It ended on its own. */
   isDone: boolean
 }
 
 export interface Witness extends AsyncDisposable {
   readonly spans: readonly StepSpan[]
-  /** A bash command for a step: says `lines` lines, one every `pauseMs`. */
+  /** Returns a bash command for a step that writes `lines` lines, one every `pauseMs`. */
   command(step: string, lines: number, pauseMs: number): string
 }
 
-/** What a step of `lines` lines writes. */
+/** Returns the output of a step of `lines` lines. */
 export function linesOf(lines: number): string {
   return Array.from({ length: lines }, (_, n) => `line ${n + 1}\n`).join('')
 }

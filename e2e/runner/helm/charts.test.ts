@@ -1,4 +1,4 @@
-/** What the charts render and refuse, whatever the cloud: names, rights, Pod Security, registries, secrets, values of cf-runtime. */
+/** What the charts render and refuse, for any cloud: names, permissions, Pod Security, registries, secrets, values of cf-runtime. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { env, kinds, one, pod, pods, runtime, runtimes, unrestricted, valuesOf }
 const root = join(import.meta.dirname, '../../..')
 const REFERENCE = { name: 'key', key: 'key' }
 const GLOBAL = { codefreshHost: 'https://windlass.example.com/', codefreshTokenSecretKeyRef: REFERENCE, context: 'prod' }
-/** Everything that can be turned on, with cloud disks. */
+/** All optional parts, with cloud disks. */
 const ALL = {
   monitor: { enabled: true },
   ballast: { dind: { enabled: true }, engine: { enabled: true } },
@@ -42,7 +42,7 @@ const refusal = async (...values: object[]): Promise<string> =>
 const named = (objects: readonly Rendered[], kind: string): string[] =>
   kinds(objects).flatMap((name) => (name.startsWith(`${kind}/`) ? [name.slice(kind.length + 1)] : []))
 
-test('R059: both charts pass the linter, and a values file is checked against the schema', async () => {
+test('both charts pass the linter, and values are validated against the schema (R059)', async () => {
   const values = await helm.values({ global: GLOBAL })
   for (const chart of ['windlass', 'windlass-runtime'])
     expect(await helm.run('lint', join(root, 'charts', chart), '--strict', '--values', values)).toContain('0 chart(s) failed')
@@ -58,20 +58,20 @@ test('R059: both charts pass the linter, and a values file is checked against th
 })
 
 test.each([
-  { ebs: { volumeType: 'gp2', iops: 100 }, says: 'does nothing for gp2' },
+  { ebs: { volumeType: 'gp2', iops: 100 }, says: 'has no effect for gp2' },
   { ebs: { volumeType: 'gp3', iops: '2999' }, says: 'from 3000 to 16000' },
   { ebs: { volumeType: 'gp3', iops: 16_001 }, says: 'from 3000 to 16000' },
   { ebs: { volumeType: 'gp3', throughput: '124' }, says: 'from 125 to 1000' },
   { ebs: { volumeType: 'gp3', throughput: 1001 }, says: 'throughput' },
-  { ebs: { volumeType: 'io1', throughput: 200 }, says: 'a setting of gp3' },
+  { ebs: { volumeType: 'io1', throughput: 200 }, says: 'only for gp3' },
   { ebs: { volumeType: 'st1' }, says: 'volumeType' },
   { ebs: { availabilityZone: '' }, says: 'belong to one zone' },
   { ebs: { volumeType: 'gp3', iops: 'many' }, says: 'iops' },
-])('R090: disks that AWS does not make are refused: $ebs', async ({ ebs, says }) => {
+])('refuses disks that AWS does not offer: $ebs (R090)', async ({ ebs, says }) => {
   expect(await refusal({ storage: { backend: 'ebs', ebs } })).toContain(says)
 })
 
-test('R081, R089: the class and its provisioner carry the name of the namespace; with hashedName a change makes another class', async () => {
+test('class and provisioner are named after the namespace; with hashedName a change creates another class (R081, R089)', async () => {
   const objects = await render()
   expect(one(objects, 'StorageClass')).toMatchObject({
     metadata: { name: 'dind-local-volumes-runner-codefresh' },
@@ -91,14 +91,14 @@ test('R081, R089: the class and its provisioner carry the name of the namespace;
   expect(third).toBe(first)
 })
 
-test('R045: names of agent and runtime come from context and namespace, so that two installations do not meet', async () => {
+test('agent and runtime are named after context and namespace, so that two installations do not collide (R045)', async () => {
   const a = runtime(await render())
   const b = runtime(await render({ global: { context: 'staging' } }))
   expect(a).toMatchObject({ metadata: { name: 'prod/codefresh' }, spec: { agent: 'prod_codefresh' } })
   expect(b).toMatchObject({ metadata: { name: 'staging/codefresh' }, spec: { agent: 'staging_codefresh' } })
 })
 
-test('R003, R058: every pod is restricted but for those that the README names, and nothing mounts the socket of a node', async () => {
+test('every pod is restricted except those in the README, and none mounts the socket of a node (R003, R058)', async () => {
   const local = await render({ monitor: { enabled: true } })
   const cloud = await render(ALL)
   const server = await renderServer()
@@ -118,7 +118,7 @@ test('R003, R058: every pod is restricted but for those that the README names, a
 })
 
 const Rules = z.array(z.record(z.string(), z.array(z.string())))
-/** Rules with sorted keys and lists, as text, so that they can be compared. */
+/** Returns rules with sorted keys and lists, as text for comparison. */
 function rules(list: unknown): string[] {
   const texts = Rules.parse(list).map((rule) => {
     const keys = Object.keys(rule).toSorted()
@@ -131,12 +131,12 @@ function rulesOfFile(path: string, kind: string): string[] {
   return rules(documents.find((object) => object.kind === kind)?.rules)
 }
 
-test('R058: agent and provisioner have the rules of their packages and no others; further rules come from the values', async () => {
+test('agent and provisioner have only the rules of their packages and those of the values (R058)', async () => {
   const objects = await render({ runner: { rbac: { rules: [{ apiGroups: [''], resources: ['services'], verbs: ['list'] }] } } })
   const agent = rules(one(objects, 'Role', 'runner')['rules'])
   const own = rulesOfFile('packages/agent/rbac/role.yaml', 'Role')
   expect(agent).toEqual(expect.arrayContaining(own))
-  // To keep its token, and what the values add.
+  // For its token, and from the values.
   expect(agent.filter((rule) => !own.includes(rule))).toEqual([
     '{"apiGroups":[""],"resourceNames":["cf-runtime-runner"],"resources":["secrets"],"verbs":["get","patch"]}',
     '{"apiGroups":[""],"resources":["services"],"verbs":["list"]}',
@@ -144,6 +144,7 @@ test('R058: agent and provisioner have the rules of their packages and no others
   ])
   expect(rules(one(objects, 'ClusterRole', 'runner-codefresh')['rules'])).toEqual([
     '{"apiGroups":[""],"resources":["nodes"],"verbs":["get"]}',
+    '{"apiGroups":["storage.k8s.io"],"resources":["storageclasses"],"verbs":["get"]}',
   ])
   const provisioner = 'packages/volumes/rbac/provisioner.yaml'
   const cluster = one(objects, 'ClusterRole', 'volume-provisioner-codefresh')['rules']
@@ -155,7 +156,7 @@ test('R058: agent and provisioner have the rules of their packages and no others
   )
 })
 
-test('the hooks may touch the Secrets that they are about, and nothing else', async () => {
+test('the hooks may access only their own Secrets', async () => {
   const objects = await render()
   expect(rules(one(objects, 'Role', '-cleanup')['rules'])).toEqual([
     '{"apiGroups":[""],"resourceNames":["cf-runtime-runner","codefresh-certs-server"],"resources":["secrets"],"verbs":["delete","get"]}',
@@ -166,7 +167,7 @@ test('the hooks may touch the Secrets that they are about, and nothing else', as
     for (const name of named(objects, kind)) expect(JSON.stringify(one(objects, kind, name)['rules'])).not.toContain('"*"')
 })
 
-test('R060: with references no Secret is rendered, and no secret stands in a pod or on a command line', async () => {
+test('with references the chart renders no Secret, and no secret is in a pod or on a command line (R060)', async () => {
   const references = {
     global: { agentTokenSecretKeyRef: { name: 'agent', key: 'token' } },
     storage: { backend: 'ebs', ebs: { accessKeyIdSecretKeyRef: REFERENCE, secretAccessKeySecretKeyRef: REFERENCE } },
@@ -181,11 +182,43 @@ test('R060: with references no Secret is rendered, and no secret stands in a pod
   })
   expect(JSON.stringify(pods(inline))).not.toMatch(/plain-user|plain-agent/)
   expect(named(inline, 'Secret').toSorted()).toEqual(['cf-runtime-given-agent', 'codefresh-user-token'])
-  const server = await renderServer({ masterKey: { secretKeyRef: REFERENCE }, database: { urlSecretKeyRef: REFERENCE } })
+  const server = await renderServer({
+    masterKey: { secretKeyRef: REFERENCE },
+    bootstrap: { codeSecretKeyRef: REFERENCE },
+    database: { urlSecretKeyRef: REFERENCE },
+  })
   expect(named(server, 'Secret')).toEqual([])
 })
 
-test('R072, R052: a registry of the values stands before every image, those of builds included', async () => {
+test('metrics of the server are served on a separate port if enabled', async () => {
+  expect(JSON.stringify(pod(await renderServer(), 'Deployment', ''))).not.toContain('METRICS_PORT')
+  const from = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }]
+  const objects = await renderServer({ metrics: { enabled: true }, networkPolicy: { enabled: true, metricsFrom: from } })
+  expect(env(pod(objects, 'Deployment', ''))).toMatchObject({ WINDLASS_SERVER_METRICS_PORT: '9090' })
+  expect(one(objects, 'NetworkPolicy')['spec']).toMatchObject({
+    ingress: [{ ports: [{ port: 8080 }] }, { ports: [{ port: 9090 }], from }],
+  })
+})
+
+test('the code of the first admin is in a separate Secret, mounted as a file', async () => {
+  const [own, again] = [await renderServer(), await renderServer()]
+  const secret = one(own, 'Secret', '-bootstrap')
+  const { code } = z.object({ code: z.base64().min(40) }).parse(secret['data'])
+  expect(one(again, 'Secret', '-bootstrap')['data']).not.toEqual({ code })
+  const { containers, volumes } = pod(own, 'Deployment', '')
+  expect(containers[0]?.env).toContainEqual({
+    name: 'WINDLASS_SERVER_BOOTSTRAP_CODE_FILE',
+    value: '/etc/windlass/bootstrap/code',
+  })
+  expect(volumes).toContainEqual(
+    expect.objectContaining({
+      name: 'bootstrap',
+      secret: { secretName: secret.metadata.name, items: [{ key: 'code', path: 'code' }] },
+    }),
+  )
+})
+
+test('a registry in the values is prepended to every image, including those of builds (R072, R052)', async () => {
   const objects = await render(ALL, valuesOf('install-helm.md', 'registry'), {
     runtime: { dind: { volumePermissions: { enabled: true } } },
   })
@@ -199,7 +232,7 @@ test('R072, R052: a registry of the values stands before every image, those of b
   expect(pod(digest, 'Deployment', 'volume-provisioner').containers[0]?.image).toBe('windlass/windlass@sha256:abc')
 })
 
-test('R061, R063: proxies and authorities reach every container, the engine and the daemon', async () => {
+test('proxies and CAs reach every container, the engine and the daemon (R061, R063)', async () => {
   const objects = await render({ ...ALL, ballast: {} }, valuesOf('install-helm.md', 'proxy'))
   const proxy = 'http://proxy.corp.example:3128'
   for (const { name, spec } of pods(objects)) {
@@ -225,7 +258,7 @@ test('R061, R063: proxies and authorities reach every container, the engine and 
     })
 })
 
-test('R110, R115: cleaners: local disks have a monitor on each node, cloud disks have jobs in both modes', async () => {
+test('local disks have a monitor on each node, cloud disks have jobs in both modes (R110, R115)', async () => {
   const local = await render()
   expect([named(local, 'DaemonSet'), named(local, 'CronJob')]).toEqual([
     ['cf-runtime-lv-monitor'],
@@ -251,7 +284,7 @@ test('R110, R115: cleaners: local disks have a monitor on each node, cloud disks
   expect(one(cloud, 'CronJob', '-volume-cleanup-m')).toMatchObject({ spec: { schedule: '5,15,25,35,45,55 * * * 2-5' } })
 })
 
-test('R056: monitors of Prometheus, the exporter of events, policies, budgets and further objects are there when asked for', async () => {
+test('Prometheus monitors, the event exporter, policies, budgets and additional objects are rendered if enabled (R056)', async () => {
   const bare = kinds(await render())
   for (const kind of ['ServiceMonitor', 'PodMonitor', 'NetworkPolicy', 'PodDisruptionBudget', 'PriorityClass'])
     expect(bare.filter((name) => name.startsWith(kind))).toEqual([])
@@ -275,43 +308,102 @@ test('R056: monitors of Prometheus, the exporter of events, policies, budgets an
   expect(await refusal({ 'event-exporter': { enabled: true } })).toContain('event-exporter.image.repository is required')
 })
 
-test('R050: the patch can be turned off, reports by default and applies when told', async () => {
+test('the patch can be turned off, reports by default and applies if configured (R050)', async () => {
   const off = kinds(await render({ runtime: { patch: { enabled: false } } }))
   expect(off.filter((name) => name.includes('patch'))).toEqual([])
   const command = async (mode: string): Promise<unknown> =>
     pod(await render({ runtime: { patch: { cronjob: { enabled: true, mode } } } }), 'CronJob', 'runtime-patch').containers[0]
   expect(await command('report')).toMatchObject({ command: expect.arrayContaining(['diff-runtime']) })
   expect(await command('apply')).toMatchObject({ command: expect.arrayContaining(['apply-runtime']) })
-  expect(await refusal({ global: { codefreshTokenSecretKeyRef: null } })).toContain('runtime.patch needs an API key')
+  expect(await refusal({ global: { codefreshTokenSecretKeyRef: null } })).toContain('runtime.patch requires an API key')
 })
 
-test('one agent works at a time: an update ends the old one first, and further replicas are not made', async () => {
+test('one agent works at a time: an update ends the old one first, and there are no other replicas', async () => {
   const objects = await render({ runner: { replicasCount: 3 } })
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } }
   expect(one(objects, 'Deployment', 'runner')).toMatchObject({ spec: { replicas: 1, strategy } })
   expect(one(objects, 'Deployment', 'volume-provisioner')).toMatchObject({ spec: { strategy: { type: 'Recreate' } } })
 })
 
-test("what the values lend to builds is in the agent's policy", async () => {
+const DIND_TOLERATION = { key: 'codefresh/dind', operator: 'Exists', effect: 'NoSchedule' }
+
+/** Returns the placements that the agent of a release allows. */
+async function placements(...values: object[]): Promise<unknown> {
+  return JSON.parse(String(env(pod(await render(...values), 'Deployment', 'runner'))['WINDLASS_AGENT_PLACEMENTS']))
+}
+
+test("the agent's policy allows everything in the values", async () => {
   const objects = await render({
-    runner: { policy: { secrets: ['mirror'], privilegedImages: ['windlass/dind'] } },
+    global: { env: { TEAM: 'north' } },
+    runner: {
+      policy: { secrets: ['mirror'], pullSecrets: ['login'], privilegedImages: ['windlass/dind-rootless'], labels: ['cost'] },
+    },
     runtime: {
       dind: {
+        env: { DEBUG: '1' },
+        podLabels: { team: 'north' },
+        resources: { limits: { 'nvidia.com/gpu': '1' } },
+        pvcs: { dind: { annotations: { 'codefresh.io/volume-retention': '7d' } } },
         userVolumes: { npm: { secret: { secretName: 'npm' } }, share: { nfs: { server: 'x', path: '/' } } },
         volumes: { images: { hostPath: { path: '/images' } }, maven: { persistentVolumeClaim: { claimName: 'maven' } } },
       },
       engine: { userEnvVars: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'team', key: 'a' } } }] },
     },
+    extraRuntimes: { large: { name: 'system/large', dind: { pvcs: { dind: { storageClassName: 'large' } } } } },
   })
-  expect(env(pod(objects, 'Deployment', 'runner'))).toMatchObject({
+  const settings = env(pod(objects, 'Deployment', 'runner'))
+  expect(settings).toMatchObject({
     WINDLASS_AGENT_POLICY: 'strict',
-    WINDLASS_AGENT_ALLOWED_SECRETS: 'mirror,codefresh-certs-server,npm,team',
+    WINDLASS_AGENT_SERVICE_ACCOUNTS: 'codefresh-dind,codefresh-engine',
+    WINDLASS_AGENT_ALLOWED_SECRETS: 'mirror,npm,team',
+    WINDLASS_AGENT_ALLOWED_PULL_SECRETS: 'login',
     WINDLASS_AGENT_ALLOWED_CLAIMS: 'maven',
     WINDLASS_AGENT_ALLOWED_HOST_PATHS: '/images',
     WINDLASS_AGENT_ALLOWED_VOLUMES: 'nfs',
-    WINDLASS_AGENT_PRIVILEGED_IMAGES: 'windlass/dind',
+    WINDLASS_AGENT_ALLOWED_LABELS: 'cost,team',
+    WINDLASS_AGENT_ALLOWED_RESOURCES: 'nvidia.com/gpu',
+    WINDLASS_AGENT_STORAGE_CLASSES: 'dind-local-volumes-runner-codefresh,large',
+    WINDLASS_AGENT_PRIVILEGED_IMAGES: 'windlass/dind-rootless,windlass/dind',
     WINDLASS_AGENT_OWN_RUNTIMES: 'prod/codefresh',
   })
+  expect(settings['WINDLASS_AGENT_ALLOWED_ANNOTATIONS']).toBe(
+    'codefresh.io/volume-retention,cluster-autoscaler.kubernetes.io/safe-to-evict,karpenter.sh/do-not-disrupt',
+  )
+  expect(settings['WINDLASS_AGENT_DAEMON_VARIABLES']).toMatch(/^TEAM,CLEAN_DOCKER,.*,DEBUG,/)
+  expect(settings).not.toHaveProperty('WINDLASS_AGENT_APP_PROXIES')
+})
+
+test('the agent allows the placements of the runtimes, each as a whole, and those of the policy', async () => {
+  expect(await placements()).toEqual([{}, { tolerations: [DIND_TOLERATION] }])
+  const pool = { pool: 'builds' }
+  expect(await placements({ runtime: { engine: { nodeSelector: pool }, dind: { tolerations: [] } } })).toEqual([
+    { nodeSelector: pool },
+    { nodeSelector: pool, tolerations: [DIND_TOLERATION] },
+  ])
+  const spot = { key: 'spot', operator: 'Exists' }
+  const own = {
+    runner: { policy: { placements: [{ nodeSelector: { pool: 'own' } }] } },
+    runtime: {
+      dind: { nodeSelector: { pool: 'daemons' }, tolerations: [spot], affinity: { podAntiAffinity: {} }, schedulerName: 'other' },
+    },
+    extraRuntimes: { large: { name: 'system/large', engine: { nodeSelector: { pool: 'large' } } } },
+  }
+  const daemons = { tolerations: [spot], affinity: { podAntiAffinity: {} }, schedulerName: 'other' }
+  expect(await placements(own)).toEqual([
+    { nodeSelector: { pool: 'own' } },
+    {},
+    { nodeSelector: { pool: 'daemons' }, ...daemons },
+    { nodeSelector: { pool: 'large' } },
+  ])
+})
+
+test('the agent allows a daemon with a digest by its digest, others by their repository', async () => {
+  const images = async (image: object): Promise<unknown> =>
+    env(pod(await render({ runtime: { dind: { image } } }), 'Deployment', 'runner'))['WINDLASS_AGENT_PRIVILEGED_IMAGES']
+  const digest = `sha256:${'a'.repeat(64)}`
+  expect(await images({ registry: 'registry.example.com:5000' })).toBe('registry.example.com:5000/windlass/dind')
+  expect(await images({ tag: '9' })).toBe('windlass/dind')
+  expect(await images({ repository: 'ci/dind', digest })).toBe(`ci/dind@${digest}`)
 })
 
 test.each(['production', 'agentless', 'first-steps'])('a values file of cf-runtime renders: %s', async (name) => {
@@ -329,7 +421,7 @@ test.each(['production', 'agentless', 'first-steps'])('a values file of cf-runti
   await expect(text).toMatchFileSnapshot(`cf-runtime/${name}.golden`)
 })
 
-test('R055: agentless runtimes have accounts and no agent; their names begin with system/ and differ', async () => {
+test('agentless runtimes have accounts and no agent; their names begin with system/ and differ (R055)', async () => {
   const values = parse(readFileSync(join(import.meta.dirname, 'cf-runtime/agentless.yaml'), 'utf8'))
   const objects = await helm.template('windlass-runtime', values)
   expect(kinds(objects)).not.toContain('Deployment/cf-runtime-runner')
@@ -343,14 +435,24 @@ test('R055: agentless runtimes have accounts and no agent; their names begin wit
     accounts: ['cfadmin', '5672d8deb6724b6e359adf62'],
     runtimeScheduler: { cluster: { inCluster: false, kubeconfigFilePath: '/etc/kubeconfig/prod', name: 'prod' } },
   })
-  expect(await refusal({ runtime: { agent: false } })).toContain('begins with system/')
+  expect(await refusal({ runtime: { agent: false } })).toContain('must begin with system/')
   expect(await refusal({ extraRuntimes: { a: { name: 'mine' } } })).toContain('must begin with system/')
 })
 
-test('the control plane: several servers need PostgreSQL and one volume; Ingress and TLS give the URL', async () => {
+test('several servers with logs in S3 and PostgreSQL need no volume', async () => {
+  const logs = { url: 's3://logs/ci?region=eu-central-1' }
+  const several = await renderServer({ replicas: 2, database: { urlSecretKeyRef: REFERENCE }, logs })
+  expect(kinds(several).filter((name) => name.startsWith('PersistentVolumeClaim/'))).toEqual([])
+  expect(env(pod(several, 'Deployment', ''))['WINDLASS_SERVER_LOGS_URL']).toBe(logs.url)
+  expect(pod(several, 'Deployment', '')).toMatchObject({ volumes: expect.arrayContaining([{ name: 'data', emptyDir: {} }]) })
+  // SQLite needs its volume.
+  expect(kinds(await renderServer({ logs }))).toContain('PersistentVolumeClaim/cf-runtime-windlass')
+})
+
+test('several servers require PostgreSQL and a shared volume; Ingress and TLS determine the URL', async () => {
   const server = (values: object): Promise<string> => renderServer(values).then(() => 'rendered', String)
-  expect(await server({ replicas: 2 })).toContain('several servers need PostgreSQL')
-  expect(await server({ replicas: 2, database: { url: 'postgres://x' } })).toContain('several servers need one volume')
+  expect(await server({ replicas: 2 })).toContain('requires PostgreSQL')
+  expect(await server({ replicas: 2, database: { url: 'postgres://x' } })).toContain('requires a shared volume')
   const several = await renderServer({
     replicas: 2,
     database: { urlSecretKeyRef: REFERENCE },

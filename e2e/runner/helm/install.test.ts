@@ -1,17 +1,20 @@
-/** Both charts on a real Kubernetes: install from a registry, build, upgrade under a running build, rotate, compare, uninstall. */
+/** Both charts on a real Kubernetes: install from a registry, build, upgrade during a build, rotate, compare, uninstall. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openClient, type ApiClient } from '@windlass/client'
+import { nodeTransport } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { VERSION } from '../../../packages/plan/src/version.ts'
 import { issueCertificates } from '../../../packages/manifests/src/index.ts'
 import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { type Helm, openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
-import { eventually } from '../../support/installation.ts'
+import { eventually, isOk } from '../../support/installation.ts'
 import { type Registry, startRegistry } from '../../support/registry.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -19,8 +22,7 @@ const NAMESPACE = `helm-${process.pid}`
 const CONTEXT = `one-node-${process.pid}`
 const RUNTIME = `${CONTEXT}/${NAMESPACE}`
 const AGENT = `${CONTEXT}_${NAMESPACE}`
-const RUNTIME_PATH = `/v1/runtimes/${encodeURIComponent(RUNTIME)}`
-/** There is no DNS in the cluster: the Service gets an address that is known before. */
+/** The cluster has no DNS: the Service gets an address that is known before. */
 const ADDRESS = `10.96.${128 + (process.pid % 100)}.${1 + (Math.floor(process.pid / 100) % 250)}`
 const URL = `http://${ADDRESS}:8080`
 
@@ -32,18 +34,15 @@ let apiKey = ''
 let images: Record<string, string> = {}
 
 const kubectl = (...args: string[]): Promise<string> => cluster.kubectl('--namespace', NAMESPACE, ...args)
-const charts = (name: string): string[] => [`oci://${registry.domain}/charts/${name}`, '--version', '0.1.0', '--plain-http']
+const charts = (name: string): string[] => [`oci://${registry.domain}/charts/${name}`, '--version', VERSION, '--plain-http']
 const install = (release: string, chart: string, values: object): Promise<string> =>
   upgrade(release, chart, values).catch(async (error: unknown) => {
     const pods = await kubectl('get', 'pods', '--output', 'wide')
     throw new Error(`${String(error)}\n${pods}\n${await initLogs()}`, { cause: error })
   })
-/** The rules of the Service come a moment after the pod is ready. */
+/** The network rules of the Service are written shortly after the pod is ready. */
 const serverAnswers = (): Promise<true> =>
-  eventually('the server answers', async () => {
-    const answer = await fetch(`${URL}/readyz`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined)
-    return answer?.ok === true ? true : undefined
-  })
+  eventually('the server answers', async () => ((await isOk(`${URL}/readyz`)) ? true : undefined))
 const initLogs = (): Promise<string> =>
   kubectl('logs', '--selector', 'app=runner', '--all-containers', '--prefix').catch((error: unknown) => String(error))
 const upgrade = async (release: string, chart: string, values: object): Promise<string> => {
@@ -62,7 +61,7 @@ beforeAll(async () => {
   await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, ...(await serverDisk()))
   for (const chart of ['windlass', 'windlass-runtime']) {
     await helm.run('package', join(root, 'charts', chart), '--destination', folder)
-    await helm.run('push', join(folder, `${chart}-0.1.0.tgz`), `oci://${registry.domain}/charts`, '--plain-http')
+    await helm.run('push', join(folder, `${chart}-${VERSION}.tgz`), `oci://${registry.domain}/charts`, '--plain-http')
   }
 })
 
@@ -77,7 +76,7 @@ afterAll(async () => {
   if (folder !== '') await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
 })
 
-/** The cluster has no class of its own for volumes: the server gets a folder of this machine. */
+/** Returns a volume for the server in a folder of this machine, because the cluster has no storage class for it. */
 async function serverDisk(): Promise<object[]> {
   const path = join(folder, 'server')
   await mkdir(path)
@@ -109,7 +108,7 @@ const runtimeValues = (more: object = {}): object => ({
   global: { codefreshHost: URL, codefreshTokenSecretKeyRef: { name: 'api-key', key: 'key' }, context: CONTEXT },
   runtime: { isDefault: true, patch: { cronjob: { enabled: true, schedule: '0 0 1 1 *' } } },
   storage: { local: { volumeParentDir: join(folder, 'disks') } },
-  // The disk of this machine may be as full as it likes.
+  // The disk of this machine may be full.
   volumeProvisioner: { 'dind-lv-monitor': { env: { KB_USAGE_THRESHOLD: 100, INODE_USAGE_THRESHOLD: 100 } } },
   ...more,
 })
@@ -126,14 +125,12 @@ async function windlass(...args: string[]): Promise<Finished> {
   return { code: child.exitCode ?? -1, stdout, stderr }
 }
 
-async function ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
-  const answer = await fetch(URL + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
-  const text = await answer.text()
-  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+/** Returns a client with the key of the first admin, once there is one. */
+function client(): ApiClient {
+  return openClient({ url: URL, token: apiKey, transport: nodeTransport() })
 }
 
-/** Starts a build of one step; answers its id. */
+/** Starts a build of one step and returns its id. */
 async function startBuild(commands: readonly string[]): Promise<string> {
   const file = join(folder, 'pipeline.yml')
   const step = { image: images['TOOLS_IMAGE'], commands }
@@ -147,7 +144,7 @@ const secretData = async (name: string): Promise<Record<string, string>> =>
   z.object({ data: z.record(z.string(), z.string()) }).parse(JSON.parse(await kubectl('get', 'secret', name, '--output', 'json')))
     .data
 
-/** Runs the Job of a CronJob now; answers how it ended and what it said. */
+/** Runs the Job of a CronJob now and returns its result and log. */
 async function runCronJob(name: string, as: string): Promise<{ succeeded: boolean; log: string }> {
   await kubectl('create', 'job', as, `--from=cronjob/${name}`)
   const status = await eventually(
@@ -165,9 +162,12 @@ async function runCronJob(name: string, as: string): Promise<{ succeeded: boolea
   return { succeeded: status.succeeded !== undefined, log }
 }
 
-/** The first admin's key. */
+/** Returns the first admin's key. */
 async function firstAdmin(): Promise<string> {
-  const login = await windlass('auth', 'login', '--url', URL, '--first-admin')
+  const { code = '' } = await secretData('windlass-bootstrap')
+  const codeFile = join(folder, 'bootstrap.code')
+  await writeFile(codeFile, Buffer.from(code, 'base64'))
+  const login = await windlass('auth', 'login', '--url', URL, '--first-admin', '--code-file', codeFile)
   expect(login.code, login.stderr).toBe(0)
   const config = z
     .object({ contexts: z.array(z.object({ apiKey: z.string() })) })
@@ -175,7 +175,7 @@ async function firstAdmin(): Promise<string> {
   return config.contexts[0]?.apiKey ?? ''
 }
 
-test('R044, R048: both charts install from a registry; the agent registers itself and its runtime with an API key', async () => {
+test('both charts install from a registry; the agent registers itself and its runtime with an API key (R044, R048)', async () => {
   await install('windlass', 'windlass', serverValues())
   await serverAnswers()
   apiKey ||= await firstAdmin()
@@ -184,26 +184,26 @@ test('R044, R048: both charts install from a registry; the agent registers itsel
 
   await install('runner', 'windlass-runtime', runtimeValues())
   await eventually(
-    'the agent is heard',
+    'the agent is connected',
     async () => {
-      const { body } = await ask('GET', `/v1/agents/${AGENT}`)
-      return z.object({ status: z.string() }).parse(body).status === 'online' ? true : undefined
+      const { status } = await client().agents.get(AGENT)
+      return status === 'online' ? true : undefined
     },
     120_000,
   )
-  const runtime = await ask('GET', RUNTIME_PATH)
-  expect(runtime.body).toMatchObject({ name: RUNTIME, agent: AGENT, isDefault: true, agentOnline: true })
-  // The hook came after the registration and had nothing to change.
-  expect(runtime.body).toMatchObject({ version: 1 })
+  const runtime = await client().runtimes.get(RUNTIME)
+  expect(runtime).toMatchObject({ name: RUNTIME, agent: AGENT, isDefault: true, agentOnline: true })
+  // The hook ran after the registration and had nothing to change.
+  expect(runtime).toMatchObject({ version: 1 })
   expect(await helm.run('test', 'windlass', '--namespace', NAMESPACE)).toContain('Succeeded')
   expect(await helm.run('test', 'runner', '--namespace', NAMESPACE)).toContain('Succeeded')
 })
 
-test('R049: the hook makes the certificate of the Docker daemons, and the schedule replaces one that has expired', async () => {
+test('the hook creates the certificate of the Docker daemons, and the CronJob replaces an expired one (R049)', async () => {
   const made = await secretData('codefresh-certs-server')
   expect(Object.keys(made).toSorted()).toEqual(['ca.pem', 'server-cert.pem', 'server-key.pem'])
   const kept = await runCronJob('runner-dind-gencerts', 'keep')
-  expect(kept, kept.log).toMatchObject({ succeeded: true, log: expect.stringContaining('good until') })
+  expect(kept, kept.log).toMatchObject({ succeeded: true, log: expect.stringContaining('valid until') })
   expect(await secretData('codefresh-certs-server')).toEqual(made)
 
   const expired = issueCertificates({ now: Date.now() - 10 * 86_400_000, validMs: 86_400_000 })
@@ -216,11 +216,10 @@ test('R049: the hook makes the certificate of the Docker daemons, and the schedu
   expect(after['server-key.pem']).not.toBe(made['server-key.pem'])
 })
 
-test('a build runs through the installation, and goes on while both releases are upgraded; tokens and keys stay', async () => {
+test('a build continues while both releases are upgraded; tokens and keys are kept', async () => {
   const tokens = [await secretData('runner-runner'), await secretData('windlass-master-key')].map((data) => JSON.stringify(data))
   const id = await startBuild(['echo begun', 'sleep 25', 'echo "still here"'])
-  const status = async (): Promise<string> =>
-    z.object({ status: z.string() }).parse((await ask('GET', `/v1/builds/${id}`)).body).status
+  const status = async (): Promise<string> => (await client().builds.get(id)).status
   await eventually('the build runs', async () => ((await status()) === 'running' ? true : undefined), 240_000)
   await install('runner', 'windlass-runtime', runtimeValues({ runner: { podAnnotations: { turn: '2' } } }))
   await install('windlass', 'windlass', { ...serverValues(), podAnnotations: { turn: '2' } })
@@ -229,7 +228,11 @@ test('a build runs through the installation, and goes on while both releases are
     const now = await status()
     return ['success', 'error', 'terminated'].includes(now) ? now : undefined
   }
-  const end = await eventually('the build ends', isOver, 240_000)
+  const end = await eventually('the build ends', isOver, 240_000).catch(async (error: unknown) => {
+    const { stdout } = await windlass('describe', 'build', id)
+    const engine = await kubectl('logs', `engine-${id}`, '--tail=40').catch(String)
+    throw new Error(`${stdout}\n${await kubectl('get', 'pods', '--output', 'wide')}\n${engine}`, { cause: error })
+  })
   const log = await windlass('logs', id)
   expect(end, `${log.stdout}\n${log.stderr}`).toBe('success')
   expect(log.stdout + log.stderr).toContain('still here')
@@ -238,25 +241,25 @@ test('a build runs through the installation, and goes on while both releases are
   ).toEqual(tokens)
 })
 
-test('R047, R050: an edit on the server is reported by the schedule, and overwritten by the next upgrade', async () => {
-  const { body } = await ask('GET', RUNTIME_PATH)
-  const { name, agent, spec } = z.looseObject({ name: z.string(), agent: z.string(), spec: z.looseObject({}) }).parse(body)
-  expect((await ask('PUT', RUNTIME_PATH, { name, agent, spec: { ...spec, description: 'edited by hand' } })).status).toBe(200)
+test('the CronJob reports an edit on the server, and the next upgrade overwrites it (R047, R050)', async () => {
+  const { runtimes } = client()
+  const { name, agent, spec } = await runtimes.get(RUNTIME)
+  await runtimes.put(RUNTIME, { name, agent, spec: { ...spec, description: 'edited by hand' } })
   const report = await runCronJob('runner-runtime-patch', 'report')
   expect(report.succeeded).toBe(false)
   expect(report.log).toContain('edited by hand')
-  // A change of the runner alone leaves the runtime to whoever edits it when the patch is off.
+  // If the patch is off, an upgrade of the runner keeps manual edits of the runtime.
   const off = { runtime: { isDefault: true, patch: { enabled: false } } }
   await install('runner', 'windlass-runtime', runtimeValues({ ...off, runner: { podAnnotations: { turn: '3' } } }))
-  expect((await ask('GET', RUNTIME_PATH)).body).toMatchObject({ spec: { description: 'edited by hand' } })
+  expect(await runtimes.get(RUNTIME)).toMatchObject({ spec: { description: 'edited by hand' } })
   await install('runner', 'windlass-runtime', runtimeValues())
-  expect((await ask('GET', RUNTIME_PATH)).body).not.toMatchObject({ spec: { description: 'edited by hand' } })
+  expect(await runtimes.get(RUNTIME)).not.toMatchObject({ spec: { description: 'edited by hand' } })
 })
 
-test('R051: an uninstall takes agent and runtime off the server, and their Secrets out of the cluster', async () => {
+test('an uninstall removes agent and runtime from the server, and their Secrets from the cluster (R051)', async () => {
   await helm.run('uninstall', 'runner', '--namespace', NAMESPACE, '--wait', '--timeout', '300s')
-  expect((await ask('GET', RUNTIME_PATH)).status).toBe(404)
-  expect((await ask('GET', `/v1/agents/${AGENT}`)).status).toBe(404)
+  await expect(client().runtimes.get(RUNTIME)).rejects.toMatchObject({ code: 'not-found' })
+  await expect(client().agents.get(AGENT)).rejects.toMatchObject({ code: 'not-found' })
   const left = await kubectl('get', 'secrets', '--output', 'name')
   expect(left).not.toContain('codefresh-certs-server')
   expect(left.split('\n')).not.toContain('secret/runner-runner')

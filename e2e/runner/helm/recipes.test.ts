@@ -1,19 +1,11 @@
-/** The values that the pages show, rendered: what a recipe promises is in the objects. */
+/** The values in the docs, rendered: the objects match the recipes. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { windlassImage } from '../../../packages/plan/src/index.ts'
 import { RuntimeInput } from '../../../packages/protocol/src/index.ts'
 import { type Helm, openHelm, type Rendered } from '../../support/helm.ts'
-import { env, kinds, one, pod, pods, runtime, valuesOf } from './render.ts'
-
-const BASE = {
-  global: {
-    codefreshHost: 'https://windlass.example.com',
-    codefreshTokenSecretKeyRef: { name: 'key', key: 'key' },
-    context: 'prod',
-  },
-}
-const docs = join(import.meta.dirname, '../../../docs')
+import { BASE, docs, env, kinds, one, pod, pods, runtime, valuesOf } from './render.ts'
 
 let helm: Helm
 beforeAll(async () => {
@@ -28,7 +20,7 @@ const schedulers = (objects: readonly Rendered[]): Record<'engine' | 'dind', Rec
   return { engine: spec.runtimeScheduler, dind: spec.dockerDaemonScheduler }
 }
 
-test('R059: every block of values on the pages renders, passes the schema, and makes a runtime that the server takes', async () => {
+test('every block of values in the docs renders, passes the schema, and gives a valid runtime (R059)', async () => {
   const pages = ['install-helm.md', ...readdirSync(join(docs, 'clouds')).map((name) => `clouds/${name}`)]
   const blocks = pages.flatMap((page) =>
     [...readFileSync(join(docs, page), 'utf8').matchAll(/<!-- values: (\S+) -->/g)].map(([, name = '']) => ({ page, name })),
@@ -43,7 +35,7 @@ test('R059: every block of values on the pages renders, passes the schema, and m
   }
 })
 
-test('R083, R148: GKE local SSD: class, cleaner and builds are on the SSD', async () => {
+test('GKE local SSD: class, cleaner and builds are on the SSD (R083, R148)', async () => {
   const objects = await render('clouds/gke.md', 'gke-local-ssd')
   const dir = '/mnt/disks/ssd0/codefresh-volumes'
   const selector = { 'cloud.google.com/gke-local-ssd': 'true' }
@@ -55,7 +47,7 @@ test('R083, R148: GKE local SSD: class, cleaner and builds are on the SSD', asyn
   expect([engine['cluster'], dind['cluster']]).toMatchObject([{ nodeSelector: selector }, { nodeSelector: selector }])
 })
 
-test('R084, R149: GKE disks: zone and type in the class, the key from a Secret, given by reference or by file', async () => {
+test('GKE disks: zone and type in the class, the key from a Secret by reference or file (R084, R149)', async () => {
   const objects = await render('clouds/gke.md', 'gke-disk')
   const parameters = { volumeBackend: 'gcedisk', type: 'pd-ssd', zone: 'us-central1-a', fsType: 'ext4' }
   expect(storage(objects)).toMatchObject({ parameters })
@@ -69,7 +61,7 @@ test('R084, R149: GKE disks: zone and type in the class, the key from a Secret, 
   expect(one(inline, 'Secret')).toMatchObject({ stringData: { 'google-service-account.json': '{"type":"service_account"}' } })
 })
 
-test('R088, R150: workload identity: the account is annotated, and there is no key', async () => {
+test('workload identity: the account is annotated, and there is no key (R088, R150)', async () => {
   const objects = await render('clouds/gke.md', 'gke-workload-identity')
   expect(one(objects, 'ServiceAccount', 'volume-provisioner-runner').metadata).toMatchObject({
     annotations: { 'iam.gke.io/gcp-service-account': 'disks@project.iam.gserviceaccount.com' },
@@ -77,7 +69,7 @@ test('R088, R150: workload identity: the account is annotated, and there is no k
   expect(env(pod(objects, 'Deployment', 'volume-provisioner'))).not.toHaveProperty('GOOGLE_APPLICATION_CREDENTIALS')
 })
 
-test('R082, R088, R091, R151, R156, R157: EKS with EBS: node groups, zone, encryption and role', async () => {
+test('EKS with EBS: node groups, zone, encryption and role (R082, R088, R091, R151, R156, R157)', async () => {
   const objects = await render('clouds/eks.md', 'eks-ebs')
   expect(storage(objects)).toMatchObject({
     parameters: {
@@ -103,7 +95,7 @@ test('R082, R088, R091, R151, R156, R157: EKS with EBS: node groups, zone, encry
   expect(dind).toMatchObject({ cluster: { nodeSelector: { 'node-type': 'dind' } }, tolerations: taint('dinds') })
 })
 
-test('R087: the access key of EBS comes by reference, or from a Secret that the chart makes', async () => {
+test('the access key of EBS comes by reference, or from a Secret of the chart (R087)', async () => {
   const objects = await render('clouds/eks.md', 'eks-key')
   expect(env(pod(objects, 'Deployment', 'volume-provisioner'))).toMatchObject({
     AWS_ACCESS_KEY_ID: { secretKeyRef: { name: 'aws-key', key: 'id' } },
@@ -116,7 +108,7 @@ test('R087: the access key of EBS comes by reference, or from a Secret that the 
   expect(JSON.stringify(pods(inline))).not.toContain('plain-key')
 })
 
-test('R086: the policy on the page is the twelve actions that the provisioner needs', () => {
+test('the policy in the docs contains the twelve actions that the provisioner needs (R086)', () => {
   const page = readFileSync(join(docs, 'clouds/eks.md'), 'utf8')
   const policy = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
   const actions =
@@ -124,7 +116,7 @@ test('R086: the policy on the page is the twelve actions that the provisioner ne
   expect([...policy.matchAll(/"ec2:(\w+)"/g)].map(([, action]) => action).join(' ')).toBe(actions)
 })
 
-test('R154, R168: pods of builds keep autoscalers away, and carry the labels that other schedulers want', async () => {
+test('pods of builds block autoscalers and have the labels for other schedulers (R154, R168)', async () => {
   const { engine, dind } = schedulers(await render('install-helm.md', 'spot'))
   for (const scheduler of [engine, dind]) {
     expect(scheduler).toMatchObject({
@@ -134,7 +126,7 @@ test('R154, R168: pods of builds keep autoscalers away, and carry the labels tha
   }
 })
 
-test('R155: ballast stands where builds would stand, below everybody', async () => {
+test('ballast is placed like builds, with a lower priority than any pod (R155)', async () => {
   const objects = await render('install-helm.md', 'ballast')
   expect(one(objects, 'PriorityClass')).toMatchObject({ value: -1_000_000, preemptionPolicy: 'Never' })
   const dind = one(objects, 'Deployment', 'ballast-dind')
@@ -146,7 +138,7 @@ test('R155: ballast stands where builds would stand, below everybody', async () 
   })
 })
 
-test('R064, R158, R160, R162: Rancher: the MTU is in daemon.json, the folder of disks is writable, the switch of TLS is accepted', async () => {
+test('Rancher: the MTU is in daemon.json, the folder of disks is writable, the TLS option is accepted (R064, R158, R160, R162)', async () => {
   const objects = await render('clouds/rke.md', 'rke')
   expect(one(objects, 'ConfigMap', 'codefresh-dind-config')).toMatchObject({
     data: { 'daemon.json': expect.stringContaining('"mtu": 1440') },
@@ -159,7 +151,7 @@ test('R064, R158, R160, R162: Rancher: the MTU is in daemon.json, the folder of 
   expect(env(pod(insecure, 'Deployment', 'runner'))).toMatchObject({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })
 })
 
-test('R085, R163, R164: AKS: managed disks, and azure.json of the node, by page, by --set and under either key', async () => {
+test('AKS: managed disks and azure.json of the node, by file, by --set and by either key (R085, R163, R164)', async () => {
   const page = await render('clouds/aks.md', 'aks')
   const set = await helm.template('windlass-runtime', BASE, { storage: { backend: 'azuredisk', mountAzureJson: true } })
   const old = await helm.template('windlass-runtime', BASE, {
@@ -183,7 +175,7 @@ test('R085, R163, R164: AKS: managed disks, and azure.json of the node, by page,
   expect(pod(page, 'Deployment', 'volume-provisioner').securityContext).toMatchObject({ runAsUser: 0, runAsNonRoot: false })
 })
 
-test('R165, R167: arm64: every component and build goes to the arm nodes and tolerates their taint', async () => {
+test('arm64: every component and build runs on the arm nodes and tolerates their taint (R165, R167)', async () => {
   const objects = await render('clouds/eks.md', 'eks-arm')
   const taint = { key: 'arch', operator: 'Equal', value: 'aarch64', effect: 'NoSchedule' }
   for (const [kind, name] of [
@@ -201,11 +193,11 @@ test('R165, R167: arm64: every component and build goes to the arm nodes and tol
     expect(scheduler).toMatchObject({ cluster: { nodeSelector: { arch: 'arm' } }, tolerations: [taint] })
 })
 
-test('R053: rootless: the daemon runs as user 1000 on a disk that is handed over to it, and the cleaner too', async () => {
+test('rootless: the daemon and the cleaner run as user 1000, which owns the disk (R053)', async () => {
   const objects = await render('install-helm.md', 'rootless')
   const { dind } = schedulers(objects)
   expect(dind).toMatchObject({
-    dindImage: 'windlass/dind:0.1.0-rootless',
+    dindImage: `${windlassImage('dind')}-rootless`,
     podSecurityContext: { runAsUser: 1000, fsGroup: 1000 },
     containerSecurityContext: { privileged: true, runAsUser: 1000 },
     volumeMounts: { dind: { mountPath: '/home/rootless/.local/share/docker' } },
@@ -217,7 +209,7 @@ test('R053: rootless: the daemon runs as user 1000 on a disk that is handed over
   expect(env(pod(objects, 'Deployment', 'volume-provisioner'))).toMatchObject({ IS_ROOTLESS: 'true' })
 })
 
-test('R054: OpenShift: the cluster chooses users, and what touches folders of nodes is privileged', async () => {
+test('OpenShift: the cluster chooses users, and pods that change folders of nodes are privileged (R054)', async () => {
   const objects = await render('install-helm.md', 'openshift')
   for (const name of ['runner', 'volume-provisioner']) expect(pod(objects, 'Deployment', name).securityContext).toBeUndefined()
   const monitor = pod(objects, 'DaemonSet', 'lv-monitor')
@@ -225,7 +217,7 @@ test('R054: OpenShift: the cluster chooses users, and what touches folders of no
   expect(monitor.initContainers[0]?.securityContext ?? {}).not.toHaveProperty('runAsUser')
 })
 
-test('R097: a class of the cluster: no provisioner, no class, no cleaners', async () => {
+test('a class of the cluster: no provisioner, no class, no cleaners (R097)', async () => {
   const objects = await render('clouds/bare-metal.md', 'own-class')
   expect(schedulers(objects).dind).toMatchObject({ pvcs: { dind: { storageClassName: 'standard' } } })
   expect(kinds(objects).filter((name) => /StorageClass|provisioner|lv-monitor|cleanup$/.test(name))).toEqual([
@@ -236,7 +228,7 @@ test('R097: a class of the cluster: no provisioner, no class, no cleaners', asyn
   ])
 })
 
-test('R096: an installation per zone has names and a class of its own', async () => {
+test('an installation per zone has its own names and class (R096)', async () => {
   const objects = await render('clouds/gke.md', 'gke-second-zone')
   expect(runtime(objects)).toMatchObject({ metadata: { name: 'gke-b/codefresh' }, spec: { agent: 'gke-b_codefresh' } })
   expect(storage(objects)).toMatchObject({ parameters: { zone: 'us-central1-b' } })

@@ -1,21 +1,30 @@
-/** Reading rendered charts: documents' values, objects by kind, pods wherever they are, and the Pod Security Standard. */
+/** Helpers for rendered charts: values in docs/runner, objects by kind, pods of any object, and the Pod Security Standard. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Rendered } from '../../support/helm.ts'
 
-const docs = join(import.meta.dirname, '../../../docs')
+export const docs = join(import.meta.dirname, '../../../docs/runner')
 
-/** The values that a page shows under `<!-- values: name -->`. Throws when it shows none. */
+/** Minimal values of the runtime chart. */
+export const BASE = {
+  global: {
+    codefreshHost: 'https://windlass.example.com',
+    codefreshTokenSecretKeyRef: { name: 'key', key: 'key' },
+    context: 'prod',
+  },
+}
+
+/** Returns the values that a page has under `<!-- values: name -->`. Throws if there are none. */
 export function valuesOf(page: string, name: string): object {
   const text = readFileSync(join(docs, page), 'utf8')
   const block = new RegExp(`<!-- values: ${name} -->\\n\`\`\`yaml\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1]
-  if (block === undefined) throw new Error(`docs/${page} shows no values ${name}`)
+  if (block === undefined) throw new Error(`docs/runner/${page} has no values ${name}`)
   return z.record(z.string(), z.unknown()).parse(parse(block))
 }
 
-/** The one object of a kind whose name ends so. */
+/** Returns the only object of a kind whose name has this ending. */
 export function one(objects: readonly Rendered[], kind: string, ending = ''): Rendered {
   const found = objects.filter((object) => object.kind === kind && object.metadata.name.endsWith(ending))
   if (found[0] === undefined || found.length > 1)
@@ -47,7 +56,7 @@ export type PodSpec = z.infer<typeof PodSpec>
 const WithTemplate = z.looseObject({ template: z.looseObject({ spec: PodSpec }) })
 const WithJob = z.looseObject({ jobTemplate: z.looseObject({ spec: WithTemplate }) })
 
-/** The pod of an object, or undefined where it makes none. */
+/** Returns the pod of an object, or undefined if it has none. */
 export function podOf(object: Rendered): PodSpec | undefined {
   if (object.kind === 'Pod') return PodSpec.parse(object['spec'])
   if (object.kind === 'CronJob') return WithJob.parse(object['spec']).jobTemplate.spec.template.spec
@@ -63,19 +72,19 @@ export function pods(objects: readonly Rendered[]): { name: string; spec: PodSpe
   })
 }
 
-/** The pod of the one object of a kind whose name ends so. */
+/** Returns the pod of the only object of a kind whose name has this ending. */
 export function pod(objects: readonly Rendered[], kind: string, ending: string): PodSpec {
   const spec = podOf(one(objects, kind, ending))
-  if (spec === undefined) throw new Error(`${kind} makes no pods`)
+  if (spec === undefined) throw new Error(`${kind} has no pods`)
   return spec
 }
 
-/** Variables of the first container. */
+/** Returns the environment variables of the first container. */
 export function env(spec: PodSpec): Record<string, unknown> {
   return Object.fromEntries((spec.containers[0]?.env ?? []).map(({ name, value, valueFrom }) => [name, value ?? valueFrom]))
 }
 
-/** What keeps a pod from the level `restricted` (kubernetes.io, Pod Security Standards). */
+/** Returns the violations of the level `restricted` by a pod (kubernetes.io, Pod Security Standards). */
 export function unrestricted(spec: PodSpec): string[] {
   const problems: string[] = []
   const podContext = spec.securityContext ?? {}
@@ -102,7 +111,7 @@ const RuntimeDocument = z.looseObject({
 })
 export type RuntimeDocument = z.infer<typeof RuntimeDocument>
 
-/** The documents of runtimes that the hook hands to the server. */
+/** Returns the documents of runtimes that the hook sends to the server. */
 export function runtimes(objects: readonly Rendered[]): RuntimeDocument[] {
   return objects
     .filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.endsWith('runtime-config'))

@@ -1,13 +1,14 @@
-/** A monitor of the real cluster, with its own rights and no others, and a real server. */
+/** A monitor of the real cluster with only its own permissions, and a real server. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { nodeTransport, silentLog, systemClock } from '@windlass/kit'
+import { defined, nodeTransport, silentLog, systemClock } from '@windlass/kit'
 import { openKube, readKubeconfig, type Kube } from '@windlass/kube'
 import { startMonitor, type MonitorOptions, type RunningMonitor } from '@windlass/monitor'
-import { ClusterObject, createClient, Monitor, page } from '@windlass/protocol'
+import { openClient } from '@windlass/client'
+import type { ClusterObject, MonitoredKind } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
@@ -30,7 +31,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'monitor-'))
   await cluster.kubectl('create', 'namespace', NAMESPACE)
   await cluster.kubectl('--namespace', NAMESPACE, 'create', 'serviceaccount', 'monitor')
-  // Roles of the whole cluster are shared: a name of this run's own.
+  // Cluster roles are shared, so this run uses a unique name.
   const own = (await readFile(rules, 'utf8')).replaceAll('name: windlass-monitor', `name: ${NAMESPACE}`)
   await writeFile(join(folder, 'role.yaml'), own)
   await cluster.kubectl('apply', '--filename', join(folder, 'role.yaml'))
@@ -53,21 +54,21 @@ afterAll(async () => {
 })
 
 function monitorOf(options: Partial<MonitorOptions> = {}): RunningMonitor {
-  const client = createClient({ url: scene.server.url, token: scene.agentToken, transport: nodeTransport({}) })
+  const client = openClient({ url: scene.server.url, token: scene.agentToken, transport: nodeTransport({}) })
   const monitor = startMonitor({ kube, client, clock: systemClock, log: silentLog, cluster: CLUSTER, ...options })
   monitors.push(monitor)
   return monitor
 }
 
-async function objects(kind: string, namespace?: string): Promise<ClusterObject[]> {
-  const query = { kind, limit: 500, ...(namespace !== undefined && { namespace }) }
-  return (await scene.admin.call('GET', `/v1/monitors/${CLUSTER}/objects`, page(ClusterObject), { query })).items
+async function objects(kind: MonitoredKind, namespace?: string): Promise<ClusterObject[]> {
+  const query = { kind, limit: 500, ...defined({ namespace }) }
+  return (await scene.admin.monitors.objects(CLUSTER, { query })).items
 }
 
-const named = async (kind: string, name: string): Promise<ClusterObject | undefined> =>
+const named = async (kind: MonitoredKind, name: string): Promise<ClusterObject | undefined> =>
   (await objects(kind, NAMESPACE)).find((object) => object.name === name)
 
-test('R126: what runs in a cluster is shown as it changes, and goes when it goes', async () => {
+test('reports objects of a cluster as they change and until they are deleted (R126)', async () => {
   monitorOf({ helm: true })
   await eventually('the node is reported', async () => (await objects('Node')).find(({ summary }) => summary['ready'] === true))
   const container = { name: 'c', image: 'shop:1', env: [{ name: 'PASSWORD', value: 'hunter2-in-the-environment' }] }
@@ -97,7 +98,7 @@ test('R126: what runs in a cluster is shown as it changes, and goes when it goes
   expect(await eventually('the release', () => named('HelmRelease', 'shop.v3'))).toMatchObject({
     summary: { status: 'deployed', revision: '3', release: 'shop' },
   })
-  const everything = await Promise.all(['Deployment', 'Pod', 'HelmRelease'].map(async (kind) => objects(kind)))
+  const everything = await Promise.all((['Deployment', 'Pod', 'HelmRelease'] as const).map(async (kind) => objects(kind)))
   expect(JSON.stringify(everything)).not.toContain('hunter2')
 
   await cluster.kubectl('--namespace', NAMESPACE, 'delete', 'deployment', 'shop', '--grace-period=0', '--force')
@@ -105,7 +106,7 @@ test('R126: what runs in a cluster is shown as it changes, and goes when it goes
   await eventually('its pods are gone', async () => ((await objects('Pod', NAMESPACE)).length === 0 ? true : undefined))
 })
 
-test('weakness 32: a monitor cannot change the cluster or read what is in a Secret on the wire', async () => {
+test('cannot change the cluster or read the content of a Secret on the wire', async () => {
   const cannot = [
     { verb: 'create', group: '', resource: 'pods' },
     { verb: 'delete', group: '', resource: 'pods' },
@@ -117,18 +118,18 @@ test('weakness 32: a monitor cannot change the cluster or read what is in a Secr
   expect(await kube.can({ verb: 'watch', group: '', resource: 'pods' })).toBe(true)
 })
 
-test('what went while no monitor ran is gone when the next one has looked', async () => {
+test('removes objects that were deleted while no monitor ran, when the next one has listed them', async () => {
   await eventually('the release is there', () => named('HelmRelease', 'shop.v3'))
   await Promise.all(monitors.splice(0).map(async (monitor) => monitor.close()))
   await cluster.kubectl('--namespace', NAMESPACE, 'delete', 'secret', 'sh.helm.release.v1.shop.v3')
   expect(await named('HelmRelease', 'shop.v3')).toBeDefined()
   monitorOf({ helm: true })
   await eventually('the release is gone', async () => ((await named('HelmRelease', 'shop.v3')) === undefined ? true : undefined))
-  const { items } = await scene.admin.call('GET', '/v1/monitors', page(Monitor))
+  const { items } = await scene.admin.monitors.list()
   expect(items).toMatchObject([{ cluster: CLUSTER, status: 'online' }])
 })
 
-test('the command line shows what is reported', async () => {
+test('the command line shows the reported objects', async () => {
   const shown = await promisify(execFile)(join(root, 'windlass'), ['get', 'objects', 'node'], {
     env: { ...process.env, WINDLASS_URL: scene.server.url, WINDLASS_API_KEY: scene.adminToken, NO_COLOR: '1' },
   })

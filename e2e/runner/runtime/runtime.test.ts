@@ -1,9 +1,8 @@
-/** What a runtime environment says, seen from inside its steps and from the cluster. */
+/** Settings of a runtime environment, checked from inside its steps and from the cluster. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Runtime } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
@@ -12,9 +11,14 @@ import { type Registry, startRegistry } from '../../support/registry.ts'
 import { selfSigned } from './self-signed.ts'
 
 const NAMESPACE = `runtime-${process.pid}`
-/** A name as clusters have them: of a context and a namespace. */
+/** A name of a context and a namespace, as clusters have them. */
 const TEAM = `team/${NAMESPACE}`
 const token = `token-${randomBytes(8).toString('hex')}`
+
+/** Placement of the pods of builds; the agent allows only these. */
+const TEAM_NODES = { 'kubernetes.io/os': 'linux' }
+const TEAM_TOLERATION = { key: 'builds', operator: 'Exists' }
+const DIND_TOLERATION = { key: 'codefresh/dind', operator: 'Exists', effect: 'NoSchedule' }
 
 let installation: Installation
 let images: string
@@ -23,11 +27,22 @@ let secure: Registry
 
 beforeAll(async () => {
   installation = await startInstallation(NAMESPACE, {
-    agentEnv: { WINDLASS_AGENT_ALLOWED_SECRETS: 'team-secret', WINDLASS_AGENT_ALLOWED_VOLUMES: 'projected' },
+    agentEnv: {
+      WINDLASS_AGENT_ALLOWED_SECRETS: 'team-secret',
+      WINDLASS_AGENT_ALLOWED_VOLUMES: 'projected',
+      WINDLASS_AGENT_ALLOWED_LABELS: 'team',
+      WINDLASS_AGENT_ALLOWED_ANNOTATIONS: 'sidecar.istio.io/inject',
+      WINDLASS_AGENT_PLACEMENTS: JSON.stringify([
+        {},
+        { tolerations: [DIND_TOLERATION] },
+        { nodeSelector: TEAM_NODES, tolerations: [TEAM_TOLERATION] },
+        { nodeSelector: TEAM_NODES, tolerations: [DIND_TOLERATION] },
+      ]),
+    },
   })
   const { cluster } = installation
   const certificate = await selfSigned(cluster.host)
-  // One store behind two registries: what is pushed to the one on this machine is pulled from both.
+  // One store behind two registries: images pushed to the one on this machine are pulled from both.
   images = await mkdtemp(join(tmpdir(), 'windlass-images-'))
   plain = await startRegistry({ host: '0.0.0.0', folder: images })
   secure = await startRegistry({ host: cluster.host, tls: certificate, folder: images })
@@ -53,7 +68,7 @@ function portOf({ domain }: Registry): string {
   return domain.slice(domain.lastIndexOf(':') + 1)
 }
 
-/** The plain registry as pods reach it. */
+/** Returns the address of the plain registry for pods. */
 function plainDomain(): string {
   return `${installation.cluster.host}:${portOf(plain)}`
 }
@@ -73,7 +88,7 @@ function daemonSettings(): object {
   }
 }
 
-/** Many fields at once, as a team would write them. */
+/** Returns a runtime with many fields, as a team would write it. */
 function teamRuntime(): object {
   const identity = {
     sources: [{ serviceAccountToken: { audience: 'sts.amazonaws.com', expirationSeconds: 3600, path: 'token' } }],
@@ -82,8 +97,8 @@ function teamRuntime(): object {
     type: 'kubernetes',
     agent: 'one-node',
     runtimeScheduler: {
-      cluster: { namespace: NAMESPACE, nodeSelector: { 'kubernetes.io/os': 'linux' } },
-      tolerations: [{ key: 'builds', operator: 'Exists' }],
+      cluster: { namespace: NAMESPACE, nodeSelector: TEAM_NODES },
+      tolerations: [TEAM_TOLERATION],
       labels: { team: 'north' },
       annotations: { 'sidecar.istio.io/inject': 'false' },
       userEnvVars: [
@@ -92,7 +107,7 @@ function teamRuntime(): object {
         { name: 'NODE_ADDRESS', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } },
         { name: 'PLAIN', value: 'as it is' },
       ],
-      // What the identity webhook of a cloud adds to pods of an annotated service account.
+      // Added by the identity webhook of a cloud to pods of an annotated service account.
       envVars: { AWS_ROLE_ARN: 'arn:aws:iam::1:role/builds', AWS_WEB_IDENTITY_TOKEN_FILE: '/var/run/identity/token' },
       volumes: { identity: { projected: identity } },
       volumeMounts: { identity: { mountPath: '/var/run/identity', readOnly: true } },
@@ -120,7 +135,7 @@ async function apply(name: string, spec: object): Promise<void> {
   expect(code, stderr).toBe(0)
 }
 
-/** A pipeline with one step in an image: its commands, each a line. */
+/** Returns a pipeline with one step in an image, whose commands are lines. */
 function step(name: string, image: string, commands: readonly string[]): string {
   return `  ${name}:\n    image: '${image}'\n    commands:\n${commands.map((command) => `      - ${JSON.stringify(command)}\n`).join('')}`
 }
@@ -144,7 +159,7 @@ const Pods = z.object({
 })
 const Claims = z.object({ items: z.array(z.looseObject({ spec: z.looseObject({}) })) })
 
-/** The pods and the claim of a build of the team, while it runs. */
+/** Returns the pods and the claim of a running build of the team. */
 async function seen(): Promise<{ pods: z.infer<typeof Pods>['items']; claims: z.infer<typeof Claims>['items'] }> {
   const selector = `windlass.io/runtime=${TEAM.replace('/', '-')}`
   const list = async (kind: string): Promise<unknown> =>
@@ -160,7 +175,7 @@ async function seen(): Promise<{ pods: z.infer<typeof Pods>['items']; claims: z.
   )
 }
 
-test('R066, R064, R065, R074, R075, R078, R172, R173, R182, R190, R194, R195: what a runtime says is what its steps find', async () => {
+test('steps have everything that the runtime configures (R066, R064, R065, R074, R075, R078, R172, R173, R182, R190, R194, R195)', async () => {
   const inside = [
     'test "$REGION" = north && test "$PLAIN" = "as it is" && test -n "$NODE_ADDRESS"',
     `test "$TEAM_TOKEN" = ${token} && echo "the token is $TEAM_TOKEN"`,
@@ -176,7 +191,7 @@ test('R066, R064, R065, R074, R075, R078, R172, R173, R182, R190, R194, R195: wh
   const steps =
     step('inside', 'only-here:1', inside) +
     step('insecure', `${plainDomain()}/team/plain:1`, ['echo "from an insecure registry"']) +
-    step('certified', `${secure.domain}/team/secure:1`, ['echo "from a registry of an own authority"'])
+    step('certified', `${secure.domain}/team/secure:1`, ['echo "from a registry with a private CA"'])
   const running = run('inside', steps, '--runtime', TEAM, '--cpu', '200m', '--disk', '17Gi')
   running.catch(() => undefined)
   const { pods, claims } = await seen()
@@ -186,7 +201,7 @@ test('R066, R064, R065, R074, R075, R078, R172, R173, R182, R190, R194, R195: wh
   expect(log).toContain('the identity is there')
   expect(log).toContain('mtu=1300 172.29.7.0/24')
   expect(log).toContain('from an insecure registry')
-  expect(log).toContain('from a registry of an own authority')
+  expect(log).toContain('from a registry with a private CA')
   expect(log, 'secrets of the cluster are masked').not.toContain(token)
 
   const [engine, dind] = ['runtime', 'dind'].map((app) => pods.find(({ metadata }) => metadata.labels['app'] === app))
@@ -201,7 +216,7 @@ test('R066, R064, R065, R074, R075, R078, R172, R173, R182, R190, R194, R195: wh
     tolerations: expect.arrayContaining([{ key: 'codefresh/dind', operator: 'Exists', effect: 'NoSchedule' }]),
   })
   expect(claims[0]?.spec).toMatchObject({ resources: { requests: { storage: '17Gi' } } })
-  expect(JSON.stringify(pods), 'no secret stands in a pod').not.toContain(token)
+  expect(JSON.stringify(pods), 'no secret is in a pod').not.toContain(token)
   await eventually(
     'no pod of the build is left',
     async () => {
@@ -212,7 +227,7 @@ test('R066, R064, R065, R074, R075, R078, R172, R173, R182, R190, R194, R195: wh
   )
 })
 
-test('R179, R188: a runtime that extends another one is like it but for what it says: without access its steps have no daemon', async () => {
+test('a runtime inherits from another one except for its own fields: without access its steps have no daemon (R179, R188)', async () => {
   const spec = { type: 'kubernetes', agent: 'one-node', extends: [TEAM], dockerDaemonScheduler: { userAccess: false } }
   await apply(`${TEAM}-closed`, spec)
   const commands = [
@@ -231,7 +246,7 @@ test('R179, R188: a runtime that extends another one is like it but for what it 
   expect(log).toContain('closed, and still in the north')
 })
 
-test('R194: a Secret that the owner of the cluster does not lend to builds is refused with the setting that would', async () => {
+test('a Secret that the owner of the cluster does not allow is refused with the setting that would allow it (R194)', async () => {
   const userEnvVars = [{ name: 'X', valueFrom: { secretKeyRef: { name: 'of-others', key: 'token' } } }]
   await apply(`${TEAM}-curious`, { type: 'kubernetes', agent: 'one-node', extends: [TEAM], runtimeScheduler: { userEnvVars } })
   const { code, log } = await run('curious', step('never', 'only-here:1', ['echo never']), '--runtime', `${TEAM}-curious`)
@@ -240,7 +255,7 @@ test('R194: a Secret that the owner of the cluster does not lend to builds is re
   expect(log).toContain('WINDLASS_AGENT_ALLOWED_SECRETS')
 })
 
-test('R205: a secret store that is a Secret of the cluster is read there, by builds of its runtime alone', async () => {
+test('a secret store in a Secret of the cluster is read there, only by builds of its runtime (R205)', async () => {
   const context = {
     kind: 'context',
     metadata: { name: 'in-cluster' },
@@ -254,17 +269,17 @@ test('R205: a secret store that is a Secret of the cluster is read there, by bui
   expect(code, log).toBe(0)
   const other = await run('store', steps, '--runtime', `${TEAM}-closed`)
   expect(other.code).toBe(1)
-  expect(other.log).toContain('finds no team-secret in the cluster')
+  expect(other.log).toContain('cannot find team-secret in the cluster')
 })
 
-test('R196, R254: a runtime says how long a debugger holds a step, and lets Prometheus read its engines', async () => {
+test('a runtime sets how long a debugger holds a step, and exposes its engines to Prometheus (R196, R254)', async () => {
   const envVars = { DEBUGGER_TIMEOUT: '0.25', METRICS_PROMETHEUS_ENABLED: 'true' }
   await apply(`${TEAM}-seen`, { type: 'kubernetes', agent: 'one-node', extends: [TEAM], runtimeScheduler: { envVars } })
   const tools = installation.images['TOOLS_IMAGE'] ?? ''
   const running = run('held', step('held', tools, ['echo never']), '--runtime', `${TEAM}-seen`, '--break', 'held:before')
   running.catch(() => undefined)
   const selector = `app=runtime,windlass.io/runtime=${TEAM.replace('/', '-')}-seen`
-  const metrics = await eventually('the engine tells of its build', async () => {
+  const metrics = await eventually('the engine serves the metrics of its build', async () => {
     const address = await installation.kubectl('get', 'pods', '-l', selector, '-o', 'jsonpath={.items[*].status.podIP}')
     const answer = address === '' ? undefined : await fetch(`http://${address}:9464/metrics`).catch(() => undefined)
     const text = (await answer?.text()) ?? ''
@@ -276,12 +291,12 @@ test('R196, R254: a runtime says how long a debugger holds a step, and lets Prom
   expect(log).toContain('debug-timeout')
 })
 
-test('R175, R176, R203: what is read of a runtime can be written back without a change, and a change is a version', async () => {
-  const path = `/v1/runtimes/${encodeURIComponent(TEAM)}`
-  const before = await installation.client.call('GET', path, Runtime)
+test('a displayed runtime can be applied again without a change, and a change creates a version (R175, R176, R203)', async () => {
+  const { runtimes } = installation.client
+  const before = await runtimes.get(TEAM)
   const { name, type, agent, isDefault, spec, version } = before
   const body = { name, type, agent, isDefault, spec }
-  expect((await installation.client.call('PUT', path, Runtime, { body })).version).toBe(version)
-  const changed = await installation.client.call('PUT', path, Runtime, { body: { ...body, spec: { ...spec, capacity: 3 } } })
+  expect((await runtimes.put(TEAM, body)).version).toBe(version)
+  const changed = await runtimes.put(TEAM, { ...body, spec: { ...spec, capacity: 3 } })
   expect(changed).toMatchObject({ version: version + 1, spec: { capacity: 3 } })
 })

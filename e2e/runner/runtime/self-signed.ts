@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runProgram } from '../../support/process.ts'
 
-/** A certificate that nobody knows, for an address, with its key. */
+/** Creates a self-signed certificate for an address, with its key. */
 export async function selfSigned(address: string): Promise<{ cert: string; key: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-self-signed-'))
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]

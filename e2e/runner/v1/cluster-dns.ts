@@ -1,4 +1,7 @@
-/** The one name service that a runtime of protocol 1 needs: `<pod>.dind.<namespace>.svc` -> address of the pod. The test cluster has no DNS of its own. */
+/**
+ * A DNS server for the only name that a runtime of protocol v1 needs: `<pod>.dind.<namespace>.svc` -> address of the pod. The test cluster
+ * has no DNS.
+ */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { z } from 'zod'
@@ -6,7 +9,7 @@ import type { Cluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/installation.ts'
 
 export interface ClusterDns {
-  /** Address that pods ask, on port 53. */
+  /** Address that pods query, on port 53. */
   readonly address: string
   close(): Promise<void>
 }
@@ -15,7 +18,7 @@ const ADDRESS_RECORD = 1
 const NO_SUCH_NAME = 3
 const HEADER_BYTES = 12
 
-/** Answers for pods behind the headless service `dind` of the namespace; its own service leads to a socket of this process. */
+/** Answers for pods behind the headless service `dind` of the namespace. Its own service points to a socket of this process. */
 export async function startClusterDns(cluster: Cluster, namespace: string): Promise<ClusterDns> {
   const find = async (name: string): Promise<string | undefined> => {
     const pod = new RegExp(`^([a-z0-9-]+)\\.dind\\.${namespace}\\.svc$`).exec(name)?.[1]
@@ -65,7 +68,7 @@ export async function startClusterDns(cluster: Cluster, namespace: string): Prom
   }
 }
 
-/** The answer to a query with one question (RFC 1035 4.1); names that are not known do not exist. */
+/** Answers a query with one question (RFC 1035 4.1); unknown names do not exist. */
 async function answer(query: Buffer, find: (name: string) => Promise<string | undefined>): Promise<Buffer> {
   const labels: string[] = []
   let at = HEADER_BYTES

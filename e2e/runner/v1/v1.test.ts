@@ -1,10 +1,9 @@
-/** Builds through agent protocol 1 on a real cluster: claims and pods alone, lasting certificates, addresses by name. */
+/** Builds through agent protocol v1 on a real cluster: only claims and pods, lasting certificates, addresses by name. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Agent, Build, Runtime } from '@windlass/protocol'
+import type { Build } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
 import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
 import { runProgram } from '../../support/process.ts'
 import { openStage, type Stage } from '../volumes/stage.ts'
@@ -22,7 +21,7 @@ beforeAll(async () => {
       WINDLASS_AGENT_PROTOCOL: 'v1',
       WINDLASS_AGENT_ID: 'one-node',
       WINDLASS_AGENT_POLL_SECONDS: '1',
-      // Disks are the provisioner's: this protocol knows no others.
+      // The provisioner makes the disks, because this protocol has no others.
       WINDLASS_AGENT_VOLUME_DIR: '',
     },
   })
@@ -41,8 +40,11 @@ beforeAll(async () => {
     dnsConfig: { nameservers: [dns.address] },
   }
   const dockerDaemonScheduler = { pvcs: { dind: { storageClassName: stage.className, volumeSize: '1Gi' } } }
-  await installation.client.call('PUT', `/v1/runtimes/${NAMESPACE}`, Runtime, {
-    body: { name: NAMESPACE, agent: 'one-node', isDefault: true, spec: { runtimeScheduler, dockerDaemonScheduler } },
+  await installation.client.runtimes.put(NAMESPACE, {
+    name: NAMESPACE,
+    agent: 'one-node',
+    isDefault: true,
+    spec: { runtimeScheduler, dockerDaemonScheduler },
   })
 })
 afterAll(async () => {
@@ -51,7 +53,7 @@ afterAll(async () => {
   await installation?.close()
 })
 
-/** What the certificate job of the chart does: a key, a request, the archive that the server answers, a Secret. */
+/** Does the work of the certificate job of the chart: a key, a request, the archive that the server returns, a Secret. */
 async function installCertificates(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-certificates-'))
   const at = (name: string): string => join(folder, name)
@@ -74,24 +76,24 @@ async function installCertificates(): Promise<void> {
 async function run(commands: string[]): Promise<Build> {
   const document = JSON.stringify({
     version: '1.0',
-    // The one image that a fresh disk has.
+    // The only image on a fresh disk.
     steps: { hello: { image: installation.images['TOOLS_IMAGE'], commands } },
   })
-  return installation.client.call('POST', '/v1/builds', Build, { body: { document } })
+  return installation.client.builds.create({ document })
 }
 
 async function ended(build: Build): Promise<Build> {
   return eventually(
     `the build ends\n${installation.agent.log().slice(-3000)}`,
     async () => {
-      const now = await installation.client.call('GET', `/v1/builds/${build.id}`, Build)
+      const now = await installation.client.builds.get(build.id)
       return ['success', 'error', 'terminated'].includes(now.status) ? now : undefined
     },
     240_000,
   )
 }
 
-/** Names of what the cluster still has of a build. */
+/** Returns the names of the remaining objects of a build. */
 async function leftOf(build: Build): Promise<string[]> {
   const selector = `windlass.io/build=${build.id}`
   const names = await installation.kubectl(
@@ -109,8 +111,8 @@ async function isCleared(build: Build): Promise<void> {
   await eventually('nothing is left of the build', async () => ((await leftOf(build)).length === 0 ? true : undefined), 120_000)
 }
 
-test('R226, R242: a build runs through an agent that polls: a claim and two pods, no Secret, and a daemon whose certificate lasts', async () => {
-  const build = await run(['echo hello from protocol $((3 - 2))', 'sleep 3'])
+test('a build runs through a polling agent: a claim and two pods, no Secret, and a lasting certificate of the daemon (R226, R242)', async () => {
+  const build = await run(['echo hello from protocol v$((3 - 2))', 'sleep 3'])
   const pods = await eventually(
     'both pods are there',
     async () => {
@@ -125,27 +127,27 @@ test('R226, R242: a build runs through an agent that polls: a claim and two pods
     `pod/engine-${build.id}`,
   ])
   expect(await ended(build)).toMatchObject({ status: 'success' })
-  expect(await installation.client.text('GET', `/v1/builds/${build.id}/log`, {})).toContain('hello from protocol 1')
+  expect(await installation.client.builds.log(build.id)).toContain('hello from protocol v1')
   await isCleared(build)
-  expect(await installation.client.call('GET', '/v1/agents/one-node', Agent)).toMatchObject({ protocol: 1, health: 'healthy' })
+  expect(await installation.client.agents.get('one-node')).toMatchObject({ protocol: 1, health: 'healthy' })
 })
 
-test('R245: a running build that is terminated leaves no pod and no claim, and its disk is there for the next one', async () => {
+test('a terminated build leaves no pod and no claim, and its disk is free for the next one (R245)', async () => {
   const build = await run(['echo running since $((1 + 1)) seconds', 'sleep 600'])
   await eventually(
     'the step runs',
     async () => {
-      const log = await installation.client.text('GET', `/v1/builds/${build.id}/log`, {}).catch(() => '')
+      const log = await installation.client.builds.log(build.id).catch(() => '')
       return log.includes('running since 2 seconds') ? true : undefined
     },
     240_000,
   )
-  await installation.client.call('POST', `/v1/builds/${build.id}/terminate`, z.unknown())
+  await installation.client.builds.terminate(build.id)
   expect(await ended(build)).toMatchObject({ status: 'terminated', reason: 'cancelled' })
   await isCleared(build)
 })
 
-test('what the cluster refuses ends the build in its own words', async () => {
+test('a refusal of the cluster ends the build with its message', async () => {
   const quota = {
     apiVersion: 'v1',
     kind: 'ResourceQuota',
@@ -160,7 +162,7 @@ test('what the cluster refuses ends the build in its own words', async () => {
     spec: { accessModes: ['ReadWriteOnce'], storageClassName: stage.className, resources: { requests: { storage: '1Gi' } } },
   }
   const path = await installation.file('claim.json', JSON.stringify(claim))
-  await eventually('the quota counts', () =>
+  await eventually('the quota is active', () =>
     installation.kubectl('create', '--dry-run=server', '--filename', path).then(
       () => undefined,
       (error: unknown) => (String(error).includes('exceeded quota') ? true : undefined),

@@ -6,10 +6,14 @@ import { eventually, startInstallation, type Finished, type Installation } from 
 import { openStage, type Stage } from './stage.ts'
 
 const NAMESPACE = `disk-builds-${process.pid}`
+/** A class of the cluster's owner, which the agent allows. */
+const STATIC_CLASS = `static-${NAMESPACE}`
 let installation: Installation
 let stage: Stage
 beforeAll(async () => {
-  installation = await startInstallation(NAMESPACE, { agentEnv: { WINDLASS_AGENT_VOLUME_DIR: '' } })
+  const classes = `dind-local-volumes-*,${STATIC_CLASS}`
+  const agentEnv = { WINDLASS_AGENT_VOLUME_DIR: '', WINDLASS_AGENT_STORAGE_CLASSES: classes }
+  installation = await startInstallation(NAMESPACE, { agentEnv })
   stage = await openStage({ namespace: NAMESPACE, isThere: true })
 })
 afterAll(async () => {
@@ -45,7 +49,7 @@ const untilFree = (): Promise<Volume[]> =>
     return all.every(({ status }) => status.phase === 'Released') ? all : undefined
   })
 
-test('V1, V2, R100: the second build has the disk of the first', async () => {
+test('the second build has the disk of the first (V1, V2, R100)', async () => {
   const file = await pipeline('warm', ['echo here'])
   await mustSucceed(installation.windlass('run', '-f', file))
   const [disk, ...more] = await untilFree()
@@ -58,7 +62,7 @@ test('V1, V2, R100: the second build has the disk of the first', async () => {
   expect(again?.metadata).toMatchObject({ name: disk?.metadata.name, annotations: { [NOTE.mountCount]: '2' } })
 })
 
-test('a provisioner that is killed delays a build that waits for its disk, and does not touch one that runs', async () => {
+test('a killed provisioner delays a build that waits for its disk, and does not affect a running one', async () => {
   const slow = await pipeline('slow', ['echo begun', 'sleep 6', 'echo slept'])
   const running = installation.windlass('run', '-f', slow)
   await eventually('a disk is in use', async () =>
@@ -76,7 +80,7 @@ test('a provisioner that is killed delays a build that waits for its disk, and d
   await untilFree()
 })
 
-test('R094: deleting all volumes by label leaves the system healthy, also while a build runs', async () => {
+test('deleting all volumes by label leaves the system healthy, also during a build (R094)', async () => {
   const slow = await pipeline('deleted', ['echo begun', 'sleep 5', 'echo slept'])
   const running = installation.windlass('run', '-f', slow)
   await eventually('a disk is in use', async () =>
@@ -90,18 +94,17 @@ test('R094: deleting all volumes by label leaves the system healthy, also while 
   expect(await untilFree()).toHaveLength(1)
 })
 
-test('R097: a build runs with a class of the cluster whose volumes somebody else makes', async () => {
-  const className = `static-${NAMESPACE}`
-  await stage.makeClass(className, { provisioner: 'kubernetes.io/no-provisioner', parameters: {} })
+test('a build runs with a class of the cluster whose volumes have another provisioner (R097)', async () => {
+  await stage.makeClass(STATIC_CLASS, { provisioner: 'kubernetes.io/no-provisioner', parameters: {} })
   await installation.cluster.apply({
     apiVersion: 'v1',
     kind: 'PersistentVolume',
-    metadata: { name: className, labels: { pod_namespace: NAMESPACE } },
+    metadata: { name: STATIC_CLASS, labels: { pod_namespace: NAMESPACE } },
     spec: {
       capacity: { storage: '50Gi' },
       accessModes: ['ReadWriteOnce'],
       persistentVolumeReclaimPolicy: 'Retain',
-      storageClassName: className,
+      storageClassName: STATIC_CLASS,
       hostPath: { path: `${stage.volumesDir}/static`, type: 'DirectoryOrCreate' },
     },
   })
@@ -110,7 +113,7 @@ test('R097: a build runs with a class of the cluster whose volumes somebody else
     agent: 'one-node',
     isDefault: true,
     runtimeScheduler: { cluster: { namespace: NAMESPACE } },
-    dockerDaemonScheduler: { pvcs: { dind: { storageClassName: className } } },
+    dockerDaemonScheduler: { pvcs: { dind: { storageClassName: STATIC_CLASS } } },
   }
   const runtime = { kind: 'runtime', metadata: { name: NAMESPACE }, spec }
   await mustSucceed(installation.windlass('apply', '-f', await installation.file('static.yml', JSON.stringify(runtime))))

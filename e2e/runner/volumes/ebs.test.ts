@@ -1,4 +1,6 @@
-/** The provisioner on a real cluster with disks of EC2, which moto plays. No pod mounts them: attaching is the work of AWS' own driver. */
+/**
+ * The provisioner on a real cluster with EC2 disks simulated by moto. No pod mounts them, because the CSI driver of AWS would attach them.
+ */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -27,7 +29,7 @@ afterAll(async () => {
   await moto?.stop()
 })
 
-/** Ids of the volumes that moto knows. It looks at the scope of a signature, not at the signature. */
+/** Returns ids of the volumes in moto, which checks the scope of a signature, not the signature. */
 async function volumesOfCloud(): Promise<string[]> {
   const authorization =
     'AWS4-HMAC-SHA256 Credential=AKIATEST/20260101/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=0'
@@ -36,24 +38,24 @@ async function volumesOfCloud(): Promise<string[]> {
   return [...new Set(xml.match(/vol-[0-9a-f]{8,17}/g) ?? [])]
 }
 
-test('R082, R090, R091: a claim gets a volume of EC2 as its class says, in reach of nodes of its zone only, and it is destroyed when told to', async () => {
+test('a claim gets an EC2 volume as its class says, reachable only from nodes of its zone, and it is deleted on request (R082, R090, R091)', async () => {
   const className = `dind-ebs-${NAMESPACE}`
   const parameters = { volumeBackend: 'ebs-csi', AvailabilityZone: ZONE, VolumeType: 'gp3', fsType: 'xfs', encrypted: 'true' }
   await stage.makeClass(className, { parameters })
   await stage.claim({ name: 'first', className })
   const disk = await stage.bound('first').catch(async (error: unknown) => {
-    throw new Error(await stage.told('first'), { cause: error })
+    throw new Error(await stage.eventsOf('first'), { cause: error })
   })
   const id = disk.metadata.annotations[NOTE.backendId] ?? ''
   expect(disk.spec['csi']).toMatchObject({ driver: 'ebs.csi.aws.com', volumeHandle: id, fsType: 'xfs' })
   expect(JSON.stringify(disk.spec.nodeAffinity)).toContain(ZONE)
   expect(await volumesOfCloud()).toContain(id)
   await stage.release('first')
-  // The one node of this cluster is in no zone: the disk is out of its reach.
+  // The only node of this cluster has no zone, so the disk is not reachable from it.
   await stage.claim({ name: 'elsewhere', className })
   const other = await stage.bound('elsewhere')
   expect(other.metadata.name).not.toBe(disk.metadata.name)
-  expect(await stage.told('elsewhere')).toContain('1 out of reach')
+  expect(await stage.eventsOf('elsewhere')).toContain('1 out of reach')
   await stage.kubectl(
     'patch',
     'persistentvolume',
@@ -69,24 +71,24 @@ test('R082, R090, R091: a claim gets a volume of EC2 as its class says, in reach
   })
 })
 
-test('V20, R093: a pod that asks for another zone than its class has is told so on the claim', async () => {
+test('the claim names the zones of pod and class if they differ (V20, R093)', async () => {
   const className = `dind-zone-${NAMESPACE}`
   await stage.makeClass(className, { parameters: { volumeBackend: 'ebs', AvailabilityZone: ZONE } })
   const placement = { 'windlass.io/placement': '{"nodeSelector":{"topology.kubernetes.io/zone":"us-east-1b"}}' }
   await stage.claim({ name: 'other-zone', className, annotations: placement })
   await eventually('the claim says why', async () => {
-    const told = await stage.told('other-zone')
-    return told.includes(`ProvisioningFailed: Disks of the class ${className} are in zone ${ZONE}`) ? true : undefined
+    const events = await stage.eventsOf('other-zone')
+    return events.includes(`ProvisioningFailed: Disks of the class ${className} are in zone ${ZONE}`) ? true : undefined
   })
 })
 
-test('R090: a class with a wrong parameter is told on the claim, in words that name it', async () => {
+test('the claim names an invalid parameter of its class (R090)', async () => {
   const className = `dind-wrong-${NAMESPACE}`
   const parameters = { volumeBackend: 'ebs', AvailabilityZone: ZONE, VolumeType: 'gp3', iops: '20000' }
   await stage.makeClass(className, { parameters })
   await stage.claim({ name: 'wrong', className })
   await eventually('the claim says why', async () => {
-    const told = await stage.told('wrong')
-    return told.includes('iops is from 3000 to 16000 for gp3') ? true : undefined
+    const events = await stage.eventsOf('wrong')
+    return events.includes('iops must be from 3000 to 16000 for gp3') ? true : undefined
   })
 })

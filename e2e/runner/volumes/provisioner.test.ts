@@ -1,4 +1,4 @@
-/** The provisioner on a real cluster, with the rights of its roles and no others; claims stand for builds. */
+/** The provisioner on a real cluster, with only the rights of its roles; claims replace builds. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { localPathOf, NOTE } from '@windlass/volumes'
@@ -15,11 +15,11 @@ afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const SELECTOR = 'codefresh.io/reuse-volume-selector'
 const SORT = 'codefresh.io/reuse-volume-sort-order'
-/** A pool of its own for a test: nobody else's disks carry its name. */
+/** Returns labels of a separate pool for a test, which no other disks have. */
 const pool = (name: string): Record<string, string> => ({ project_id: name })
 const within = (more = ''): Record<string, string> => ({ [SELECTOR]: `codefresh-app,project_id${more === '' ? '' : `,${more}`}` })
 
-test('V1, R122: the first claim gets a new disk that carries its labels and its first use', async () => {
+test('the first claim gets a new disk with its labels and its first use (V1, R122)', async () => {
   await stage.claim({ name: 'pvc-dind-v1', labels: { ...pool('v1'), pipeline_id: 'p1', trigger: 't1' } })
   const disk = await stage.bound('pvc-dind-v1')
   expect(disk.metadata.labels).toMatchObject({
@@ -35,10 +35,10 @@ test('V1, R122: the first claim gets a new disk that carries its labels and its 
   expect(disk.metadata.labels['backend-volume-id-md5']).toMatch(/^[0-9a-f]{32}$/)
   expect(disk.metadata.annotations).toMatchObject({ [NOTE.mountCount]: '1', [NOTE.usedBy]: 'dind-v1' })
   expect(localPathOf(disk)).toBe(join(stage.volumesDir, disk.metadata.annotations[NOTE.backendId] ?? ''))
-  expect(await stage.told('pvc-dind-v1')).toContain('ProvisioningSucceeded: ')
+  expect(await stage.eventsOf('pvc-dind-v1')).toContain('ProvisioningSucceeded: ')
 })
 
-test('V2, R100: the next claim gets the same disk, used once more and later', async () => {
+test('the next claim gets the same disk, with updated uses (V2, R100)', async () => {
   await stage.claim({ name: 'v2-a', labels: pool('v2'), annotations: within() })
   const first = await stage.bound('v2-a')
   await stage.release('v2-a')
@@ -49,10 +49,10 @@ test('V2, R100: the next claim gets the same disk, used once more and later', as
   expect(Date.parse(second.metadata.annotations[NOTE.lastUsed] ?? '')).toBeGreaterThan(
     Date.parse(first.metadata.annotations[NOTE.lastUsed] ?? ''),
   )
-  expect(await stage.told('v2-b')).toContain(`Reuses the disk ${first.metadata.name}.`)
+  expect(await stage.eventsOf('v2-b')).toContain(`Reuses the disk ${first.metadata.name}.`)
 })
 
-test('V3: of many claims at the same moment one gets the free disk, the others a new one each', async () => {
+test('of many concurrent claims one gets the free disk, the others a new one each (V3)', async () => {
   await stage.claim({ name: 'v3-0', labels: pool('v3'), annotations: within() })
   const free = (await stage.bound('v3-0')).metadata.name
   await stage.release('v3-0')
@@ -63,7 +63,7 @@ test('V3: of many claims at the same moment one gets the free disk, the others a
   expect(disks).toContain(free)
 })
 
-test('V4, V5: a disk of another pipeline is left alone, and a missing label equals only a missing or an empty one', async () => {
+test('a disk of another pipeline is not used, and a missing label equals only a missing or an empty one (V4, V5)', async () => {
   const selector = within('pipeline_id,io.codefresh.branch_name')
   const branch = 'io.codefresh.branch_name'
   await stage.claim({ name: 'v4-a', labels: { ...pool('v4'), pipeline_id: 'p1' }, annotations: selector })
@@ -77,7 +77,7 @@ test('V4, V5: a disk of another pipeline is left alone, and a missing label equa
   expect((await stage.bound('v4-d')).metadata.name).toBe(manual)
 })
 
-test('V6, V7: the sort order finds the disk of the same pipeline, and a disk that is too small is none', async () => {
+test('the sort order prefers the disk of the same pipeline, and a disk that is too small is not used (V6, V7)', async () => {
   for (const [name, pipeline] of [
     ['v6-mine', 'p1'],
     ['v6-newer', 'p2'],
@@ -92,37 +92,37 @@ test('V6, V7: the sort order finds the disk of the same pipeline, and a disk tha
   await stage.claim({ name: 'v7', labels: { ...pool('v6'), pipeline_id: 'p1' }, annotations, size: '30Gi' })
   const larger = await stage.bound('v7')
   expect([mine, newer]).not.toContain(larger.metadata.name)
-  expect(await stage.told('v7')).toMatch(/No disk fits: .*1 too small/)
+  expect(await stage.eventsOf('v7')).toMatch(/No disk fits: .*1 too small/)
 })
 
-test('V8, V19: a disk whose node does not take the pod is no candidate, and one whose node is gone is collected', async () => {
+test('a disk whose node does not accept the pod is not used, and one whose node is gone is removed (V8, V19)', async () => {
   await stage.claim({ name: 'v8-a', labels: pool('v8'), annotations: within() })
   const disk = (await stage.bound('v8-a')).metadata.name
   await stage.release('v8-a')
-  // A node that left the cluster: it was noted while it was there.
+  // A node that has left the cluster; it was noted before.
   await stage.kubectl('annotate', 'persistentvolume', disk, `${NOTE.node}=gone-${NAMESPACE}`)
   await stage.claim({ name: 'v8-b', labels: pool('v8'), annotations: within() })
   expect((await stage.bound('v8-b')).metadata.name).not.toBe(disk)
   await eventually('the disk of the lost node is collected', async () =>
     (await stage.volume(disk)) === undefined ? true : undefined,
   )
-  // A pod that asks for nodes that do not exist can use no disk of this node.
+  // A pod that requires nodes that do not exist cannot use a disk of this node.
   const placement = { 'windlass.io/placement': '{"nodeSelector":{"disk":"moon"}}' }
   const one = (await stage.bound('v8-b')).metadata.name
   await noteNode(one)
   await stage.release('v8-b')
   await stage.claim({ name: 'v8-c', labels: pool('v8'), annotations: { ...within(), ...placement } })
   expect((await stage.bound('v8-c')).metadata.name).not.toBe(one)
-  expect(await stage.told('v8-c')).toContain('1 out of reach')
+  expect(await stage.eventsOf('v8-c')).toContain('1 out of reach')
 })
 
-/** As after a pod ran on it. */
+/** Writes the node of a disk, as after a pod ran on it. */
 async function noteNode(disk: string): Promise<void> {
   const node = await stage.cluster.kubectl('get', 'nodes', '--output', 'jsonpath={.items[0].metadata.name}')
   await stage.kubectl('annotate', '--overwrite', 'persistentvolume', disk, `${NOTE.node}=${node}`)
 }
 
-test('V9, R118: a disk that is to be deleted takes no build; its folder and its volume go, but not while a claim holds it', async () => {
+test('a disk to be deleted is not used; its folder and volume are removed when no claim holds it (V9, R118)', async () => {
   await stage.claim({ name: 'v9-a', labels: pool('v9'), annotations: within() })
   await runPod('v9-a')
   const disk = await stage.bound('v9-a')
@@ -144,7 +144,7 @@ test('V9, R118: a disk that is to be deleted takes no build; its folder and its 
   )
 })
 
-/** A pod that writes onto the disk of a claim and stays. */
+/** Starts a pod that writes to the disk of a claim and keeps running. */
 async function runPod(claim: string): Promise<void> {
   await stage.cluster.apply({
     apiVersion: 'v1',
@@ -161,6 +161,8 @@ async function runPod(claim: string): Promise<void> {
           imagePullPolicy: 'IfNotPresent',
           command: ['sh', '-c', 'echo x > /disk/written; exec sleep 600'],
           volumeMounts: [{ name: 'dind', mountPath: '/disk' }],
+          // Without it the pod is ready before the file is written.
+          readinessProbe: { exec: { command: ['test', '-f', '/disk/written'] }, periodSeconds: 1 },
         },
       ],
     },
@@ -168,7 +170,7 @@ async function runPod(claim: string): Promise<void> {
   await stage.kubectl('wait', '--for=condition=Ready', `pod/pod-${claim}`, '--timeout=60s')
 }
 
-test('V3: the provisioner is killed in the middle of a burst of claims; each gets one disk of its own, and none is left over', async () => {
+test('when the provisioner is killed during a burst of claims, each gets its own disk, and none is left over (V3)', async () => {
   const names = Array.from({ length: 12 }, (_, n) => `kill-${n}`)
   const made = Promise.all(names.map((name) => stage.claim({ name, labels: pool('kill'), annotations: within() })))
   await stage.bound(names[0] ?? '').catch(() => undefined)
@@ -188,12 +190,12 @@ test('V3: the provisioner is killed in the middle of a burst of claims; each get
   expect(all.split('\n')).toHaveLength(names.length)
 })
 
-test('a class that waits for the first consumer gets its warm disk at once, and a new one where the pod is scheduled', async () => {
+test('with WaitForFirstConsumer a claim gets a warm disk at once, and a new one where its pod is scheduled', async () => {
   const className = `late-${NAMESPACE}`
   await stage.makeClass(className, { bindingMode: 'WaitForFirstConsumer' })
   await stage.claim({ name: 'late-a', className })
   await eventually('the claim waits for its pod', async () =>
-    (await stage.told('late-a')).includes('WaitForPodScheduled: There is no disk of this class yet.') ? true : undefined,
+    (await stage.eventsOf('late-a')).includes('WaitForPodScheduled: No disk of this class exists yet.') ? true : undefined,
   )
   await runPod('late-a')
   const disk = await stage.bound('late-a')
@@ -203,7 +205,7 @@ test('a class that waits for the first consumer gets its warm disk at once, and 
   expect((await stage.bound('late-b')).metadata.name).toBe(disk.metadata.name)
 })
 
-test('a class of local volumes has its folders made by a helper pod, on a node that the volume names', async () => {
+test('the folders of a class of local volumes are created by a helper pod, on the node of the volume', async () => {
   const className = `folders-${NAMESPACE}`
   await stage.makeClass(className, { parameters: { volumeParentDir: stage.volumesDir, volumeSource: 'local' } })
   await stage.claim({ name: 'folder', className })
@@ -217,7 +219,7 @@ test('a class of local volumes has its folders made by a helper pod, on a node t
   await stage.kubectl('delete', 'pod', 'pod-folder', '--grace-period=1')
 })
 
-test('R095, R097: claims of other classes and claims that the agent binds are left alone; a class that appears or changes is noticed', async () => {
+test('claims of other classes and claims that the agent binds are ignored; added and changed classes are noticed (R095, R097)', async () => {
   const className = `later-${NAMESPACE}`
   await stage.claim({ name: 'later', className })
   await stage.claim({ name: 'agents-own', annotations: { 'windlass.io/bound-by': 'agent' } })
@@ -225,7 +227,7 @@ test('R095, R097: claims of other classes and claims that the agent binds are le
   await stage.claim({ name: 'foreign', className: `foreign-${NAMESPACE}` })
   await stage.makeClass(className)
   expect(localPathOf(await stage.bound('later'))).toContain(stage.volumesDir)
-  // Parameters cannot be changed: the class is made again.
+  // Parameters cannot be changed, so the class is recreated.
   await stage.kubectl('delete', 'storageclass', className)
   const parameters = { volumeBackend: 'local', volumeParentDir: `${stage.volumesDir}/other` }
   await stage.makeClass(className, { parameters })
@@ -237,12 +239,12 @@ test('R095, R097: claims of other classes and claims that the agent binds are le
     expect(await stage.kubectl('get', 'persistentvolumeclaim', name, '--output', 'jsonpath={.status.phase}')).toBe('Pending')
 })
 
-test('the disk of a claim that is to be kept is noted before the claim goes; metrics tell of every disk', async () => {
+test('a disk to be kept is marked before its claim is deleted; metrics contain every disk', async () => {
   await stage.claim({ name: 'kept', labels: { ...pool('kept'), 'windlass.io/build': 'a'.repeat(24) }, annotations: within() })
   const { name } = (await stage.bound('kept')).metadata
   const until = '2099-01-01T00:00:00.000Z'
   await stage.kubectl('annotate', 'persistentvolumeclaim', 'kept', `windlass.io/keep-until=${until}`)
-  await eventually('the claim hears that its disk is kept', async () => {
+  await eventually('the claim confirms that its disk is kept', async () => {
     const kept = 'jsonpath={.metadata.annotations.windlass\\.io/kept}'
     return (await stage.kubectl('get', 'persistentvolumeclaim', 'kept', '--output', kept)) === until ? true : undefined
   })
@@ -254,4 +256,27 @@ test('the disk of a claim that is to be kept is noted before the claim goes; met
   const metrics = await (await fetch(stage.metricsUrl)).text()
   expect(metrics).toMatch(new RegExp(`dind_volume_mount_count\\{volume_name="${name}",.*phase="\\w+"\\} 2`))
   expect(metrics).toMatch(/dind_pvc_volume_phase\{/)
+})
+
+test('the provisioner touches a bound claim that the scheduler overlooked, for agents that create the pod before the claim is bound', async () => {
+  await stage.claim({ name: 'overlooked', labels: pool('overlooked') })
+  await stage.bound('overlooked')
+  const labels = { app: 'dind' }
+  const volumes = [{ name: 'dind', persistentVolumeClaim: { claimName: 'overlooked' } }]
+  // There is no scheduler here: the test refuses the pod with the message of the real one.
+  const spec = { schedulerName: 'none', containers: [{ name: 'one', image: 'none' }], volumes }
+  await stage.cluster.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'overlooks', namespace: NAMESPACE, labels },
+    spec,
+  })
+  const message = 'pod has unbound immediate PersistentVolumeClaims'
+  const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }]
+  await stage.kubectl('patch', 'pod', 'overlooks', '--subresource=status', '--patch', JSON.stringify({ status: { conditions } }))
+  await eventually('the claim is touched', async () => {
+    const touched = 'jsonpath={.metadata.annotations.windlass\\.io/touched}'
+    return (await stage.kubectl('get', 'persistentvolumeclaim', 'overlooked', '--output', touched)) === '' ? undefined : true
+  })
+  await stage.kubectl('delete', 'pod', 'overlooks', '--grace-period=0', '--force')
 })

@@ -1,4 +1,4 @@
-/** A provisioner as a process with exactly the rights of `packages/volumes/rbac`, and claims and volumes to look at. */
+/** A provisioner as a process with exactly the rights of `packages/volumes/rbac`, and helpers for claims and volumes. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,12 +8,13 @@ import { startCluster, type Cluster } from '../../support/cluster.ts'
 import { ensureImages } from '../../support/images.ts'
 import { eventually, restartable, type Restartable } from '../../support/installation.ts'
 import { freePort } from '../../support/process.ts'
+import { applyRoles } from '../../support/roles.ts'
 
 const rbacFile = join(import.meta.dirname, '../../../packages/volumes/rbac/provisioner.yaml')
 const ACCOUNT = 'volume-provisioner-runner'
 const ROLE = 'windlass-volume-provisioner'
 
-export interface ClaimWish {
+export interface ClaimOptions {
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
@@ -44,24 +45,24 @@ export interface Stage extends AsyncDisposable {
     options?: { parameters?: Record<string, string>; bindingMode?: string; provisioner?: string },
   ): Promise<void>
   /** Creates a claim as the server renders it. */
-  claim(wish: ClaimWish): Promise<void>
-  /** The volume of a claim, once it is bound. */
+  claim(options: ClaimOptions): Promise<void>
+  /** Returns the volume of a claim once it is bound. */
   bound(name: string): Promise<Volume>
   /** Deletes a claim and waits until its volume is free. */
   release(name: string): Promise<void>
   volume(name: string): Promise<Volume | undefined>
-  /** What was told on a claim, newest last. */
-  told(claim: string): Promise<string>
+  /** Returns the events of a claim, newest last. */
+  eventsOf(claim: string): Promise<string>
 }
 
 export interface StageOptions {
   readonly namespace: string
   readonly env?: Readonly<Record<string, string>>
-  /** Where an installation made the namespace already. */
+  /** True if an installation has already created the namespace. */
   readonly isThere?: boolean
 }
 
-/** Installs the provisioner in a namespace; everything goes when it is disposed. */
+/** Installs the provisioner in a namespace; everything is removed on dispose. */
 export async function openStage({ namespace, env = {}, isThere = false }: StageOptions): Promise<Stage> {
   const images = await ensureImages('shell', 'windlass')
   const cluster = await startCluster()
@@ -116,7 +117,7 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
     kubectl,
     makeClass,
     volume,
-    claim: (wish) => cluster.apply(claimObject(wish, { namespace, className })),
+    claim: (options) => cluster.apply(claimObject(options, { namespace, className })),
     bound: (name) =>
       eventually(`the claim ${name} is bound\n${provisioner.log()}`, async () => {
         const claim = ClaimState.parse(await find('persistentvolumeclaim', name))
@@ -130,7 +131,7 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
         return found === undefined || found.status.phase === 'Released' ? true : undefined
       })
     },
-    async told(claim) {
+    async eventsOf(claim) {
       const fields = `involvedObject.kind=PersistentVolumeClaim,involvedObject.name=${claim}`
       const lines = 'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}'
       return kubectl('get', 'events', '--field-selector', fields, '--output', lines)
@@ -147,35 +148,32 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
   return stage
 }
 
-/** A claim as the server renders it: the default selector, and that the pod asks for nothing special. */
-function claimObject(wish: ClaimWish, { namespace, className }: { namespace: string; className: string }): object {
+/** Returns a claim as the server renders it, with the default selector and without node requirements of the pod. */
+function claimObject(options: ClaimOptions, { namespace, className }: { namespace: string; className: string }): object {
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: {
-      name: wish.name,
+      name: options.name,
       namespace,
-      labels: { 'codefresh-app': 'dind', 'io.codefresh.accountName': 'acme', ...wish.labels },
-      annotations: { 'windlass.io/placement': '{}', ...wish.annotations },
+      labels: { 'codefresh-app': 'dind', 'io.codefresh.accountName': 'acme', ...options.labels },
+      annotations: { 'windlass.io/placement': '{}', ...options.annotations },
     },
     spec: {
       accessModes: ['ReadWriteOnce'],
-      storageClassName: wish.className ?? className,
-      resources: { requests: { storage: wish.size ?? '16Gi' } },
+      storageClassName: options.className ?? className,
+      resources: { requests: { storage: options.size ?? '16Gi' } },
     },
   }
 }
 
-/** The rights of `rbacFile`, its ClusterRole under a name of this stage; returns the path of a kubeconfig with these rights only. */
+/**
+ * Creates the rights of `rbacFile`, with the ClusterRole under a name of this stage. Returns the path of a kubeconfig with only these
+ * rights.
+ */
 async function installRights(cluster: Cluster, { namespace, folder }: { namespace: string; folder: string }): Promise<string> {
   const name = `${namespace}-provisioner`
-  const shown = await cluster.kubectl('create', '--dry-run=client', '--filename', rbacFile, '--output', 'json')
-  // One document after the other.
-  const documents = shown.split(/\n(?=\{)/).map((text) => z.looseObject({ kind: z.string() }).parse(JSON.parse(text)))
-  const roles = documents.map((document) => ({
-    ...document,
-    metadata: document.kind === 'ClusterRole' ? { name } : { name: ROLE, namespace },
-  }))
+  await applyRoles(cluster, rbacFile, { namespace, clusterRole: name })
   const subjects = [{ kind: 'ServiceAccount', name: ACCOUNT, namespace }]
   const binding = (kind: string, role: { kind: string; name: string }, metadata: object): object => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -185,7 +183,6 @@ async function installRights(cluster: Cluster, { namespace, folder }: { namespac
     subjects,
   })
   await cluster.apply(
-    ...roles,
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCOUNT, namespace } },
     binding('RoleBinding', { kind: 'Role', name: ROLE }, { name: ROLE, namespace }),
     binding('ClusterRoleBinding', { kind: 'ClusterRole', name }, { name }),

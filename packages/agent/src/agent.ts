@@ -1,50 +1,55 @@
 /**
- * The agent: one loop claims tasks by a held poll, one renews leases, one sends facts, one compares what is left with what the server
- * knows. Work flows in by tasks, facts flow back. It keeps nothing on disk: tasks come again until they are acknowledged, and facts are
- * read again from the objects after a restart. Not here: what a task does (an executor), what becomes of the build (the server).
+ * The agent of protocol v2. Four loops run side by side: one claims tasks by long polling, one renews leases, one sends facts, and one
+ * compares the objects in the cluster with the records of the server. Nothing is kept on disk: the server sends tasks again until they are
+ * acknowledged, and facts are read again from the objects after a restart. What a task does is up to the executor, and the state of a build
+ * is up to the server.
  */
 import { randomUUID } from 'node:crypto'
-import { attempt as tick, backoffMs, isAbort, isFault, ticks, type Clock, type Fault, type Logger } from '@windlass/kit'
-import { AgentWelcome, ClaimAnswer, LeaseAnswer, PROTOCOL_VERSION, type AgentHello, type Client } from '@windlass/protocol'
+import { attempt as tick, backoffMs, endsWork, isAbort, ticks, type Clock, type Fault, type Logger } from '@windlass/kit'
+import { agentCalls, type AgentCalls } from '@windlass/client/agent'
+import { PROTOCOL_VERSION, VERSION, type AgentHello, type Client } from '@windlass/protocol'
 import type { AttemptLeft, Executor, OpenExecutor } from './executor.ts'
 import { openFacts, type FactOutbox } from './facts.ts'
+import { openSilentEngines, type SilentEngines } from './silent-engines.ts'
 import { sweepExpired } from './sweep.ts'
 import { openTasks, type TaskTable } from './tasks.ts'
 
 export interface AgentOptions {
-  /** Carries the agent token. */
+  /** Client with the agent token. */
   readonly client: Client
   readonly executor: OpenExecutor
   readonly clock: Clock
   readonly log: Logger
   readonly version?: string
-  /** Most tasks taken by one claim; how many builds run is the server's decision. */
+  /** Base URL by which engines reach the server. Default: the URL of `client`. */
+  readonly engineServerUrl?: string | undefined
+  /** Maximum number of tasks per claim. The server decides how many builds run. */
   readonly maxTasks?: number
-  /** How long the server may hold a claim, milliseconds. */
+  /** How long the server may hold a claim. Milliseconds. */
   readonly waitMs?: number
-  /** How often what is left in the cluster is compared with what the server knows, milliseconds. */
+  /** Interval between comparisons of the cluster with the records of the server. Milliseconds. */
   readonly sweepMs?: number
-  /** Names of the runtimes whose clusters this agent has; undefined when it takes whatever the server gives it. */
+  /** Names of the runtimes that this agent serves; undefined if it accepts tasks of any runtime. */
   readonly runtimes?: (() => readonly string[]) | undefined
 }
 
 export interface Agent {
-  /** Resolves when the server has welcomed this agent. */
+  /** Resolves when the server has accepted the first hello. */
   readonly ready: Promise<void>
-  /** Resolves after `close`; rejects with `agent-fenced`, `unauthenticated` or `protocol-unsupported`: this process cannot go on. */
+  /**
+   * Resolves after `close`. Rejects with `agent-fenced`, `unauthenticated` or `protocol-unsupported`, after which this process cannot
+   * continue.
+   */
   readonly ended: Promise<void>
-  /** What this agent has in its hands. */
+  /** Current numbers of tasks and unsent facts, the epoch, and the time of the last answer of the server. */
   status(): { readonly tasks: number; readonly facts: number; readonly epoch: number; readonly heardAt: number }
-  /** Resolves when no task is in hand and every fact is sent. */
+  /** Resolves when no task is in progress and every fact is sent. */
   idle(): Promise<void>
-  /** Claims nothing more, finishes the tasks in hand (for at most `graceMs`), then stops. Attempts in a cluster run on. */
+  /** Stops claiming, waits up to `graceMs` for the tasks in progress, then stops. Attempts in a cluster keep running. */
   close(graceMs?: number): Promise<void>
 }
 
-/** Faults after which going on is pointless: another process took over, or the server will never accept this one. */
-const FATAL = ['agent-fenced', 'unauthenticated', 'forbidden', 'protocol-unsupported'] as const
-
-/** Starts the loops of an agent. Never throws: what goes wrong for good rejects `ended`. */
+/** Starts the loops of an agent. Never throws; a fatal error rejects `ended`. */
 export function startAgent(options: AgentOptions): Agent {
   return new RunningAgent(options)
 }
@@ -53,6 +58,7 @@ class RunningAgent implements Agent {
   readonly ready: Promise<void>
   readonly ended: Promise<void>
   readonly #options: AgentOptions
+  readonly #server: AgentCalls
   readonly #log: Logger
   readonly #clock: Clock
   readonly #instance = randomUUID()
@@ -63,6 +69,7 @@ class RunningAgent implements Agent {
   readonly #facts: FactOutbox
   readonly #executor: Executor
   readonly #tasks: TaskTable
+  readonly #silent: SilentEngines
   #epoch = 0
   #leaseMs = 30_000
   #heardAt = 0
@@ -70,11 +77,19 @@ class RunningAgent implements Agent {
   constructor(options: AgentOptions) {
     const { client, clock, log } = options
     this.#options = options
+    this.#server = agentCalls(options.client)
     this.#log = log
     this.#clock = clock
     this.ready = this.#welcomed.promise
     this.#facts = openFacts({ client, clock, log })
     this.#executor = options.executor({ report: (fact) => this.#facts.report(fact), clock, log })
+    this.#silent = openSilentEngines({
+      executor: this.#executor,
+      report: (fact) => this.#facts.report(fact),
+      clock,
+      log,
+      signal: this.#running.signal,
+    })
     this.#tasks = openTasks({
       executor: this.#executor,
       client,
@@ -121,10 +136,11 @@ class RunningAgent implements Agent {
       await Promise.race([this.#loops(), this.#fatal.promise])
     } catch (error) {
       this.#welcomed.reject(error)
-      this.#log.error({ err: error }, 'agent ends')
+      this.#log.error({ err: error }, 'agent stopped by a fatal error')
       throw error
     } finally {
       this.#end()
+      await this.#silent.idle()
       await this.#executor.close()
     }
   }
@@ -137,7 +153,7 @@ class RunningAgent implements Agent {
     await Promise.all([this.#claimLoop(), this.#leaseLoop(), this.#sweepLoop(), this.#facts.send(session, signal)])
   }
 
-  /** Says hello until the server answers. */
+  /** Repeats the hello until the server answers. */
   async #greet(): Promise<void> {
     for (let failures = 1; !this.#running.signal.aborted; failures += 1) {
       try {
@@ -145,30 +161,28 @@ class RunningAgent implements Agent {
         this.#welcomed.resolve()
         return
       } catch (error) {
-        if (isFault(error, ...FATAL)) throw error
+        if (isFatal(error)) throw error
         if (isAbort(error)) return
-        this.#log.warn({ err: error }, 'no welcome from the server')
+        this.#log.warn({ err: error }, 'hello failed')
         await this.#pause(failures)
       }
     }
   }
 
-  /** Says hello; answers what is left of attempts, about which the server was told. */
+  /** Says hello and returns the attempts that are left in the cluster, as reported to the server. */
   async #hello(): Promise<readonly AttemptLeft[]> {
     const left = (await this.#executor.attempts()).slice(0, 5000)
     const body: AgentHello = {
       protocol: PROTOCOL_VERSION,
-      version: this.#options.version ?? '0.1.0',
+      version: this.#options.version ?? VERSION,
       features: [],
       executor: this.#executor.kind,
       instance: this.#instance,
+      serverUrl: this.#options.engineServerUrl ?? this.#options.client.url,
       attempts: left.map(({ buildId, attempt }) => ({ buildId, attempt })),
       ...(this.#options.runtimes && { runtimes: [...this.#options.runtimes()].slice(0, 1000) }),
     }
-    const welcome = await this.#options.client.call('POST', '/v1/agent/hello', AgentWelcome, {
-      body,
-      signal: this.#running.signal,
-    })
+    const welcome = await this.#server.hello(body, { signal: this.#running.signal })
     this.#epoch = welcome.epoch
     this.#leaseMs = welcome.leaseMs
     this.#heardAt = this.#clock.now()
@@ -177,18 +191,18 @@ class RunningAgent implements Agent {
 
   async #claimLoop(): Promise<void> {
     const signal = AbortSignal.any([this.#claiming.signal, this.#running.signal])
-    // Always the same: a start may wait for room in the cluster, and the stop that makes room must not wait behind it.
+    // A constant, not the free capacity: a start may wait for room in the cluster, and the stop that frees it must not wait behind it.
     const room = this.#options.maxTasks ?? 200
     const waitMs = this.#options.waitMs ?? 30_000
     for (let failures = 0; !signal.aborted;) {
       try {
-        const call = { body: { epoch: this.#epoch, room, waitMs }, signal, timeoutMs: waitMs + 15_000 }
-        const { tasks } = await this.#options.client.call('POST', '/v1/agent/claim', ClaimAnswer, call)
+        const request = { epoch: this.#epoch, room, waitMs }
+        const { tasks } = await this.#server.claim(request, { signal, timeoutMs: waitMs + 15_000 })
         failures = 0
         this.#heardAt = this.#clock.now()
         for (const task of tasks) this.#tasks.accept(task)
       } catch (error) {
-        if (isFault(error, ...FATAL)) throw error
+        if (isFatal(error)) throw error
         if (isAbort(error)) continue
         failures += 1
         this.#log.warn({ err: error }, 'claim failed')
@@ -203,17 +217,14 @@ class RunningAgent implements Agent {
       await this.#clock.sleep(this.#leaseMs / 3, signal).catch(() => undefined)
       if (signal.aborted) return
       try {
-        const body = { epoch: this.#epoch, tasks: this.#tasks.ids() }
-        const answer = await this.#options.client.call('POST', '/v1/agent/lease', LeaseAnswer, {
-          body,
-          signal,
-          timeoutMs: 10_000,
-        })
+        const held = { epoch: this.#epoch, tasks: this.#tasks.ids() }
+        const answer = await this.#server.renewLease(held, { signal, timeoutMs: 10_000 })
         this.#leaseMs = answer.leaseMs
         this.#heardAt = this.#clock.now()
         this.#tasks.drop(answer.lost)
+        this.#silent.read(answer.silent ?? [])
       } catch (error) {
-        if (isFault(error, ...FATAL)) throw error
+        if (isFatal(error)) throw error
         if (!isAbort(error)) this.#log.warn({ err: error }, 'leases not renewed')
       }
     }
@@ -235,7 +246,9 @@ class RunningAgent implements Agent {
   }
 }
 
-/** True when the agent must not be started again as it is: exit codes tell these apart. */
+/**
+ * Returns true if retrying is pointless because another process took over or the server refuses this one. Exit codes tell the two apart.
+ */
 export function isFatal(error: unknown): error is Fault {
-  return isFault(error, ...FATAL)
+  return endsWork('agent', error)
 }

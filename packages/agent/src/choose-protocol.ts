@@ -1,27 +1,35 @@
-/** Which protocol the server speaks. */
+/** Chooses the protocol that the server speaks. */
 import { backoffMs, fault, isFault, type Clock, type Logger } from '@windlass/kit'
+import { AGENT_ROUTES } from '@windlass/client/agent'
 import type { Client } from '@windlass/protocol'
+import type { ProtocolMemory } from './protocol-memory.ts'
 import type { Platform } from './v1/platform.ts'
 
 export interface ChooseOptions {
-  /** Of protocol v2. */
+  /** Client of protocol v2. */
   readonly client: Client
-  /** Of protocol v1; undefined when the agent was not told its id. */
+  /** Client of protocol v1; undefined if the agent has no id. */
   readonly platform: Platform | undefined
+  readonly memory: ProtocolMemory
   readonly clock: Clock
   readonly log: Logger
 }
 
 /**
- * Asks until an answer decides: an empty hello is refused as invalid by who speaks v2 and changes nothing there; where it is not found, or
- * the token is not known, a heartbeat of v1 decides. Throws `config-invalid` when v1 is needed and the agent has no id, and the signal's
- * reason.
+ * Returns v2 for a server that has spoken it before, without asking it. Otherwise sends an empty hello until an answer decides: a server
+ * that speaks v2 refuses it as invalid and changes nothing. If the path is not found or the token is unknown, a heartbeat of v1 decides.
+ * Throws `config-invalid` if v1 is needed and the agent has no id, and the reason of the signal.
  */
-export async function chooseProtocol({ client, platform, clock, log }: ChooseOptions, signal: AbortSignal): Promise<'v1' | 'v2'> {
+export async function chooseProtocol(options: ChooseOptions, signal: AbortSignal): Promise<'v1' | 'v2'> {
+  const { client, platform, memory, clock, log } = options
+  if (await memory.hasSpokenV2(signal)) {
+    log.info('the server has spoken protocol v2 before, so protocol v1 is not used; set WINDLASS_AGENT_PROTOCOL=v1 to allow it')
+    return 'v2'
+  }
   for (let failures = 1; ; failures += 1) {
     signal.throwIfAborted()
     try {
-      await client.text('POST', '/v1/agent/hello', { body: {}, signal })
+      await client.text('POST', AGENT_ROUTES.hello.path, { body: {}, signal })
       return 'v2'
     } catch (error) {
       if (!isFault(error, 'not-found', 'unauthenticated', 'forbidden', 'server-unreachable', 'unavailable', 'rate-limited'))
@@ -29,14 +37,14 @@ export async function chooseProtocol({ client, platform, clock, log }: ChooseOpt
       const isUnknown = isFault(error, 'not-found')
       if (isUnknown && platform === undefined)
         throw fault('config-invalid', {
-          message: `${client.url} does not speak protocol v2, and v1 needs the name of this agent.`,
+          message: `${client.url} does not speak protocol v2, and v1 needs the id of this agent.`,
           hint: 'Set WINDLASS_AGENT_ID (or AGENT_ID), or check the URL of the server.',
         })
       if (isUnknown || isFault(error, 'unauthenticated', 'forbidden')) {
         if (await answers(platform, signal)) return 'v1'
         if (!isUnknown) return 'v2'
       }
-      log.warn({ err: error }, 'the server does not say which protocol it speaks')
+      log.warn({ err: error }, 'cannot determine the protocol of the server')
       await clock.sleep(backoffMs({ baseMs: 500, maxMs: 10_000 }, failures), signal)
     }
   }

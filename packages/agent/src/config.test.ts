@@ -3,7 +3,7 @@ import { agentConfig } from './config.ts'
 
 const needed = { CODEFRESH_TOKEN: 'secret', CODEFRESH_HOST: 'https://platform.example/base' }
 
-test('R236: the variables of the public agent are read as ours', () => {
+test('reads the variables of the public agent (R236)', () => {
   const config = agentConfig({
     ...needed,
     AGENT_ID: 'one',
@@ -41,7 +41,7 @@ test('R236: the variables of the public agent are read as ours', () => {
   })
 })
 
-test('the defaults of the public agent: 3 s, 10 s, 50 workflows, 1000 batches, TLS verified', () => {
+test('has the defaults of the public agent: 3 s, 10 s, 50 workflows, 1000 batches, TLS verified', () => {
   expect(agentConfig(needed)).toMatchObject({
     POLL_SECONDS: 3,
     HEARTBEAT_SECONDS: 10,
@@ -52,7 +52,7 @@ test('the defaults of the public agent: 3 s, 10 s, 50 workflows, 1000 batches, T
   })
 })
 
-test('a flag wins over a variable, and ours over that of the public agent', () => {
+test('prefers a flag to a variable, and our setting to that of the public agent', () => {
   const env = { ...needed, TASK_PULLING_INTERVAL: '7', AGENT_ID: 'theirs', WINDLASS_AGENT_ID: 'ours' }
   const args = ['start', '--task-pulling-interval', '4', '--verbose', '--newrelic-appname=x']
   expect(agentConfig(env, args)).toMatchObject({ POLL_SECONDS: 4, ID: 'ours', LOG_LEVEL: 'debug' })
@@ -65,11 +65,30 @@ test.each([
   ['WORKFLOW_BUFFER_SIZE', '-5'],
   ['K8S_CLIENT_QPS', '0'],
   ['K8S_CLIENT_BURST', 'many'],
-])('%s=%s stops the start with a message that names it', (name, value) => {
+])('throws for %s=%s with a message that names it', (name, value) => {
   expect(() => agentConfig({ ...needed, [name]: value })).toThrow(new RegExp(`${name}:`))
 })
 
-test('a wrong flag is named as a flag, an unknown one is refused', () => {
+test('names a wrong flag as a flag and refuses an unknown one', () => {
   expect(() => agentConfig(needed, ['--k8s-client-burst', '0'])).toThrow('--k8s-client-burst:')
   expect(() => agentConfig(needed, ['--surprise', '1'])).toThrow('surprise')
+})
+
+test('has a strict policy without settings: the daemon of the project, nodes without taints or for builds, no other objects', () => {
+  expect(agentConfig(needed)).toMatchObject({
+    POLICY: 'strict',
+    PRIVILEGED_IMAGES: ['windlass/dind'],
+    PLACEMENTS: [{}, { tolerations: [{ key: 'codefresh/dind', operator: 'Exists', effect: 'NoSchedule' }] }],
+    STORAGE_CLASSES: ['dind-local-volumes-*'],
+    ALLOWED_SECRETS: [],
+    ALLOWED_LABELS: [],
+    APP_PROXIES: [],
+  })
+})
+
+test('shows an example for invalid placements', () => {
+  for (const text of ['pool=builds', '{}', '[]', '[{"nodeName":"x"}]', '[{"nodeSelector":{"pool":1}}]'])
+    expect(() => agentConfig({ ...needed, WINDLASS_AGENT_PLACEMENTS: text })).toThrow(
+      /WINDLASS_AGENT_PLACEMENTS: must be a JSON list of placements such as \[\{"nodeSelector"/,
+    )
 })

@@ -1,123 +1,118 @@
 /** Settings of the agent process, from `WINDLASS_AGENT_*`. Each may come from a file named by `…_FILE`. */
-import { Fault, fault, readConfig } from '@windlass/kit'
+import { Fault, fault, readConfig, splitList } from '@windlass/kit'
 import { z } from 'zod'
-import { withVendorSettings } from './vendor-settings.ts'
+import { PolicySettings } from './kubernetes/policy/settings.ts'
+import { withCodefreshSettings } from './codefresh-settings.ts'
 
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-)
+const list = z.string().transform(splitList)
 
 export const AgentConfig = z.object({
   SERVER_URL: z.url().describe('Base URL of the server.'),
-  TOKEN: z.string().min(1).describe('Token of this agent; better from a mounted file: WINDLASS_AGENT_TOKEN_FILE.'),
-  CA: z.string().optional().describe('PEM file of further certificate authorities of the server.'),
+  ENGINE_SERVER_URL: z.url().optional().describe('Base URL by which engines reach the server, if it is not SERVER_URL.'),
+  TOKEN: z.string().min(1).describe('Token of this agent. Prefer a mounted file: WINDLASS_AGENT_TOKEN_FILE.'),
+  CA: z.string().optional().describe('PEM file with additional certificate authorities for the server.'),
   TLS_INSECURE: z
     .stringbool()
     .default(false)
-    .describe('`true`: server and clusters need not prove who they are; said in the log. Better: WINDLASS_AGENT_CA.'),
+    .describe(
+      '`true` turns off verification of the TLS certificates of server and clusters, with a warning in the log. Prefer WINDLASS_AGENT_CA.',
+    ),
   PROTOCOL: z
     .enum(['auto', 'v2', 'v1'])
     .default('auto')
-    .describe('Protocol of the server; `auto` takes v2 where the server knows it.'),
-  ID: z.string().min(1).optional().describe('Name or id of this agent; needed with protocol v1 only.'),
+    .describe(
+      'Protocol of the server; `auto` uses v2 if the server supports it, and never goes back to v1 for a server that has spoken v2.',
+    ),
+  ID: z.string().min(1).optional().describe('Name or id of this agent; required by protocol v1.'),
   RUNTIME: z
     .string()
     .min(1)
     .optional()
-    .describe('The one runtime that is served, in the cluster of the agent; CONFIG_DIR is not read then.'),
+    .describe('The only runtime to serve, in the cluster of the agent; CONFIG_DIR is ignored if it is set.'),
   OWN_RUNTIMES: list
     .optional()
-    .describe('Runtimes that the cluster of the agent serves beside those of CONFIG_DIR; needs no files to be there.'),
+    .describe('Runtimes in the cluster of the agent, in addition to those of CONFIG_DIR, which may be empty.'),
   CONFIG_DIR: z
     .string()
     .min(1)
     .optional()
-    .describe('Folder of `*.runtime.yaml` files, one for each runtime; read again while the agent runs.'),
+    .describe('Folder of `*.runtime.yaml` files, one per runtime; changes are picked up while the agent runs.'),
   STATE_DIR: z
     .string()
     .min(1)
     .default('/var/lib/windlass/agent')
-    .describe('Folder for what must survive a restart of the process; used by protocol v1 only.'),
-  POLL_SECONDS: z.coerce.number().positive().default(3).describe('Time between polls of protocol v1.'),
-  HEARTBEAT_SECONDS: z.coerce.number().positive().default(10).describe('Time between signs of life of protocol v1.'),
-  WORKFLOWS: z.coerce.number().int().positive().default(50).describe('Builds that are worked at at once by protocol v1.'),
-  BUFFER: z.coerce.number().int().positive().default(1000).describe('Batches of tasks that protocol v1 pulls ahead.'),
-  FORCE_DELETE_PVC: z.stringbool().default(false).describe('Protocol v1: take the finalizers off claims that are deleted.'),
+    .describe('Folder for state that must survive a restart: the ledger of protocol v1, and whether the server speaks v2.'),
+  POLL_SECONDS: z.coerce.number().positive().default(3).describe('Interval between polls of protocol v1, seconds.'),
+  HEARTBEAT_SECONDS: z.coerce.number().positive().default(10).describe('Interval between heartbeats of protocol v1, seconds.'),
+  WORKFLOWS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(50)
+    .describe('Maximum number of builds that protocol v1 processes at once.'),
+  BUFFER: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(1000)
+    .describe('Maximum number of batches of tasks that protocol v1 queues.'),
+  FORCE_DELETE_PVC: z
+    .stringbool()
+    .default(false)
+    .describe('Protocol v1: remove the finalizers of deleted PersistentVolumeClaims.'),
   LEASE: z
     .enum(['auto', 'on', 'off'])
     .default('auto')
-    .describe('Protocol v1: one of several replicas polls, by a Lease; `auto`: when the agent runs in a cluster.'),
-  CHART_VERSION: z.string().optional().describe('Version of the chart that installed the agent; told to the server.'),
-  KUBECONFIG: z.string().optional().describe("Path of a kubeconfig; the pod's own service account when absent."),
-  NAMESPACES: list.optional().describe('Namespaces that builds may use; that of the kubeconfig or the pod when absent.'),
-  SERVICE_ACCOUNTS: list.prefault('windlass-engine').describe('Service accounts that pods of builds may run as.'),
-  PRIVILEGED_IMAGES: list
+    .describe('Protocol v1: elect the one replica that polls with a Lease; `auto` does so if the agent runs in a cluster.'),
+  CHART_VERSION: z.string().optional().describe('Version of the chart that installed the agent; sent to the server.'),
+  KUBECONFIG: z.string().optional().describe('Path of a kubeconfig. Default: the service account of the pod.'),
+  NAMESPACES: list.optional().describe('Namespaces that builds may use. Default: that of the kubeconfig or the pod.'),
+  ...PolicySettings,
+  APP_PROXIES: list
     .prefault('')
-    .describe('Prefixes of images that may run privileged; any image of the dind pod when empty.'),
-  ALLOWED_SECRETS: list
-    .prefault('codefresh-certs-server')
-    .describe(
-      'Secrets of the namespace that runtimes may mount or read variables from, besides those of the build; `*` for any.',
-    ),
-  ALLOWED_CLAIMS: list.prefault('').describe('PersistentVolumeClaims that runtimes may mount, besides the disk; `*` for any.'),
-  ALLOWED_HOST_PATHS: list.prefault('').describe('Paths of the nodes that runtimes may mount, with all that is below them.'),
-  ALLOWED_VOLUMES: list
-    .prefault('')
-    .describe('Further kinds of volumes that runtimes may mount, such as `nfs`, `csi` or `projected`.'),
-  POLICY: z
-    .enum(['strict', 'permissive'])
-    .optional()
-    .describe(
-      '`permissive` lets pods of builds be as the server wants them, in the namespaces and with the service accounts above; `strict` when absent, but with protocol v1 nothing is checked then.',
-    ),
+    .describe('Protocol v1: hosts, or `host:port`, to which the agent forwards requests for app-proxies; none if empty.'),
   VOLUME_DIR: z
     .string()
     .optional()
-    .describe('Folder on the nodes below which the agent makes disks itself; absent leaves disks to the storage class.'),
-  QPS: z.coerce.number().positive().default(200).describe('Calls to the Kubernetes API per second.'),
-  BURST: z.coerce.number().int().positive().default(400).describe('Calls that may be made at once after a pause.'),
-  MAX_TASKS: z.coerce.number().int().positive().default(200).describe('Most tasks taken at once.'),
+    .describe('Folder on the nodes in which the agent creates disks itself. Default: the storage class provides disks.'),
+  QPS: z.coerce.number().positive().default(200).describe('Maximum number of calls to the Kubernetes API per second.'),
+  BURST: z.coerce.number().int().positive().default(400).describe('Maximum burst of calls to the Kubernetes API.'),
+  MAX_TASKS: z.coerce.number().int().positive().default(200).describe('Maximum number of tasks per claim.'),
   SWEEP_MS: z.coerce
     .number()
     .int()
     .positive()
     .default(60_000)
-    .describe('How often leftovers are compared with what the server knows, milliseconds.'),
+    .describe('Interval between comparisons of leftovers with the records of the server, milliseconds.'),
   PORT: z.coerce
     .number()
     .int()
     .min(0)
     .max(65_535)
     .optional()
-    .describe('Port for /livez, /readyz and /metrics; none when absent.'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least severe lines that are logged.'),
+    .describe('Port for /livez, /readyz and /metrics; not served if absent.'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum level of log lines.'),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 
 const PREFIX = 'WINDLASS_AGENT_'
 
-/**
- * Reads the settings, and those of the public agent where ours say nothing. Throws `config-invalid` that names every wrong key as it was
- * given.
- */
+/** Reads the settings, with those of the public agent as fallback. Throws `config-invalid` that names every wrong key as it was given. */
 export function agentConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
   args: readonly string[] = [],
 ): Readonly<AgentConfig> {
-  const vendor = withVendorSettings(env, args, PREFIX)
+  const codefresh = withCodefreshSettings(env, args, PREFIX)
   try {
-    return readConfig(AgentConfig, vendor.env, PREFIX)
+    return readConfig(AgentConfig, codefresh.env, PREFIX)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    const message = [...vendor.names].reduce((text, [ours, given]) => text.replaceAll(`${ours}:`, `${given}:`), error.message)
+    const message = [...codefresh.names].reduce((text, [ours, given]) => text.replaceAll(`${ours}:`, `${given}:`), error.message)
     throw fault('config-invalid', { ...error.details, message }, error)
   }
 }
 
-/** The access to the cluster needs the pod's address of the API server from the environment. */
+/** The environment of the process. In a pod, access to the cluster needs the address of the API server from it. */
 export function environment(): Readonly<Record<string, string | undefined>> {
   return process.env
 }

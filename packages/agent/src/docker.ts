@@ -1,15 +1,18 @@
 /**
- * Attempts on a Docker host: the engine runs in the process that opens this executor, its steps as containers of the host's daemon.
- * What starts an engine and what removes containers is given, so that this package needs neither.
+ * Attempts on a Docker host: the engine runs in the process that opens this executor, and its steps are containers of the daemon of the
+ * host. Starting an engine and removing containers are passed in, so that this package depends on neither.
  */
 import { attempt as tick } from '@windlass/kit'
 import type { StartTask } from '@windlass/protocol'
 import { attemptKey, type AttemptRef, type ExecutorContext, type Executor, type OpenExecutor } from './executor.ts'
 
 export interface DockerParts {
-  /** Runs one engine; resolves when it ended, whatever its build became. Aborting the signal kills it: no step may be started after that. */
+  /**
+   * Runs one engine and resolves when it ends, whatever the result of the build. Aborting the signal kills it; no step may start
+   * afterwards.
+   */
   runEngine(task: StartTask, signal: AbortSignal): Promise<void>
-  /** Removes the containers and networks labelled with the attempt; resolves when none is left. */
+  /** Removes the containers and networks labeled with the attempt. Resolves when none is left. */
   sweep(ref: AttemptRef): Promise<void>
   /** Attempts that still have containers on the host. */
   list(): Promise<readonly AttemptRef[]>
@@ -21,7 +24,7 @@ interface Run {
   readonly ended: Promise<void>
 }
 
-/** Opens the executor of a Docker host. Containers that an earlier process left are removed, and their attempts reported lost. */
+/** Opens the executor of a Docker host. Removes containers that an earlier process left and reports their attempts lost. */
 export function dockerExecutor(parts: DockerParts): OpenExecutor {
   return (context) => openDocker(parts, context)
 }
@@ -47,7 +50,7 @@ function openDocker(parts: DockerParts, { report, log, clock }: ExecutorContext)
       if (!signal.aborted) log.error({ err: error, ...ref }, 'engine failed')
       message = error instanceof Error ? error.message : String(error)
     }
-    // Harmless when the engine had said how it ended: the server has the end already.
+    // Harmless if the engine has reported its end: the server has the result already.
     if (!signal.aborted) report({ ...ref, state: 'lost', object: 'engine', reason: 'engine-lost', message })
   }
 

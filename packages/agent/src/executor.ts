@@ -1,6 +1,6 @@
 /**
- * The seam between an agent and what carries out its tasks. Three implementations: Kubernetes (`kubernetes/`), a Docker host
- * (`docker.ts`) and a script in place of pods (`fake/`).
+ * The interface between an agent and the environment in which it carries out tasks. Implementations: Kubernetes (`kubernetes/`), a Docker
+ * host (`docker.ts`), and one for tests (`e2e/support/fake-engines`).
  */
 import type { Clock, Logger } from '@windlass/kit'
 import type { AgentFact, AgentHello, StartTask, StopTask } from '@windlass/protocol'
@@ -11,13 +11,13 @@ export interface AttemptRef {
 }
 
 export interface AttemptLeft extends AttemptRef {
-  /** Where it is, for executors of several runtimes. */
+  /** Runtime of the attempt, for executors of several runtimes. */
   readonly runtime?: string | undefined
-  /** Epoch milliseconds after which it is a leftover whatever happened; absent when its objects do not say. */
+  /** Time after which its objects are leftovers in any case, epoch milliseconds; absent if its objects have no such label. */
   readonly expiresAt?: number | undefined
 }
 
-/** What an executor saw of an attempt; the agent numbers it, stamps it and sends it until the server has it. */
+/** An observation of an executor about an attempt. The agent adds a number and a time and sends it until the server acknowledges it. */
 export type Fact = Omit<AgentFact, 'seq' | 'at'>
 export type ReportFact = (fact: Fact) => void
 
@@ -30,27 +30,32 @@ export interface ExecutorContext {
 /**
  * Contract:
  * - The agent never calls `start` and `stop` of one attempt at the same time; other attempts run side by side.
- * - Everything is idempotent by (build, attempt): a task is repeated after a lost answer, a lapsed lease or a restart of the agent.
- * - `start` resolves when everything of the attempt was created and has its place, not when it runs. It may wait for room until it is
- *   aborted. What becomes of it later is told by facts.
- * - A fault thrown by `start` that is not retryable means: refused for good. Its details may carry `reason` (a protocol reason).
- * - `stop` resolves when nothing of the attempt is left, and also when there never was anything.
- * - When a signal is aborted the call ends soon, may leave things half done, and is repeated or followed by `stop`.
- * - Nothing the executor needs after a restart may live in its memory alone.
- * - `close` stops watching; it leaves attempts running where they outlive the process.
+ * - Everything is idempotent by (build, attempt): a task is repeated after a lost answer, an expired lease or a restart of the agent.
+ * - `start` resolves when all objects of the attempt are created and its pods have nodes, not when it runs. It may wait for room until it
+ *   is aborted. Later changes are reported as facts.
+ * - A fault of `start` that is not retryable refuses the attempt permanently. Its details may carry `reason` (a protocol reason).
+ * - `stop` resolves when no object of the attempt is left, also if there never was one.
+ * - When its signal is aborted, a call ends soon and may leave partial results; it is repeated or followed by `stop`.
+ * - State that the executor needs after a restart must not be in memory only.
+ * - `close` stops watching; it leaves attempts running if they can outlive the process.
  */
 export interface Executor {
   readonly kind: AgentHello['executor']
   start(task: StartTask, signal: AbortSignal): Promise<void>
   stop(task: StopTask, signal: AbortSignal): Promise<void>
-  /** Attempts of which something is left, whoever started them. */
+  /** Returns the attempts that still have objects, whichever process started them. */
   attempts(): Promise<readonly AttemptLeft[]>
+  /** Returns the end of the log of an attempt's engine, or undefined if there is none. */
+  lastLog?(
+    ref: AttemptRef & { readonly runtime: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly object: string; readonly text: string } | undefined>
   close(): Promise<void>
 }
 
 export type OpenExecutor = (context: ExecutorContext) => Executor
 
-/** Key of an attempt in maps and logs. */
+/** Returns the key of an attempt for maps and logs. */
 export function attemptKey(ref: AttemptRef): string {
   return `${ref.buildId}/${ref.attempt}`
 }

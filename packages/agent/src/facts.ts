@@ -1,24 +1,25 @@
 /**
- * The outbox of facts: numbered in order, sent in batches until the server has them. In memory on purpose: after a restart the executor
- * reads the same facts from the objects again, and `instance` tells the server that the numbers start anew.
+ * The outbox of facts. They are numbered in order and sent in batches until the server acknowledges them. It is in memory on purpose: after
+ * a restart the executor reads the same facts from the objects again, and `instance` tells the server that numbering restarts.
  */
-import { backoffMs, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
-import { FactAck, type AgentFact, type Client } from '@windlass/protocol'
+import { backoffMs, endsWork, isAbort, type Clock, type Logger } from '@windlass/kit'
+import { agentCalls } from '@windlass/client/agent'
+import type { AgentFact, Client } from '@windlass/protocol'
 import { attemptKey, type AttemptRef, type Fact } from './executor.ts'
 
-/** Most facts of one call. */
+/** Maximum number of facts per call. */
 const BATCH = 500
-/** Most facts kept while the server is away; then those that a later fact makes needless go first. */
+/** Maximum number of facts kept while the server is unreachable. Beyond it, facts that a later fact replaces are dropped first. */
 const LIMIT = 10_000
 
 export interface FactOutbox {
-  /** Queues a fact; one that says the same of the same object as the fact before is dropped. */
+  /** Queues a fact. Drops it if it equals the previous fact about the same object. */
   report(fact: Fact): void
-  /** Forgets what was said of an attempt that is gone. */
+  /** Forgets the facts of an attempt that is gone. */
   forget(ref: AttemptRef): void
-  /** How many facts wait to be sent. */
+  /** Number of unsent facts. */
   size(): number
-  /** Sends until the signal is aborted; throws `agent-fenced`. */
+  /** Sends until the signal is aborted. Throws `agent-fenced`. */
   send(session: () => { readonly epoch: number; readonly instance: string }, signal: AbortSignal): Promise<void>
 }
 
@@ -29,6 +30,7 @@ export interface FactOutboxOptions {
 }
 
 export function openFacts({ client, clock, log }: FactOutboxOptions): FactOutbox {
+  const server = agentCalls(client)
   let queue: AgentFact[] = []
   let seq = 0
   let wake = Promise.withResolvers<void>()
@@ -46,7 +48,7 @@ export function openFacts({ client, clock, log }: FactOutboxOptions): FactOutbox
   async function sendBatch(session: { epoch: number; instance: string }, signal: AbortSignal): Promise<void> {
     const facts = queue.slice(0, BATCH)
     const body = { epoch: session.epoch, instance: session.instance, facts }
-    const { ackSeq } = await client.call('POST', '/v1/agent/facts', FactAck, { body, signal })
+    const { ackSeq } = await server.sendFacts(body, { signal })
     queue = queue.filter((fact) => fact.seq > ackSeq)
   }
 
@@ -74,7 +76,7 @@ export function openFacts({ client, clock, log }: FactOutboxOptions): FactOutbox
           await sendBatch(session(), signal)
           failures = 0
         } catch (error) {
-          if (isFault(error, 'agent-fenced')) throw error
+          if (endsWork('agent', error)) throw error
           if (isAbort(error)) return
           failures += 1
           log.warn({ err: error, waiting: queue.length }, 'facts not sent')
@@ -85,7 +87,7 @@ export function openFacts({ client, clock, log }: FactOutboxOptions): FactOutbox
   }
 }
 
-/** Keeps the newest fact of each object, and every fact that ends something. */
+/** Keeps the newest fact of each object, and all facts with the state `lost` or `gone`. */
 function thinOut(queue: readonly AgentFact[]): AgentFact[] {
   const newest = new Map(queue.map((fact) => [`${attemptKey(fact)}/${fact.object ?? ''}`, fact.seq]))
   return queue.filter(

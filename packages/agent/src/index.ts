@@ -10,4 +10,4 @@ export {
   type ReportFact,
 } from './executor.ts'
 export { kubernetesExecutor, type KubernetesOptions } from './kubernetes/executor.ts'
-export { type AgentPolicy } from './kubernetes/policy.ts'
+export { type AgentPolicy } from './kubernetes/policy/agent-policy.ts'

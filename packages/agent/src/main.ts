@@ -1,4 +1,7 @@
-/** The agent process in a cluster. Exit codes: 0 stopped; 3 another process took over its identity; 4 the server refuses it; 1 anything else. */
+/**
+ * The agent process in a cluster. Exit codes: 0 stopped; 3 another process took over its identity; 4 refused by the server; 1 any other
+ * error.
+ */
 import { isAbort, isFault, openLog, stopSignal, systemClock, type Logger } from '@windlass/kit'
 import { isFatal, type Agent } from './agent.ts'
 import { agentConfig, environment, type AgentConfig } from './config.ts'

@@ -1,39 +1,46 @@
-/** An agent with its clusters, as the settings of the process want it. */
+/** Assembles an agent and its clusters from the settings of the process. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { fault, nodeTransport, systemClock, type Logger } from '@windlass/kit'
-import { inCluster, openKube, readKubeconfig, type ClusterAccess, type Kube } from '@windlass/kube'
-import { createClient, labelValue, type Transport } from '@windlass/protocol'
+import {
+  inCluster,
+  openKube,
+  openLeadership,
+  readKubeconfig,
+  withoutElection,
+  type ClusterAccess,
+  type Kube,
+  type Leadership,
+} from '@windlass/kube'
+import { createClient, labelValue, VERSION, type Transport } from '@windlass/protocol'
 import { startAgent, type Agent } from './agent.ts'
 import { chooseProtocol } from './choose-protocol.ts'
 import type { AgentConfig } from './config.ts'
 import { kubernetesExecutor } from './kubernetes/executor.ts'
-import { clustersExecutor } from './kubernetes/many.ts'
-import type { AgentPolicy } from './kubernetes/policy.ts'
+import { clustersExecutor } from './kubernetes/clusters-executor.ts'
+import { policyOf } from './kubernetes/policy/settings.ts'
+import { openProtocolMemory, type ProtocolMemory } from './protocol-memory.ts'
 import { fixedCluster, openClusters, type Cluster, type Clusters } from './runtimes/clusters.ts'
 import { readRuntimeFiles, type RuntimeEntry, type RuntimeFiles } from './runtimes/runtime-files.ts'
 import type { V1Agent } from './v1/agent.ts'
-import { aloneLeadership, openLeadership, type Leadership } from './v1/leadership.ts'
 import { openPlatform, type Platform } from './v1/platform.ts'
-
-export const VERSION = '0.1.0'
 
 export interface AgentParts {
   readonly config: Readonly<AgentConfig>
   readonly clusters: Clusters
-  /** The cluster this process runs in, if any. */
+  /** The cluster that this process runs in, if any. */
   readonly here: ClusterAccess | undefined
   readonly transport: Transport
   readonly log: Logger
 }
 
-/** Finds the clusters. Throws `config-invalid` when there is none to serve. */
+/** Finds the clusters. Throws `config-invalid` if there is no cluster to serve. */
 export async function openParts(
   config: Readonly<AgentConfig>,
   env: Readonly<Record<string, string | undefined>>,
   log: Logger,
 ): Promise<AgentParts> {
-  if (config.TLS_INSECURE) log.warn('TLS is not verified: neither the server nor the clusters prove who they are')
+  if (config.TLS_INSECURE) log.warn('TLS certificates of the server and the clusters are not verified')
   const { KUBECONFIG, RUNTIME, CONFIG_DIR, TLS_INSECURE: insecure } = config
   const found = KUBECONFIG === undefined ? inCluster(env) : await readKubeconfig(KUBECONFIG)
   const here = found === undefined ? undefined : { ...found, insecure: insecure || found.insecure }
@@ -45,33 +52,37 @@ export async function openParts(
     const read = (): RuntimeFiles => readRuntimes(config, here)
     return { ...parts, clusters: openClusters({ dir: CONFIG_DIR, read, openKube: open, clock: systemClock, log }) }
   }
-  if (CONFIG_DIR !== undefined) log.warn({ runtime: RUNTIME, dir: CONFIG_DIR }, 'only the runtime of this cluster is served')
+  if (CONFIG_DIR !== undefined) log.warn({ runtime: RUNTIME, dir: CONFIG_DIR }, 'CONFIG_DIR is ignored because RUNTIME is set')
   if (here === undefined)
     throw fault('config-invalid', {
       message:
-        'There is no cluster to serve: this is not a pod, and neither WINDLASS_AGENT_KUBECONFIG nor WINDLASS_AGENT_CONFIG_DIR is set.',
+        'No cluster to serve: the agent does not run in a pod, and neither WINDLASS_AGENT_KUBECONFIG nor WINDLASS_AGENT_CONFIG_DIR is set.',
     })
   const entry = { name: RUNTIME ?? '', access: here, namespaces: undefined }
   return { ...parts, clusters: fixedCluster({ entry, kube: open(entry) }, RUNTIME) }
 }
 
-/** The runtimes of the agent's own cluster, then those of files; a file for one of the former is a problem. */
+/**
+ * Returns the runtimes of the agent's own cluster, then those of the files. A file may describe a runtime of the own cluster, as that of an
+ * attached runtime does, but it is a problem if that file names another cluster.
+ */
 function readRuntimes(config: Readonly<AgentConfig>, here: ClusterAccess | undefined): RuntimeFiles {
   const { OWN_RUNTIMES: names = [], CONFIG_DIR: dir, TLS_INSECURE: insecure } = config
   if (names.length > 0 && here === undefined)
-    throw fault('config-invalid', { message: 'WINDLASS_AGENT_OWN_RUNTIMES is set, but this is not a pod of a cluster.' })
+    throw fault('config-invalid', { message: 'WINDLASS_AGENT_OWN_RUNTIMES is set, but the agent does not run in a pod.' })
   const own = here === undefined ? [] : names.map((name) => ({ name, access: here, namespaces: undefined }))
   const files = dir === undefined ? { runtimes: [], problems: [] } : readRuntimeFiles(dir, { insecure, here })
   const isOwn = ({ name }: RuntimeEntry): boolean => names.includes(name)
-  const message = 'the cluster of the agent serves this runtime itself'
-  const doubled = files.runtimes.filter(isOwn).map(({ name }) => ({ file: name, message }))
+  const message = 'it names another cluster for a runtime of the cluster that the agent runs in'
+  const conflicting = files.runtimes.filter((entry) => isOwn(entry) && entry.access !== here)
+  const conflicts = conflicting.map(({ name }) => ({ file: name, message }))
   return {
     runtimes: [...own, ...files.runtimes.filter((entry) => !isOwn(entry))],
-    problems: [...files.problems, ...doubled],
+    problems: [...files.problems, ...conflicts],
   }
 }
 
-/** Starts the agent for the protocol of the server. */
+/** Starts the agent that speaks the protocol of the server. */
 export async function startByProtocol(parts: AgentParts, signal: AbortSignal): Promise<Agent | V1Agent> {
   const { config, transport, log } = parts
   const client = createClient({ url: config.SERVER_URL, token: config.TOKEN, transport })
@@ -86,31 +97,47 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
           version: VERSION,
           chartVersion: config.CHART_VERSION,
         })
+  const memory = memoryOf(parts)
   const protocol =
-    config.PROTOCOL === 'auto' ? await chooseProtocol({ client, platform, clock: systemClock, log }, signal) : config.PROTOCOL
+    config.PROTOCOL === 'auto'
+      ? await chooseProtocol({ client, platform, memory, clock: systemClock, log }, signal)
+      : config.PROTOCOL
   log.info(
     { server: config.SERVER_URL, protocol, runtimes: parts.clusters.all().map(({ entry }) => entry.name) },
     'agent started',
   )
   if (protocol === 'v1') return startV1(parts, platform)
   const known = config.RUNTIME !== undefined || config.CONFIG_DIR !== undefined || config.OWN_RUNTIMES !== undefined
-  return startAgent({
+  const agent = startAgent({
     client,
     executor: executorFor(parts, known),
     clock: systemClock,
     log,
     version: VERSION,
+    engineServerUrl: config.ENGINE_SERVER_URL,
     maxTasks: config.MAX_TASKS,
     sweepMs: config.SWEEP_MS,
     ...(known && { runtimes: () => parts.clusters.all().map(({ entry }) => entry.name) }),
   })
+  agent.ready.then(
+    () => memory.noteV2(),
+    () => undefined,
+  )
+  return agent
+}
+
+/** Opens the memory of the protocol: the state folder, and in a pod also the cluster. */
+function memoryOf({ config, here, log }: AgentParts): ProtocolMemory {
+  const isPod = here !== undefined && (config.KUBECONFIG === undefined || config.LEASE === 'on')
+  const cluster = isPod ? { kube: openKube({ access: here, log }), namespace: here.namespace } : undefined
+  return openProtocolMemory({ serverUrl: config.SERVER_URL, stateDir: config.STATE_DIR, cluster, clock: systemClock, log })
 }
 
 function executorFor({ config, clusters }: AgentParts, known: boolean): ReturnType<typeof kubernetesExecutor> {
   const executorOf = ({ entry, kube }: Cluster): ReturnType<typeof kubernetesExecutor> =>
     kubernetesExecutor({
       kube,
-      policy: policyOf(config, namespacesOf(config, entry)),
+      policy: policyOf({ ...config, ...entry.policy }, namespacesOf(config, entry)),
       runtime: known ? entry.name : undefined,
       volumeParentDir: config.VOLUME_DIR === '' ? undefined : config.VOLUME_DIR,
     })
@@ -122,24 +149,11 @@ function namespacesOf(config: Readonly<AgentConfig>, { namespaces, access }: Run
   return namespaces ?? config.NAMESPACES ?? [access.namespace]
 }
 
-function policyOf(config: Readonly<AgentConfig>, namespaces: readonly string[]): AgentPolicy {
-  return {
-    namespaces,
-    serviceAccounts: config.SERVICE_ACCOUNTS,
-    privilegedImages: config.PRIVILEGED_IMAGES,
-    secrets: config.ALLOWED_SECRETS,
-    claims: config.ALLOWED_CLAIMS,
-    hostPaths: config.ALLOWED_HOST_PATHS,
-    volumeTypes: config.ALLOWED_VOLUMES,
-    isPermissive: config.POLICY === 'permissive',
-  }
-}
-
 async function startV1(parts: AgentParts, platform: Platform | undefined): Promise<V1Agent> {
   const { config, clusters, transport, log } = parts
   if (platform === undefined)
-    throw fault('config-invalid', { message: 'Protocol v1 needs the name of the agent: set WINDLASS_AGENT_ID (or AGENT_ID).' })
-  // Loaded here only: its metrics and its ledger cost 5 MB, which an agent of v2 never needs.
+    throw fault('config-invalid', { message: 'Protocol v1 needs the id of the agent. Set WINDLASS_AGENT_ID (or AGENT_ID).' })
+  // Loaded on demand: its metrics and its ledger take 5 MB of memory, which an agent of v2 does not need.
   const { startV1Agent } = await import('./v1/agent.ts')
   return startV1Agent({
     platform,
@@ -147,10 +161,7 @@ async function startV1(parts: AgentParts, platform: Platform | undefined): Promi
       const cluster = clusters.find(runtime)
       if (cluster === undefined) return undefined
       const { kube, entry } = cluster
-      // A platform that knows v1 only makes pods that no policy of ours was made for: it counts when it was asked for.
-      if (config.POLICY === undefined) return { kube, namespaces: entry.namespaces ?? config.NAMESPACES }
-      const namespaces = namespacesOf(config, entry)
-      return { kube, namespaces, policy: policyOf(config, namespaces) }
+      return { kube, policy: policyOf({ ...config, ...entry.policy }, namespacesOf(config, entry)) }
     },
     stateDir: config.STATE_DIR,
     transport,
@@ -162,13 +173,14 @@ async function startV1(parts: AgentParts, platform: Platform | undefined): Promi
     concurrency: config.WORKFLOWS,
     buffer: config.BUFFER,
     forceDeletePvc: config.FORCE_DELETE_PVC,
+    appProxies: config.APP_PROXIES,
   })
 }
 
-/** Replicas share the Lease of their identity, in the namespace they run in. */
+/** Returns how this process gets the right to poll. Replicas share one Lease, named after their id, in their own namespace. */
 function leadershipOf({ config, here, log }: AgentParts): Leadership {
   const wanted = config.LEASE === 'on' || (config.LEASE === 'auto' && config.KUBECONFIG === undefined)
-  if (!wanted || here === undefined) return aloneLeadership()
+  if (!wanted || here === undefined) return withoutElection()
   const kube = openKube({ access: here, log })
   const holder = `${hostname()}_${randomBytes(4).toString('hex')}`
   const name = `windlass-agent-${labelValue(config.ID ?? '')

@@ -1,7 +1,7 @@
 /**
- * What is left of attempts goes in two ways. The server answers a hello with stop tasks for attempts that are over: two facts agree, the
- * labels of the objects and the server's record. And objects whose `windlass.io/expires` has passed go without being asked for, should the
- * server have lost its record: at most a fifth of all in one round, so that a wrong clock cannot empty a cluster.
+ * Removes leftovers of attempts. Normally the server answers a hello with stop tasks for attempts that are over, so that two sources agree: the
+ * labels of the objects and the record of the server. In case the server has lost its record, objects whose `windlass.io/expires` has passed are
+ * removed without a task, at most a fifth of all attempts per round, so that a wrong clock cannot empty a cluster.
  */
 import { attempt as tick, type Clock, type Logger } from '@windlass/kit'
 import type { AttemptLeft, Executor } from './executor.ts'
@@ -17,7 +17,7 @@ export interface SweepOptions {
 
 const SHARE = 0.2
 
-/** Stops expired attempts that no task is about; called with what is left, once a round. */
+/** Stops expired attempts that have no task in progress. Called once per round with all attempts that are left. */
 export async function sweepExpired(
   { executor, tasks, clock, log, signal }: SweepOptions,
   left: readonly AttemptLeft[],

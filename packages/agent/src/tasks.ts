@@ -1,21 +1,19 @@
-/**
- * The tasks in the hands of an agent. One after the other for each attempt; a stop ends a start that is under way.
- */
-import { Fault, isAbort, isFault, retry, type Clock, type Logger } from '@windlass/kit'
+/** The tasks that an agent is carrying out. Tasks of one attempt run one after the other; a stop aborts a start in progress. */
+import { endsWork, Fault, isAbort, isRefusal, retry, type Clock, type Logger } from '@windlass/kit'
+import { agentCalls } from '@windlass/client/agent'
 import { ReasonName, type Client, type Task, type TaskReport } from '@windlass/protocol'
-import { z } from 'zod'
 import { attemptKey, type AttemptRef, type Executor } from './executor.ts'
 
 export interface TaskTable {
-  /** Begins to carry out a task, or notes the newer revision of one that is in hand. */
+  /** Starts a task, or notes the newer revision of a task in progress. */
   accept(task: Task): void
-  /** Ids of the tasks in hand. */
+  /** Ids of the tasks in progress. */
   ids(): string[]
-  /** Whether a task of this attempt is in hand. */
+  /** Whether a task of this attempt is in progress. */
   has(ref: AttemptRef): boolean
-  /** Gives tasks up whose lease was lost: they end soon and are not reported. */
+  /** Abandons tasks whose lease was lost: they are aborted and not reported. */
   drop(ids: readonly string[]): void
-  /** Resolves when no task is in hand. */
+  /** Resolves when no task is in progress. */
   idle(): Promise<void>
 }
 
@@ -25,11 +23,11 @@ export interface TaskTableOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly epoch: () => number
-  /** Ends the waiting for the server; the tasks themselves are ended by `drop`. */
+  /** Aborts waiting for the server; the tasks themselves are aborted by `drop`. */
   readonly signal: AbortSignal
-  /** Called when nothing of an attempt is left. */
+  /** Called when no object of an attempt is left. */
   readonly onGone: (ref: AttemptRef) => void
-  /** Called when a report was refused because another process took over. */
+  /** Called when the answer to a report is fatal for this agent, for example because another process took over. */
   readonly onFenced: (error: Fault) => void
 }
 
@@ -39,13 +37,14 @@ interface Entry {
   dropped: boolean
 }
 
-/** How often a start that failed for a passing cause is tried again before the server is told. */
-const START_TRIES = 4
+/** Number of attempts to start before a transient failure is reported to the server. */
+const START_ATTEMPTS = 4
 
 export function openTasks(options: TaskTableOptions): TaskTable {
   const { executor, clock, log } = options
+  const server = agentCalls(options.client)
   const entries = new Map<string, Entry>()
-  /** The last work of each attempt: the next one waits for it. */
+  /** The last task of each attempt, for which the next one waits. */
   const tails = new Map<string, Promise<void>>()
 
   async function carryOut(entry: Entry): Promise<void> {
@@ -69,18 +68,19 @@ export function openTasks(options: TaskTableOptions): TaskTable {
   }
 
   async function retryStart(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    await retry({ clock, signal, tries: START_TRIES, baseMs: 200, maxMs: 2_000, retryIf: isPassing }, work)
+    await retry({ clock, signal, tries: START_ATTEMPTS, baseMs: 200, maxMs: 2_000, retryIf: isPassing }, work)
   }
 
   async function sendReport(entry: Entry, outcome: Outcome): Promise<void> {
-    const retryIf = (error: unknown): boolean => !entry.dropped && isPassing(error)
+    const retryIf = (error: unknown): boolean =>
+      !entry.dropped && !isAbort(error) && !endsWork('agent', error) && !isRefusal(error)
     try {
       await retry({ clock, signal: options.signal, baseMs: 100, maxMs: 10_000, retryIf }, async () => {
         const body: TaskReport = { epoch: options.epoch(), taskId: entry.task.id, revision: entry.task.revision, ...outcome }
-        await options.client.call('POST', '/v1/agent/tasks', z.unknown(), { body, signal: options.signal })
+        await server.report(body, { signal: options.signal })
       })
     } catch (error) {
-      if (isFault(error, 'agent-fenced')) options.onFenced(error)
+      if (endsWork('agent', error)) options.onFenced(error)
       else if (!isAbort(error)) log.warn({ err: error, taskId: entry.task.id }, 'task not reported')
     }
   }

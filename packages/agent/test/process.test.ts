@@ -1,7 +1,8 @@
-/** The process of the agent: its settings, runtime files, signals and ends, against a scripted platform and small API servers. */
+/** The process of the agent: its settings, runtime files, signals and exit, against a scripted platform and small API servers. */
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { AGENT_ROUTES } from '@windlass/client/agent'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startAgentProcess, type AgentProcess } from './support/agent-process.ts'
 import { makeCertificates } from './support/certificates.ts'
@@ -30,7 +31,7 @@ afterAll(async () => {
 const fileOf = (name: string, kube: FakeKube, token = `token-of-${name}`): string =>
   ['type: runtime', `name: ${name}`, `host: ${kube.url}`, `token: ${token}`, 'crt: |', '  none', ''].join('\n')
 
-/** Stands for the service account of a pod. */
+/** Writes a kubeconfig that replaces the service account of a pod. */
 function ownKubeconfig(): string {
   const path = join(folder, 'own.kubeconfig')
   const context = { cluster: 'own', user: 'own', namespace: 'builds' }
@@ -44,7 +45,7 @@ function ownKubeconfig(): string {
   return path
 }
 
-/** An empty platform, an empty folder of runtime files, and the settings of a process for them. */
+/** Opens an empty platform, an empty folder of runtime files, and the settings of a process for them. */
 async function scene(): Promise<Record<string, string> & AsyncDisposable> {
   platform = await openFakePlatform()
   count += 1
@@ -61,6 +62,10 @@ async function scene(): Promise<Record<string, string> & AsyncDisposable> {
     VENONA_CONFIG_DIR: dir,
     TASK_PULLING_INTERVAL: '0.05',
     WINDLASS_AGENT_STATE_DIR: join(folder, `state-${count}`),
+    // The tests are about the process and use minimal objects.
+    WINDLASS_AGENT_POLICY: 'permissive',
+    WINDLASS_AGENT_SERVICE_ACCOUNTS: 'default',
+    WINDLASS_AGENT_NAMESPACES: 'builds',
     [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
   } as Record<string, string> & AsyncDisposable
 }
@@ -69,12 +74,12 @@ const polls = (agent: AgentProcess): Promise<void> =>
   until(`polls of the agent, which says ${agent.log()}`, () => platform.polls.length > 0)
 const reported = (id: string): Promise<void> => until(`a report of ${id}`, () => platform.reportsOf(id).length > 0)
 
-test('R238: an agent finds out that its platform speaks v1, serves health and metrics, and tells nothing secret', async () => {
+test('finds out that its platform speaks v1, serves health and metrics, and reveals no secret (R238)', async () => {
   await using env = await scene()
   writeFileSync(join(dir, 'a.runtime.yaml'), fileOf('re', near, 'cluster-secret'))
   await using agent = await startAgentProcess(env, 'start')
   await polls(agent)
-  expect(platform.others[0]).toMatchObject({ method: 'POST', path: '/v1/agent/hello' })
+  expect(platform.others[0]).toMatchObject({ method: 'POST', path: AGENT_ROUTES.hello.path })
   const answer = async (path: string): Promise<string> => {
     const response = await fetch(`${agent.health}${path}`)
     return `${response.status} ${await response.text()}`
@@ -93,11 +98,11 @@ test('R238: an agent finds out that its platform speaks v1, serves health and me
   platform.script.push([secret])
   await reported(secret._id)
   for (const word of [TOKEN, TOKEN.split('.')[1] ?? '', 'cluster-secret', 'build-secret']) expect(agent.log()).not.toContain(word)
-  const state = readFileSync(join(env['WINDLASS_AGENT_STATE_DIR'] ?? '', 'agent-v1.sqlite')).toString('latin1')
+  const state = readFileSync(join(env['WINDLASS_AGENT_STATE_DIR'] ?? '', 'work.sqlite')).toString('latin1')
   expect(state).not.toContain('build-secret')
 })
 
-test('R237, R144, A20, A21: objects land in the cluster of their runtime, and a broken file does not concern the others', async () => {
+test('creates objects in the cluster of their runtime, also if another file is broken (R237, R144, A20, A21)', async () => {
   await using env = await scene()
   writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near/builds', near))
   mkdirSync(join(dir, 'deep'))
@@ -117,7 +122,7 @@ test('R237, R144, A20, A21: objects land in the cluster of their runtime, and a 
   expect(agent.log()).not.toContain('very-secret')
 })
 
-test('a cluster that does not answer holds up no other', async () => {
+test('is not blocked by a cluster that does not answer', async () => {
   await using env = await scene()
   const held = gate()
   near.intercept = () => held.opened
@@ -133,7 +138,7 @@ test('a cluster that does not answer holds up no other', async () => {
   held.open()
 })
 
-test('R146: a runtime file that comes is served, one that goes is not, and a new token is used, without a restart', async () => {
+test('picks up new, removed and changed runtime files without a restart (R146)', async () => {
   await using env = await scene()
   writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near, 'old'))
   await using agent = await startAgentProcess(env)
@@ -145,7 +150,7 @@ test('R146: a runtime file that comes is served, one that goes is not, and a new
   platform.script.push([added])
   await reported(added._id)
   expect(far.calls).toHaveLength(1)
-  // A reading takes what stands in the folder at its time.
+  // A read sees the files that are in the folder at that time.
   unlinkSync(join(dir, 'far.runtime.yaml'))
   await until('the runtime goes', () => agent.log().includes('runtime removed'))
   platform.script.push([renewed])
@@ -171,26 +176,26 @@ function mountSecret(contents: Record<string, string>): void {
   }
 }
 
-test('R146: the contents of a mounted Secret are read once each, and again when Kubernetes swaps them', async () => {
+test('reads a mounted Secret once, and again when Kubernetes swaps it (R146)', async () => {
   await using env = await scene()
   mountSecret({ 'near.runtime.yaml': fileOf('near', near) })
   await using agent = await startAgentProcess(env)
   await polls(agent)
-  expect(agent.log()).not.toContain('cannot be used')
+  expect(agent.log()).not.toContain('invalid runtime file')
   mountSecret({ 'near.runtime.yaml': fileOf('near', near), 'far.runtime.yaml': fileOf('far', far) })
   await until('the new runtime', () => agent.log().includes('"runtime":"far"'))
 })
 
-test('R237: two files that name one runtime stop the start', async () => {
+test('does not start if two files name one runtime (R237)', async () => {
   await using env = await scene()
   writeFileSync(join(dir, 'a.runtime.yaml'), fileOf('re', near))
   writeFileSync(join(dir, 'b.runtime.yaml'), fileOf('re', far))
   await using agent = await startAgentProcess(env)
   expect(await agent.ended()).toBe(1)
-  expect(agent.log()).toContain('b.runtime.yaml: it names the runtime re, and so does a.runtime.yaml')
+  expect(agent.log()).toContain('b.runtime.yaml: it names the runtime re, which a.runtime.yaml names already')
 })
 
-test('A22: without any runtime the agent ends with a clear word', async () => {
+test('exits with a clear message without any runtime (A22)', async () => {
   await using env = await scene()
   writeFileSync(join(dir, 'broken.runtime.yaml'), 'type: other')
   await using agent = await startAgentProcess(env)
@@ -199,14 +204,14 @@ test('A22: without any runtime the agent ends with a clear word', async () => {
   expect(agent.log()).toContain('broken.runtime.yaml')
 })
 
-test('a setting that is not positive ends the start with its own name', async () => {
+test('exits and names a setting that is not positive', async () => {
   await using env = await scene()
   await using agent = await startAgentProcess({ ...env, WORKFLOW_CONCURRENCY: '0' })
   expect(await agent.ended()).toBe(1)
   expect(agent.log()).toContain('WORKFLOW_CONCURRENCY')
 })
 
-test('R236, A23: with a runtime of its own cluster the agent serves that one only, by the rights of its pod', async () => {
+test('serves only the runtime of its own cluster if one is set, with the rights of its pod (R236, A23)', async () => {
   await using env = await scene()
   writeFileSync(join(dir, 'far.runtime.yaml'), fileOf('far', far))
   const kubeconfig = ownKubeconfig()
@@ -218,11 +223,11 @@ test('R236, A23: with a runtime of its own cluster the agent serves that one onl
   expect(platform.reportsOf(other._id)[0]).toMatchObject({ status: 'Error', isRetriable: false })
 })
 
-test("R144: runtimes of the agent's own cluster are served beside those of files, which need not be there yet", async () => {
+test('serves the runtimes of its own cluster in addition to those of files, which may come later (R144)', async () => {
   await using env = await scene()
   const own = {
     WINDLASS_AGENT_OWN_RUNTIMES: 'own/builds, team/builds',
-    WINDLASS_AGENT_KUBECONFIG: join(folder, 'own.kubeconfig'),
+    WINDLASS_AGENT_KUBECONFIG: ownKubeconfig(),
   }
   await using agent = await startAgentProcess({ ...env, ...own })
   const tasks = ['own/builds', 'team/builds'].map((runtime, n) => task('CreatePod', { runtime, workflow: `wf${n}` }))
@@ -235,9 +240,15 @@ test("R144: runtimes of the agent's own cluster are served beside those of files
   platform.script.push([late])
   await reported(late._id)
   expect(far.calls).toHaveLength(1)
+  // The wizard writes such a file for the runtime of the agent's own cluster.
+  writeFileSync(join(dir, 'own.runtime.yaml'), 'name: own/builds\ninCluster: true\n')
+  // A file that names another cluster is a mistake.
+  writeFileSync(join(dir, 'team.runtime.yaml'), fileOf('team/builds', far))
+  await until('the mistake is logged', () => agent.log().includes('it names another cluster'))
+  expect(agent.log()).not.toContain('"file":"own/builds"')
 })
 
-test('R069, A27: a platform under an unknown authority is refused, and taken with the switch, which is warned of once', async () => {
+test('refuses a platform with an unknown CA unless TLS verification is off, which it logs once (R069, A27)', async () => {
   await using env = await scene()
   const files = await makeCertificates(folder)
   await using secure = await openFakePlatform({
@@ -265,10 +276,10 @@ test('R069, A27: a platform under an unknown authority is refused, and taken wit
     WINDLASS_AGENT_STATE_DIR: join(folder, 'loose'),
   })
   await until('polls', () => secure.polls.length > 3)
-  expect(loose.log().match(/TLS is not verified/g)).toHaveLength(1)
+  expect(loose.log().match(/TLS certificates of the server and the clusters are not verified/g)).toHaveLength(1)
 })
 
-test('R061, R241: with the only way out through a proxy with a login and a private authority, polls go by CONNECT', async () => {
+test('polls by CONNECT through a proxy with a login and a private CA (R061, R241)', async () => {
   await using env = await scene()
   const files = await makeCertificates(folder)
   const tls = { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') }
@@ -287,12 +298,12 @@ test('R061, R241: with the only way out through a proxy with a login and a priva
   const created = task('CreatePod', { runtime: 'near' })
   secure.script.push([created])
   await until('a report', () => secure.reportsOf(created._id).length > 0)
-  // The way to the cluster is direct.
+  // The cluster is reached directly.
   expect(proxy.passed.every((line) => line === `CONNECT ${host}`)).toBe(true)
   expect(agent.log()).not.toContain('pr0xy-secret')
 })
 
-test('R239, A19: SIGTERM ends the polls, what was pulled is finished and reported, and the process ends well', async () => {
+test('stops polling on SIGTERM, finishes and reports the pulled tasks, and exits with 0 (R239, A19)', async () => {
   await using env = await scene()
   const held = gate()
   near.intercept = () => held.opened
@@ -309,7 +320,7 @@ test('R239, A19: SIGTERM ends the polls, what was pulled is finished and reporte
   expect(tasks.map(({ _id }) => platform.reportsOf(_id).length)).toEqual(tasks.map(() => 1))
 })
 
-test('reports that wait for the platform survive kill -9 of the agent', async () => {
+test('keeps unsent reports across kill -9', async () => {
   await using env = await scene()
   writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near))
   let isAway = true
@@ -327,6 +338,6 @@ test('reports that wait for the platform survive kill -9 of the agent', async ()
   isAway = false
   await using _ = await startAgentProcess(env)
   await Promise.all(tasks.map(({ _id }) => reported(_id)))
-  // What was made but not noted when the kill came is told as not done, and comes again: it is there already then.
+  // Objects that were created but not recorded before the kill are reported as failed and sent again; they exist already then.
   for (const [n, { _id }] of tasks.entries()) expect(platform.reportsOf(_id)[0]).toMatchObject({ statusRevision: n + 1 })
 })

@@ -1,4 +1,4 @@
-/** The way out through a proxy that asks for a login, with an authority of the company's own. */
+/** Outbound connections through a proxy that requires a login, with a private CA. */
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
@@ -32,7 +32,7 @@ beforeAll(async () => {
   platform = https.createServer(tls, (request, response) => response.end(`tls ${request.url}`))
   plain = http.createServer((request, response) => response.end(`plain ${request.url}`))
   for (const server of [platform, plain]) await once(server.listen(0, '127.0.0.1'), 'listening')
-  // The certificate is for 127.0.0.1 and localhost; the proxy alone knows where these names lead.
+  // The certificate is for 127.0.0.1 and localhost; only the proxy can resolve these names.
   const hosts = { 'platform.example': '127.0.0.1', localhost: '127.0.0.1' }
   proxy = await openConnectProxy({ login, hosts })
   tlsProxy = await openConnectProxy({ login, hosts, tls })
@@ -46,7 +46,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Loopback is never sent to a proxy, so the test puts the rule aside. */
+/** Loopback is never sent to a proxy, so the test turns that rule off. */
 function through(url: string): ReturnType<typeof proxyFrom> {
   return { ...proxyFrom({ HTTP_PROXY: url, HTTPS_PROXY: url }), isDirect: () => false }
 }
@@ -54,7 +54,7 @@ function through(url: string): ReturnType<typeof proxyFrom> {
 const get = async (transport: ReturnType<typeof nodeTransport>, url: string): Promise<string> =>
   (await transport({ method: 'GET', url, headers: {}, timeoutMs: 5_000 })).text()
 
-test('R061, R069: TLS goes by CONNECT through a proxy with a login, and the private authority of a file is trusted', async () => {
+test('sends TLS by CONNECT through a proxy with a login and trusts the CA of a file (R061, R069)', async () => {
   const settings = through(`http://${escaped}@127.0.0.1:${proxy.port}`)
   const url = `https://localhost:${portOf(platform)}/tasks`
   const transport = nodeTransport({ caFile: files.ca, proxy: settings })
@@ -64,14 +64,14 @@ test('R061, R069: TLS goes by CONNECT through a proxy with a login, and the priv
   expect(await get(nodeTransport({ insecure: true, proxy: settings }), url)).toBe('tls /tasks')
 })
 
-test('R061: calls without TLS go to the proxy as they are, with the login', async () => {
+test('sends calls without TLS to the proxy as they are, with the login (R061)', async () => {
   const transport = nodeTransport({ proxy: through(`http://${escaped}@127.0.0.1:${proxy.port}`) })
   const url = `http://platform.example:${portOf(plain)}/x?y=1`
   expect(await get(transport, url)).toBe('plain /x?y=1')
   expect(proxy.passed).toContain(`GET ${url}`)
 })
 
-test('R061: a proxy that speaks TLS itself is trusted by NODE_EXTRA_CA_CERTS', async () => {
+test('trusts a proxy that speaks TLS by NODE_EXTRA_CA_CERTS (R061)', async () => {
   const url = `https://localhost:${portOf(platform)}/tasks`
   const kit = pathToFileURL(join(import.meta.dirname, '../../kit/src/index.ts')).href
   const script = `
@@ -86,13 +86,13 @@ test('R061: a proxy that speaks TLS itself is trusted by NODE_EXTRA_CA_CERTS', a
   expect(tlsProxy.passed).toEqual([`CONNECT localhost:${portOf(platform)}`])
 })
 
-test('R061: a host of NO_PROXY is reached directly', async () => {
+test('reaches a host of NO_PROXY directly (R061)', async () => {
   const env = { HTTPS_PROXY: `http://127.0.0.1:1`, NO_PROXY: '127.0.0.0/8' }
   const transport = nodeTransport({ caFile: files.ca, proxy: proxyFrom(env) })
   expect(await get(transport, `https://127.0.0.1:${portOf(platform)}/direct`)).toBe('tls /direct')
 })
 
-test('R241: a wrong login is told without the login', async () => {
+test('reports a wrong login without revealing it (R241)', async () => {
   const transport = nodeTransport({ caFile: files.ca, proxy: through(`http://robot:wr0ng@127.0.0.1:${proxy.port}`) })
   const error = await get(transport, `https://localhost:${portOf(platform)}/`).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(Error)
@@ -100,7 +100,7 @@ test('R241: a wrong login is told without the login', async () => {
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error)).not.toContain('wr0ng')
 })
 
-test('a proxy that is silent does not hold a call for longer than its time', async () => {
+test('times out if the proxy is silent', async () => {
   const silent = http.createServer().on('connect', () => undefined)
   await once(silent.listen(0, '127.0.0.1'), 'listening')
   const transport = nodeTransport({ proxy: through(`http://127.0.0.1:${portOf(silent)}`) })

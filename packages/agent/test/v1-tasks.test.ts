@@ -1,8 +1,9 @@
-/** What an agent of protocol v1 does with tasks: against a scripted platform and a small API server, over HTTP. */
+/** How an agent of protocol v1 carries out tasks: against a scripted platform and a small API server, over HTTP. */
 import http from 'node:http'
 import { once } from 'node:events'
-import { systemClock } from '@windlass/kit'
+import { manualClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
+import { recordPauses } from '../../../e2e/support/clocks.ts'
 import type { KubeCall } from './support/fake-kube.ts'
 import { gate, openV1Scene, task, until, type V1Scene } from './support/v1-scene.ts'
 
@@ -20,23 +21,25 @@ async function play(scene: V1Scene, ...tasks: { _id: string }[]): Promise<Record
   return Promise.all(tasks.map(({ _id }) => report(scene, _id)))
 }
 
-test('A01: a poll without tasks makes no call to the cluster, and the next poll follows', async () => {
+test('makes no call to the cluster for a poll without tasks, and polls again (A01)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   await until('five polls', () => scene.platform.polls.length >= 5)
   expect(scene.kube.calls).toEqual([])
 })
 
-test('R070, R225: polls come every three seconds when nothing else is set', async () => {
+test('polls every three seconds by default (R070, R225)', async () => {
   await using scene = await openV1Scene()
-  scene.agent({ pollMs: undefined })
-  await until('two polls', () => scene.platform.polls.length >= 2)
-  const [first, second] = scene.platform.polls.map(({ at }) => at)
-  expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(1_500)
-  expect((second ?? 0) - (first ?? 0)).toBeLessThan(20_000)
+  const clock = recordPauses(manualClock())
+  scene.agent({ pollMs: undefined, clock })
+  for (let polls = 1; polls <= 3; polls += 1) {
+    await until('the agent waits for its next poll', () => clock.pauses.filter((ms) => ms === 3_000).length === polls)
+    expect(scene.platform.polls).toHaveLength(polls)
+    clock.advance(3_000)
+  }
 })
 
-test('R226, R227, A02: the claim is made before the pods, and the pods keep their order', async () => {
+test('creates the claim before the pods and keeps the order of the pods (R226, R227, A02)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   const tasks = [task('CreatePod', { name: 'engine' }), task('CreatePod', { name: 'dind' }), task('CreatePvc', { name: 'pvc' })]
@@ -44,7 +47,43 @@ test('R226, R227, A02: the claim is made before the pods, and the pods keep thei
   expect(lines(scene)).toEqual(['POST persistentvolumeclaims/pvc', 'POST pods/engine', 'POST pods/dind'])
 })
 
-test('A03, A04: one batch makes claim and pods, then deletes pods and claim, in this order', async () => {
+test('creates a pod when its claim is bound, after writing its placement to the claim', async () => {
+  await using scene = await openV1Scene()
+  const key = 'persistentvolumeclaims/pvc-wf1'
+  const order: string[] = []
+  scene.kube.intercept = ({ line, body }) => {
+    order.push(line)
+    const claim = scene.kube.objects.get(key)
+    // The agent lists the claim, then watches it. The watch breaks, and the claim is bound meanwhile.
+    const isWatch = line === 'GET persistentvolumeclaims/' && order.filter((each) => each === line).length === 2
+    if (isWatch && claim !== undefined) {
+      const metadata = { ...Object(claim['metadata']), annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } }
+      scene.kube.objects.set(key, { ...claim, metadata, spec: { volumeName: 'disk' } })
+      order.push('bound')
+      return { status: 500 }
+    }
+    if (line === `PATCH ${key}`) order.push(JSON.stringify(body))
+    return undefined
+  }
+  scene.agent()
+  const pod = task('CreatePod', { name: 'dind-wf1' })
+  Object.assign(Object(pod['spec']).spec, {
+    nodeSelector: { pool: 'builds' },
+    volumes: [{ name: 'dind', persistentVolumeClaim: { claimName: 'pvc-wf1' } }],
+  })
+  await play(scene, task('CreatePvc', { name: 'pvc-wf1' }), pod)
+  const note = { 'windlass.io/placement': JSON.stringify({ nodeSelector: { pool: 'builds' } }) }
+  const steps = [
+    `POST ${key}`,
+    `PATCH ${key}`,
+    JSON.stringify({ metadata: { annotations: note } }),
+    'bound',
+    'POST pods/dind-wf1',
+  ]
+  expect(order.filter((line) => steps.includes(line))).toEqual(steps)
+})
+
+test('creates claim and pods, then deletes pods and claim in one batch (A03, A04)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   await play(scene, task('DeletePvc'), task('CreatePod'), task('DeletePod'), task('CreatePvc'))
@@ -52,7 +91,7 @@ test('A03, A04: one batch makes claim and pods, then deletes pods and claim, in 
   expect(lines(scene)).toEqual(names.map((name) => `${name}/x-wf1`))
 })
 
-test('A05: of two workflows the older one is first', async () => {
+test('starts the older of two workflows first (A05)', async () => {
   await using scene = await openV1Scene()
   scene.agent({ concurrency: 1 })
   const young = task('CreatePod', { workflow: 'young', createdAt: '2026-01-02T00:00:00Z' })
@@ -61,7 +100,7 @@ test('A05: of two workflows the older one is first', async () => {
   expect(lines(scene)).toEqual(['POST pods/x-old', 'POST pods/x-young'])
 })
 
-test('R228, A06: a workflow of two polls is never in two hands, and the second comes after the first', async () => {
+test('processes the two batches of a workflow one after the other (R228, A06)', async () => {
   await using scene = await openV1Scene()
   const held = gate()
   scene.kube.intercept = ({ line }) => (line === 'POST pods/first' ? held.opened : undefined)
@@ -77,11 +116,11 @@ test('R228, A06: a workflow of two polls is never in two hands, and the second c
   expect(lines(scene)).toEqual(['POST pods/first', 'POST pods/x-wf2', 'POST pods/second'])
 })
 
-test('A07: of sixty workflows on a slow cluster fifty are in hand and ten wait', async () => {
+test('processes fifty of sixty workflows on a slow cluster and queues ten (A07)', async () => {
   await using scene = await openV1Scene()
   const held = gate()
   scene.kube.intercept = () => held.opened
-  // The client of the cluster has 16 sockets: what is in hand is asked of the agent, not of the cluster.
+  // The client of the cluster has 16 sockets, so the number in progress is read from the agent.
   const agent = scene.agent()
   const tasks = Array.from({ length: 60 }, (_, n) => task('CreatePod', { workflow: `wf${n}`, report: n === 59 }))
   scene.platform.script.push(tasks)
@@ -93,20 +132,24 @@ test('A07: of sixty workflows on a slow cluster fifty are in hand and ten wait',
   expect(await agent.metrics()).toContain('runner_queue_size 0')
 })
 
-test('R228: with a full buffer no more is pulled, until there is room again', async () => {
+test('stops polling while the buffer is full (R228)', async () => {
   await using scene = await openV1Scene()
   const held = gate()
   scene.kube.intercept = () => held.opened
-  const agent = scene.agent({ concurrency: 1, buffer: 3 })
+  const agent = scene.agent({ concurrency: 1, buffer: 3, heartbeatMs: 50 })
   for (let n = 0; n < 10; n += 1) scene.platform.script.push([task('CreatePod', { workflow: `wf${n}` })])
   await until('a full buffer', () => agent.status().tasks === 4)
-  await systemClock.sleep(200)
+  const polls = scene.platform.polls.length
+  // Heartbeats continue at their interval, so the agent had time to poll.
+  const beats = scene.platform.heartbeats.length
+  await until('three heartbeats', () => scene.platform.heartbeats.length >= beats + 3)
   expect(agent.status().tasks).toBe(4)
+  expect(scene.platform.polls).toHaveLength(polls)
   held.open()
   await until('all are made', () => lines(scene).length === 10)
 })
 
-test('R121, R229, A08: success is reported with the next revision and without a reason', async () => {
+test('reports success with the next revision and without a reason (R121, R229, A08)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   const [body] = await play(scene, task('CreatePod', { revision: 4 }))
@@ -127,7 +170,7 @@ test.each([
   ['A09', 413, 'RequestEntityTooLarge', false],
   ['A09', 415, 'UnsupportedMediaType', false],
   ['A09', 422, 'Invalid', false],
-])('%s, R231: an API server that answers %d %s: worth another try is %s', async (_, status, reason, isRetriable) => {
+])('%s: for status %d %s of the API server, isRetriable is %s (R231)', async (_, status, reason, isRetriable) => {
   await using scene = await openV1Scene()
   scene.kube.intercept = () => ({ status, reason })
   scene.agent()
@@ -139,7 +182,7 @@ test.each([
   })
 })
 
-test('R232, A11: an object that exists is a success when it is of the same workflow, an error for good otherwise', async () => {
+test('treats an existing object as success if it is of the same workflow, else as a permanent error (R232, A11)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   await play(scene, task('CreatePod', { name: 'mine', workflow: 'a' }))
@@ -152,14 +195,32 @@ test('R232, A11: an object that exists is a success when it is of the same workf
   expect(foreign).toMatchObject({ status: 'Error', isRetriable: false, reason: expect.stringContaining('already exists') })
 })
 
-test('R232, A12: deleting what is not there is a success', async () => {
+test('reports the deletion of a missing object as success (R232, A12)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   const gone = [task('DeletePod', { spec: { name: 'x', NAMESPACE: 'builds' } }), task('DeletePvc')]
   expect(await play(scene, ...gone)).toMatchObject([{ status: 'Success' }, { status: 'Success' }])
 })
 
-test('A13: a task that wants no report gets none', async () => {
+test.each([404, 410])('reports a deletion as transient failure after a %i page of a proxy', async (status) => {
+  await using scene = await openV1Scene()
+  const page = '<html>default backend - 404</html>'
+  scene.kube.intercept = ({ method }: KubeCall) => (method === 'DELETE' ? { status, page } : undefined)
+  scene.agent()
+  const [deleted] = await play(scene, task('DeletePod'))
+  expect(deleted).toMatchObject({ status: 'Error', isRetriable: true })
+  scene.kube.intercept = ({ method }: KubeCall) => (method === 'DELETE' ? { status, reason: 'Gone' } : undefined)
+  expect(await play(scene, task('DeletePod'))).toMatchObject([{ status: 'Success' }])
+})
+
+test.each([404, 422])('does not take a %i page of a proxy for a claim without finalizers', async (status) => {
+  await using scene = await openV1Scene()
+  scene.kube.intercept = ({ method }: KubeCall) => (method === 'PATCH' ? { status, page: '<html>' } : undefined)
+  scene.agent({ forceDeletePvc: true })
+  expect(await play(scene, task('DeletePvc'))).toMatchObject([{ status: 'Error', isRetriable: true }])
+})
+
+test('does not report a task that wants no report (A13)', async () => {
   await using scene = await openV1Scene()
   const agent = scene.agent()
   const [, quiet] = [await play(scene, task('CreatePod')), task('CreatePod', { name: 'quiet', report: false })]
@@ -169,24 +230,24 @@ test('A13: a task that wants no report gets none', async () => {
   expect(scene.platform.reportsOf(quiet._id)).toEqual([])
 })
 
-test('A14: a runtime that is not served is an error for good that names it', async () => {
+test('reports a permanent error that names a runtime that it does not serve (A14)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   const [body] = await play(scene, task('CreatePod', { runtime: 'elsewhere/ns' }))
   expect(body).toMatchObject({ status: 'Error', isRetriable: false, reason: expect.stringContaining('elsewhere/ns') })
 })
 
-test('A15: unknown types, and what cannot be read at all, are errors for good; the rest of the poll is carried out', async () => {
+test('reports permanent errors for unknown types and invalid tasks, and carries out the rest of the poll (A15)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   const broken = { _id: 'broken', type: 7, metadata: { shouldReportStatus: true, currentStatusRevision: 2 } }
-  const [strange, unread, good] = await play(scene, task('CreateDeployment'), broken, task('CreatePod'))
-  expect(strange).toMatchObject({ status: 'Error', isRetriable: false, reason: 'unknown task type CreateDeployment' })
+  const [unsupported, unread, good] = await play(scene, task('CreateDeployment'), broken, task('CreatePod'))
+  expect(unsupported).toMatchObject({ status: 'Error', isRetriable: false, reason: 'unknown task type CreateDeployment' })
   expect(unread).toMatchObject({ status: 'Error', isRetriable: false, statusRevision: 3 })
   expect(good).toMatchObject({ status: 'Success' })
 })
 
-test('A16: a manifest of another kind, or one that cannot be read, is an error for good', async () => {
+test('reports a permanent error for a manifest of another kind or an invalid one (A16)', async () => {
   await using scene = await openV1Scene()
   scene.agent()
   const spec = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', namespace: 'builds' } }
@@ -196,11 +257,11 @@ test('A16: a manifest of another kind, or one that cannot be read, is an error f
     task('CreatePod', { workflow: 'wf2', spec: { kind: 'Pod' } }),
   )
   expect(other).toMatchObject({ isRetriable: false, reason: expect.stringContaining('unsupported kind Deployment') })
-  expect(none).toMatchObject({ isRetriable: false, reason: expect.stringContaining('cannot be read') })
+  expect(none).toMatchObject({ isRetriable: false, reason: expect.stringContaining('invalid manifest') })
   expect(scene.kube.calls).toEqual([])
 })
 
-test('after a create that failed for good the rest is not tried, what was made goes again, and deletions are still done', async () => {
+test('after a permanent failure of a create, skips the other creates, deletes the created objects and still does the deletions', async () => {
   await using scene = await openV1Scene()
   scene.kube.intercept = ({ line }) => (line === 'POST pods/dind' ? { status: 403, reason: 'Forbidden' } : undefined)
   scene.agent()
@@ -218,10 +279,10 @@ test('after a create that failed for good the rest is not tried, what was made g
     'DELETE pods/old',
   ])
   expect(reports.map(({ status }) => status)).toEqual(['Success', 'Error', 'Error', 'Success'])
-  expect(reports[2]).toMatchObject({ isRetriable: false, reason: expect.stringContaining('not tried') })
+  expect(reports[2]).toMatchObject({ isRetriable: false, reason: expect.stringContaining('skipped') })
 })
 
-test('after a create that may succeed later the rest comes again with it, and what was made stays', async () => {
+test('after a transient failure of a create, keeps the created objects and retries the rest', async () => {
   await using scene = await openV1Scene()
   let refusals = 1
   scene.kube.intercept = ({ line }) => (line === 'POST pods/dind' && refusals-- > 0 ? { status: 500 } : undefined)
@@ -246,9 +307,9 @@ test('after a create that may succeed later the rest comes again with it, and wh
   expect([...scene.kube.objects.keys()].toSorted()).toEqual(['persistentvolumeclaims/pvc', 'pods/dind', 'pods/engine'])
 })
 
-test('R234, A26: a claim that is deleted by force loses its finalizers, and one without any is no error', async () => {
+test('removes the finalizers of a claim that is deleted by force; a claim without any is not an error (R234, A26)', async () => {
   await using scene = await openV1Scene()
-  // The claim stays in Terminating, as one with finalizers does.
+  // The claim stays in Terminating, like one with finalizers.
   scene.kube.intercept = ({ method, name }: KubeCall) =>
     method === 'PATCH' && name === 'bare' ? { status: 422, reason: 'Invalid' } : undefined
   scene.agent({ forceDeletePvc: true })
@@ -261,7 +322,7 @@ test('R234, A26: a claim that is deleted by force loses its finalizers, and one 
   })
 })
 
-test('A28: engines are counted by the number of their retry', async () => {
+test('counts engines by retry number (A28)', async () => {
   await using scene = await openV1Scene()
   const agent = scene.agent()
   await play(
@@ -274,46 +335,6 @@ test('A28: engines are counted by the number of their retry', async () => {
   expect(text).toContain('runner_wf_tasks_retries{retry="0"} 1')
   expect(text).toContain('runner_wf_tasks_retries{retry="2"} 1')
   expect(text).toContain('runner_wf_tasks 3')
-})
-
-test('pods of protocol v1 are checked by the policy of the cluster when there is one', async () => {
-  await using scene = await openV1Scene()
-  const lists = { privilegedImages: [], secrets: ['codefresh-certs-server'], claims: [], hostPaths: [], volumeTypes: [] }
-  const policy = { namespaces: ['builds'], serviceAccounts: ['engine'], isPermissive: false, ...lists }
-  const cluster = { kube: scene.kube.kube(), namespaces: ['builds'], policy }
-  scene.agent({ clusterOf: () => cluster })
-  const pod = (name: string, volumes: object[], namespace = 'builds'): object => ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace, labels: { app: 'dind' } },
-    spec: {
-      serviceAccountName: 'engine',
-      automountServiceAccountToken: false,
-      containers: [{ name: 'dind', image: 'dind', securityContext: { privileged: true } }],
-      volumes,
-    },
-  })
-  const own = [
-    { name: 'dind', persistentVolumeClaim: { claimName: 'pvc-dind-w1' } },
-    { name: 'certs', secret: { secretName: 'codefresh-certs-server' } },
-  ]
-  const reports = await play(
-    scene,
-    task('CreatePod', { workflow: 'w1', spec: pod('good', own) }),
-    task('CreatePod', { workflow: 'w2', spec: pod('host', [{ name: 'h', hostPath: { path: '/' } }]) }),
-    task('CreatePod', {
-      workflow: 'w3',
-      spec: pod('foreign', [{ name: 'd', persistentVolumeClaim: { claimName: 'pvc-dind-w1' } }]),
-    }),
-    task('CreatePod', { workflow: 'w4', spec: pod('elsewhere', [], 'kube-system') }),
-  )
-  expect(reports.map(({ status, isRetriable }) => [status, isRetriable])).toEqual([
-    ['Success', false],
-    ['Error', false],
-    ['Error', false],
-    ['Error', false],
-  ])
-  expect(lines(scene)).toEqual(['POST pods/good'])
 })
 
 interface AppProxy extends AsyncDisposable {
@@ -353,10 +374,10 @@ const paramsOf = (variables: object, eventReporting: object = { token: 'report-t
 })
 const proxyTask = (params: object): ReturnType<typeof task> => task('AgentTask', { spec: { type: 'proxy', params } })
 
-test('R137, A25: a proxy task sends all its params with the headers of the app-proxy', async () => {
+test('sends all params of a proxy task with the headers of the app-proxy (R137, A25)', async () => {
   await using scene = await openV1Scene()
   await using appProxy = await openAppProxy()
-  scene.agent()
+  scene.agent({ appProxies: ['127.0.0.1'] })
   const params = paramsOf({ proxyUrl: appProxy.url, method: 'put' })
   const [body] = await play(scene, proxyTask(params))
   expect(body).toMatchObject({ status: 'Success' })
@@ -371,10 +392,10 @@ test('R137, A25: a proxy task sends all its params with the headers of the app-p
   })
 })
 
-test('R137: what an app-proxy answers is checked: 5xx is tried again, 4xx is an error, and its words are not told', async () => {
+test('retries 5xx of an app-proxy, fails on 4xx, and does not report the body (R137)', async () => {
   await using scene = await openV1Scene()
   await using appProxy = await openAppProxy()
-  scene.agent()
+  scene.agent({ appProxies: ['127.0.0.1'] })
   appProxy.answers = [503]
   const [passed] = await play(scene, proxyTask(paramsOf({ proxyUrl: appProxy.url })))
   expect(passed).toMatchObject({ status: 'Success' })
@@ -384,9 +405,9 @@ test('R137: what an app-proxy answers is checked: 5xx is tried again, 4xx is an 
   expect(failed).toMatchObject({ status: 'Error', isRetriable: false, reason: 'the app-proxy answered 404' })
 })
 
-test('A24: a proxy task without address or token, and one of another type, fail for good', async () => {
+test('fails proxy tasks without address or token and tasks of another type permanently (A24)', async () => {
   await using scene = await openV1Scene()
-  scene.agent()
+  scene.agent({ appProxies: ['127.0.0.1'] })
   const reports = await play(
     scene,
     proxyTask(paramsOf({})),
@@ -398,4 +419,28 @@ test('A24: a proxy task without address or token, and one of another type, fail 
     { isRetriable: false, reason: expect.stringContaining('token') },
     { isRetriable: false, reason: 'unknown type strange' },
   ])
+})
+
+test('forwards requests only to listed hosts, and the report names the setting', async () => {
+  await using scene = await openV1Scene()
+  await using appProxy = await openAppProxy()
+  const { host, port } = new URL(appProxy.url)
+  const reportFor = async (proxyUrl: string): Promise<unknown> => (await play(scene, proxyTask(paramsOf({ proxyUrl }))))[0]
+  const refusal = (name: string): object => ({
+    status: 'Error',
+    isRetriable: false,
+    reason: expect.stringMatching(`does not forward requests to ${name}.*WINDLASS_AGENT_APP_PROXIES`),
+  })
+  const silent = scene.agent({ appProxies: [] })
+  expect(await reportFor(appProxy.url)).toMatchObject(refusal(host))
+  await silent.close()
+  scene.agent({ appProxies: [`localhost:${port}`, 'app-proxy.example.com'] })
+  expect(await reportFor(appProxy.url)).toMatchObject(refusal(host))
+  expect(await reportFor('http://169.254.169.254/latest/meta-data')).toMatchObject(refusal('169.254.169.254'))
+  expect(await reportFor('http://app-proxy.example.com.evil.example/')).toMatchObject(
+    refusal('app-proxy.example.com.evil.example'),
+  )
+  expect(await reportFor(`http://app-proxy.example.com@127.0.0.1:${port}/`)).toMatchObject(refusal(`${host} with a user name`))
+  expect(appProxy.heard).toEqual([])
+  expect(await reportFor(`http://localhost:${port}/`)).toMatchObject({ status: 'Success' })
 })

@@ -1,30 +1,30 @@
 /**
- * A command as data: help, parsing, shell completion and the reference page are all made from these tables.
- * Not here: how words of the command line become values (`program.ts`), and what commands do (`commands/`).
+ * A command as data. Help, parsing, shell completion and the reference page are generated from these tables.
+ * `program.ts` turns a command line into values; `actions/` holds what the commands do.
  */
 import { fault } from '@windlass/kit/faults'
 import type { Printer } from './printer.ts'
 import type { Settings } from './config.ts'
 
 export interface OptionSpec<T> {
-  /** As commander reads it: `-b, --branch <name>`. */
+  /** In the syntax of commander: `-b, --branch <name>`. */
   readonly flags: string
   readonly summary: string
   readonly initial: T
   /** The closed list of values, for help and completion. */
   readonly choices?: readonly string[]
-  /** What the flag says when it stands without a value. */
+  /** Value of the flag when it is given without one. */
   readonly bare?: string
-  /** Heading under which help shows it. */
+  /** Heading in the help. */
   readonly group?: string
-  /** Further spellings of the flag, understood but not shown. */
+  /** Other spellings of the flag, accepted but not shown. */
   readonly aliases?: readonly string[]
-  /** The value after one more occurrence on the command line. Throws `usage`. */
+  /** Returns the value after one more occurrence on the command line. Throws `usage`. */
   read(text: string, before: T): T
 }
 
 export interface ArgumentSpec {
-  /** As commander reads it: `<file>`, `[name]`, `<id...>`. */
+  /** In the syntax of commander: `<file>`, `[name]`, `<id...>`. */
   readonly name: string
   readonly summary: string
   /** The closed list of values, for completion. */
@@ -35,7 +35,7 @@ export type Options = Readonly<Record<string, OptionSpec<unknown>>>
 export type Values<O> = { readonly [K in keyof O]: O[K] extends OptionSpec<infer T> ? T : never }
 
 export interface Invocation<V> {
-  /** The words that are not options, in order. */
+  /** The arguments that are not options, in order. */
   readonly args: readonly string[]
   readonly options: V
   readonly out: Printer
@@ -49,12 +49,12 @@ interface Definition<O extends Options> {
   readonly arguments?: readonly ArgumentSpec[]
   readonly options: O
   readonly examples?: readonly string[]
-  /** Resolves to the exit code; 0 when nothing is returned. */
+  /** Resolves to the exit code; undefined means 0. */
   run(invocation: Invocation<Values<O>>): Promise<number | void>
 }
 
 export interface Command {
-  /** Words from the left: `auth login`. */
+  /** Full name: `auth login`. */
   readonly name: string
   readonly summary: string
   readonly about: string | undefined
@@ -64,7 +64,7 @@ export interface Command {
   run(invocation: Invocation<Readonly<Record<string, unknown>>>): Promise<number | void>
 }
 
-/** One line of the command table; `options` gives the types of the values that `run` receives. */
+/** Defines an entry of the command table. The types of `options` determine the values that `run` receives. */
 export function command<O extends Options>(name: string, definition: Definition<O>): Command {
   return {
     name,
@@ -73,71 +73,71 @@ export function command<O extends Options>(name: string, definition: Definition<
     arguments: definition.arguments ?? [],
     options: definition.options,
     examples: definition.examples ?? [],
-    // The parser fills every key of the table with what its `read` returned, so that the values have these types.
+    // The parser fills every key with the result of its `read`, so the values have these types.
     run: (invocation) => definition.run({ ...invocation, options: invocation.options as Values<O> }),
   }
 }
 
-/** A switch: true when given. */
+/** Defines a boolean option that is true if given. */
 export function flag(flags: string, summary: string): OptionSpec<boolean> {
   return { flags, summary, initial: false, read: () => true }
 }
 
-const YES = ['true', 'yes', 'on', '1']
-const NO = ['false', 'no', 'off', '0']
+const TRUE_VALUES = ['true', 'yes', 'on', '1']
+const FALSE_VALUES = ['false', 'no', 'off', '0']
 
-/** A choice that may be left open: `--flag` and `--flag true` say yes, `--flag=false` says no; undefined when not given. */
-export function yesNo(flags: string, summary: string): OptionSpec<boolean | undefined> {
+/** Defines a boolean option with an optional value: `--flag` and `--flag true` are true, `--flag=false` is false; undefined if not given. */
+export function optionalBoolean(flags: string, summary: string): OptionSpec<boolean | undefined> {
   const read = (given: string): boolean => {
-    if (YES.includes(given.toLowerCase())) return true
-    if (NO.includes(given.toLowerCase())) return false
-    throw fault('usage', { message: `${longName(flags)} takes true or false, not '${given}'.` })
+    if (TRUE_VALUES.includes(given.toLowerCase())) return true
+    if (FALSE_VALUES.includes(given.toLowerCase())) return false
+    throw fault('usage', { message: `${longName(flags)} takes true or false, not "${given}".` })
   }
   return { flags: `${flags} [bool]`, summary, initial: undefined, bare: 'true', read }
 }
 
-/** A value that may be left out: the flag alone says `bare`. */
-export function maybeText(flags: string, summary: string, bare: string): OptionSpec<string | undefined> {
+/** Defines an option with an optional value: the flag alone means `bare`. */
+export function optionalText(flags: string, summary: string, bare: string): OptionSpec<string | undefined> {
   return { flags, summary, initial: undefined, bare, read: (given) => given }
 }
 
-/** True for a word that `yesNo` understands. */
-export function isYesNo(word: string | undefined): boolean {
-  return word !== undefined && [...YES, ...NO].includes(word.toLowerCase())
+/** Returns true if `optionalBoolean` accepts the value. */
+export function isBooleanText(word: string | undefined): boolean {
+  return word !== undefined && [...TRUE_VALUES, ...FALSE_VALUES].includes(word.toLowerCase())
 }
 
-/** The option with further spellings of its flag. */
-export function also<T>(option: OptionSpec<T>, ...aliases: readonly string[]): OptionSpec<T> {
+/** Adds other spellings of the flag to an option. */
+export function withAliases<T>(option: OptionSpec<T>, ...aliases: readonly string[]): OptionSpec<T> {
   return { ...option, aliases }
 }
 
-/** The options under one heading of help. */
+/** Puts the options under one heading of the help. */
 export function grouped<O extends Options>(group: string, options: O): O {
   const each = Object.entries(options).map(([key, option]) => [key, { ...option, group }])
-  // Each value is what it was, with one more field.
+  // Each value only gained a field.
   return Object.fromEntries(each) as O
 }
 
-/** One value; the last one given wins. */
+/** Defines an option with one value; the last one given wins. */
 export function text(flags: string, summary: string): OptionSpec<string | undefined> {
   return { flags, summary, initial: undefined, read: (given) => given }
 }
 
-/** A value that may be given many times. */
+/** Defines an option that can be repeated. */
 export function texts(flags: string, summary: string): OptionSpec<readonly string[]> {
   return { flags, summary, initial: [], read: (given, before) => [...before, given] }
 }
 
-/** A whole number that is not negative. */
+/** Defines an option that takes a non-negative integer. */
 export function integer(flags: string, summary: string): OptionSpec<number | undefined> {
   const read = (given: string): number => {
-    if (!/^\d{1,15}$/.test(given)) throw fault('usage', { message: `${longName(flags)} needs a whole number, not '${given}'.` })
+    if (!/^\d{1,15}$/.test(given)) throw fault('usage', { message: `${longName(flags)} takes a whole number, not "${given}".` })
     return Number(given)
   }
   return { flags, summary, initial: undefined, read }
 }
 
-/** One of a closed list. */
+/** Defines an option that takes one of `choices`. */
 export function oneOf<const L extends readonly string[]>(
   flags: string,
   summary: string,
@@ -146,25 +146,25 @@ export function oneOf<const L extends readonly string[]>(
   const read = (given: string): L[number] => {
     const found = choices.find((choice) => choice === given)
     if (found === undefined)
-      throw fault('usage', { message: `${longName(flags)} is one of ${choices.join(', ')}, not '${given}'.` })
+      throw fault('usage', { message: `${longName(flags)} takes one of ${choices.join(', ')}, not "${given}".` })
     return found
   }
   return { flags, summary, initial: undefined, choices, read }
 }
 
-/** `--branch` of `-b, --branch <name>`. */
+/** Returns the long name of the flags: `--branch` of `-b, --branch <name>`. */
 export function longName(flags: string): string {
   return /--[A-Za-z-]+/.exec(flags)?.[0] ?? flags
 }
 
-/** The key under which a value is found: `noCache` of `--no-cache`. */
+/** Returns the key of the option's value: `noCache` of `--no-cache`. */
 export function keyOf(flags: string): string {
   return longName(flags)
     .slice(2)
     .replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** True when the option takes a value. */
+/** Returns true if the option takes a value. */
 export function takesValue(flags: string): boolean {
   return /[<[]/.test(flags)
 }

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
 import { keyOf, longName } from './command.ts'
-import { complete, completionScript } from './completion.ts'
+import { complete } from './commands/completion/complete.ts'
 import { describeCommands } from './describe-commands.ts'
 import { commands } from './table.ts'
+import { completionScript } from './commands/completion/scripts.ts'
 
-test('every option stands under the key that its flag gives', () => {
+test('every option is listed under the key of its flag', () => {
   for (const { name, options } of commands)
     for (const [key, { flags }] of Object.entries(options)) expect(`${name} ${key}`).toBe(`${name} ${keyOf(flags)}`)
 })
 
-test('no command has the same short or long flag twice', () => {
+test('no command repeats a short or long flag', () => {
   for (const { name, options } of commands) {
     const flags = Object.values(options).flatMap((option) => option.flags.split(/[ ,]+/).filter((word) => word.startsWith('-')))
     expect(new Set(flags).size, name).toBe(flags.length)
@@ -24,11 +25,11 @@ test('the reference page names every command and option', () => {
   }
 })
 
-test('no example puts a key or a password on the command line', () => {
+test('no example contains a key or a password', () => {
   for (const { examples } of commands) for (const line of examples) expect(line).not.toMatch(/api-?key[ =]|password/i)
 })
 
-test('completion knows commands, options and closed lists', () => {
+test('completes commands, options and choices', () => {
   expect(complete(['au'])).toEqual(['auth'])
   expect(complete(['auth', 'lo'])).toEqual(['login', 'logout'])
   expect(complete(['run', '--loc'])).toEqual(['--local'])
@@ -42,8 +43,8 @@ test('completion knows commands, options and closed lists', () => {
   ])
 })
 
-test('there is a completion script for each of the three shells', () => {
+test('prints a completion script for bash, zsh and fish', () => {
   for (const shell of ['bash', 'zsh', 'fish']) expect(completionScript(shell)).toContain('windlass __complete')
-  expect(() => completionScript('csh')).toThrow("There is no completion for 'csh'.")
+  expect(() => completionScript('csh')).toThrow('Completion for "csh" is not supported.')
   expect(longName('-b, --branch <name>')).toBe('--branch')
 })

@@ -1,18 +1,24 @@
-import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { currentContext, readConfigFile, saveContext } from './config-file.ts'
 
-const fresh = (): string => join(mkdtempSync(join(tmpdir(), 'windlass-config-')), 'deep', 'config.yaml')
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'windlass-config-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  return path
+}
 
-test('the file of contexts can be read by its owner alone', () => {
+const fresh = (): string => join(folder(), 'deep', 'config.yaml')
+
+test('only the owner can read the configuration file', () => {
   const path = fresh()
   saveContext(path, { name: 'a', url: 'http://localhost:1', apiKey: 'k' }, { use: true })
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-test('the first context is used, later ones only when asked', () => {
+test('uses the first context, and later ones only if requested', () => {
   const path = fresh()
   saveContext(path, { name: 'a', url: 'http://localhost:1' }, { use: false })
   saveContext(path, { name: 'b', url: 'http://localhost:2' }, { use: false })
@@ -21,8 +27,8 @@ test('the first context is used, later ones only when asked', () => {
   expect(currentContext(readConfigFile(path))).toEqual({ name: 'b', url: 'http://localhost:3' })
 })
 
-test('a file that is not one of contexts says so', () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'windlass-config-')), 'config.yaml')
+test('rejects a file that is not a configuration file', () => {
+  const path = join(folder(), 'config.yaml')
   writeFileSync(path, 'contexts: 5\n')
-  expect(() => readConfigFile(path)).toThrow('is not a file of contexts')
+  expect(() => readConfigFile(path)).toThrow('is not a valid configuration file')
 })

@@ -1,39 +1,48 @@
-/** The reference page of the commands, made from the command table. */
-import { longName, type ArgumentSpec, type Command, type OptionSpec } from './command.ts'
+/** The reference page of the commands, generated from the command table. */
+import type { ArgumentSpec, Command, OptionSpec } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { commands } from './table.ts'
+import { commands, headingOf } from './table.ts'
 
 const EXIT_TEXT: readonly (readonly [number, string])[] = [
   [EXIT.success, 'success'],
   [EXIT.failed, 'the build failed, or the document is invalid'],
   [EXIT.terminated, 'the build was terminated, or the command line is wrong'],
-  [EXIT.notFound, 'there is no such thing'],
+  [EXIT.notFound, 'the resource or file does not exist'],
   [EXIT.notAllowed, 'not allowed'],
   [EXIT.unreachable, 'the server cannot be reached'],
   [EXIT.interrupted, 'interrupted by Ctrl-C'],
 ]
 
-/** Markdown of `docs/reference/cli.md`. */
+/** Returns the Markdown of `docs/reference/cli.md`. */
 export function describeCommands(): string {
   const lines = [
     '# Commands',
     '',
-    'Made from the command table (`npm run gen`); `windlass COMMAND --help` says the same.',
+    'Generated from the command table (`npm run gen`). `windlass COMMAND --help` prints the same text.',
     '',
     '| exit code | meaning |',
     '|---|---|',
     ...EXIT_TEXT.map(([code, text]) => `| ${code} | ${text} |`),
     '',
-    'Settings from the environment: `WINDLASS_URL` and `WINDLASS_API_KEY` stand in for the current context, `WINDLASS_CONFIG` names',
-    'another file of contexts, `WINDLASS_CA_FILE` adds certificate authorities, `WINDLASS_DEBUG` shows stacks, `NO_COLOR` takes colours away.',
+    'Environment variables: `WINDLASS_URL` and `WINDLASS_API_KEY` override the current context, `WINDLASS_CONFIG` names another',
+    'configuration file, `WINDLASS_CA_FILE` adds certificate authorities, `WINDLASS_DEBUG` shows stack traces, `NO_COLOR` turns colors off.',
+    '',
+    ...contents(),
     ...commands.flatMap((command) => section(command)),
   ]
   return `${lines.join('\n')}\n`
 }
 
+/** Returns a table of links to the commands, by the headings of the help. */
+function contents(): string[] {
+  const groups = Map.groupBy(commands, ({ name }) => headingOf(name.split(' ')[0] ?? name))
+  const link = ({ name }: Command): string => `[${name}](#windlass-${name.replaceAll(' ', '-')})`
+  return ['| | commands |', '|---|---|', ...[...groups].map(([heading, of]) => `| ${heading} | ${of.map(link).join(' · ')} |`)]
+}
+
 function section(command: Command): string[] {
   const lines = ['', `## windlass ${command.name}`, '', `${command.summary}.`]
-  if (command.about !== undefined) lines.push('', command.about)
+  if (command.about !== undefined) lines.push('', escapeTags(command.about))
   lines.push('', '```', usageOf(command), '```')
   const rows = [...command.arguments.map(argumentRow), ...Object.values(command.options).map(optionRow)]
   if (rows.length > 0) lines.push('', '| | |', '|---|---|', ...rows)
@@ -41,11 +50,11 @@ function section(command: Command): string[] {
   return lines
 }
 
-/** `windlass logs <build> [options]`. */
+/** Returns the usage line: `windlass logs <build> [options]`. */
 export function usageOf(command: Command): string {
-  const words = [`windlass ${command.name}`, ...command.arguments.map(({ name }) => name)]
-  if (Object.keys(command.options).length > 0) words.push('[options]')
-  return words.join(' ')
+  const parts = [`windlass ${command.name}`, ...command.arguments.map(({ name }) => name)]
+  if (Object.keys(command.options).length > 0) parts.push('[options]')
+  return parts.join(' ')
 }
 
 function argumentRow({ name, summary, choices }: ArgumentSpec): string {
@@ -58,10 +67,10 @@ function optionRow({ flags, summary, choices }: OptionSpec<unknown>): string {
 
 function row(name: string, summary: string, choices: readonly string[] | undefined): string {
   const list = choices === undefined ? '' : ` (${choices.map((choice) => `\`${choice}\``).join(', ')})`
-  return `| \`${name}\` | ${(summary + list).replaceAll('|', '\\|')} |`
+  return `| \`${name}\` | ${escapeTags(summary + list).replaceAll('|', '\\|')} |`
 }
 
-/** Every option of every command by its long name; for tests that compare help, completion and this page. */
-export function optionNames(): string[] {
-  return commands.flatMap(({ name, options }) => Object.values(options).map(({ flags }) => `${name} ${longName(flags)}`))
+/** Escapes `<` outside of code, because a browser does not show `<name>`. */
+function escapeTags(text: string): string {
+  return text.replace(/`[^`]*`|</g, (found) => (found === '<' ? '\\<' : found))
 }

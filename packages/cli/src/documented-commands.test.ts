@@ -1,10 +1,10 @@
-/** Every documented command line of the Runner (runner specification 6.10) is understood, in every spelling that documentation has. */
+/** Every command line in the documentation of the Codefresh Runner is accepted, in every documented spelling. */
 import { expect, test } from 'vitest'
 import { readSettings, takeGlobalOptions } from './config.ts'
 import type { Printer, Terminal } from './printer.ts'
 import { parseCommandLine, type ParsedLine } from './program.ts'
 import { styleFor } from './format/style.ts'
-import { readWishes } from './runner/values/wishes.ts'
+import { readInstallValues } from './runner/values/install-values.ts'
 
 const terminal: Terminal = {
   isTTY: false,
@@ -16,8 +16,8 @@ const terminal: Terminal = {
 const out: Printer = { stdout: terminal, stderr: terminal, line: () => undefined, note: () => undefined }
 
 function parse(line: string, env: Record<string, string> = {}): Promise<ParsedLine> {
-  const { words, globals } = takeGlobalOptions(line.split(' '))
-  return parseCommandLine(words, { out, settings: readSettings({ HOME: '/nowhere', ...env }, globals) })
+  const { argv, globals } = takeGlobalOptions(line.split(' '))
+  return parseCommandLine(argv, { out, settings: readSettings({ HOME: '/nowhere', ...env }, globals) })
 }
 
 interface Documented {
@@ -198,14 +198,14 @@ test.each(LINES)('$id: $line', async ({ line, name, args, options }) => {
   if (options !== undefined) expect(parsed.options).toMatchObject(options)
 })
 
-test('`--flag value` and `--flag=value` are the same for every documented option', async () => {
+test('`--flag value` and `--flag=value` are equivalent for every documented option', async () => {
   for (const { line } of LINES) {
     const spaced = line.replaceAll(/(--[a-z-]+)=(\S+)/g, '$1 $2')
     expect(await parse(spaced)).toEqual(await parse(line))
   }
 })
 
-test('R037 R019: a boolean takes a value in any of its spellings, and a bare one takes no argument for its own', async () => {
+test('a boolean option accepts true and false in any spelling, and no other word as its value (R037, R019)', async () => {
   for (const word of ['true', 'TRUE', 'yes', '1'])
     expect((await parse(`runner init --install-monitor ${word}`)).options['installMonitor']).toBe(true)
   for (const word of ['false', 'no', 'off'])
@@ -214,31 +214,31 @@ test('R037 R019: a boolean takes a value in any of its spellings, and a bare one
   expect((await parse('runner init --install-monitor --name x')).options).toMatchObject({ installMonitor: true, name: 'x' })
 })
 
-test('R034: --no-proxy names hosts; it is no switch that turns a proxy off', async () => {
+test('--no-proxy takes hosts and does not turn the proxy off (R034)', async () => {
   expect((await parse('runner init --no-proxy a,b')).options['noProxy']).toBe('a,b')
   expect((await parse('runner init')).options['noProxy']).toBeUndefined()
 })
 
-test('an option may come from CF_ARG_<OPTION>, and the command line wins over it', async () => {
+test('reads options from CF_ARG_<OPTION>, and the command line takes precedence', async () => {
   const env = { CF_ARG_KUBE_NAMESPACE: 'from-env', CF_ARG_INSTALL_MONITOR: 'false' }
   expect((await parse('runner init', env)).options).toMatchObject({ kubeNamespace: 'from-env', installMonitor: false })
   expect((await parse('runner init --kube-namespace mine', env)).options['kubeNamespace']).toBe('mine')
 })
 
-test('R009 R217: CFCONFIG and --cfconfig name the file of contexts, CF_URL with CF_API_KEY is a server', () => {
+test('CFCONFIG and --cfconfig name the configuration file; CF_URL with CF_API_KEY names a server (R009, R217)', () => {
   expect(readSettings({ CFCONFIG: '/a' }).configFile).toBe('/a')
-  const { words, globals } = takeGlobalOptions(['get', '--cfconfig', '/b', 'agents', '--verbose'])
-  expect(words).toEqual(['get', 'agents'])
+  const { argv, globals } = takeGlobalOptions(['get', '--cfconfig', '/b', 'agents', '--verbose'])
+  expect(argv).toEqual(['get', 'agents'])
   expect(readSettings({ CFCONFIG: '/a' }, globals)).toMatchObject({ configFile: '/b', debug: true })
   expect(readSettings({ CF_URL: 'https://w', CF_API_KEY: 'k' })).toMatchObject({ url: 'https://w', apiKey: 'k' })
   expect(readSettings({ CF_URL: 'https://w' }).url).toBeUndefined()
 })
 
-test('R020 R021 R022 R023: flags, --set-value and a values file become one set of wishes, the flag on top', async () => {
+test('merges flags, --set-value and a values file; flags take precedence (R020, R021, R022, R023)', async () => {
   const { options } = await parse(
     'runner init --kube-node-selector=a=b --build-node-selector c=d,e=f --tolerations [{"key":"k"}] --set-value Storage.VolumeProvisioner.NodeSelector=node-type=addons --set NodeSelector=x=y',
   )
-  const { installer } = readWishes(options)
+  const { installer } = readInstallValues(options)
   expect(installer.NodeSelector).toEqual({ a: 'b' })
   expect(installer.Runtime?.NodeSelector).toEqual({ c: 'd', e: 'f' })
   expect(installer.Tolerations).toEqual([{ key: 'k' }])

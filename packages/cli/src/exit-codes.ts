@@ -1,4 +1,4 @@
-/** What the command ends with; scripts rely on these numbers. */
+/** Exit codes of the command. Scripts rely on these numbers. */
 import { isFault, type FaultCode } from '@windlass/kit/faults'
 
 export const EXIT = {
@@ -24,17 +24,21 @@ const OF_FAULT: Partial<Record<FaultCode, number>> = {
   'runtime-unknown': EXIT.notFound,
   unauthenticated: EXIT.notAllowed,
   forbidden: EXIT.notAllowed,
+  'scope-missing': EXIT.notAllowed,
+  'step-key-limited': EXIT.notAllowed,
+  'pipeline-out-of-reach': EXIT.notAllowed,
+  'bootstrap-code': EXIT.notAllowed,
   'bootstrap-closed': EXIT.notAllowed,
   'server-unreachable': EXIT.unreachable,
   unavailable: EXIT.unreachable,
 }
 
-/** Exit code of an error that ended a command; 1 for whatever has no number of its own. */
+/** Returns the exit code for an error that ended a command; 1 by default. */
 export function exitCodeOf(error: unknown): number {
   return isFault(error) ? (OF_FAULT[error.code] ?? EXIT.failed) : EXIT.failed
 }
 
-/** Exit code of a build that has ended. */
+/** Returns the exit code for the final status of a build. */
 export function exitCodeOfBuild(status: string): number {
   if (status === 'success') return EXIT.success
   return status === 'terminated' ? EXIT.terminated : EXIT.failed

@@ -1,3 +1,3 @@
-/** Kinds of things, by the words that `get` knows. */
+/** Kinds of resources, as `get` names them. */
 export const KIND_NAMES = ['pipelines', 'builds', 'runtimes', 'agents', 'projects', 'contexts', 'keys', 'step-types'] as const
 export type KindName = (typeof KIND_NAMES)[number]

@@ -1,4 +1,4 @@
-/** Entry of the `windlass` command. Everything a command does not need is loaded only by the command that does. */
+/** Entry point of the `windlass` command. Each command loads its own modules on demand, which keeps the start fast. */
 import { enableCompileCache } from 'node:module'
 
 enableCompileCache()
@@ -7,10 +7,10 @@ const [{ reportError, runCommandLine }, { openPrinter }, { readSettings, takeGlo
   import('./printer.ts'),
   import('./config.ts'),
 ])
-const { words, globals } = takeGlobalOptions(process.argv.slice(2))
+const { argv, globals } = takeGlobalOptions(process.argv.slice(2))
 const settings = readSettings(undefined, globals)
 const context = { settings, out: openPrinter(settings) }
 process.on('uncaughtException', (error) => process.exit(reportError(error, context)))
-const exitCode = await runCommandLine(words, context)
+const exitCode = await runCommandLine(argv, context)
 await Promise.all([context.out.stdout.drained(), context.out.stderr.drained()])
 process.exit(exitCode)

@@ -1,39 +1,40 @@
-/** The one place that writes to the terminal: results on standard output, words for people on standard error. */
+/** Writes to the terminal: results on standard output, notes for the user on standard error. Nothing else writes to it. */
+import { textFor } from './follow/line-splitter.ts'
 import { styleFor, type Style } from './format/style.ts'
 import type { Settings } from './config.ts'
 
 export interface Terminal {
   readonly isTTY: boolean
-  /** Width in characters; 80 where it is not known. */
+  /** Width in characters; 80 if unknown. */
   readonly columns: number
   readonly style: Style
-  /** True when colours are wanted. */
-  readonly hasColour?: boolean
-  /** True where every line must be written by itself. */
+  /** True if output is colored. */
+  readonly hasColor?: boolean
+  /** True if every line must be written separately. */
   readonly takesLines?: boolean
   write(bytes: string | Uint8Array): void
-  /** Resolves when what was written is taken: wait for it where much is written, and before the process ends. */
+  /** Resolves when the written bytes are flushed. Await it during long output and before the process exits. */
   drained(): Promise<void>
 }
 
 export interface Printer {
   readonly stdout: Terminal
   readonly stderr: Terminal
-  /** A line of the result. */
+  /** Writes a line of the result. Texts of a pipeline or step cannot move the cursor of a terminal. */
   line(text?: string): void
-  /** A line for a person, never part of the result. */
+  /** Writes a line for the user that is not part of the result. */
   note(text?: string): void
 }
 
-/** The printer of this process. A reader that went away (`| head`) ends the process quietly. */
+/** Opens the printer of this process. A closed pipe (`| head`) ends the process with exit code 0. */
 export function openPrinter(settings: Settings): Printer {
   const stdout = openTerminal(process.stdout, settings)
   const stderr = openTerminal(process.stderr, settings)
   return {
     stdout,
     stderr,
-    line: (text = '') => stdout.write(`${text}\n`),
-    note: (text = '') => stderr.write(`${text}\n`),
+    line: (text = '') => stdout.write(`${textFor(stdout, text)}\n`),
+    note: (text = '') => stderr.write(`${textFor(stderr, text)}\n`),
   }
 }
 
@@ -43,14 +44,14 @@ function openTerminal(stream: NodeJS.WriteStream, settings: Settings): Terminal 
     throw error
   })
   const isTTY = stream.isTTY === true
-  const hasColour = settings.forceColour || (isTTY && !settings.noColour)
+  const hasColor = settings.forceColor || (isTTY && !settings.noColor)
   return {
     isTTY,
     get columns() {
       return stream.columns || 80
     },
-    style: styleFor(hasColour),
-    hasColour,
+    style: styleFor(hasColor),
+    hasColor,
     write: (bytes) => void stream.write(bytes),
     async drained() {
       if (stream.writableLength === 0) return

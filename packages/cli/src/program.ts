@@ -1,29 +1,30 @@
-/** The command table as a commander program: words of the command line in, values of the table's types out. */
+/** Builds a commander program from the command table, which parses a command line into typed values. */
 import { fault } from '@windlass/kit/faults'
 import { Command as Program, CommanderError, Option } from 'commander'
-import { COMPLETE, complete } from './completion.ts'
+import { complete } from './commands/completion/complete.ts'
 import { keyOf, longName, takesValue, type Command, type OptionSpec } from './command.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
-import { commandsFor, normalizeWords } from './normalize-words.ts'
+import { commandsFor, normalizeArgv } from './normalize-argv.ts'
 import { formatError } from './format/problems.ts'
-import { sourcesRead } from './input-files.ts'
+import { sourcesRead } from './input/input-files.ts'
 import type { Printer } from './printer.ts'
 import type { Settings } from './config.ts'
 import { groups, headingOf } from './table.ts'
+import { COMPLETE } from './commands/completion/scripts.ts'
 
 interface Context {
   readonly out: Printer
   readonly settings: Settings
 }
 
-/** Runs one command line (without the program's own name). Resolves to the exit code; prints every error itself. */
-export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {
-  if (words[0] === COMPLETE) {
-    for (const candidate of complete(words.slice(1))) context.out.line(candidate)
+/** Runs one command line (without the program name) and prints its errors. Resolves to the exit code. */
+export async function runCommandLine(argv: readonly string[], context: Context): Promise<number> {
+  if (argv[0] === COMPLETE) {
+    for (const candidate of complete(argv.slice(1))) context.out.line(candidate)
     return EXIT.success
   }
   let exitCode: number = EXIT.success
-  const given = normalizeWords(words)
+  const given = normalizeArgv(argv)
   const program = buildProgram(given, context, async (command, invocation) => {
     exitCode = (await command.run(invocation)) ?? EXIT.success
   })
@@ -37,41 +38,41 @@ export async function runCommandLine(words: readonly string[], context: Context)
 }
 
 export interface ParsedLine {
-  /** Name of the command, as the table has it. */
+  /** Name of the command in the table. */
   readonly name: string
   readonly args: readonly string[]
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** What a command line means, without doing it. Throws what a wrong one throws. */
-export async function parseCommandLine(words: readonly string[], context: Context): Promise<ParsedLine> {
+/** Parses a command line without running it. Throws the same errors as running it. */
+export async function parseCommandLine(argv: readonly string[], context: Context): Promise<ParsedLine> {
   let parsed: ParsedLine | undefined
-  const given = normalizeWords(words)
+  const given = normalizeArgv(argv)
   const program = buildProgram(given, context, async ({ name }, { args, options }) => {
     parsed = { name, args, options }
   })
   await program.parseAsync(given, { from: 'user' })
-  if (parsed === undefined) throw fault('usage', { message: 'This command line names no command.' })
+  if (parsed === undefined) throw fault('usage', { message: 'The command line does not name a command.' })
   return parsed
 }
 
-type Act = (command: Command, invocation: Parameters<Command['run']>[0]) => Promise<void>
+type Handler = (command: Command, invocation: Parameters<Command['run']>[0]) => Promise<void>
 
-/** Prints an error that ends the process; answers the exit code. */
+/** Prints an error that ends the process. Returns the exit code. */
 export function reportError(error: unknown, { out, settings }: Context): number {
   const how = { style: out.stderr.style, debug: settings.debug, sources: sourcesRead() }
   for (const line of formatError(error, how)) out.note(line)
   return exitCodeOf(error)
 }
 
-/** Only the commands that these words can be about: most of them have many options, which take their time. */
-function buildProgram(words: readonly string[], context: Context, act: Act): Program {
+/** Builds only the commands that match `argv`: parsing all options of all commands is slow. */
+function buildProgram(argv: readonly string[], context: Context, act: Handler): Program {
   const program = new Program('windlass')
   prepare(program, context)
-  program.description('Builds in your own clusters, and on this machine.')
+  program.description('Run builds in your own clusters and on this machine.')
   program.addHelpText('after', START_HERE)
   const parents = new Map<string, Program>([['', program]])
-  for (const command of commandsFor(words)) {
+  for (const command of commandsFor(argv)) {
     const path = command.name.split(' ')
     const leaf = path.pop() ?? ''
     const parent = path.length === 0 ? program : groupOf(parents, path.join(' '), context)
@@ -82,14 +83,14 @@ function buildProgram(words: readonly string[], context: Context, act: Act): Pro
 
 const START_HERE = `
 Start here:
-  windlass run --local -f pipeline.yml    run a pipeline on this machine's Docker, without a server
+  windlass run --local -f pipeline.yml    run a pipeline on the local Docker daemon, without a server
   windlass up                             start a server with a local runtime environment
-  windlass validate pipeline.yml          check a document
+  windlass validate pipeline.yml          validate a document
   windlass runner init                    install a Runner into a cluster`
 
 function prepare(program: Program, { out }: Context): void {
   program.exitOverride()
-  // An option behind a sub-command is the sub-command's: `create agent --runtime` is not the `--runtime` of `create`.
+  // An option after a subcommand belongs to the subcommand: `create agent --runtime` is not the `--runtime` of `create`.
   program.enablePositionalOptions()
   program.showSuggestionAfterError(true)
   program.helpOption('-h, --help', 'Show help')
@@ -125,7 +126,7 @@ function groupOf(parents: Map<string, Program>, name: string, context: Context):
 interface Leaf {
   readonly command: Command
   readonly context: Context
-  readonly act: Act
+  readonly act: Handler
 }
 
 function addCommand(parent: Program, name: string, { command, context, act }: Leaf): Program {
@@ -149,18 +150,18 @@ function addCommand(parent: Program, name: string, { command, context, act }: Le
   return leaf
 }
 
-/** commander keeps `--no-cache` as `cache: false`. An option that was not given may come from `CF_ARG_<OPTION>`. */
+/** Returns the value of an option. commander stores `--no-cache` as `cache: false`; an option not given may come from `CF_ARG_<OPTION>`. */
 function valueOf(spec: OptionSpec<unknown>, given: Readonly<Record<string, unknown>>, settings: Settings): unknown {
   const key = keyOf(spec.flags)
   const inherited = (): unknown => fromEnvironment(spec, settings) ?? spec.initial
   if (!longName(spec.flags).startsWith('--no-')) return given[key] ?? inherited()
   const positive = given[key.charAt(2).toLowerCase() + key.slice(3)]
-  // `--no-proxy HOSTS` is no switch: true is what commander says of one that was not given.
+  // `--no-proxy HOSTS` takes a value; commander reports true if it was not given.
   if (takesValue(spec.flags)) return positive === true || positive === undefined ? inherited() : positive
   return positive === false
 }
 
-/** Name of the variable as the vendor's command has it (runner specification 6.1): `CF_ARG_KUBE_NAMESPACE` for `--kube-namespace`. */
+/** Reads an option from the variable that the Codefresh CLI uses for it: `CF_ARG_KUBE_NAMESPACE` for `--kube-namespace`. */
 function fromEnvironment(spec: OptionSpec<unknown>, { environment }: Settings): unknown {
   if (!takesValue(spec.flags)) return undefined
   const name = `CF_ARG_${longName(spec.flags)

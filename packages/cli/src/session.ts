@@ -1,36 +1,63 @@
-/** Which server the command talks to, and with which key. */
-import { nodeTransport } from '@windlass/kit'
-import { fault } from '@windlass/kit/faults'
+/** The server and key that a command uses. */
+import { nodeTransport, retry, systemClock } from '@windlass/kit'
+import { fault, isFault } from '@windlass/kit/faults'
+import { withRoutes, type ApiClient } from '@windlass/client'
 import { createClient, type Client } from '@windlass/protocol'
 import { currentContext, readConfigFile } from './config-file.ts'
 import type { Settings } from './config.ts'
 
 export interface Session {
-  readonly client: Client
-  /** Name of the context; undefined when the environment names the server. */
+  readonly client: ApiClient
+  /** Name of the context; undefined if the environment names the server. */
   readonly context: string | undefined
   readonly url: string
+  /** Server URL for components in a cluster, set by `withClusterUrl`. */
+  readonly clusterUrl?: string
   readonly token: string | undefined
-  /** PEM file of the server's private authority. */
+  /** PEM file of the server's private certificate authority. */
   readonly caFile: string | undefined
 }
 
-/** Opens the server that the environment or the current context names. Throws `server-unreachable` when neither names one. */
+/** Opens the server named by the environment or the current context. Throws `server-unreachable` if neither names one. */
 export function openSession(settings: Settings): Session {
   const context = settings.url !== undefined ? undefined : currentContext(readConfigFile(settings.configFile))
   const url = settings.url ?? context?.url
   if (url === undefined)
     throw fault('server-unreachable', {
-      message: 'No server is known.',
+      message: 'No server is configured.',
       hint: 'Start one with `windlass up`, log in with `windlass auth login`, or run without a server: `windlass run --local -f FILE`.',
     })
   const token = settings.apiKey ?? context?.apiKey
   const caFile = settings.caFile ?? context?.caFile
   return {
-    client: createClient({ url, token, transport: nodeTransport({ caFile }) }),
+    client: withRoutes(withRetries(createClient({ url, token, transport: nodeTransport({ caFile }) }))),
     context: context?.name,
     url,
     token,
     caFile,
+  }
+}
+
+/** Longest `retry-after` that is waited out without telling the user. Seconds. */
+const SHORT_WAIT_S = 2
+const WAIT = { baseMs: 500, maxMs: 1_000, tries: 10 }
+
+/** Retries calls that the server rejected as rate-limited, which is safe because it has not processed them. */
+function withRetries(client: Client): Client {
+  const retryIf = (error: unknown): boolean =>
+    isFault(error, 'rate-limited') && Number(error.details['retryAfter'] ?? Infinity) <= SHORT_WAIT_S
+  return {
+    ...client,
+    call: (...parameters) => retry({ ...WAIT, clock: systemClock, retryIf }, () => client.call(...parameters)),
+  }
+}
+
+/** Resolves to undefined instead of `not-found`. */
+export async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call
+  } catch (error) {
+    if (isFault(error, 'not-found')) return undefined
+    throw error
   }
 }

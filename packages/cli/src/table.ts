@@ -1,24 +1,31 @@
 /** The command table, in the order of help. */
 import type { Command } from './command.ts'
-import { applyCommands } from './commands/apply.ts'
-import { authCommands } from './commands/auth.ts'
-import { buildCommands } from './commands/builds.ts'
-import { completionCommands } from './commands/completion.ts'
-import { debugCommands } from './commands/debug.ts'
-import { doctorCommands } from './commands/doctor.ts'
-import { getCommands } from './commands/get.ts'
-import { installCommands } from './commands/install.ts'
-import { inClusterCommands } from './commands/in-cluster.ts'
-import { monitorCommands } from './commands/monitor.ts'
-import { planCommands } from './commands/plan.ts'
-import { runCommands } from './commands/run.ts'
-import { runnerCommands } from './commands/runner.ts'
-import { runtimeCommands } from './commands/runtimes.ts'
-import { upCommands } from './commands/up.ts'
-import { validateCommands } from './commands/validate.ts'
-import { venonaCommands } from './commands/venona.ts'
-import { versionCommands } from './commands/version.ts'
-import { wordCommands } from './commands/words.ts'
+import { annotationCommands } from './commands/annotations/command.ts'
+import { applyCommands } from './commands/apply/command.ts'
+import { approvalCommands } from './commands/approvals/command.ts'
+import { authCommands } from './commands/auth/command.ts'
+import { buildCommands } from './commands/builds/command.ts'
+import { completionCommands } from './commands/completion/command.ts'
+import { debugCommands } from './commands/debug/command.ts'
+import { doctorCommands } from './commands/doctor/command.ts'
+import { getCommands } from './commands/get/command.ts'
+import { importCommands } from './commands/import/command.ts'
+import { installCommands } from './commands/install/command.ts'
+import { inClusterCommands } from './commands/in-cluster/command.ts'
+import { migrateCommands } from './commands/migrate/command.ts'
+import { monitorCommands } from './commands/monitor/command.ts'
+import { planCommands } from './commands/plan/command.ts'
+import { runCommands } from './commands/run/command.ts'
+import { runnerCommands } from './commands/runner/command.ts'
+import { runtimeCommands } from './commands/runtimes/command.ts'
+import { serverCommands } from './commands/server/command.ts'
+import { settingsCommands } from './commands/settings/command.ts'
+import { upCommands } from './commands/up/command.ts'
+import { validateCommands } from './commands/validate/command.ts'
+import { venonaCommands } from './commands/venona/command.ts'
+import { versionCommands } from './commands/version/command.ts'
+
+const annotationAndSettingsCommands = [...annotationCommands, ...settingsCommands]
 
 export const commands: readonly Command[] = [
   ...runCommands,
@@ -26,16 +33,20 @@ export const commands: readonly Command[] = [
   ...planCommands,
   ...upCommands,
   ...buildCommands,
-  ...wordCommands.filter(({ name }) => !name.startsWith('get ')),
+  ...approvalCommands,
+  ...annotationAndSettingsCommands.filter(({ name }) => !name.startsWith('get ')),
   ...debugCommands,
   ...getCommands,
-  ...wordCommands.filter(({ name }) => name.startsWith('get ')),
+  ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
   ...monitorCommands,
   ...applyCommands,
+  ...importCommands,
+  ...migrateCommands,
   ...runnerCommands,
   ...installCommands,
   ...runtimeCommands,
   ...authCommands,
+  ...serverCommands,
   ...doctorCommands,
   ...completionCommands,
   ...venonaCommands,
@@ -43,34 +54,49 @@ export const commands: readonly Command[] = [
   ...versionCommands,
 ]
 
-/** What a group of commands is about. */
+/** Descriptions of command groups. */
 export const groups: Readonly<Record<string, string>> = {
-  auth: 'Log in to servers and choose between them',
-  attach: 'Let an agent serve a runtime environment',
-  components: 'Nothing to do here: kept for older scripts',
-  create: 'Create one thing without a file',
-  delete: 'Delete one thing',
-  detach: 'Let an agent no longer serve a runtime environment',
-  diff: 'Show what differs',
-  install: 'Install parts of a Runner, one by one',
-  patch: 'Change one thing',
-  runner: 'Install a Runner into a cluster, and look after it',
-  uninstall: 'Remove parts of a Runner, one by one',
-  venona: 'The old installer: the same words, done by this program',
-  describe: 'Show one thing in full',
-  'in-cluster': 'What the Helm chart runs in its pods',
-  set: 'Change one thing without a file',
+  auth: 'Log in to servers and switch between them',
+  attach: 'Attach a runtime environment to an agent',
+  components: 'Accepted for older scripts; does nothing',
+  create: 'Create a resource from flags',
+  delete: 'Delete a resource',
+  import: 'Load resources that others have written',
+  detach: 'Detach a runtime environment from an agent',
+  diff: 'Compare resources',
+  install: 'Install components of a Runner separately',
+  patch: 'Update fields of a resource',
+  runner: 'Install and manage a Runner in a cluster',
+  server: 'Manage a server',
+  uninstall: 'Remove components of a Runner separately',
+  venona: 'Compatibility with the old `venona` installer',
+  describe: 'Show the details of a resource',
+  'in-cluster': 'Commands that the Helm chart runs in its pods',
+  set: 'Change settings from flags',
 }
 
-/** Headings of the top-level help, each with its words. */
+/** Headings of the top-level help, with their commands and groups. */
 const HEADINGS: Readonly<Record<string, readonly string[]>> = {
-  Builds: ['run', 'validate', 'plan', 'logs', 'wait', 'terminate', 'restart', 'approve', 'deny', 'annotate', 'debug'],
-  Things: ['get', 'describe', 'apply', 'create', 'replace', 'patch', 'delete', 'diff', 'set'],
+  Builds: [
+    'run',
+    'validate',
+    'plan',
+    'logs',
+    'wait',
+    'terminate',
+    'confirm-gone',
+    'restart',
+    'approve',
+    'deny',
+    'annotate',
+    'debug',
+  ],
+  Resources: ['get', 'describe', 'apply', 'create', 'replace', 'import', 'migrate', 'patch', 'delete', 'diff', 'set'],
   'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],
 }
 
-/** The heading under which help shows a command or group of commands. */
+/** Returns the help heading of a command or group. */
 export function headingOf(word: string): string {
-  const found = Object.entries(HEADINGS).find(([, words]) => words.includes(word))
-  return found === undefined ? 'This machine' : found[0]
+  const found = Object.entries(HEADINGS).find(([, names]) => names.includes(word))
+  return found === undefined ? 'Local' : found[0]
 }

@@ -1,4 +1,4 @@
-/** The way to a server, against real TLS servers with what can be wrong with them. */
+/** Checks of the connection to a server, against real TLS servers with various faults. */
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A server with a certificate of its own for some name; answers as a Windlass server does unless told otherwise. */
+/** Starts a server with its own certificate for a name. By default it responds like a Windlass server. */
 async function serve(name: string, days: number, body = '{"protocol":2}'): Promise<{ url: string; ca: string }> {
   const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.crt`)]
   const subject = ['-subj', `/O=Harbour ${name}/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
@@ -61,7 +61,7 @@ async function look(check: Partial<ServerCheck> & { url: string }): Promise<Map<
   return found
 }
 
-test('a server that is all right passes every check', async () => {
+test('a healthy server passes every check', async () => {
   const { url, ca } = await serve('localhost', 300)
   const found = await look({ url, caFile: ca })
   expect([...found.values()].map(({ check, status }) => `${check} ${status}`)).toEqual([
@@ -74,14 +74,14 @@ test('a server that is all right passes every check', async () => {
   expect(found.get('TLS')?.message).toContain('Harbour localhost')
 })
 
-test('an authority that nobody knows is named, with where to give it', async () => {
+test('reports an untrusted certificate authority, with how to trust it', async () => {
   const { url } = await serve('localhost', 300)
   const tls = (await look({ url })).get('TLS')
   expect(tls).toMatchObject({ status: 'fail', message: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT') })
   expect(tls?.hint).toContain('--ca-file')
 })
 
-test('a certificate for another name, and one that ends soon, are told apart', async () => {
+test('distinguishes a certificate for another name from one that expires soon', async () => {
   const other = await serve('elsewhere', 300)
   expect((await look({ url: other.url, caFile: other.ca })).get('TLS')).toMatchObject({
     status: 'fail',
@@ -94,14 +94,17 @@ test('a certificate for another name, and one that ends soon, are told apart', a
   })
 })
 
-test('a clock that differs is told by how much', async () => {
+test('reports the difference of the clocks', async () => {
   const { url, ca } = await serve('localhost', 300)
   const clock = { ...manualClock(Date.parse(new Date().toISOString()) + 3_600_000), monotonic: systemClock.monotonic }
   const found = (await look({ url, caFile: ca, clock })).get('clock')
-  expect(found).toMatchObject({ status: 'warn', message: expect.stringMatching(/differs from the server's by 3[56]\d\d s/) })
+  expect(found).toMatchObject({
+    status: 'warn',
+    message: expect.stringMatching(/differs from that of the server by 3[56]\d\d s/),
+  })
 })
 
-test('something else that answers at the address is not taken for a server', async () => {
+test('reports a response that does not come from a Windlass server', async () => {
   const { url, ca } = await serve('localhost', 300, '<html>Welcome</html>')
   expect((await look({ url, caFile: ca })).get('server')).toMatchObject({
     status: 'fail',
@@ -109,7 +112,7 @@ test('something else that answers at the address is not taken for a server', asy
   })
 })
 
-test('a name without an address, and a proxy that cannot be understood, say what to change', async () => {
+test('gives hints for an unresolvable name and an invalid proxy', async () => {
   expect((await look({ url: 'https://no-such-host.invalid' })).get('DNS')).toMatchObject({
     status: 'fail',
     hint: expect.stringContaining('resolv.conf'),

@@ -5,32 +5,32 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runProgram } from '../../../e2e/support/process.ts'
 import { volumeNameOf } from '../../local/src/index.ts'
-import { openDesk, pipelineOf, type Desk } from './support.ts'
+import { openSandbox, pipelineOf, type Sandbox } from './support.ts'
 
-let desk: Desk
+let sandbox: Sandbox
 const volumes: string[] = []
 
 beforeAll(async () => {
-  desk = await openDesk()
+  sandbox = await openSandbox()
 })
 
 afterAll(async () => {
   for (const volume of volumes) await runProgram('docker', ['volume', 'rm', '--force', volume])
-  await desk[Symbol.asyncDispose]()
+  await sandbox[Symbol.asyncDispose]()
 })
 
 async function document(name: string, text: string): Promise<string> {
-  const path = await desk.file(name, text)
+  const path = await sandbox.file(name, text)
   volumes.push(volumeNameOf({ documentPath: path }))
   return path
 }
 
-const local = (path: string, ...words: string[]) => desk.run(['run', '--local', '-f', path, ...words])
+const local = (path: string, ...words: string[]) => sandbox.run(['run', '--local', '-f', path, ...words])
 
-test('P180: a document runs without a server, and its exit code is that of the build', async () => {
+test('runs a document without a server and returns the exit code of the build (P180)', async () => {
   const path = await document(
     'hello.yml',
-    pipelineOf(desk, { hello: ['echo hello $NAME', 'cf_export X=exported'], use: ['echo got $X', 'test "$NAME" != fail'] }),
+    pipelineOf(sandbox, { hello: ['echo hello $NAME', 'cf_export X=exported'], use: ['echo got $X', 'test "$NAME" != fail'] }),
   )
   const good = await local(path, '-v', 'NAME=Ann')
   expect(good).toMatchObject({ code: 0, stderr: '' })
@@ -40,8 +40,8 @@ test('P180: a document runs without a server, and its exit code is that of the b
   expect(bad.stdout).toMatch(/✖ Build failed after .*: step use: /)
 })
 
-test('the record of a local run has the form of a server’s', async () => {
-  const path = await document('record.yml', pipelineOf(desk, { one: ['echo text'] }))
+test('the record of a local run has the same shape as that of a server', async () => {
+  const path = await document('record.yml', pipelineOf(sandbox, { one: ['echo text'] }))
   const { code, stdout, stderr } = await local(path, '-o', 'json', '-b', 'topic')
   expect(code).toBe(0)
   expect(stderr).toContain('text\n')
@@ -63,18 +63,18 @@ test('the record of a local run has the form of a server’s', async () => {
   })
 })
 
-test('the shared volume is kept between runs of one document, and emptied when asked', async () => {
+test('keeps the shared volume between runs of a document, and empties it on request', async () => {
   const path = await document(
     'volume.yml',
-    pipelineOf(desk, { look: ['cat /codefresh/volume/note || echo nothing', 'echo written > /codefresh/volume/note'] }),
+    pipelineOf(sandbox, { look: ['cat /codefresh/volume/note || echo nothing', 'echo written > /codefresh/volume/note'] }),
   )
   expect((await local(path)).stdout).toContain('nothing\n')
   expect((await local(path)).stdout).toContain('written\n')
   expect((await local(path, '--reset-volume')).stdout).toContain('nothing\n')
 })
 
-test('a work tree comes with its uncommitted changes and tells its branch and commit', async () => {
-  const tree = join(desk.folder, 'tree')
+test('uses a work tree with its uncommitted changes, branch and commit', async () => {
+  const tree = join(sandbox.folder, 'tree')
   await mkdir(tree)
   const git = (...args: string[]): string =>
     execFileSync('git', ['-C', tree, '-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { encoding: 'utf8' }).trim()
@@ -89,7 +89,7 @@ test('a work tree comes with its uncommitted changes and tells its branch and co
 steps:
   main_clone: { type: git-clone, repo: 'https://git.example.com/demo/app.git', revision: '\${{CF_BRANCH}}' }
   look:
-    image: '${desk.images['SHELL_IMAGE']}'
+    image: '${sandbox.images['SHELL_IMAGE']}'
     commands: ['cat file.txt new.txt', 'echo $CF_BRANCH $CF_REPO_OWNER/$CF_REPO_NAME $CF_BRANCH_TAG_NORMALIZED', 'echo $CF_REVISION']
 `
   const path = join(tree, 'pipeline.yml')
@@ -101,8 +101,8 @@ steps:
   expect(code).toBe(0)
 })
 
-test('P162: only and skip leave steps out, in their order', async () => {
-  const path = await document('pick.yml', pipelineOf(desk, { a: ['echo a runs'], b: ['echo b runs'], c: ['echo c runs'] }))
+test('--only and --skip select steps, in order (P162)', async () => {
+  const path = await document('pick.yml', pipelineOf(sandbox, { a: ['echo a runs'], b: ['echo b runs'], c: ['echo c runs'] }))
   const only = await local(path, '--only', 'a', '--only', 'c')
   expect(only.stdout).toMatch(/a runs\n[^]*c runs\n/)
   expect(only.stdout).not.toContain('b runs')
@@ -111,17 +111,17 @@ test('P162: only and skip leave steps out, in their order', async () => {
   expect(await local(path, '--only', 'nine')).toMatchObject({ code: 2 })
 })
 
-test('a pipeline document brings its variables; its encrypted ones are masked', async () => {
+test('uses the variables of a pipeline document, and masks encrypted ones', async () => {
   const path = await document(
     'kind.yml',
-    `kind: pipeline\nmetadata: { name: demo/kind }\nspec:\n  variables:\n    - { key: A, value: plain }\n    - { key: B, value: very-secret-value, encrypted: true }\n  steps:\n    say: { image: '${desk.images['SHELL_IMAGE']}', commands: ['echo $A $B $CF_PIPELINE_NAME'] }\n`,
+    `kind: pipeline\nmetadata: { name: demo/kind }\nspec:\n  variables:\n    - { key: A, value: plain }\n    - { key: B, value: very-secret-value, encrypted: true }\n  steps:\n    say: { image: '${sandbox.images['SHELL_IMAGE']}', commands: ['echo $A $B $CF_PIPELINE_NAME'] }\n`,
   )
   const { code, stdout } = await local(path)
   expect(code).toBe(0)
   expect(stdout).toMatch(/plain \*+ demo\/kind\n/)
 })
 
-test('an invalid document runs nothing', async () => {
+test('does not run an invalid document', async () => {
   const path = await document('invalid.yml', "version: '1.0'\nsteps:\n  a: { image: alpine, commands: 5 }\n")
   const { code, stdout, stderr } = await local(path)
   expect(code).toBe(1)
@@ -129,9 +129,9 @@ test('an invalid document runs nothing', async () => {
   expect(stdout).toBe('')
 })
 
-test('Ctrl-C terminates a local build at once and leaves no container', async () => {
-  const path = await document('slow.yml', pipelineOf(desk, { slow: ['echo begun', 'exec sleep 60'] }))
-  const run = desk.start(['run', '--local', '-f', path])
+test('Ctrl-C terminates a local build and removes its containers', async () => {
+  const path = await document('slow.yml', pipelineOf(sandbox, { slow: ['echo begun', 'exec sleep 60'] }))
+  const run = sandbox.start(['run', '--local', '-f', path])
   await run.says('begun')
   run.interrupt()
   const { code, stdout } = await run.finished
@@ -147,9 +147,9 @@ test('Ctrl-C terminates a local build at once and leaves no container', async ()
   expect(left).toBe('')
 })
 
-test('without Docker it says so', async () => {
-  const path = await document('any.yml', pipelineOf(desk, { a: ['true'] }))
-  const { code, stderr } = await desk.run(['run', '--local', '-f', path], { env: { DOCKER_HOST: 'unix:///no/such.sock' } })
+test('reports that Docker is unreachable', async () => {
+  const path = await document('any.yml', pipelineOf(sandbox, { a: ['true'] }))
+  const { code, stderr } = await sandbox.run(['run', '--local', '-f', path], { env: { DOCKER_HOST: 'unix:///no/such.sock' } })
   expect(code).toBe(1)
   expect(stderr).toMatch(/^error: .*Docker.*\nhint: .+\n$/)
 })

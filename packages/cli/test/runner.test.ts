@@ -1,48 +1,50 @@
-/** The platform side of the Runner's commands, against a real server; what needs a cluster is in `e2e/runner/cli`. */
+/** The Runner commands against a real server. Tests that need a cluster are in `e2e/runner/cli`. */
 import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { openClient } from '@windlass/client'
+import { nodeTransport } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { openDesk, startUp, type Desk, type Finished, type Up } from './support.ts'
+import { openSandbox, startUp, type Sandbox, type Finished, type Up } from './support.ts'
 
-let desk: Desk
+let sandbox: Sandbox
 let up: Up
 
 beforeAll(async () => {
-  desk = await openDesk()
-  up = await startUp(desk)
+  sandbox = await openSandbox()
+  up = await startUp(sandbox)
 })
 
 afterAll(async () => {
   await up[Symbol.asyncDispose]()
-  await desk[Symbol.asyncDispose]()
+  await sandbox[Symbol.asyncDispose]()
 })
 
 async function succeed(...words: string[]): Promise<Finished> {
-  const finished = await desk.run(words)
+  const finished = await sandbox.run(words)
   expect(finished.code, finished.stdout + finished.stderr).toBe(0)
   return finished
 }
 
-test('R006 C1: a context is made by its key, and is the current one', async () => {
+test('creates a context from a key and makes it the current one (R006, C1)', async () => {
   const { stdout } = await succeed('auth', 'create-context', 'mine', '--api-key', up.adminKey, '--url', up.url)
-  expect(stdout).toBe("Context 'mine' was created and is in use.\n")
+  expect(stdout).toBe('Context "mine" was created and is the current one.\n')
   expect((await succeed('auth', 'current-context')).stdout).toMatch(/^Context: +mine\n/)
   expect((await succeed('auth', 'get-contexts')).stdout).toMatch(/\* +mine /)
-  const wrong = await desk.run(['auth', 'create-context', 'other', '--api-key', 'nonsense', '--url', up.url])
+  const wrong = await sandbox.run(['auth', 'create-context', 'other', '--api-key', 'nonsense', '--url', up.url])
   expect(wrong.code).toBe(4)
 })
 
-test('R009: the environment alone is enough to talk to a server', async () => {
-  const env = { WINDLASS_CONFIG: join(desk.folder, 'none.yaml'), CF_URL: up.url, CF_API_KEY: up.adminKey }
-  const { code, stdout } = await desk.run(['get', 'agents'], { env })
+test('uses the server of the environment without a context (R009)', async () => {
+  const env = { WINDLASS_CONFIG: join(sandbox.folder, 'none.yaml'), CF_URL: up.url, CF_API_KEY: up.adminKey }
+  const { code, stdout } = await sandbox.run(['get', 'agents'], { env })
   expect(code).toBe(0)
   expect(stdout).toMatch(/^NAME +RUNTIMES +STATUS +REPORTED\nlocal +local +healthy/)
 })
 
-test('R138 R145 C17: an agent is made, shown, renamed, given runtimes and deleted', async () => {
+test('creates, shows, renames, attaches and deletes an agent (R138, R145, C17)', async () => {
   const made = await succeed('create', 'agent', 'prod')
   expect(made.stderr).toContain('Agent: "prod" created')
   expect(made.stdout).toMatch(/^[0-9a-f]{24}\.\S+\n$/)
@@ -50,19 +52,19 @@ test('R138 R145 C17: an agent is made, shown, renamed, given runtimes and delete
   expect((await succeed('get', 'agents', '--name', 'cluster-1', '--no-headers')).stdout).toMatch(/^cluster-1 +local +N\/A$/m)
   expect((await succeed('get', 'agents', '-o', 'id')).stdout).toMatch(/^([0-9a-f]{24}\n){2}$/)
   await succeed('delete', 'agent', 'cluster-1')
-  expect((await desk.run(['get', 'agents', 'cluster-1'])).code).toBe(3)
+  expect((await sandbox.run(['get', 'agents', 'cluster-1'])).code).toBe(3)
 })
 
-test('R010: tables have columns to choose, and a column that does not exist is told', async () => {
+test('tables have selectable columns; an unknown column is rejected (R010)', async () => {
   expect((await succeed('get', 'agents', '--select-columns', 'status,name')).stdout).toMatch(/^STATUS +NAME\nhealthy +local\n$/)
-  const wrong = await desk.run(['get', 'agents', '--select-columns', 'age,nothing'])
+  const wrong = await sandbox.run(['get', 'agents', '--select-columns', 'age,nothing'])
   expect(wrong.code).toBe(2)
-  expect(wrong.stderr).toContain('There is no column nothing.')
+  expect(wrong.stderr).toContain('The column "nothing" does not exist.')
   expect((await succeed('get', 'clusters')).stderr).toBe('no available resources\n')
 })
 
-test('C8 C9: a runtime environment is shown as a file, changed, compared and made the default', async () => {
-  const file = await desk.file(
+test('prints, patches and compares a runtime environment, and makes it the default (C8, C9)', async () => {
+  const file = await sandbox.file(
     're.yml',
     JSON.stringify({ kind: 'runtime', metadata: { name: 'ctx/team' }, spec: { type: 'kubernetes' } }),
   )
@@ -71,7 +73,7 @@ test('C8 C9: a runtime environment is shown as a file, changed, compared and mad
   expect(shown).toMatchObject({ version: 1, metadata: { name: 'ctx/team', agent: true } })
   await writeFile(file, JSON.stringify({ ...shown, dockerDaemonScheduler: { defaultDindResources: { requests: { cpu: '1' } } } }))
   expect((await succeed('patch', 're', '-f', file)).stdout).toBe('Runtime environment: "ctx/team" patched\n')
-  const diff = await desk.run(['diff', 're', '--first-name', 'ctx/team', '--first-version', '1'])
+  const diff = await sandbox.run(['diff', 're', '--first-name', 'ctx/team', '--first-version', '1'])
   expect(diff.code).toBe(1)
   expect(diff.stdout).toContain('+ dockerDaemonScheduler.defaultDindResources.requests.cpu: "1"')
   await succeed('patch', 'runtime-environment', 'ctx/team', '--default')
@@ -82,30 +84,31 @@ test('C8 C9: a runtime environment is shown as a file, changed, compared and mad
   await succeed('delete', 're', 'ctx/team')
 })
 
-test('a file that is no runtime environment, and a command without one, are refused with what to do', async () => {
+test('rejects invalid files and incomplete command lines with a hint', async () => {
   const cases: readonly (readonly [readonly string[], number, string])[] = [
-    [['patch', 're'], 2, 'Which runtime environment?'],
-    [['patch', 're', 'local'], 2, 'Nothing is to change.'],
-    [['patch', 're', '-f', await desk.file('re.txt', '{}')], 2, 'neither JSON nor YAML'],
-    [['patch', 're', '-f', await desk.file('none.json', '{}')], 1, 'does not say which runtime environment'],
+    [['patch', 're'], 2, 'No runtime environment was given.'],
+    [['patch', 're', 'local'], 2, 'No change was given.'],
+    [['patch', 're', '-f', await sandbox.file('re.txt', '{}')], 2, 'is not a JSON or YAML file'],
+    [['patch', 're', '-f', await sandbox.file('none.json', '{}')], 1, 'does not name a runtime environment'],
     [['get', 're', '--history'], 2, 'need the name'],
     [['create', 're'], 1, 'windlass runner init'],
-    [['runner', 'init'], 2, 'There is no terminal to ask on.'],
-    [['runner', 'init', '--yes', '--app-proxy'], 2, 'no App-Proxy'],
-    [['runner', 'init', '--yes', '--set-value', 'insecure=true'], 2, 'Certificates are always checked.'],
-    [['runner', 'init', '--yes', '--set-value', 'Storage.Backand=ebs'], 1, 'Did you mean Backend?'],
-    [['uninstall', 'agent'], 2, 'Which agent?'],
-    [['attach', 'runtime', '--runtime-name', 'local'], 2, 'In which namespace'],
+    [['runner', 'init'], 2, 'Cannot prompt without a terminal.'],
+    [['runner', 'init', '--yes', '--app-proxy'], 2, 'App-Proxy is not supported.'],
+    [['runner', 'init', '--yes', '--set-value', 'insecure=true'], 2, 'Certificate verification cannot be turned off.'],
+    [['runner', 'init', '--yes', '--set-value', 'Storage.Backand=ebs'], 1, 'did you mean "Backend"?'],
+    [['runner', 'init', '--yes', '--set-value', 'global.image.tag=1.2.3'], 1, 'did you mean "image"?'],
+    [['uninstall', 'agent'], 2, 'No agent was given.'],
+    [['attach', 'runtime', '--runtime-name', 'local'], 2, 'The namespace of its builds was not given.'],
   ]
   for (const [words, code, text] of cases) {
-    const finished = await desk.run(words)
+    const finished = await sandbox.run(words)
     expect(finished.code, words.join(' ')).toBe(code)
     expect(finished.stdout + finished.stderr).toContain(text)
   }
 })
 
-test('an installation without Helm says where to get it, before anything is changed', async () => {
-  const kubeconfig = await desk.file(
+test('an installation without Helm fails before any change, with a hint', async () => {
+  const kubeconfig = await sandbox.file(
     'kubeconfig',
     JSON.stringify({
       'current-context': 'c',
@@ -115,27 +118,23 @@ test('an installation without Helm says where to get it, before anything is chan
     }),
   )
   const env = { KUBECONFIG: kubeconfig, WINDLASS_HELM: '/nowhere/helm' }
-  const { code, stderr } = await desk.run(['runner', 'init', '--dry-run', '--kube-namespace', 'n'], { env })
+  const { code, stderr } = await sandbox.run(['runner', 'init', '--dry-run', '--kube-namespace', 'n'], { env })
   expect(code).toBe(3)
-  expect(stderr).toContain('/nowhere/helm is not a program.')
+  expect(stderr).toContain('/nowhere/helm is not an executable file.')
 })
 
-test('R007: a key that lacks a scope is told which', async () => {
-  const file = await desk.file('key', '')
-  const answer = await fetch(`${up.url}/v1/keys`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${up.adminKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'small', role: 'admin', scopes: ['agent:write', 'runtime:write'] }),
-  })
-  const key: { token: string } = JSON.parse(await answer.text())
+test('names the scopes that a key lacks (R007)', async () => {
+  const file = await sandbox.file('key', '')
+  const { keys } = openClient({ url: up.url, token: up.adminKey, transport: nodeTransport() })
+  const key = await keys.create({ name: 'small', role: 'admin', scopes: ['agent:write', 'runtime:write'] })
   await writeFile(file, key.token)
-  const env = { WINDLASS_CONFIG: join(desk.folder, 'small.yaml') }
-  const { code, stderr } = await desk.run(['runner', 'init', '--yes', '--token-file', file, '--url', up.url], { env })
+  const env = { WINDLASS_CONFIG: join(sandbox.folder, 'small.yaml') }
+  const { code, stderr } = await sandbox.run(['runner', 'init', '--yes', '--token-file', file, '--url', up.url], { env })
   expect(code).toBe(4)
   expect(stderr).toContain('lacks the scopes certificate:write, installation:write, cluster:write')
 })
 
-test('R016, R017: runner info shows the agents, and help lists every option', async () => {
+test('runner info shows the agents, and --help lists every option (R016, R017)', async () => {
   expect((await succeed('runner', 'info')).stdout).toMatch(/^NAME +RUNTIMES +STATUS +REPORTED\nlocal +local +healthy /)
   const { stdout } = await succeed('runner', 'init', '--help')
   for (const flag of [
@@ -150,10 +149,12 @@ test('R016, R017: runner info shows the agents, and help lists every option', as
     expect(stdout).toContain(flag)
 })
 
-test('R212 R213 C24: called by the name of the old installer, the command is the old installer', async () => {
-  const link = join(desk.folder, 'venona')
+test('runs the commands of the old installer when called `venona` (R212, R213, C24)', async () => {
+  const link = join(sandbox.folder, 'venona')
   await symlink(join(import.meta.dirname, '../../../windlass'), link)
-  const child = spawn(link, ['status', '--verbose'], { env: { ...process.env, WINDLASS_CONFIG: desk.configFile, NO_COLOR: '1' } })
+  const child = spawn(link, ['status', '--verbose'], {
+    env: { ...process.env, WINDLASS_CONFIG: sandbox.configFile, NO_COLOR: '1' },
+  })
   let stdout = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   await once(child, 'close')

@@ -1,38 +1,40 @@
-/** What builds share and what hooks leave behind, from the command line against a real `windlass up`. */
+/** Shared volumes and annotations of hooks, from the command line against a real `windlass up`. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDesk, startUp, type Desk, type Up } from './support.ts'
+import { openSandbox, startUp, type Sandbox, type Up } from './support.ts'
 
-let desk: Desk
+let sandbox: Sandbox
 let up: Up
 
 beforeAll(async () => {
-  desk = await openDesk()
-  up = await startUp(desk)
+  sandbox = await openSandbox()
+  up = await startUp(sandbox)
 })
 
 afterAll(async () => {
   await up[Symbol.asyncDispose]()
-  await desk[Symbol.asyncDispose]()
+  await sandbox[Symbol.asyncDispose]()
 })
 
 const idIn = (text: string): string => /[0-9a-f]{24}/.exec(text)?.[0] ?? ''
-const step = (...commands: string[]): object => ({ image: desk.images['SHELL_IMAGE'] ?? '', commands })
+const step = (...commands: string[]): object => ({ image: sandbox.images['SHELL_IMAGE'] ?? '', commands })
 
-test('P033: builds of a pipeline at the same time have volumes of their own; a later one finds what the first left', async () => {
+test('concurrent builds of a pipeline have separate volumes; a later one reuses that of the first (P033)', async () => {
   const steps = { count: step('echo line >> lines', 'echo "lines: $(wc -l < lines)"', 'sleep "$PAUSE"') }
   const spec = { steps, variables: [{ key: 'PAUSE', value: '0' }] }
   const pipeline = { version: '1.0', kind: 'pipeline', metadata: { name: 'shared/volume' }, spec }
-  expect(await desk.run(['apply', '-f', await desk.file('shared.json', JSON.stringify(pipeline))])).toMatchObject({ code: 0 })
-  const slow = desk.start(['run', 'shared/volume', '-v', 'PAUSE=6'])
+  expect(await sandbox.run(['apply', '-f', await sandbox.file('shared.json', JSON.stringify(pipeline))])).toMatchObject({
+    code: 0,
+  })
+  const slow = sandbox.start(['run', 'shared/volume', '-v', 'PAUSE=6'])
   await slow.says('lines: 1', 30_000)
-  const beside = await desk.run(['run', 'shared/volume'])
+  const beside = await sandbox.run(['run', 'shared/volume'])
   expect(beside.stdout).toContain('lines: 1')
   expect(await slow.finished).toMatchObject({ code: 0 })
-  const later = await desk.run(['run', 'shared/volume'])
+  const later = await sandbox.run(['run', 'shared/volume'])
   expect(later.stdout).toContain('lines: 2')
 })
 
-test('P102: a hook of a step annotates the build once the step has succeeded', async () => {
+test('a hook of a step annotates the build after the step succeeds (P102)', async () => {
   const set = [{ entity_type: 'build', annotations: [{ quality: 'good' }, { count: { evaluate: '1 + 1' } }, 'marked'] }]
   const steps = {
     good: { ...step('true'), hooks: { on_success: { annotations: { set } } } },
@@ -42,8 +44,8 @@ test('P102: a hook of a step annotates the build once the step has succeeded', a
       hooks: { on_success: { annotations: { set: [{ annotations: [{ quality: 'never' }] }] } } },
     },
   }
-  const file = await desk.file('annotated.json', JSON.stringify({ version: '1.0', steps }))
-  const id = idIn((await desk.run(['run', '-f', file])).stdout)
-  const told = JSON.parse((await desk.run(['describe', 'build', id, '-o', 'json'])).stdout)
-  expect(told.annotations).toMatchObject({ quality: 'good', count: 2, marked: '' })
+  const file = await sandbox.file('annotated.json', JSON.stringify({ version: '1.0', steps }))
+  const id = idIn((await sandbox.run(['run', '-f', file])).stdout)
+  const described = JSON.parse((await sandbox.run(['describe', 'build', id, '-o', 'json'])).stdout)
+  expect(described.annotations).toMatchObject({ quality: 'good', count: 2, marked: '' })
 })

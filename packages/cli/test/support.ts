@@ -1,11 +1,16 @@
-/** The real command against real servers: every test spawns `./windlass`, as a user does. */
+/** Runs the real command against real servers: tests spawn `./windlass`, as a user does. */
+import { existsSync } from 'node:fs'
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openClient } from '@windlass/client'
+import { nodeTransport } from '@windlass/kit'
 import { ensureImages } from '../../../e2e/support/images.ts'
+import { removeBuilds } from '../../../e2e/support/leftovers.ts'
+import { removeLocalRuns } from '../../../e2e/support/local-runs.ts'
 import { freePort } from '../../../e2e/support/process.ts'
 
 const launcher = join(import.meta.dirname, '../../../windlass')
@@ -20,16 +25,16 @@ export interface Started {
   readonly child: ChildProcessWithoutNullStreams
   stdout(): string
   stderr(): string
-  /** Resolves once standard output or standard error holds the text. */
+  /** Resolves when standard output or standard error contains the text. */
   says(text: string | RegExp, withinMs?: number): Promise<void>
-  /** Sends SIGINT, as Ctrl-C does. */
+  /** Sends SIGINT, like Ctrl-C. */
   interrupt(): void
   readonly finished: Promise<Finished>
 }
 
-export interface Desk {
+export interface Sandbox {
   readonly folder: string
-  /** `SHELL_IMAGE` and the like. */
+  /** Image names by variable, such as `SHELL_IMAGE`. */
   readonly images: Readonly<Record<string, string>>
   readonly configFile: string
   /** Writes a file and returns its path. */
@@ -39,12 +44,12 @@ export interface Desk {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A folder and contexts of its own, so that tests leave those of the user alone. */
-export async function openDesk(): Promise<Desk> {
+/** A separate folder with its own contexts, so that tests do not touch those of the user. */
+export async function openSandbox(): Promise<Sandbox> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-cli-'))
   const images = await ensureImages('shell', 'tools')
   const configFile = join(folder, 'config.yaml')
-  const start: Desk['start'] = (words, options = {}) => {
+  const start: Sandbox['start'] = (words, options = {}) => {
     const { WINDLASS_URL: _url, WINDLASS_API_KEY: _key, ...inherited } = process.env
     const env = { ...inherited, NO_COLOR: '1', WINDLASS_CONFIG: configFile, ...options.env }
     return watch(spawn(launcher, words, { env, cwd: options.cwd ?? folder }), options.input ?? '')
@@ -59,7 +64,10 @@ export async function openDesk(): Promise<Desk> {
     },
     start,
     run: (words, options) => start(words, options).finished,
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    async [Symbol.asyncDispose]() {
+      await removeLocalRuns(folder)
+      await rm(folder, { recursive: true, force: true })
+    },
   }
 }
 
@@ -76,12 +84,12 @@ function watch(child: ChildProcessWithoutNullStreams, input: string): Started {
     stderr: () => texts.stderr,
     interrupt: () => child.kill('SIGINT'),
     finished,
-    async says(text, withinMs = 30_000) {
-      const isThere = (): boolean =>
-        [texts.stdout, texts.stderr].some((said) => (typeof text === 'string' ? said.includes(text) : text.test(said)))
-      for (const until = performance.now() + withinMs; !isThere(); await sleep(20))
+    async says(text, withinMs = 90_000) {
+      const isShown = (): boolean =>
+        [texts.stdout, texts.stderr].some((output) => (typeof text === 'string' ? output.includes(text) : text.test(output)))
+      for (const until = performance.now() + withinMs; !isShown(); await sleep(20))
         if (performance.now() > until || child.exitCode !== null)
-          throw new Error(`it never said ${String(text)}, but: ${texts.stdout}${texts.stderr}`)
+          throw new Error(`expected output ${String(text)}, got: ${texts.stdout}${texts.stderr}`)
     },
   }
 }
@@ -91,19 +99,19 @@ export interface Up {
   readonly port: number
   readonly data: string
   readonly adminKey: string
-  /** SIGKILL, as a power cut would. */
+  /** Sends SIGKILL, which simulates a power failure. */
   kill9(): Promise<void>
-  /** Starts it again on the same port and data. */
+  /** Restarts the server with the same port and data folder. */
   startAgain(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** `windlass up --detach` with a data folder of its own. */
-export async function startUp(desk: Desk, name = 'data'): Promise<Up> {
+/** Starts `windlass up --detach` with its own data folder. */
+export async function startUp(sandbox: Sandbox, name = 'data'): Promise<Up> {
   const port = await freePort()
-  const data = join(desk.folder, name)
+  const data = join(sandbox.folder, name)
   const startAgain = async (): Promise<void> => {
-    const { code, stderr } = await desk.run(['up', '--detach', '--port', String(port), '--data', data])
+    const { code, stderr } = await sandbox.run(['up', '--detach', '--port', String(port), '--data', data])
     if (code !== 0) throw new Error(`up ended with ${code}: ${stderr}`)
   }
   await startAgain()
@@ -116,7 +124,7 @@ export async function startUp(desk: Desk, name = 'data'): Promise<Up> {
     async kill9() {
       const { pid }: { pid: number } = JSON.parse(await readFile(join(data, 'up.json'), 'utf8'))
       process.kill(pid, 'SIGKILL')
-      // Until its port is free again.
+      // Wait until its port is free.
       while (
         await fetch(`${found.url}/healthz`).then(
           () => true,
@@ -125,14 +133,29 @@ export async function startUp(desk: Desk, name = 'data'): Promise<Up> {
       )
         await sleep(20)
     },
-    async [Symbol.asyncDispose]() {
-      await desk.run(['up', '--stop', '--data', data])
-    },
+    [Symbol.asyncDispose]: () => stopUp(sandbox, data),
   }
 }
 
-/** A document with one freestyle step per entry: name -> commands. */
-export function pipelineOf(desk: Pick<Desk, 'images'>, steps: Readonly<Record<string, readonly string[]>>): string {
-  const body = Object.entries(steps).map(([name, commands]) => [name, { image: desk.images['SHELL_IMAGE'], commands }])
+/** Stops the server of a data folder, and removes the containers and volumes of its builds. Does nothing if it is already stopped. */
+export async function stopUp(sandbox: Sandbox, data: string): Promise<void> {
+  const file = join(data, 'up.json')
+  if (!existsSync(file)) return
+  const server: { url: string; adminKey: string } = JSON.parse(await readFile(file, 'utf8'))
+  const ids = await namesOnDaemon(server)
+  await sandbox.run(['up', '--stop', '--data', data])
+  await removeBuilds(ids)
+}
+
+/** Returns the ids in the volume names of this server's builds: builds and pipelines. Empty if it is not running. */
+async function namesOnDaemon({ url, adminKey }: { url: string; adminKey: string }): Promise<string[]> {
+  const { builds } = openClient({ url, token: adminKey, transport: nodeTransport() })
+  const { items } = await builds.list({ query: { limit: 500 } }).catch(() => ({ items: [] }))
+  return [...new Set(items.flatMap(({ id, pipelineId }) => (pipelineId === undefined ? [id] : [id, pipelineId])))]
+}
+
+/** Returns a document with one freestyle step per entry: name -> commands. */
+export function pipelineOf(sandbox: Pick<Sandbox, 'images'>, steps: Readonly<Record<string, readonly string[]>>): string {
+  const body = Object.entries(steps).map(([name, commands]) => [name, { image: sandbox.images['SHELL_IMAGE'], commands }])
   return JSON.stringify({ version: '1.0', steps: Object.fromEntries(body) }, null, 2)
 }

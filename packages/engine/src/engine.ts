@@ -1,75 +1,84 @@
-/** One engine against a server: claims its attempt, runs it, reports, and ends. */
+/** Runs one engine against a server: claims the attempt, runs it, reports it and ends. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openJournal, type Journal } from '@windlass/journal'
-import { isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
-import { createClient, EngineEvent, type AttemptOutcome, type Client, type EngineClaimed } from '@windlass/protocol'
+import { endsWork, nodeTransport, type Clock, type Logger } from '@windlass/kit'
+import { createClient, type AttemptOutcome, type Client, type EngineClaimed } from '@windlass/protocol'
 import type { AttemptOptions } from './attempt/input.ts'
-import { readStoreSecrets } from './attempt/secret-stores.ts'
-import { resolveDocument } from './attempt/resolve-document.ts'
-import { runAttempt } from './attempt/run.ts'
-import { withUserVariables } from './attempt/user-variables.ts'
-import { withWebIdentity } from './attempt/web-identity.ts'
-import { removeLeftovers } from './attempt/workspace.ts'
+import { StepStop } from './attempt/step-outcome.ts'
+import { unlessAborted } from './containers/run-container.ts'
+import { readStoreSecrets } from './secrets/secret-stores.ts'
+import { openCommands, stoppedOutcome } from './run/commands.ts'
+import { resolveDocument } from './run/resolve-document.ts'
+import { runAttempt } from './run/run.ts'
+import { withUserVariables } from './secrets/user-variables.ts'
+import { withWebIdentity } from './secrets/web-identity.ts'
 import { awaitDocker, type Docker } from './docker/docker.ts'
-import { askDockerHost, awaitBuild, claim, compileDocument } from './report/claim.ts'
-import { startDrain, type Drain } from './report/drain.ts'
-import { keepLease, listen, type LeaseOptions } from './report/lease.ts'
+import { askDockerHost, awaitBuild, claim, compileDocument, openClaimKey } from './report/claim.ts'
+import { openFirstContact } from './report/first-contact.ts'
+import { listen } from './report/lease.ts'
 import type { EngineMetrics } from './report/metrics.ts'
-import { serverSink } from './report/server-sink.ts'
+import { endLostAttempt, openReport, writeEnd, type Report } from './report/report.ts'
 import { terminalLink } from './report/terminal-link.ts'
 
 export interface EngineOptions {
   readonly serverUrl: string
-  /** Credential for one exchange at `/v1/engine/claim`. */
+  /** One-time credential for `/v1/engine/claim`. */
   readonly bootstrap: string
-  /** The server is asked for a build before anything is claimed; default false. */
+  /** Wait until the server has a build before claiming. Default false. */
   readonly isWarm?: boolean | undefined
-  /** How to reach the daemon, see `DockerOptions`; and variables of the runtime for every step, see `withUserVariables`. */
+  /** Variables for the Docker client (see `DockerOptions`), and variables of the runtime for every step (see `withUserVariables`). */
   readonly dockerEnv: Readonly<Record<string, string | undefined>>
-  /** Without DOCKER_HOST in `dockerEnv` the server is asked for the daemon's address instead of looking for a local one. */
+  /** Without DOCKER_HOST in `dockerEnv`, ask the server for the daemon's address instead of looking for a local daemon. */
   readonly askDockerHost?: boolean | undefined
-  /** Where the daemon listens when its certificate comes with the claim and nobody else tells. */
+  /** Address of the daemon if its certificate comes with the claim. The server is asked when absent. */
   readonly dockerHost?: string | undefined
-  /** A folder of this engine alone; removed when everything was acknowledged. */
+  /** A folder for this engine only. Removed once everything is acknowledged. */
   readonly spoolDir: string
-  /** PEM file of further certificate authorities of the server. */
+  /** PEM file with additional certificate authorities for the server. */
   readonly caFile?: string | undefined
-  /** Most log bytes that wait in the spool for the server; steps are held up beyond. 4 GiB when absent. */
+  /** Maximum log bytes in the spool; steps are blocked above it. Default 4 GiB. */
   readonly spoolBytes?: number | undefined
   readonly clock: Clock
   readonly log: Logger
-  /** Told what happens, where somebody wants numbers. */
+  /** Optional metrics sink. */
   readonly metrics?: EngineMetrics | undefined
   readonly toolsImage?: string | undefined
-  /** How long a debug run that does not say holds a step. */
+  /** Default hold time of a debug run. */
   readonly debugTimeoutMs?: number | undefined
-  /** How long the daemon may take to have the tools image before it is pulled; 0 when absent. */
+  /** How long to wait for the daemon to have the tools image before pulling it. Default 0. */
   readonly toolsWaitMs?: number | undefined
-  /** The daemon is that of the build's pod: its disk is kept from filling up. Default false. */
+  /** Keep the disk of the daemon from filling up; for the daemon of the build's pod only. Default false. */
   readonly clean?: boolean | undefined
 }
 
-/** `reported`: the server has the outcome and all log bytes. `fenced`: another attempt took over. `stopped`: by `stop()`, nothing final reported. */
+/**
+ * `reported`: the server has the outcome and all log bytes. `fenced`: another attempt took over. `stopped`: ended by `stop()` without a final report.
+ */
 export type EngineEnd =
   | { readonly end: 'reported'; readonly outcome: AttemptOutcome }
   | { readonly end: 'fenced' }
   | { readonly end: 'stopped' }
 
 export interface RunningEngine {
-  /** Resolves when the engine is done and holds nothing any more. Rejects with a fault when it could not begin (`claim-used`), or with a bug. */
+  /** Resolves when the engine has ended and released everything. Rejects with a fault if it could not start (`claim-used`), or with a bug. */
   readonly ended: Promise<EngineEnd>
-  /** Stops the containers of the attempt and reports nothing final; the server judges the attempt. Resolves when done. */
+  /** Stops the containers of the attempt and reports nothing final; the server decides the state of the attempt. Resolves when done. */
   stop(): Promise<void>
 }
 
+/**
+ * Timeout for opening a connection. Milliseconds. It includes the DNS lookup, which takes 5 s and more if the first name server is down: with a
+ * shorter timeout such an engine could never reach its server. `FirstContact` logs a silent server much earlier. The timeout is below the 30 s of a
+ * call because its message says more.
+ */
+const CONNECT_MS = 25_000
 const SPOOL_BYTES = 4 * 1024 ** 3
-/** A daemon that does not answer for so long after the start is not coming. */
+/** How long to wait for the daemon to start. Milliseconds. */
 const DOCKER_START_MS = 600_000
-/** What the spool still holds when the engine is told to stop gets so long to be sent. */
+/** How long to keep sending the rest of the spool when the engine is asked to stop. Milliseconds. */
 const LAST_SEND_MS = 5_000
 
-/** Starts an engine in this process; returns at once. */
+/** Starts an engine in this process. Returns at once. */
 export function startEngine(options: EngineOptions): RunningEngine {
   const stopping = new AbortController()
   const ended = new Engine(options, stopping).run()
@@ -77,17 +86,27 @@ export function startEngine(options: EngineOptions): RunningEngine {
   return {
     ended,
     async stop() {
-      stopping.abort(new DOMException('the engine was told to stop', 'AbortError'))
+      stopping.abort(new DOMException('the engine was asked to stop', 'AbortError'))
       await ended.catch(() => undefined)
     },
   }
 }
 
+/** A claimed attempt before its first step. */
+interface Begun {
+  readonly claimed: EngineClaimed
+  readonly report: Report
+  readonly connected: Promise<Docker>
+  readonly commands: AttemptOptions['commands']
+  /** Aborted when the engine or the build is stopped. */
+  readonly signal: AbortSignal
+}
+
 class Engine {
   readonly #options: EngineOptions
-  /** Aborted to stop the attempt: by `stop()`, or because it is fenced. */
+  /** Aborted to stop the attempt, by `stop()` or because the attempt is fenced. */
   readonly #stopping: AbortController
-  /** Aborted when nothing is left to do. */
+  /** Aborted when no work is left. */
   readonly #end = new AbortController()
   #isFenced = false
 
@@ -97,18 +116,25 @@ class Engine {
   }
 
   async run(): Promise<EngineEnd> {
-    const { serverUrl, bootstrap, caFile, clock, spoolDir } = this.#options
+    const { serverUrl, bootstrap, isWarm, caFile, clock, log, spoolDir } = this.#options
     const signal = this.#stopping.signal
-    const client = createClient({ url: serverUrl, token: bootstrap, transport: nodeTransport({ caFile }) })
-    // The daemon may still be starting: it is waited for while the claim is on its way.
+    const client = createClient({ url: serverUrl, token: bootstrap, transport: nodeTransport({ caFile, connectMs: CONNECT_MS }) })
+    const call = { client, clock, signal, contact: openFirstContact({ url: client.url, clock, log }) }
+    // The daemon may still be starting, so connect while the claim is in flight.
     const early = this.#options.dockerEnv['DOCKER_HOST'] !== undefined || this.#options.askDockerHost !== true
-    const connecting = early ? this.#connect(this.#options.dockerEnv) : undefined
+    const { key, isRestarted } = openClaimKey(spoolDir)
+    const connecting = early && !isRestarted ? this.#connect(this.#options.dockerEnv, signal) : undefined
     connecting?.catch(() => undefined)
     try {
-      if (this.#options.isWarm === true && !(await awaitBuild({ client, clock, signal }))) return { end: 'stopped' }
-      const claimed = await claim({ client, spoolDir, clock, signal })
-      return await this.#runClaimed(claimed, client.withToken(claimed.token), connecting)
+      // The engine of a warm pair that restarts before it has a build ends. The agent reports the pair, and another pair replaces it.
+      if (isWarm === true && !(await awaitBuild(call, { asksOnce: isRestarted }))) return { end: 'stopped' }
+      const claimed = await claim({ ...call, key })
+      const report = await this.#openReport(claimed, client.withToken(claimed.token))
+      const outcome = await (isRestarted ? endLostAttempt(report, signal) : this.#runClaimed(claimed, report, connecting))
+      return await this.#close(report, outcome)
     } catch (error) {
+      // The server no longer needs the contents of this spool.
+      if (isRestarted && endsWork('claim', error)) return { end: 'fenced' }
       if (signal.aborted) return { end: this.#isFenced ? 'fenced' : 'stopped' }
       throw error
     } finally {
@@ -118,65 +144,77 @@ class Engine {
     }
   }
 
-  async #runClaimed(claimed: EngineClaimed, client: Client, connecting: Promise<Docker> | undefined): Promise<EngineEnd> {
-    const { clock, log, spoolDir, metrics } = this.#options
-    metrics?.begin(claimed)
-    const lease: LeaseOptions = { client, clock, log, signal: this.#end.signal }
-    keepLease(lease, claimed.limits.heartbeatMs).catch((error: unknown) => this.#fence(error))
-    const journal = await openAttemptJournal(join(spoolDir, 'journal'), this.#options)
-    const drain = startDrain({ journal, sink: serverSink(client), clock, log, signal: this.#end.signal })
-    drain.failed.catch((error: unknown) => this.#fence(error))
-    const docker = await (connecting ?? this.#askAndConnect(client, claimed)).catch((error: unknown) => this.#noDocker(error))
-    const outcome =
-      docker === undefined ? await writeEnd(journal, DOCKER_MISSING) : await this.#attempt({ claimed, docker, journal, lease })
-    if (connecting === undefined) docker?.close()
-    return this.#close(journal, drain, outcome)
+  #openReport(claimed: EngineClaimed, client: Client): Promise<Report> {
+    const { spoolBytes = SPOOL_BYTES, ...options } = this.#options
+    options.metrics?.begin(claimed)
+    const { heartbeatMs } = claimed.limits
+    const onFailed = (error: unknown): void => this.#fence(error)
+    return openReport({ ...options, spoolBytes, client, heartbeatMs, signal: this.#end.signal, onFailed })
   }
 
-  async #attempt(parts: {
-    claimed: EngineClaimed
-    docker: Docker
-    journal: Journal<EngineEvent>
-    lease: LeaseOptions
-  }): Promise<AttemptOutcome | undefined> {
-    const { claimed, docker, journal, lease } = parts
-    const { clock, log, toolsImage, toolsWaitMs, debugTimeoutMs, clean } = this.#options
-    if (journal.foundEvents > 0) {
-      // This process took over the spool of one that died: its steps cannot be picked up, but all it wrote down is sent.
-      await removeLeftovers(docker, claimed.buildId)
-      return writeEnd(journal, {
-        status: 'error',
-        reason: 'engine-lost',
-        message: 'The engine was restarted while the attempt ran.',
-      })
+  /** Runs the attempt. Resolves with its outcome, or with undefined if the engine was stopped. */
+  async #runClaimed(
+    claimed: EngineClaimed,
+    report: Report,
+    connecting: Promise<Docker> | undefined,
+  ): Promise<AttemptOutcome | undefined> {
+    const { commands, stop } = openCommands(listen(report.lease))
+    const signal = AbortSignal.any([this.#stopping.signal, stop])
+    const connected = connecting ?? this.#askAndConnect(report.lease.client, claimed, signal)
+    try {
+      const begun = { claimed, report, connected, commands, signal }
+      const ready = await this.#prepare(begun).catch((error: unknown) => this.#stopped(error, stop))
+      if (ready === undefined) return undefined
+      return 'outcome' in ready ? await writeEnd(report.journal, ready.outcome) : await runAttempt(ready)
+    } finally {
+      if (connecting === undefined)
+        void connected.then(
+          (docker) => docker.close(),
+          () => undefined,
+        )
     }
-    const options: AttemptOptions = {
-      input: withWebIdentity(withUserVariables(claimed, this.#options.dockerEnv), this.#options.dockerEnv),
+  }
+
+  /** Waits for the daemon, and completes what to run: the document, if it is in a repository, and the secrets of external stores. */
+  async #prepare({ connected, signal, ...begun }: Begun): Promise<AttemptOptions | { readonly outcome: AttemptOutcome }> {
+    const { lease } = begun.report
+    const docker = await unlessAborted(connected, signal).catch((error: unknown) => this.#noDocker(error, signal))
+    if (docker === undefined) return { outcome: DOCKER_MISSING }
+    const options = this.#attemptOptions(begun, docker)
+    const resolved = await resolveDocument({ ...options, signal }, (text) => compileDocument({ ...lease, signal }, text))
+    if ('outcome' in resolved) return resolved
+    const filled = await readStoreSecrets({ ...options, ...resolved, signal })
+    return 'outcome' in filled ? filled : { ...options, ...filled }
+  }
+
+  /** Returns the outcome of a build that was stopped before its first step, or undefined if the engine was. Throws other errors. */
+  #stopped(error: unknown, stop: AbortSignal): { readonly outcome: AttemptOutcome } | undefined {
+    if (endsWork('attempt', error)) this.#fence(error)
+    if (this.#stopping.signal.aborted) return undefined
+    if (!(stop.reason instanceof StepStop)) throw error
+    return { outcome: stoppedOutcome(stop.reason) }
+  }
+
+  #attemptOptions({ claimed, report, commands }: Pick<Begun, 'claimed' | 'report' | 'commands'>, docker: Docker): AttemptOptions {
+    const { clock, log, dockerEnv, serverUrl, toolsImage, toolsWaitMs, debugTimeoutMs, clean } = this.#options
+    return {
+      input: withWebIdentity(withUserVariables(claimed, dockerEnv), dockerEnv),
       docker,
-      journal,
+      journal: report.journal,
       clock,
       log,
       signal: this.#stopping.signal,
-      commands: listen(lease),
-      debug: terminalLink(lease),
+      commands,
+      debug: terminalLink(report.lease),
       debugTimeoutMs,
+      serverUrl,
       toolsImage,
       toolsWaitMs,
       clean,
     }
-    const ready = await resolveDocument(options, (text) => compileDocument(lease, text)).catch((error: unknown) => {
-      if (!this.#stopping.signal.aborted) throw error
-    })
-    if (ready === undefined) return undefined
-    if ('outcome' in ready) return writeEnd(journal, ready.outcome)
-    const filled = await readStoreSecrets({ ...options, input: ready.input }).catch((error: unknown) => {
-      if (!this.#stopping.signal.aborted) throw error
-    })
-    if (filled === undefined) return undefined
-    return 'outcome' in filled ? writeEnd(journal, filled.outcome) : runAttempt({ ...options, input: filled.input })
   }
 
-  async #close(journal: Journal<EngineEvent>, drain: Drain, outcome: AttemptOutcome | undefined): Promise<EngineEnd> {
+  async #close({ journal, drain }: Report, outcome: AttemptOutcome | undefined): Promise<EngineEnd> {
     if (this.#isFenced) {
       this.#end.abort()
       await journal.remove()
@@ -184,7 +222,7 @@ class Engine {
     }
     const finished = drain.finish()
     if (outcome === undefined) await Promise.race([finished.catch(() => undefined), this.#options.clock.sleep(LAST_SEND_MS)])
-    else await this.#untilTaken(finished)
+    else await this.#untilAcknowledged(finished)
     this.#end.abort()
     await journal.remove()
     if (outcome !== undefined && !this.#isFenced) {
@@ -194,8 +232,8 @@ class Engine {
     return { end: this.#isFenced ? 'fenced' : 'stopped' }
   }
 
-  /** With an outcome written, being told to stop does not cut its report short; being fenced does. */
-  async #untilTaken(finished: Promise<void>): Promise<void> {
+  /** Waits until the server has the outcome. A stop request does not interrupt this; a fence does. */
+  async #untilAcknowledged(finished: Promise<void>): Promise<void> {
     try {
       await finished
     } catch (error) {
@@ -203,35 +241,34 @@ class Engine {
     }
   }
 
-  /** The server does not want this attempt any more: what it still does must end without a word. */
+  /** Stops the attempt because the server has ended it or because it can no longer be reported. Nothing more is sent. */
   #fence(error: unknown): void {
     if (this.#end.signal.aborted) return
-    this.#isFenced = isFault(error, 'attempt-stale', 'unauthenticated', 'forbidden')
-    this.#options.log.warn({ err: error, fenced: this.#isFenced }, 'server refused the attempt')
+    this.#isFenced = endsWork('attempt', error)
+    this.#options.log.warn({ err: error, fenced: this.#isFenced }, 'stopping the attempt')
     this.#stopping.abort(error)
   }
 
-  #connect(env: EngineOptions['dockerEnv']): Promise<Docker> {
+  #connect(env: EngineOptions['dockerEnv'], signal: AbortSignal): Promise<Docker> {
     const { clock } = this.#options
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DOCKER_START_MS)])
-    return awaitDocker({ env }, { clock, signal })
+    return awaitDocker({ env }, { clock, signal: AbortSignal.any([signal, AbortSignal.timeout(DOCKER_START_MS)]) })
   }
 
-  async #askAndConnect(client: Client, { docker }: Pick<EngineClaimed, 'docker'>): Promise<Docker> {
+  async #askAndConnect(client: Client, { docker }: Pick<EngineClaimed, 'docker'>, signal: AbortSignal): Promise<Docker> {
     const { clock, dockerEnv, dockerHost, spoolDir } = this.#options
-    const host = dockerHost ?? (await askDockerHost(client, { clock, signal: this.#stopping.signal }))
+    const host = dockerHost ?? (await askDockerHost(client, { clock, signal }))
     const certificates = docker === undefined ? {} : await writeCertificates(join(spoolDir, 'docker'), docker)
-    return this.#connect({ ...dockerEnv, ...certificates, DOCKER_HOST: host })
+    return this.#connect({ ...dockerEnv, ...certificates, DOCKER_HOST: host }, signal)
   }
 
-  #noDocker(error: unknown): undefined {
-    if (this.#stopping.signal.aborted) throw error
-    this.#options.log.error({ err: error }, 'docker daemon did not come up')
+  #noDocker(error: unknown, signal: AbortSignal): undefined {
+    if (signal.aborted) throw error
+    this.#options.log.error({ err: error }, 'docker daemon did not start')
     return undefined
   }
 }
 
-/** Writes what the engine shows to its daemon where the docker client looks for it; answers the variables that say so. */
+/** Writes the client certificate for the daemon and returns the variables that point the Docker client to it. */
 async function writeCertificates(
   folder: string,
   { ca, cert, key }: NonNullable<EngineClaimed['docker']>,
@@ -246,26 +283,4 @@ const DOCKER_MISSING: AttemptOutcome = {
   status: 'error',
   reason: 'dind-lost',
   message: `The Docker daemon of the build did not answer within ${DOCKER_START_MS / 60_000} minutes.`,
-}
-
-async function openAttemptJournal(
-  dir: string,
-  { clock, log, spoolBytes, metrics }: Pick<EngineOptions, 'clock' | 'log' | 'spoolBytes' | 'metrics'>,
-): Promise<Journal<EngineEvent>> {
-  return openJournal<EngineEvent>({
-    dir,
-    clock,
-    limitBytes: spoolBytes ?? SPOOL_BYTES,
-    decode: (value) => EngineEvent.parse(value),
-    onAppend: metrics === undefined ? undefined : (event) => metrics.observe(event),
-    onFull: (full) => log.warn({ full }, full ? 'spool is full: steps wait for the server' : 'spool has room again'),
-  })
-}
-
-/** Writes an end for an attempt that no step decided. */
-async function writeEnd(journal: Journal<EngineEvent>, outcome: AttemptOutcome): Promise<AttemptOutcome> {
-  const totals = Object.entries(await journal.totals())
-  const streams = Object.fromEntries(totals.map(([name, { bytes, sha256 }]) => [name, { bytes, sha256: sha256 ?? '' }]))
-  journal.append({ type: 'attempt.finished', outcome, streams })
-  return outcome
 }

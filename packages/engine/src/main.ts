@@ -1,4 +1,4 @@
-/** The engine process of a pod: one attempt, then exit 0 once its end is reported, or when it was told to stop or fenced. */
+/** The engine process of a pod: runs one attempt. Exits 0 once the end is reported, or after a stop request or a fence. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFault, openLog, stopSignal, systemClock } from '@windlass/kit'
@@ -8,7 +8,7 @@ import { openEngineMetrics, serveMetrics } from './report/metrics.ts'
 
 const { config, dockerEnv, debugTimeoutMs, scrape } = readSettings()
 const log = openLog({ name: 'engine', level: config.LOG_LEVEL })
-// Only a file can be trusted besides the public authorities.
+// The transport accepts additional authorities only as a file.
 const caFile = config.CA_DATA === undefined ? config.CA : join(config.SPOOL_DIR, 'server-ca.pem')
 if (config.CA_DATA !== undefined && caFile !== undefined) writeFileSync(caFile, Buffer.from(config.CA_DATA, 'base64'))
 const metrics = scrape === undefined ? undefined : openEngineMetrics()
@@ -36,7 +36,9 @@ stopped.addEventListener('abort', () => void engine.stop())
 try {
   log.info(await engine.ended, 'engine ended')
 } catch (error) {
-  log.error({ err: error, code: isFault(error) ? error.code : undefined }, 'engine failed')
+  const message = error instanceof Error ? error.message : String(error)
+  const code = isFault(error) ? error.code : undefined
+  log.error({ err: error, code, url: config.SERVER_URL }, `The engine stopped: ${message}`)
   process.exitCode = 1
 }
 if (scrape !== undefined) await systemClock.sleep(scrape.lingerMs, stopped).catch(() => undefined)

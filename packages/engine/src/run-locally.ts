@@ -1,29 +1,30 @@
-/** A plan on this machine's Docker without a server. */
+/** Runs a plan on the local Docker daemon without a server. */
 import { join } from 'node:path'
 import { openJournal } from '@windlass/journal'
 import type { Clock, Logger } from '@windlass/kit'
-import { EngineEvent, type AttemptOutcome, type Command } from '@windlass/protocol'
+import type { AttemptOutcome, Command, EngineEvent } from '@windlass/protocol'
 import type { AttemptInput, LocalSource } from './attempt/input.ts'
-import { runAttempt } from './attempt/run.ts'
-import type { DebugLink } from './debug/debugger.ts'
+import { runAttempt } from './run/run.ts'
 import type { Docker } from './docker/docker.ts'
 import { startDrain } from './report/drain.ts'
+import { readSpooled } from './report/refused.ts'
 import type { Sink } from './report/sink.ts'
+import type { DebugLink } from './debug/link.ts'
 
 export interface LocalRunOptions {
   readonly input: AttemptInput
   readonly docker: Docker
-  /** Takes events and frames; what it throws ends the run. */
+  /** Takes events and frames. An error from it ends the run. */
   readonly sink: Sink
-  /** A folder of this run alone; what is in it is removed. */
+  /** A folder for this run only. Its contents are removed. */
   readonly spoolDir: string
   readonly clock: Clock
   readonly log: Logger
-  /** Aborted by the person who started the run: the running step is stopped and the outcome is `terminated`. */
+  /** Aborted by the user: the running step is stopped and the outcome is `terminated`. */
   readonly cancel: AbortSignal
   readonly debug?: DebugLink | undefined
   readonly source?: LocalSource | undefined
-  /** Run these steps alone; leave these out. */
+  /** Run only these steps; skip these. */
   readonly only?: readonly string[] | undefined
   readonly skip?: readonly string[] | undefined
   readonly toolsImage?: string | undefined
@@ -31,7 +32,7 @@ export interface LocalRunOptions {
 
 const SPOOL_BYTES = 1024 ** 3
 
-/** Runs a plan. Resolves when the sink has everything; rejects with what the sink threw. */
+/** Runs a plan. Resolves when the sink has everything. Rejects with the error of the sink. */
 export async function runLocally(options: LocalRunOptions): Promise<AttemptOutcome> {
   const { clock, log, input, docker, debug, source, only, skip, toolsImage } = options
   const end = new AbortController()
@@ -39,7 +40,7 @@ export async function runLocally(options: LocalRunOptions): Promise<AttemptOutco
     dir: join(options.spoolDir, 'journal'),
     clock,
     limitBytes: SPOOL_BYTES,
-    decode: (value) => EngineEvent.parse(value),
+    decode: readSpooled,
   })
   const drain = startDrain({ journal, sink: options.sink, clock, log, signal: end.signal })
   const broken = new AbortController()
@@ -62,7 +63,7 @@ export async function runLocally(options: LocalRunOptions): Promise<AttemptOutco
       toolsImage,
     })
     await drain.finish()
-    // Without an outcome the drain has failed, and `finish` has thrown.
+    // Without an outcome the drain has failed, so `finish` has thrown already.
     return outcome ?? { status: 'terminated', reason: 'cancelled' }
   } finally {
     end.abort()

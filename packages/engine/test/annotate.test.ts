@@ -12,7 +12,7 @@ function annotationsOf(run: PipelineRun): Omit<Annotated, 'seq' | 'at' | 'type' 
   })
 }
 
-test('P134: annotations are set with values, expressions and files of the volume, and removed', async () => {
+test('sets annotations with values, expressions and files of the volume, and removes them (P134)', async () => {
   const run = await runPipeline(
     `
 version: '1.0'

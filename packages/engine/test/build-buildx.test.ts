@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
 import { z } from 'zod'
+import { listVolumes, removeVolumes } from '../../../e2e/support/leftovers.ts'
 import { buildDocument, deleteMadeImages } from './support/build-document.ts'
 import { image } from './support/images.ts'
 import { startRegistry, type Registry } from './support/registry.ts'
@@ -12,7 +13,11 @@ const run = promisify(execFile)
 let registry: Registry
 let base: string
 
+const BUILDER_VOLUME = 'windlass-buildkit'
+let hadBuilder = true
+
 beforeAll(async () => {
+  hadBuilder = (await listVolumes(BUILDER_VOLUME)).includes(BUILDER_VOLUME)
   registry = await startRegistry()
   base = `${registry.domain}/base/shell:1`
   await run('docker', ['tag', image('shell'), base])
@@ -23,6 +28,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await registry[Symbol.asyncDispose]()
   await deleteMadeImages()
+  // The state of the builder is a volume of the machine. An existing one is kept.
+  if (!hadBuilder) await removeVolumes([BUILDER_VOLUME])
 })
 
 const input = () => ({ registries: [{ context: 'open', isDefault: true, domain: registry.domain }] })
@@ -38,7 +45,7 @@ async function platformsAt(repository: string, tag: string): Promise<string[]> {
   return Index.parse(await answer.json()).manifests.map(({ platform }) => `${platform.os}/${platform.architecture}`)
 }
 
-test('P056: buildx builds for two platforms and pushes one manifest list, which later steps can name', async () => {
+test('builds for two platforms with buildx and pushes one manifest list for later steps (P056)', async () => {
   const { text, name } = buildDocument({
     dockerfile: ['FROM scratch', 'ARG TARGETARCH', 'COPY file /from-$TARGETARCH'],
     commands: [`echo ${newId(Date.now())} > file`],
@@ -46,7 +53,7 @@ test('P056: buildx builds for two platforms and pushes one manifest list, which 
     more: "  say: {image: $SHELL, commands: ['echo ${{steps.build.imageId}} ${{steps.build.imageRepoDigest}}']}",
   })
   const built = await runPipeline(text, { input: input() })
-  expect(built.log('build')).toContain('BuildKit runs in a container of its own')
+  expect(built.log('build')).toContain('BuildKit runs in a separate container')
   expect(built.outcome).toEqual({ status: 'success' })
   expect(await registry.tags(name)).toEqual(['one', 'two'])
   expect((await platformsAt(name, 'two')).toSorted()).toEqual(['linux/amd64', 'linux/arm64'])
@@ -58,7 +65,7 @@ test('P056: buildx builds for two platforms and pushes one manifest list, which 
   expect(await docker.listContainers([`windlass.io/build=${built.buildId}`])).toEqual([])
 })
 
-/** A program for linux/arm64 of 170 bytes that says one line: an ELF header, one segment, eight instructions, the text. */
+/** Returns a program for linux/arm64 of 170 bytes that prints a line: an ELF header, one segment, eight instructions, the text. */
 function armProgram(line: string): string {
   const text = Buffer.from(`${line}\n`)
   const code = [
@@ -97,7 +104,7 @@ function armProgram(line: string): string {
   return Buffer.concat([bytes, text]).toString('base64')
 }
 
-test('P056: commands of another platform run in an emulator, and an image of one platform is there for later steps', async () => {
+test('runs commands of another platform in an emulator and keeps single-platform images for later steps (P056)', async () => {
   const line = `said by an arm64 program ${newId(Date.now())}`
   const program = armProgram(line)
   const { text, name } = buildDocument({
@@ -119,7 +126,7 @@ test('P056: commands of another platform run in an emulator, and an image of one
   expect(await registry.tags(name)).toEqual(['latest'])
 })
 
-test('P057: a builder with options of its own exports its cache to the registry and takes it from there', async () => {
+test('exports the cache of a custom builder to the registry and imports it from there (P057)', async () => {
   const cache = `${registry.domain}/cache/${newId(Date.now())}`
   const build = (...commands: string[]) =>
     runPipeline(
@@ -136,10 +143,10 @@ test('P057: a builder with options of its own exports its cache to the registry 
   const first = await build()
   expect(first.status('build')).toBe('success')
   expect(await registry.tags(cache.replace(`${registry.domain}/`, ''))).toEqual(['all'])
-  expect((await build('echo other > file')).log('build')).toContain('1 of 2 steps of the Dockerfile were found, 1 ran')
+  expect((await build('echo other > file')).log('build')).toContain('1 of 2 steps of the Dockerfile were cached, 1 ran')
 })
 
-test('P057: cache_to a registry works without buildx: BuildKit is started where dockerd cannot do it', async () => {
+test('starts BuildKit for cache_to a registry without buildx (P057)', async () => {
   const cache = `cache/${newId(Date.now())}`
   const built = await runPipeline(
     buildDocument({
@@ -153,7 +160,7 @@ test('P057: cache_to a registry works without buildx: BuildKit is started where 
   expect(await registry.tags(cache)).toEqual(['x'])
 })
 
-test('P059: a QEMU image that the runtime does not trust is refused', async () => {
+test('rejects a QEMU image that the runtime does not trust (P059)', async () => {
   const { text } = buildDocument({
     dockerfile: ['FROM scratch', 'COPY file /file'],
     fields: '    buildx:\n      qemu: {image: evil/binfmt:latest}\n    platform: linux/arm64',
@@ -163,7 +170,7 @@ test('P059: a QEMU image that the runtime does not trust is refused', async () =
   expect(built.snapshot.steps['build']?.message).toContain('evil/binfmt:latest is not trusted')
 })
 
-test('an image of several platforms that is not to be pushed, and a builder that is not known, are told', async () => {
+test('rejects an unpushed multi-platform image and an unknown builder', async () => {
   const dockerfile = ['FROM scratch', 'COPY file /file']
   const nowhere = await runPipeline(
     buildDocument({ dockerfile, fields: '    buildx: true\n    platform: linux/amd64,linux/arm64' }).text,

@@ -36,18 +36,18 @@ function imageOf({ events }: PipelineRun, step = 'build'): ImageEvent {
 
 const SKIPPED = /The build is skipped: an image with the same content exists already/
 
-test('P051: layers of an earlier build are found again; hits and misses are counted, shown and reported', async () => {
+test('reuses layers of an earlier build and reports hits and misses (P051)', async () => {
   const mark = newId(Date.now())
   const dockerfile = [FROM, `RUN echo ${mark}`, 'COPY file /file', 'RUN cat /file']
   const first = await runPipeline(buildDocument({ dockerfile, commands: ['echo one > file'] }).text)
   expect(imageOf(first).cache).toEqual({ hits: 0, misses: 3 })
-  expect(first.log('build')).toContain('Layer cache: 0 of 3 steps of the Dockerfile were found, 3 ran.')
+  expect(first.log('build')).toContain('Layer cache: 0 of 3 steps of the Dockerfile were cached, 3 ran.')
   const second = await runPipeline(buildDocument({ dockerfile, commands: ['echo two > file'] }).text)
   expect(imageOf(second).cache).toEqual({ hits: 1, misses: 2 })
-  expect(second.log('build')).toContain('Layer cache: 1 of 3 steps of the Dockerfile were found, 2 ran.')
+  expect(second.log('build')).toContain('Layer cache: 1 of 3 steps of the Dockerfile were cached, 2 ran.')
 })
 
-test('P050, R251: no_cache of the step or of the run builds every layer again', async () => {
+test('builds every layer again with no_cache of the step or the run (P050, R251)', async () => {
   const dockerfile = [FROM, `RUN echo ${newId(Date.now())}`, 'RUN echo two']
   await runPipeline(buildDocument({ dockerfile }).text)
   const step = await runPipeline(buildDocument({ dockerfile, fields: '    no_cache: true' }).text)
@@ -56,7 +56,7 @@ test('P050, R251: no_cache of the step or of the run builds every layer again', 
   expect(imageOf(whole).cache).toEqual({ hits: 0, misses: 2 })
 })
 
-test('P053: a build of the same content is skipped; times do not count, contents, modes and arguments do', async () => {
+test('skips a build of the same content, ignoring times but not contents, modes and arguments (P053)', async () => {
   const dockerfile = [FROM, 'ARG WORD', 'COPY . /all', `LABEL mark=${newId(Date.now())}`]
   const build = (options: { commands?: string[]; fields?: string; more?: string } = {}) =>
     runPipeline(buildDocument({ dockerfile, ...options }).text)
@@ -83,7 +83,7 @@ test('P053: a build of the same content is skipped; times do not count, contents
     expect((await build(other)).log('build'), JSON.stringify(other)).not.toMatch(SKIPPED)
 })
 
-test('P053: files that .dockerignore leaves out do not count', async () => {
+test('ignores files that .dockerignore excludes (P053)', async () => {
   const dockerfile = [FROM, 'COPY . /all', `LABEL mark=${newId(Date.now())}`]
   const build = (...commands: string[]) =>
     runPipeline(buildDocument({ dockerfile, commands: ["printf '*.log\\n!keep.log\\n' > .dockerignore", ...commands] }).text)
@@ -92,7 +92,7 @@ test('P053: files that .dockerignore leaves out do not count', async () => {
   expect((await build('echo 2 > a.log', 'echo 2 > keep.log')).log('build')).not.toMatch(SKIPPED)
 })
 
-test('P052, P053: an image that another disk built is pulled in the place of a build; without it its layers are offered to the build', async () => {
+test('pulls an image that another disk built, or imports its layers (P052, P053)', async () => {
   const dockerfile = [FROM, `RUN echo ${newId(Date.now())}`, 'COPY file /file']
   const first = await runPipeline(buildDocument({ dockerfile }).text, { input: { registries: registries() } })
   const { imageId, name, tags, digest, contentHash } = imageOf(first)
@@ -125,11 +125,11 @@ test('P052, P053: an image that another disk built is pulled in the place of a b
   await forget(imageId)
   const gone = { ...known, digest: `sha256:${'0'.repeat(64)}` }
   const rebuilt = await runPipeline(buildDocument({ dockerfile }).text, { input: { ...input, knownImages: [gone] } })
-  expect(rebuilt.log('build')).toContain('cannot be pulled: it is built again')
+  expect(rebuilt.log('build')).toContain('cannot be pulled. Building it again.')
   expect(rebuilt.status('build')).toBe('success')
 })
 
-test('P055: a cache mount of BuildKit persists between builds', async () => {
+test('keeps a cache mount of BuildKit between builds (P055)', async () => {
   const id = newId(Date.now())
   const count = `RUN --mount=type=cache,id=${id},target=/c echo x >> /c/n; wc -l < /c/n > /count`
   const build = (mark: string) =>
@@ -144,7 +144,7 @@ test('P055: a cache mount of BuildKit persists between builds', async () => {
   expect((await build('two')).output('use').trim()).toBe('2')
 })
 
-test('P190: the log of a step says whether its image was on the disk', async () => {
+test('logs whether the image of a step was on the disk (P190)', async () => {
   const name = `${registry.domain}/hit/miss:1`
   await run('docker', ['tag', image('shell'), name])
   await run('docker', ['push', '--quiet', name])

@@ -12,7 +12,7 @@ const FROM = `FROM ${image('shell')}`
 
 afterAll(deleteMadeImages)
 
-test('P054: a BuildKit secret reaches the command that mounts it, and neither image, history, arguments nor log', async () => {
+test('passes a BuildKit secret only to the command that mounts it, not to image, history, arguments or log (P054)', async () => {
   const secret = randomBytes(12).toString('hex')
   const { text, name } = buildDocument({
     dockerfile: [
@@ -26,7 +26,7 @@ test('P054: a BuildKit secret reaches the command that mounts it, and neither im
       '    progress: plain\n    secrets:\n      - {id: inside, src: secret}\n      - id=outside,src=/codefresh/volume/elsewhere/secret',
     more: "  use: {image: '${{build}}'}",
   })
-  // The variable is not a secret of the build: that its value is masked in this step is due to the step alone.
+  // The variable is not a secret of the build, so its value is masked only because of this step.
   const built = await runPipeline(text, { variables: { SECRET: secret } })
   expect(built.status('build')).toBe('success')
   const { stdout: sum } = await run('sh', ['-c', 'printf %s "$1" | sha256sum', 'sh', secret])
@@ -38,14 +38,14 @@ test('P054: a BuildKit secret reaches the command that mounts it, and neither im
   expect(history.stdout + config.stdout).not.toContain(secret)
 })
 
-test('P054: progress rawjson and quiet; a quiet build that fails still says why', async () => {
+test('supports progress rawjson and quiet, and shows the error of a quiet build (P054)', async () => {
   const dockerfile = [FROM, `RUN echo ${newId(Date.now())}`]
   const raw = await runPipeline(buildDocument({ dockerfile, fields: '    progress: rawjson\n    no_cache: true' }).text)
   expect(raw.log('build')).toContain('"vertexes"')
-  expect(raw.log('build')).toContain('0 of 1 steps of the Dockerfile were found, 1 ran')
+  expect(raw.log('build')).toContain('0 of 1 steps of the Dockerfile were cached, 1 ran')
   const quiet = await runPipeline(buildDocument({ dockerfile, fields: '    progress: quiet\n    no_cf_cache: true' }).text)
   expect(quiet.output('build')).toBe('')
-  expect(quiet.log('build')).toContain('1 of 1 steps of the Dockerfile were found')
+  expect(quiet.log('build')).toContain('1 of 1 steps of the Dockerfile were cached')
   const broken = await runPipeline(
     buildDocument({ dockerfile: [FROM, 'RUN echo why; exit 3'], fields: '    progress: quiet' }).text,
   )
@@ -53,7 +53,7 @@ test('P054: progress rawjson and quiet; a quiet build that fails still says why'
   expect(broken.snapshot.steps['build']?.message).toContain('"RUN echo why; exit 3" in the Dockerfile ended with exit code 3')
 })
 
-test('P054: ssh offers the key of the git integration, or a key file, to the command that asks for it', async () => {
+test('offers the key of the git integration or a key file to the command that mounts ssh (P054)', async () => {
   const key = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
@@ -81,13 +81,13 @@ test('P054: ssh offers the key of the git integration, or a key file, to the com
   expect(noFile.snapshot.steps['build']?.message).toContain('/codefresh/volume/app/nowhere')
 })
 
-test('a secret that is not there is named with its whole path', async () => {
+test('reports a missing secret file with its full path', async () => {
   const built = await runPipeline(buildDocument({ dockerfile: [FROM], fields: '    secrets: ["id=a,src=../nowhere"]' }).text)
   expect(built.snapshot.steps['build']).toMatchObject({ status: 'error', reason: 'invalid-step' })
   expect(built.snapshot.steps['build']?.message).toContain('/codefresh/volume/nowhere')
 })
 
-test('P049: a Dockerfile may be named by its absolute path on the shared volume', async () => {
+test('accepts an absolute path on the shared volume for a Dockerfile (P049)', async () => {
   const built = await runPipeline(
     buildDocument({
       dockerfile: [FROM, 'CMD echo absolute'],
@@ -100,7 +100,7 @@ test('P049: a Dockerfile may be named by its absolute path on the shared volume'
   expect(built.snapshot.steps['missing']?.message).toContain('/codefresh/volume/app/Dockerfile.none')
 })
 
-test('a command that is killed by the kernel is told as a lack of memory', async () => {
+test('reports a command killed by the kernel as out of memory', async () => {
   const built = await runPipeline(buildDocument({ dockerfile: [FROM, 'RUN echo big && exit 137'] }).text)
   expect(built.snapshot.steps['build']).toMatchObject({ status: 'error', reason: 'out-of-memory' })
   expect(built.snapshot.steps['build']?.message).toContain('"RUN echo big && exit 137"')

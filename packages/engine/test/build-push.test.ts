@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { defined } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildDocument, deleteMadeImages } from './support/build-document.ts'
 import { image } from './support/images.ts'
@@ -29,11 +30,11 @@ const integrations = () => [
   { context: 'right', isDefault: false, domain: locked.domain, ...login },
 ]
 
-test('P060: the three account modes, and disable_push, on a real registry', async () => {
+test('pushes by the three account modes and disable_push on a real registry (P060)', async () => {
   const registries = integrations()
   const pushed = async (fields: string, autoPush?: boolean): Promise<readonly string[]> => {
     const { text, name } = buildDocument({ dockerfile: [FROM, 'COPY file /file'], fields })
-    const built = await runPipeline(text, { input: { registries, ...(autoPush !== undefined && { autoPush }) } })
+    const built = await runPipeline(text, { input: { registries, ...defined({ autoPush }) } })
     expect(built.status('build')).toBe('success')
     return open.tags(name)
   }
@@ -44,7 +45,7 @@ test('P060: the three account modes, and disable_push, on a real registry', asyn
   expect(await pushed('    tag: a\n    registry: open')).toEqual(['a'])
 })
 
-test('P184: of two integrations of one domain a step names the one to pull with', async () => {
+test('pulls with the named one of two integrations of a domain (P184)', async () => {
   const docker = await testDocker()
   const base = { repository: `${locked.domain}/private/base`, tag: '1' }
   await docker.tagImage(image('shell'), base)
@@ -83,7 +84,7 @@ test('P184: of two integrations of one domain a step names the one to pull with'
   await forget()
 })
 
-test('P063, P065: a candidate that is a reference is pulled, pushed under other tags, and told as an image', async () => {
+test('pulls a candidate reference, pushes it with other tags and reports the image (P063, P065)', async () => {
   const source = `${open.domain}/source/app:1`
   await run('docker', ['tag', image('shell'), source])
   await run('docker', ['push', '--quiet', source])
@@ -103,7 +104,7 @@ steps:
   await run('docker', ['rmi', source])
 })
 
-test('push-tag gives an image at a registry further tags without moving a layer', async () => {
+test('adds tags to an image at a registry without transferring layers', async () => {
   const source = `${locked.domain}/tagged/app:1`
   const docker = await testDocker()
   await docker.tagImage(image('shell'), { repository: `${locked.domain}/tagged/app`, tag: '1' })
@@ -127,7 +128,7 @@ test('push-tag gives an image at a registry further tags without moving a layer'
   expect(denied.snapshot.steps['tag']).toMatchObject({ status: 'error', reason: 'push-failed' })
 })
 
-test('a role at AWS, for which the engine gets no login, fails the step before anything is done', async () => {
+test('fails a step with an AWS role before any work, because there is no login', async () => {
   const text = `
 version: '1.0'
 steps:
@@ -138,17 +139,17 @@ steps:
   expect(pushed.snapshot.steps['push']?.message).toContain('role_arn')
 })
 
-test('squash on a daemon that cannot squash is told, and so is squash with BuildKit', async () => {
+test('rejects squash without experimental features and with BuildKit', async () => {
   const build = (fields: string) => runPipeline(buildDocument({ dockerfile: [FROM], fields: `    squash: true\n${fields}` }).text)
   const plain = await build('')
   expect(plain.snapshot.steps['build']).toMatchObject({ status: 'error', reason: 'invalid-step' })
   expect(plain.snapshot.steps['build']?.message).toContain('experimental features')
   expect((await build('    buildkit: true')).snapshot.steps['build']?.message).toContain(
-    '"squash" and "buildkit" do not go together',
+    '"squash" and "buildkit" cannot be combined',
   )
 })
 
-test('two builds that push one tag at the same moment both succeed', async () => {
+test('pushes one tag from two builds at the same time', async () => {
   const name = `race/${Date.now()}`
   const push = (content: string) =>
     runPipeline(
@@ -165,7 +166,7 @@ test('two builds that push one tag at the same moment both succeed', async () =>
   expect(await open.tags(name)).toEqual(['one', 'three', 'two'])
 })
 
-test('P136: metadata and annotations of a build step are told of the image that it made', async () => {
+test('stores metadata and annotations of a build step on its image (P136)', async () => {
   const { text } = buildDocument({
     dockerfile: [FROM, 'COPY file /file'],
     fields: `    disable_push: true
@@ -175,11 +176,12 @@ test('P136: metadata and annotations of a build step are told of the image that 
   const built = await runPipeline(text)
   expect(built.outcome).toEqual({ status: 'success' })
   const image = built.events.find(({ type }) => type === 'image')
-  const told = built.events.filter((event) => event.type === 'annotated')
+  const annotations = built.events.filter((event) => event.type === 'annotated')
   expect(image?.type === 'image' && image.imageId).toMatch(/^sha256:/)
-  expect(told).toEqual([
+  expect(annotations).toEqual([
     expect.objectContaining({ entity: 'image', kind: 'annotation', set: { team: 'red' } }),
     expect.objectContaining({ entity: 'image', kind: 'metadata', set: { CF_QUALITY: true, coverage: '85%' } }),
   ])
-  for (const event of told) if (event.type === 'annotated') expect(event.id).toBe(image?.type === 'image' ? image.imageId : '')
+  for (const event of annotations)
+    if (event.type === 'annotated') expect(event.id).toBe(image?.type === 'image' ? image.imageId : '')
 })

@@ -48,7 +48,7 @@ const Manifest = z.looseObject({
   layers: z.array(z.looseObject({ digest: z.string(), annotations: z.record(z.string(), z.string()) })),
 })
 
-test('P061: a pushed image is signed with a key, and the signature holds for its digest', async () => {
+test('signs a pushed image with a key for its digest (P061)', async () => {
   const { text, name } = document('      options: {key: ../cosign.key, key-pass: "${{KEY_PASS}}", tlog-upload: "false"}')
   const built = await runPipeline(text, { input: input(), variables: { KEY: key.private }, secrets: { KEY_PASS: PASSWORD } })
   expect(built.snapshot.steps['build']).toMatchObject({ status: 'success' })
@@ -70,7 +70,7 @@ test('P061: a pushed image is signed with a key, and the signature holds for its
   expect(createVerify('sha256').update(payload).verify(createPublicKey(key.public), signature, 'base64')).toBe(true)
 })
 
-test('P061: a wrong password, and signing without a key, are told', async () => {
+test('reports a wrong key password and signing without a key (P061)', async () => {
   const variables = { KEY: key.private }
   const wrong = await runPipeline(document('      options: {key: ../cosign.key, key-pass: other, tlog-upload: "false"}').text, {
     input: input(),

@@ -30,7 +30,7 @@ function registries() {
   ]
 }
 
-/** A document whose first step writes a Dockerfile into the volume and whose second builds it. */
+/** Returns a document whose first step writes a Dockerfile to the volume and whose second step builds it. */
 function build(dockerfile: readonly string[], fields: string, more = ''): string {
   const name = `windlass-test/${newId(Date.now())}`
   made.add(name)
@@ -54,7 +54,7 @@ ${more}
 
 const FROM = `FROM ${image('shell')}`
 
-test('P043, P062: an image is built and the next step runs it without a pull', async () => {
+test('builds an image that the next step runs without a pull (P043, P062)', async () => {
   const run = await runPipeline(
     build(
       [FROM, 'COPY file /made', 'CMD cat /made'],
@@ -68,7 +68,7 @@ test('P043, P062: an image is built and the next step runs it without a pull', a
   expect(run.log('build')).toContain('is not pushed')
 })
 
-test('P044: the Dockerfile may be written in the step', async () => {
+test('accepts a Dockerfile in the step (P044)', async () => {
   const run = await runPipeline(
     build(
       [FROM],
@@ -79,7 +79,7 @@ test('P044: the Dockerfile may be written in the step', async () => {
   expect(run.output('use')).toBe('content\n')
 })
 
-test('P045: build arguments and a target stage', async () => {
+test('supports build arguments and a target stage (P045)', async () => {
   const run = await runPipeline(
     build(
       [`${FROM} AS first`, 'ARG WORD', 'RUN echo "$WORD" > /word', 'CMD cat /word', `${FROM}`, 'RUN exit 1'],
@@ -91,7 +91,7 @@ test('P045: build arguments and a target stage', async () => {
   expect(run.output('use')).toBe('said twice, said "so"\n')
 })
 
-test('P046, P047, P060: every tag is pushed, in lower case unless asked otherwise; only where a registry is named', async () => {
+test('pushes every tag in lower case by default, only if a registry is named (P046, P047, P060)', async () => {
   const tags = '    tags: [V1, latest]\n    registry: open'
   const lower = await runPipeline(build([FROM], tags), { input: { registries: registries() } })
   expect(lower.outcome).toEqual({ status: 'success' })
@@ -103,12 +103,12 @@ test('P046, P047, P060: every tag is pushed, in lower case unless asked otherwis
   expect(await open.tags(`prefix/${kept.snapshot.steps['build']?.members['imageName'] ?? ''}`)).toEqual([])
 })
 
-test('P048: without a tag the branch is the tag', async () => {
+test('uses the branch as tag without tags (P048)', async () => {
   const run = await runPipeline(build([FROM], ''), { branch: 'Feature/One' })
   expect(run.snapshot.steps['build']?.members['imageTagName']).toBe('feature_one')
 })
 
-test('P049: the Dockerfile is looked for relative to the working directory', async () => {
+test('resolves the Dockerfile relative to the working directory (P049)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -122,7 +122,7 @@ steps:
   expect(run.snapshot.steps['missing']?.message).toContain('/codefresh/volume/a/context/nowhere/Dockerfile')
 })
 
-test('a command of a Dockerfile that fails is named', async () => {
+test('reports the failed command of a Dockerfile', async () => {
   const run = await runPipeline(build([FROM, 'RUN echo before && exit 7'], ''))
   expect(run.snapshot.steps['build']).toMatchObject({ status: 'error', reason: 'build-failed' })
   expect(run.snapshot.steps['build']?.message).toBe(
@@ -130,7 +130,7 @@ test('a command of a Dockerfile that fails is named', async () => {
   )
 })
 
-test('P063, P064, P065: a built image is pushed under another name and tags, with a login of the integration or of the step', async () => {
+test('pushes a built image with another name and tags and the login of the integration or the step (P063, P064, P065)', async () => {
   const run = await runPipeline(
     build(
       [FROM],
@@ -147,7 +147,7 @@ test('P063, P064, P065: a built image is pushed under another name and tags, wit
   expect(run.output('say')).toMatch(new RegExp(`^${locked.domain}/other/name@sha256:[0-9a-f]{64} ${locked.domain}\n$`))
 })
 
-test('a push that is not allowed and one to nowhere are told apart', async () => {
+test('distinguishes a denied push from an unreachable registry', async () => {
   const text = (registry: string): string =>
     build([FROM], '', `  push: {type: push, candidate: '\${{build}}', registry: ${registry}}`)
   const wrong = registries().map((registry) => ({ ...registry, username: 'pusher', password: 'wrong-password' }))
@@ -157,7 +157,7 @@ test('a push that is not allowed and one to nowhere are told apart', async () =>
   expect(nowhere.snapshot.steps['push']).toMatchObject({ status: 'error', reason: 'integration-missing' })
 })
 
-test('a private base image is pulled with the registry context', async () => {
+test('pulls a private base image with the registry context', async () => {
   const docker = await testDocker()
   const name = `${locked.domain}/private/base`
   await docker.tagImage(image('shell'), { repository: name, tag: '1' })

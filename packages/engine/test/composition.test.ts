@@ -1,6 +1,6 @@
-/** Compositions on a real daemon, by the real compose of the tools image. */
+/** Tests compositions on a real daemon with the real compose of the tools image. */
 import { afterEach, expect, test } from 'vitest'
-import { leftOf } from './support/left-of.ts'
+import { listLeftovers } from './support/list-leftovers.ts'
 import { image } from './support/images.ts'
 import { deleteImage } from './support/make-image.ts'
 import { startRegistry } from './support/registry.ts'
@@ -8,7 +8,7 @@ import { runPipeline, testDocker } from './support/run-pipeline.ts'
 
 const seen: string[] = []
 afterEach(async () => {
-  for (const buildId of seen.splice(0)) expect(await leftOf(buildId)).toEqual([])
+  for (const buildId of seen.splice(0)) expect(await listLeftovers(buildId)).toEqual([])
 })
 
 async function run(text: string, options: Parameters<typeof runPipeline>[1] = {}) {
@@ -17,16 +17,23 @@ async function run(text: string, options: Parameters<typeof runPipeline>[1] = {}
   return result
 }
 
-test('P066: the exit codes of the candidates decide, those of other services do not', async () => {
+test('takes the outcome from the exit codes of candidates only (P066)', async () => {
   const good = await run(`
   it:
     type: composition
     composition:
       version: '3.8'
       services:
-        db: { image: $SHELL, command: ['sh', '-c', 'echo db is here; exit 7'] }
+        db:
+          image: $SHELL
+          command: ['sh', '-c', 'echo db is here; touch /volume/db; exit 7']
+          volumes: ['\${{CF_VOLUME_NAME}}:/volume']
     composition_candidates:
-      test: { image: $SHELL, command: sh -c "echo fine && exit 0" }
+      test:
+        image: $SHELL
+        # The composition ends with its candidate, so a service that has not started by then has no effect.
+        command: sh -c "until test -e /volume/db; do sleep 0.1; done; echo fine && exit 0"
+        volumes: ['\${{CF_VOLUME_NAME}}:/volume']
 `)
   expect(good.status('it')).toBe('success')
   expect(good.output('it')).toMatch(/^test_1 {2}\| fine$/m)
@@ -45,7 +52,7 @@ test('P066: the exit codes of the candidates decide, those of other services do 
   expect(bad.snapshot.steps['it']?.message).toContain('Candidate "test" ended with exit code 3; its last lines: found ⏎ no good')
 })
 
-test('P067: a candidate wins over the service of its name, key by key', async () => {
+test('merges a candidate over the service of its name (P067)', async () => {
   const result = await run(`
   it:
     type: composition
@@ -62,7 +69,7 @@ test('P067: a candidate wins over the service of its name, key by key', async ()
   expect(result.status('it')).toBe('success')
 })
 
-test('P068: a compose file of the shared volume; one that is not there is named', async () => {
+test('runs a compose file of the shared volume and reports a missing one (P068)', async () => {
   const result = await run(`
   write:
     image: $SHELL
@@ -99,7 +106,7 @@ test('P068: a compose file of the shared volume; one that is not there is named'
   expect(result.snapshot.steps['missing']?.message).toContain('There is no compose file at /codefresh/volume/nowhere.yml.')
 })
 
-test('P069: composition_variables are filled in and are not in the containers; variables of the build are neither', async () => {
+test('substitutes composition_variables, and passes neither them nor build variables to containers (P069)', async () => {
   const result = await run(
     `
   it:
@@ -118,7 +125,7 @@ test('P069: composition_variables are filled in and are not in the containers; v
   expect(result.log('it')).toMatch(/"PATH\\?" variable is not set/)
 })
 
-test('P070: the shared volume is mounted where the author asks for it, whole or in part', async () => {
+test('mounts all or part of the shared volume on request (P070)', async () => {
   const result = await run(`
   write: { image: $SHELL, commands: ['mkdir -p deep', 'echo shared > deep/x'] }
   it:
@@ -152,7 +159,7 @@ test('P070: the shared volume is mounted where the author asks for it, whole or 
   expect(result.snapshot.steps['outside']?.message).toContain('only what is below /codefresh/volume can be mounted')
 })
 
-test('a service that does not become healthy is named, with its last lines', async () => {
+test('reports an unhealthy service with its last lines', async () => {
   const result = await run(`
   it:
     type: composition
@@ -167,11 +174,11 @@ test('a service that does not become healthy is named, with its last lines', asy
 `)
   expect(result.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'composition-failed' })
   expect(result.snapshot.steps['it']?.message).toMatch(
-    /unhealthy.*Service "db" runs still; its last lines: cannot read the password/,
+    /unhealthy.*Service "db" is still running; its last lines: cannot read the password/,
   )
 })
 
-test('nothing is left of a composition that is cancelled or runs out of time', async () => {
+test('removes a composition that is canceled or times out', async () => {
   const cancel = new AbortController()
   const text = (timeout: string) => `
   it:
@@ -186,14 +193,14 @@ test('nothing is left of a composition that is cancelled or runs out of time', a
 `
   const cancelled = await run(text(''), {
     cancel: cancel.signal,
-    onOutput: (_, said) => said.includes('begun') && cancel.abort(),
+    onOutput: (_, text) => text.includes('begun') && cancel.abort(),
   })
   expect(cancelled.status('it')).toBe('terminated')
   const late = await run(text('timeout: 5s'))
   expect(late.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'timeout' })
 })
 
-test('P189: the older test types run as compositions', async () => {
+test('runs the older test types as compositions (P189)', async () => {
   const result = await run(`
   travis:
     type: travis
@@ -214,7 +221,7 @@ test('P189: the older test types run as compositions', async () => {
   expect(result.status('integration')).toBe('error')
 })
 
-test('images of a composition come with the login of the registry that the step names, and what it builds stays on the daemon', async () => {
+test('pulls images with the login of the named registry and keeps built images on the daemon', async () => {
   await using registry = await startRegistry({ username: 'me', password: 'geheim' })
   const repository = `${registry.domain}/team/app`
   const app = `${repository}:1`

@@ -6,25 +6,21 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
 import { image } from './support/images.ts'
-import { startCutter } from './support/cutter.ts'
-import { runPipeline, testDocker, type PipelineRun } from './support/run-pipeline.ts'
+import { startCuttableProxy } from './support/cuttable-proxy.ts'
+import { runPipeline, testDocker } from './support/run-pipeline.ts'
 
 const run = promisify(execFile)
 
-function timeOf(result: PipelineRun, type: string, step: string): number {
-  const event = result.events.find((candidate) => candidate.type === type && 'step' in candidate && candidate.step === step)
-  if (event === undefined) throw new Error(`no ${type} of ${step}`)
-  return event.at
-}
+/** A step sleeps for an hour with a grace period of an hour, so it ends only on a command. */
+const PATIENT = { stepLogBytes: 1e9, buildLogBytes: 1e9, heartbeatMs: 10_000, stopGraceMs: 3_600_000 }
 
-test('P157: a build that is terminated stops its silent step within a second, and skips the rest', async () => {
+test('stops a silent step of a terminated build and skips the rest (P157)', async () => {
   const cancel = new AbortController()
-  let cancelledAt = 0
   const result = await runPipeline(
     `
 version: '1.0'
 steps:
-  silent: {image: $SHELL, commands: [echo ready, sleep 100]}
+  silent: {image: $SHELL, commands: [echo ready, sleep 3600]}
   rest: {image: $SHELL, commands: [echo never]}
   clean:
     image: $SHELL
@@ -33,15 +29,11 @@ steps:
 `,
     {
       cancel: cancel.signal,
-      onOutput: (step, text) => {
-        if (step !== 'silent' || !text.includes('ready')) return
-        cancelledAt = Date.now()
-        cancel.abort()
-      },
+      input: { limits: PATIENT },
+      onOutput: (step, text) => step === 'silent' && text.includes('ready') && cancel.abort(),
     },
   )
   expect(result.outcome).toMatchObject({ status: 'terminated', reason: 'cancelled' })
-  expect(timeOf(result, 'step.finished', 'silent') - cancelledAt).toBeLessThan(1000)
   expect(result.snapshot.steps['silent']).toMatchObject({ status: 'terminated', reason: 'cancelled' })
   expect(result.snapshot.steps['rest']).toMatchObject({ status: 'skipped', reason: 'cancelled' })
   expect(result.output('clean')).toBe('clean\n')
@@ -49,7 +41,7 @@ steps:
   expect(await docker.listContainers([`windlass.io/build=${result.buildId}`])).toEqual([])
 })
 
-test('a step that ignores TERM is killed when its time of grace is over', async () => {
+test('kills a step that ignores TERM after the grace period', async () => {
   const cancel = new AbortController()
   const result = await runPipeline(
     "version: '1.0'\nsteps:\n  deaf: {image: $SHELL, entry_point: [sh, -c], cmd: ['trap \"echo heard\" TERM; echo begun; while true; do sleep 0.1; done']}\n",
@@ -63,7 +55,7 @@ test('a step that ignores TERM is killed when its time of grace is over', async 
   expect(result.output('deaf')).toContain('heard')
 })
 
-test('P104, P105: a step is tried again, with pauses, and knows which try it is', async () => {
+test('retries a step with delays and passes the number of the try to it (P104, P105)', async () => {
   const result = await runPipeline(`
 version: '1.0'
 steps:
@@ -74,20 +66,20 @@ steps:
 `)
   expect(result.output('flaky')).toBe('try 1 of 3\ntry 2 of 3\n')
   expect(result.snapshot.steps['flaky']).toMatchObject({ status: 'success', try: 2 })
-  expect(result.log('flaky')).toMatch(/Try 1 of 3 failed; the next one begins in \d+ s\./)
+  expect(result.log('flaky')).toMatch(/Try 1 of 3 failed; the next one starts in \d+ s\./)
 }, 30_000)
 
-test('P106: a step that takes too long is stopped, and that counts as a failure', async () => {
+test('stops a step after its time limit as a failure (P106)', async () => {
   const result = await runPipeline(
-    "version: '1.0'\nsteps:\n  slow: {image: $SHELL, timeout: 1s, commands: [echo begun, sleep 60]}\n",
+    "version: '1.0'\nsteps:\n  slow: {image: $SHELL, timeout: 1s, commands: [echo begun, sleep 3600]}\n",
+    { input: { limits: PATIENT } },
   )
   expect(result.snapshot.steps['slow']).toMatchObject({ status: 'error', reason: 'timeout' })
   expect(result.outcome).toMatchObject({ status: 'error', step: 'slow' })
-  expect(result.log('slow')).toContain('its time limit of 1 s is over')
-  expect(timeOf(result, 'step.finished', 'slow') - timeOf(result, 'step.started', 'slow')).toBeLessThan(2500)
+  expect(result.log('slow')).toContain('exceeded its time limit of 1 s')
 })
 
-test('P107, P108: no time, null and a wrong text are no limit', async () => {
+test('treats no time, null and an invalid text as no limit (P107, P108)', async () => {
   const result = await runPipeline(`
 version: '1.0'
 steps:
@@ -98,7 +90,7 @@ steps:
   expect(result.outcome.status).toBe('success')
 })
 
-test('what earlier attempts of a build left running is removed before anything starts, and their state goes on', async () => {
+test('removes what earlier attempts left running and continues their state', async () => {
   const buildId = newId(Date.now())
   const docker = await testDocker()
   const volumeName = `windlass-test-${buildId}`
@@ -131,7 +123,7 @@ steps:
   }
 })
 
-test('P031, P032, R251: the volume stays between builds unless it is reset', async () => {
+test('keeps the volume between builds unless it is reset (P031, P032, R251)', async () => {
   const docker = await testDocker()
   const volumeName = `windlass-test-${newId(Date.now())}`
   const text = "version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [echo line >> log, cat log]}\n"
@@ -144,7 +136,7 @@ test('P031, P032, R251: the volume stays between builds unless it is reset', asy
   }
 })
 
-test('a step that removes every other container of the daemon harms no later step', async () => {
+test('survives a step that removes all other containers of the daemon', async () => {
   const result = await runPipeline(`
 version: '1.0'
 steps:
@@ -161,7 +153,7 @@ steps:
   expect(result.output('last')).toBe('still here\n')
 })
 
-test('P178: output beyond the limit is dropped with a line that says so, and the step goes on', async () => {
+test('drops output beyond the limit with a message and continues the step (P178)', async () => {
   const result = await runPipeline(
     "version: '1.0'\nsteps:\n  loud: {image: $SHELL, commands: ['yes | head -c 300000', 'cf_export DONE=yes']}\n",
     {
@@ -174,7 +166,7 @@ test('P178: output beyond the limit is dropped with a line that says so, and the
   expect(result.log('loud')).toContain('The log limit of this step is reached')
 })
 
-test('a work tree of this machine takes the place of the clone, with changes that are not committed', async () => {
+test('uses a local work tree with uncommitted changes instead of the clone', async () => {
   const root = await mkdtemp(join(tmpdir(), 'work-tree-'))
   const git = (...args: string[]) => run('git', ['-C', root, '-c', 'user.name=Ada', '-c', 'user.email=a@example.com', ...args])
   await git('init', '--quiet', '--initial-branch=main')
@@ -208,26 +200,26 @@ steps:
   }
 })
 
-test('a loss of the daemon ends the attempt as a loss of infrastructure and leaves the step to be run again', async () => {
-  await using cutter = await startCutter('/var/run/docker.sock')
+test('ends the attempt with an infrastructure failure if the daemon is lost', async () => {
+  await using proxy = await startCuttableProxy('/var/run/docker.sock')
   const result = await runPipeline("version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [echo begun, sleep 30]}\n", {
-    dockerEnv: { DOCKER_HOST: cutter.host },
-    onOutput: (_, text) => text.includes('begun') && cutter.cut(),
+    dockerEnv: { DOCKER_HOST: proxy.host },
+    onOutput: (_, text) => text.includes('begun') && proxy.cut(),
   })
   expect(result.outcome).toMatchObject({ status: 'error', reason: 'dind-lost', step: 'one' })
   expect(result.status('one')).toBe('running')
   const docker = await testDocker()
   for (const { id } of await docker.listContainers([`windlass.io/build=${result.buildId}`])) await docker.removeContainer(id)
-  await docker.removeVolume(`windlass-build-${result.buildId}`)
+  for (const volume of [`windlass-build-${result.buildId}`, `windlass-test-${result.buildId}`]) await docker.removeVolume(volume)
 })
 
-test('an attempt that ends before anything ran leaves no container behind', async () => {
+test('removes its containers if the attempt ends before anything ran', async () => {
   const result = await runPipeline("version: '1.0'\nsteps:\n  one: {image: '${{NOTHING}}', commands: [ls]}\n")
   expect(result.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'invalid-step' })
   expect(await (await testDocker()).listContainers([`windlass.io/build=${result.buildId}`])).toEqual([])
 })
 
-test('what builds of days ago left on the daemon is removed, what is of today stays', async () => {
+test('removes what old builds left on the daemon and keeps what recent builds left', async () => {
   const labelled = (buildId: string): string[] => ['--label', `windlass.io/build=${buildId}`]
   const old = newId(Date.now() - 4 * 86_400_000)
   const young = newId(Date.now() - 86_400_000)

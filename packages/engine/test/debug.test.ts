@@ -1,6 +1,8 @@
+import { defined } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import type { DebugSettings } from '@windlass/protocol'
 import type { DebugLink, HeldStep, Terminal } from '../src/index.ts'
+import { image } from './support/images.ts'
 import { runPipeline, type PipelineRun } from './support/run-pipeline.ts'
 
 const SHAPE = { columns: 100, rows: 30 }
@@ -10,8 +12,8 @@ function settings(steps: DebugSettings['steps'], more: Partial<DebugSettings> = 
   return { steps, onFailure: false, timeoutMs: 60_000, ...more }
 }
 
-/** Lets a test attend to each step that is held, one after the other. */
-function attend(work: (held: HeldStep) => Promise<void>): { link: DebugLink; failures: unknown[]; phases: string[] } {
+/** Returns a link that runs `work` for each held step, one at a time. */
+function onEachHold(work: (held: HeldStep) => Promise<void>): { link: DebugLink; failures: unknown[]; phases: string[] } {
   const failures: unknown[] = []
   const phases: string[] = []
   return {
@@ -29,7 +31,7 @@ function attend(work: (held: HeldStep) => Promise<void>): { link: DebugLink; fai
   }
 }
 
-/** Runs one command in the container of a held step; answers what it printed. */
+/** Runs one command in the container of a held step and returns its output. */
 async function look(held: HeldStep, command: string): Promise<string> {
   const terminal = await open(held, command)
   let text = ''
@@ -39,16 +41,16 @@ async function look(held: HeldStep, command: string): Promise<string> {
 
 function open(held: HeldStep, command?: string): Promise<Terminal> {
   terminals += 1
-  return held.open(terminals.toString(16).padStart(24, '0'), { ...SHAPE, ...(command !== undefined && { command }) })
+  return held.open(terminals.toString(16).padStart(24, '0'), { ...SHAPE, ...defined({ command }) })
 }
 
 function waits(run: PipelineRun): string[] {
   return run.events.flatMap((event) => (event.type === 'step.waiting' ? [`${event.step}:${event.phase}`] : []))
 }
 
-test('P160, R250: a debug run stops before, in the place of, and after a step; its commands are skipped, and exports of the terminal go on', async () => {
+test('stops before, instead of and after a step, skips its commands and exports variables of the terminal (P160, R250)', async () => {
   const seen: Record<string, string> = {}
-  const { link, failures } = attend(async (held) => {
+  const { link, failures } = onEachHold(async (held) => {
     if (held.phase === 'before') seen['before'] = await look(held, 'cf_export FROM_BEFORE=one; git --version; pwd; ls')
     if (held.phase === 'override') seen['override'] = await look(held, 'echo "$FROM_BEFORE $OWN"; cf_export FROM_OVERRIDE=two')
     if (held.phase === 'after') seen['after'] = await look(held, 'cat /codefresh/volume/left; cf_export FROM_AFTER=three')
@@ -78,9 +80,9 @@ steps:
   expect(run.log('held')).toContain('Held by the debugger before the step.')
 })
 
-test('P160: a step that fails is held in a container like its own, is tried again on demand, and goes on when it works', async () => {
+test('holds a failed step in a container like its own and retries it on demand (P160)', async () => {
   let holds = 0
-  const { link, failures } = attend(async (held) => {
+  const { link, failures } = onEachHold(async (held) => {
     holds += 1
     expect(held.phase).toBe('failure')
     expect(await look(held, 'echo "$WORD"; touch /codefresh/volume/mended')).toBe('from the step\n')
@@ -100,8 +102,8 @@ steps:
   expect(run.snapshot.steps['flaky']).toMatchObject({ status: 'success', try: 2 })
 })
 
-test('P160: the person at the debugger can end a step as failed', async () => {
-  const { link } = attend(async (held) => held.resume('fail'))
+test('marks a step as failed from the debugger (P160)', async () => {
+  const { link } = onEachHold(async (held) => held.resume('fail'))
   const run = await runPipeline("version: '1.0'\nsteps:\n  good: {image: $SHELL, commands: [echo fine]}\n", {
     debug: link,
     input: { debug: settings({ good: ['after'] }) },
@@ -111,16 +113,16 @@ test('P160: the person at the debugger can end a step as failed', async () => {
   expect(run.outcome.status).toBe('error')
 })
 
-test('P160: a terminal passes keys on, knows its size, hears Ctrl-C, masks secrets, and lets the step go on when it is left', async () => {
+test('passes input, size and Ctrl-C to a terminal, masks secrets, and continues after exit (P160)', async () => {
   let shown = ''
-  const { link, failures } = attend(async (held) => {
+  const { link, failures } = onEachHold(async (held) => {
     const terminal = await open(held)
     const reader = (async () => {
       for await (const bytes of terminal.output) shown += bytes.toString()
     })()
     const until = async (pattern: RegExp): Promise<void> => {
       for (let n = 0; !pattern.test(shown); n += 1) {
-        if (n > 200) throw new Error(`never saw ${pattern} in ${shown}`)
+        if (n > 3_000) throw new Error(`never saw ${pattern} in ${shown}`)
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     }
@@ -129,7 +131,7 @@ test('P160: a terminal passes keys on, knows its size, hears Ctrl-C, masks secre
     await terminal.resize({ columns: 70, rows: 20 })
     terminal.write(Buffer.from('stty size\r'))
     await until(/20 70/)
-    // The shell is done with its own line once the other program speaks.
+    // The shell has finished its own line once the other program prints.
     terminal.write(Buffer.from("sh -c 'echo $((40 + 2)); sleep 100'\r"))
     await until(/42\r\n/)
     terminal.write(Buffer.from('\u0003'))
@@ -151,7 +153,7 @@ test('P160: a terminal passes keys on, knows its size, hears Ctrl-C, masks secre
   expect(streams.filter((name) => name.startsWith('terminal/'))).toHaveLength(1)
 })
 
-test('P160: nobody at the debugger for its whole time stops the build, or lets the step go on where that is wanted', async () => {
+test('stops the build or continues the step when a hold times out (P160)', async () => {
   const text =
     "version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [echo one]}\n  two: {image: $SHELL, commands: [echo two]}\n"
   const stopped = await runPipeline(text, { input: { debug: settings({ one: ['before'] }, { timeoutMs: 300 }) } })
@@ -163,13 +165,13 @@ test('P160: nobody at the debugger for its whole time stops the build, or lets t
   expect(went.outcome).toEqual({ status: 'success' })
 })
 
-test('P160: an image without a shell has one in its terminals', async () => {
+test('provides a shell in terminals of images without one (P160)', async () => {
   const seen: string[] = []
-  const { link, failures } = attend(async (held) => {
+  const { link, failures } = onEachHold(async (held) => {
     seen.push(await look(held, 'echo $0 works'))
     held.resume('continue')
   })
-  const run = await runPipeline("version: '1.0'\nsteps:\n  bare: {image: windlass.local/pause:1}\n", {
+  const run = await runPipeline(`version: '1.0'\nsteps:\n  bare: {image: '${image('pause')}'}\n`, {
     debug: link,
     input: { debug: settings({ bare: ['override'] }) },
   })
@@ -178,7 +180,7 @@ test('P160: an image without a shell has one in its terminals', async () => {
   expect(seen).toEqual(['sh works\n'])
 })
 
-test('P161: breakpoints of the document have no effect in an ordinary run, and all of them in a debug run', async () => {
+test('ignores breakpoints of the document in ordinary runs and uses them in debug runs (P161)', async () => {
   const text = `
 version: '1.0'
 steps:
@@ -191,7 +193,7 @@ steps:
   expect(ordinary.outcome).toEqual({ status: 'success' })
   expect(waits(ordinary)).toEqual([])
   expect(ordinary.output('one')).toBe('one\n')
-  const { link, phases } = attend(async (held) => held.resume('continue'))
+  const { link, phases } = onEachHold(async (held) => held.resume('continue'))
   const debugged = await runPipeline(text, { debug: link, input: { debug: settings({}) } })
   expect(phases).toEqual(['one:before', 'one:override', 'one:after'])
   expect(debugged.output('one')).toBe('')

@@ -1,4 +1,4 @@
-/** What an engine that was killed leaves on the daemon. */
+/** Tests the cleanup of what a killed engine leaves on the daemon. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { newId } from '@windlass/kit'
 import { expect, test } from 'vitest'
-import { leftOf } from './support/left-of.ts'
+import { listLeftovers } from './support/list-leftovers.ts'
 import { runPipeline, testDocker } from './support/run-pipeline.ts'
 
 const document = `
@@ -25,13 +25,13 @@ steps:
     composition_variables: ['FAST=\${{FAST}}']
 `
 
-test('services and compositions of a killed engine are removed by the next attempt before anything starts', async () => {
+test('removes services and compositions of a killed engine before the next attempt starts anything', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'engine-death-'))
   const buildId = newId(Date.now())
   const volumeName = `windlass-test-${buildId}`
   try {
     await writeFile(join(folder, 'pipeline.yml'), document)
-    const script = fileURLToPath(new URL('support/run-and-die.ts', import.meta.url))
+    const script = fileURLToPath(new URL('support/run-until-killed.ts', import.meta.url))
     const engine = spawn(process.execPath, [script, buildId, join(folder, 'pipeline.yml')], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -39,11 +39,11 @@ test('services and compositions of a killed engine are removed by the next attem
     expect(String(await Promise.race([once(engine.stdout, 'data'), exited]))).toContain('running')
     engine.kill('SIGKILL')
     await exited
-    expect((await leftOf(buildId)).length).toBeGreaterThan(5)
+    expect((await listLeftovers(buildId)).length).toBeGreaterThan(5)
 
     const next = await runPipeline(document, { input: { buildId, volumeName, attempt: 2 }, variables: { FAST: 'yes' } })
     expect(next.outcome.status).toBe('success')
-    expect(await leftOf(buildId)).toEqual([])
+    expect(await listLeftovers(buildId)).toEqual([])
   } finally {
     await (await testDocker()).removeVolume(volumeName)
     await rm(folder, { recursive: true })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runPipeline } from './support/run-pipeline.ts'
 
-test('P120, P126: an exported variable is there for the next step, not for the same one, and by the name of its step', async () => {
+test('passes an exported variable to the next step, not to the same one, also as an output of its step (P120, P126)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -20,7 +20,7 @@ steps:
   expect(run.log('give')).toContain('[SYSTEM] Exported variables: VERSION.')
 })
 
-test('P121: cf_export with a name alone takes the value of the exported variable', async () => {
+test('takes the value of the exported variable for cf_export with a name only (P121)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -36,7 +36,7 @@ steps:
   expect(run.output('give')).toContain('NOT_THERE is not exported')
 })
 
-test('P122: a masked export is asterisks in the logs of later steps', async () => {
+test('masks a masked export in the logs of later steps (P122)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -47,7 +47,7 @@ steps:
   expect(run.output('take')).not.toContain('opensesame')
 })
 
-test('P123: a line appended to env_vars_to_export is exported, also by a step that fails', async () => {
+test('exports a line appended to env_vars_to_export, also from a failed step (P123)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -65,7 +65,7 @@ steps:
   expect(run.output('last')).toBe('still\n')
 })
 
-test('P124: a value of several lines stays whole', async () => {
+test('keeps a multi-line value intact (P124)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -83,7 +83,7 @@ steps:
   expect(run.output('take')).toBe('first\n  second\n\nEND_OF_VALUE\none\ntwo\n')
 })
 
-test('P125: a built-in variable may be exported anew', async () => {
+test('exports a new value for a built-in variable (P125)', async () => {
   const run = await runPipeline(
     `
 version: '1.0'
@@ -97,7 +97,7 @@ steps:
   expect(run.output('take')).toBe('other\n')
 })
 
-test("P119: the step's own environment wins over exports, exports over build variables, and those over the rest", async () => {
+test('applies the step environment over exports, exports over build variables, and those over the rest (P119)', async () => {
   const level = (name: 'pipeline' | 'project', value: string) =>
     ({ level: name, variables: { A: { value }, B: { value }, C: { value }, D: { value } } }) as const
   const run = await runPipeline(
@@ -112,13 +112,13 @@ steps:
   expect(run.output('take')).toBe('own export build pipeline\n')
 })
 
-test('P117: a reference that nobody defined stays as written', async () => {
+test('keeps an undefined reference as written (P117)', async () => {
   const run = await runPipeline("version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [\"echo '${{NOBODY}}'\"]}\n")
   expect(run.output('one')).toBe('${{NOBODY}}\n')
   expect(run.log('one')).toContain('No value for ${{NOBODY}}')
 })
 
-test('P128: the variables of the build and the step are in the environment', async () => {
+test('sets the variables of the build and the step in the environment (P128)', async () => {
   const run = await runPipeline("version: '1.0'\nsteps:\n  one: {image: $SHELL, commands: [env]}\n", { branch: 'feature/X' })
   const names = [
     'CI=true',
@@ -134,7 +134,7 @@ test('P128: the variables of the build and the step are in the environment', asy
   for (const name of names) expect(run.output('one')).toContain(name)
 })
 
-test('P130: a secret variable is asterisks in the log, also encoded and in pieces', async () => {
+test('masks a secret variable in the log, also encoded and in chunks (P130)', async () => {
   const run = await runPipeline(
     `
 version: '1.0'

@@ -16,7 +16,7 @@ ${resources}
 `
 }
 
-test('P165: files and folders of other repositories are on the volume before the first step', async () => {
+test('copies files and folders of other repositories to the volume before the first step (P165)', async () => {
   await using server = await startGitServer()
   const repository = await server.create('team/shared')
   await repository.commit({ 'scripts/hello.txt': 'old\n' })
@@ -33,7 +33,7 @@ test('P165: files and folders of other repositories are on the volume before the
   expect(run.output('look')).toBe('hello\n1\n2\ndeep\none.txt\n')
 })
 
-test('P165: a resource that is not there ends the build before anything runs, with its path', async () => {
+test('ends the build before any step for a missing resource and reports its path (P165)', async () => {
   await using server = await startGitServer()
   const repository = await server.create('team/shared')
   await repository.commit({ 'a.txt': 'a\n' })

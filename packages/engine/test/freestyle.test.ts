@@ -3,23 +3,23 @@ import { runPipeline } from './support/run-pipeline.ts'
 import { image } from './support/images.ts'
 import { buildImage, deleteImage } from './support/make-image.ts'
 
-/** A document of one freestyle step called `one`; `fields` is YAML of the step, indented by four. */
+/** Returns a document with a freestyle step named `one`. `fields` is YAML of the step, indented by four. */
 function oneStep(fields: string): string {
   return `version: '1.0'\nsteps:\n  one:\n    image: $SHELL\n${fields}`
 }
 
-test('P001: one step runs its command and its output is kept', async () => {
+test('runs the command of a step and keeps its output (P001)', async () => {
   const run = await runPipeline(oneStep('    type: freestyle\n    commands:\n      - echo hi\n'))
   expect(run.outcome).toEqual({ status: 'success' })
   expect(run.output('one')).toBe('hi\n')
 })
 
-test('P002: a step without a type is a freestyle step', async () => {
+test('defaults to a freestyle step (P002)', async () => {
   const run = await runPipeline(oneStep('    commands: [echo hi]\n'))
   expect(run.output('one')).toBe('hi\n')
 })
 
-test('P003, P030: steps run in document order and share a volume', async () => {
+test('runs steps in document order on a shared volume (P003, P030)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -30,7 +30,7 @@ steps:
   expect(run.output('c')).toBe('a\nb\nc\n')
 })
 
-test('P004: a failing step stops the build and the rest is not reached', async () => {
+test('stops the build at a failed step (P004)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -43,7 +43,7 @@ steps:
   expect(run.log('bad')).toContain('[SYSTEM] Exit code 3.')
 })
 
-test('P005, P007: a step that may fail lets the build go on; a strict one fails it at the end', async () => {
+test('continues after a step with fail_fast false and fails at the end if it is strict (P005, P007)', async () => {
   const text = (strict: boolean): string => `
 version: '1.0'
 steps:
@@ -58,7 +58,7 @@ steps:
   expect(strict.output('rest')).toBe('on\n')
 })
 
-test('P006, P008: fail_fast and strict_fail_fast at the root hold for every step', async () => {
+test('applies fail_fast and strict_fail_fast of the root to every step (P006, P008)', async () => {
   const text = (strict: boolean): string => `
 version: '1.0'
 fail_fast: false
@@ -73,7 +73,7 @@ steps:
   expect((await runPipeline(text(true))).outcome.status).toBe('error')
 })
 
-test('P010: fail_fast may come from a variable', async () => {
+test('reads fail_fast from a variable (P010)', async () => {
   const run = await runPipeline(
     `
 version: '1.0'
@@ -86,18 +86,18 @@ steps:
   expect(run.outcome.status).toBe('success')
 })
 
-test('P011: commands stop at the first failure', async () => {
+test('stops commands at the first failure (P011)', async () => {
   const run = await runPipeline(oneStep('    commands:\n      - "false"\n      - echo after\n'))
   expect(run.status('one')).toBe('error')
   expect(run.output('one')).toBe('')
 })
 
-test('P012: set +e lets commands go on', async () => {
+test('continues commands after set +e (P012)', async () => {
   const run = await runPipeline(oneStep('    commands:\n      - set +e\n      - "false"\n      - echo after\n'))
   expect(run.output('one')).toBe('after\n')
 })
 
-test('P013: bash runs commands where the image has it, and is missed clearly where it has not', async () => {
+test('runs commands with bash and reports an image without it (P013)', async () => {
   const text = (name: string): string => `
 version: '1.0'
 steps:
@@ -114,12 +114,12 @@ steps:
   expect(without.snapshot.steps['one']?.message).toContain('has no working bash')
 })
 
-test('P014, P015: cmd gives arguments to the entry point, which may be another', async () => {
+test('passes cmd as arguments to the entry point, which may be overridden (P014, P015)', async () => {
   const run = await runPipeline(oneStep('    entry_point: [echo, from]\n    cmd: [the, entry point]\n'))
   expect(run.output('one')).toBe('from the entry point\n')
 })
 
-test('P016, P017: without commands the image runs as it is; commands replace its entry point', async () => {
+test('runs the image as it is without commands and replaces its entry point with commands (P016, P017)', async () => {
   const name = 'windlass-test/with-entry-point:1'
   await buildImage(name, { Entrypoint: ['/bin/echo', 'own'], Cmd: ['default'] })
   try {
@@ -132,7 +132,7 @@ test('P016, P017: without commands the image runs as it is; commands replace its
   }
 })
 
-test('P018: commands of several lines are kept as they are', async () => {
+test('keeps multi-line commands intact (P018)', async () => {
   const run = await runPipeline(
     oneStep(`    commands:
       - |-
@@ -147,19 +147,19 @@ test('P018: commands of several lines are kept as they are', async () => {
   expect(run.output('one')).toBe('line 1\nline 2\nfolded into one\n')
 })
 
-test('P019: the environment list is set', async () => {
+test('sets the environment list (P019)', async () => {
   const run = await runPipeline(
     oneStep('    environment: [\'GREETING=hello = world\', EMPTY=]\n    commands: [\'echo "$GREETING" "[$EMPTY]"\']\n'),
   )
   expect(run.output('one')).toBe('hello = world []\n')
 })
 
-test('P020: without a main_clone a step starts at the root of the volume', async () => {
+test('starts a step at the root of the volume without a main_clone (P020)', async () => {
   const run = await runPipeline(oneStep('    commands: [pwd]\n'))
   expect(run.output('one')).toBe('/codefresh/volume\n')
 })
 
-test('P024, P025, P042: directories of other steps, relative and absolute ones, and a main_clone of another type', async () => {
+test('resolves relative and absolute directories, those of other steps, and a main_clone of another type (P024, P025, P042)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -175,7 +175,7 @@ steps:
   expect(places).toEqual([project, project, `${project}/sub/dir`, '/opt', '/opt', `${project}/sub/dir/x`])
 })
 
-test('P026: IMAGE_WORK_DIR is the directory of the image', async () => {
+test('resolves IMAGE_WORK_DIR to the directory of the image (P026)', async () => {
   const name = 'windlass-test/with-directory:1'
   await buildImage(name, { WorkingDir: '/home' })
   try {
@@ -188,7 +188,7 @@ test('P026: IMAGE_WORK_DIR is the directory of the image', async () => {
   }
 })
 
-test('P027: a file and a folder of the volume are seen at other places', async () => {
+test('mounts a file and a folder of the volume at other paths (P027)', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -205,7 +205,7 @@ steps:
   expect(run.output('read')).toBe('42\n42\nkey\nnew\nread-only\n')
 })
 
-test('P028: a source outside of the volume is refused, also through a link', async () => {
+test('rejects a source outside of the volume, also through a link (P028)', async () => {
   const up = await runPipeline(oneStep("    volumes: ['../etc:/x']\n    commands: [ls /x]\n")).catch((error: Error) => error)
   if (up instanceof Error) expect(up.message).toContain('volume')
   else expect(up.snapshot.steps['one']).toMatchObject({ reason: 'mount-invalid' })
@@ -218,7 +218,7 @@ steps:
   expect(link.snapshot.steps['follow']).toMatchObject({ status: 'error', reason: 'mount-invalid' })
 })
 
-test('P029: a second mount at /codefresh/volume is refused in clear words', async () => {
+test('rejects a second mount at /codefresh/volume with a clear message (P029)', async () => {
   const run = await runPipeline(oneStep("    volumes: ['./a:/codefresh/volume']\n    commands: [ls]\n")).catch(
     (error: Error) => error,
   )
@@ -226,25 +226,25 @@ test('P029: a second mount at /codefresh/volume is refused in clear words', asyn
   expect(message).toContain('/codefresh/volume')
 })
 
-test('an image that does not exist is told apart, with what to do', async () => {
+test('reports a missing image with a hint', async () => {
   const run = await runPipeline("version: '1.0'\nsteps:\n  one: {image: 'localhost:1/no/such:image', commands: [ls]}\n")
   expect(run.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'image-not-found' })
 })
 
-test('a command that the image does not have is told apart', async () => {
+test('reports a command that the image does not have', async () => {
   const run = await runPipeline(oneStep('    commands: [no-such-program --help]\n'))
   expect(run.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'command-not-found', exitCode: 127 })
   const entry = await runPipeline(oneStep('    entry_point: [/no/such/program]\n'))
   expect(entry.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'command-not-found' })
 })
 
-test('a step that is killed from outside is told apart from one that ran out of memory', async () => {
+test('distinguishes a killed step from one that ran out of memory', async () => {
   const run = await runPipeline(oneStep('    commands: [kill -9 $$]\n'))
   expect(run.snapshot.steps['one']).toMatchObject({ status: 'error', reason: 'exit-code', exitCode: 137 })
   expect(run.snapshot.steps['one']?.message).toContain('killed from outside')
 })
 
-test('a step that runs out of memory says so, with the limit and the most it had; what a long step uses is told', async () => {
+test('reports limit and peak of a step that ran out of memory, and the usage of a long step', async () => {
   const run = await runPipeline(`
 version: '1.0'
 steps:
@@ -259,22 +259,22 @@ steps:
 `)
   const step = run.snapshot.steps['hungry']
   expect(step).toMatchObject({ status: 'error', reason: 'out-of-memory', exitCode: 137 })
-  expect(step?.message).toMatch(/The limit is 64 MiB\. At most \d+ MiB were seen in use\./)
+  expect(step?.message).toMatch(/The limit is 64 MiB\. Peak usage was \d+ MiB\./)
   const finished = run.events.find((event) => event.type === 'step.finished')
   expect(finished).toMatchObject({ usage: { memoryLimitBytes: 67_108_864, cpuMs: expect.any(Number) } })
 })
 
-test('a script longer than an argument may be still runs', async () => {
+test('runs a script that is longer than a process argument', async () => {
   const run = await runPipeline(oneStep(`    commands:\n      - 'x=${'y'.repeat(150_000)}'\n      - 'echo \${#x}'\n`))
   expect(run.output('one')).toBe('150000\n')
 })
 
-test('P190: the log says whether the image was on the disk', async () => {
+test('logs whether the image was on the disk (P190)', async () => {
   const run = await runPipeline(oneStep('    commands: [ls]\n'))
   expect(run.log('one')).toMatch(/^\[SYSTEM\] Image \S+ is on the disk \([0-9a-f]{12}\)\.\n/)
 })
 
-test('P183: the socket of the daemon is there only when the runtime allows it', async () => {
+test('mounts the socket of the daemon only if the runtime allows it (P183)', async () => {
   const text = oneStep('    commands: ["test -S /var/run/docker.sock && echo there || echo not there"]\n')
   expect((await runPipeline(text)).output('one')).toBe('there\n')
   expect((await runPipeline(text, { input: { userAccess: false } })).output('one')).toBe('not there\n')

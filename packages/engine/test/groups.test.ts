@@ -1,17 +1,18 @@
-/** Groups and hooks on a real daemon, where the time of the engine itself is in play; the conformance set shows what each keyword does. */
+/** Tests groups and hooks on a real daemon where the engine's own timing matters. The conformance set covers each keyword. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openJournal } from '@windlass/journal'
-import { newId, silentLog, systemClock } from '@windlass/kit'
+import { newId, silentLog, systemClock, type Clock } from '@windlass/kit'
 import { emptySnapshot, type Plan, type PlanStep } from '@windlass/plan'
 import { EngineEvent, type Command } from '@windlass/protocol'
+import { recordPauses } from '../../../e2e/support/clocks.ts'
 import { runAttempt } from '../src/index.ts'
 import { image } from './support/images.ts'
-import { compilePlan, runPipeline, testDocker, type PipelineRun } from './support/run-pipeline.ts'
+import { compilePlan, runPipeline, testDocker, toInput, type PipelineRun } from './support/run-pipeline.ts'
 
-/** The plan of a document with other settings for one step, such as the language does not let its writer say. */
+/** Returns the plan of a document with other settings for one step, which the language does not allow. */
 function planWith(
   text: string,
   step: string,
@@ -26,7 +27,7 @@ function starts(run: PipelineRun, step: string): number[] {
   return run.events.flatMap((event) => (event.type === 'step.started' && event.step === step ? [event.try] : []))
 }
 
-test('a group that failed runs again after its pause, with all that is inside it', async () => {
+test('restarts a failed group with all steps inside after its delay', async () => {
   const text = `
 version: '1.0'
 steps:
@@ -40,21 +41,20 @@ steps:
       steady: {image: $SHELL, commands: [echo steady]}
   rest: {image: $SHELL, commands: ['echo $ROUND']}
 `
-  const run = await runPipeline(text, { input: planWith(text, 'tests', { retry: { maxAttempts: 3, delayMs: 400, factor: 1 } }) })
+  const clock = recordPauses(systemClock)
+  const input = planWith(text, 'tests', { retry: { maxAttempts: 3, delayMs: 437, factor: 1 } })
+  const run = await runPipeline(text, { input, clock })
   expect(run.outcome.status).toBe('success')
   expect(starts(run, 'tests')).toEqual([1, 2])
   expect(starts(run, 'flaky')).toEqual([1, 1])
   expect(starts(run, 'steady')).toEqual([1, 1])
   expect(starts(run, 'flaky.on_finish')).toEqual([1, 1])
   expect(run.output('rest')).toBe('two\n')
-  expect(run.log('system')).toMatch(/"tests" failed; its try 2 begins in 0\.4 s/)
-  const [first, second] = run.events
-    .filter((event) => event.type === 'step.started' && event.step === 'tests')
-    .map(({ at }) => at)
-  expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(400)
+  expect(run.log('system')).toMatch(/"tests" failed; try 2 starts in 0\.4 s/)
+  expect(clock.pauses.filter((ms) => ms === 437)).toHaveLength(1)
 })
 
-test('when the time of a group is over, what runs inside stops, and nothing more starts there', async () => {
+test('stops the steps of a group that times out and starts no more', async () => {
   const text = `
 version: '1.0'
 steps:
@@ -62,12 +62,22 @@ steps:
     type: parallel
     fail_fast: true
     steps:
-      long: {image: $SHELL, commands: [sleep 60], fail_fast: false}
+      long: {image: $SHELL, commands: [sleep 3600], fail_fast: false}
       short: {image: $SHELL, commands: [echo short]}
   rest: {image: $SHELL, commands: [echo never]}
 hooks: {on_fail: {exec: {image: $SHELL, commands: [echo told]}}}
 `
-  const run = await runPipeline(text, { input: planWith(text, 'group', { timeout: '2s' }) })
+  // The group times out as soon as its short step has ended, however long that takes.
+  const shortIsOver = Promise.withResolvers<void>()
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => (ms === 437_000 ? shortIsOver.promise : systemClock.sleep(ms, signal)),
+  }
+  const run = await runPipeline(text, {
+    input: planWith(text, 'group', { timeout: '437s' }),
+    clock,
+    onEvent: (event) => event.type === 'step.finished' && event.step === 'short' && shortIsOver.resolve(),
+  })
   expect(run.outcome).toMatchObject({ status: 'error', reason: 'step-failed', step: 'group' })
   expect(run.snapshot.steps['group']).toMatchObject({ status: 'error', reason: 'timeout' })
   expect(run.snapshot.steps['long']).toMatchObject({ status: 'error', reason: 'timeout' })
@@ -76,7 +86,7 @@ hooks: {on_fail: {exec: {image: $SHELL, commands: [echo told]}}}
   expect(run.output('.on_fail')).toBe('told\n')
 })
 
-test('after a cancel the on_finish hooks of what had started run, and no others', async () => {
+test('runs the on_finish hooks of started steps only after a cancel', async () => {
   const cancel = new AbortController()
   const hook = (word: string): string => `{exec: {image: $SHELL, commands: [echo ${word}]}}`
   const run = await runPipeline(
@@ -102,7 +112,7 @@ steps:
   expect(ran).toEqual(['silent', 'silent.on_finish', '.on_finish'])
 })
 
-test('a build that only waits for an approval ends its attempt, and the next one goes on with what is kept', async () => {
+test('ends the attempt of a build that only waits for an approval and continues in the next one', async () => {
   const text = `
 version: '1.0'
 steps:
@@ -132,14 +142,14 @@ steps:
   await (await testDocker()).removeVolume(volumeName)
 })
 
-test('a decision that comes while other steps run is obeyed at once, and a second one changes nothing', async () => {
+test('applies a decision while other steps run and ignores a second one', async () => {
   const text = `
 version: '1.0'
 mode: parallel
 steps:
-  long: {image: $SHELL, commands: [sleep 3]}
+  long: {image: $SHELL, commands: ['until test -e /codefresh/volume/go; do sleep 0.1; done']}
   gate: {type: pending-approval}
-  after: {image: $SHELL, commands: [echo after], when: {steps: [{name: gate, on: [approved]}]}}
+  after: {image: $SHELL, commands: [touch /codefresh/volume/go], when: {steps: [{name: gate, on: [approved]}]}}
   refused: {image: $SHELL, commands: [echo no], when: {steps: [{name: gate, on: [denied]}]}}
 `
   const plan = compilePlan(text, [])
@@ -153,35 +163,24 @@ steps:
     limitBytes: 1e9,
     decode: (value) => EngineEvent.parse(value),
   })
+  const waiting = Promise.withResolvers<void>()
   const append = journal.append.bind(journal)
   journal.append = (body) => {
     const event = append(body)
     events.push(event)
+    if (event.type === 'step.waiting' && event.step === 'gate') waiting.resolve()
     return event
   }
   const docker = await testDocker()
   async function* commands(): AsyncGenerator<Command> {
-    await systemClock.sleep(1_000)
+    await waiting.promise
     const by = { name: 'jo', type: 'user' }
     yield { id: 1, type: 'decide', step: 'gate', decision: 'approved', by, at: Date.now() }
     yield { id: 2, type: 'decide', step: 'gate', decision: 'denied', by, at: Date.now() }
   }
   try {
     const outcome = await runAttempt({
-      input: {
-        buildId,
-        attempt: 1,
-        plan,
-        snapshot: emptySnapshot(plan),
-        secrets: {},
-        git: [],
-        registries: [],
-        limits: { stepLogBytes: 1e9, buildLogBytes: 1e9, heartbeatMs: 10_000, stopGraceMs: 500 },
-        userAccess: true,
-        resetVolume: false,
-        noCache: false,
-        volumeName,
-      },
+      input: { ...toInput(plan, buildId), volumeName },
       docker,
       journal,
       clock: systemClock,
@@ -196,8 +195,9 @@ steps:
     await rm(dir, { recursive: true, force: true })
     await docker.removeVolume(volumeName)
   }
-  const told = events.flatMap((event) => ('step' in event ? [`${event.type} ${event.step}`] : []))
-  expect(told.filter((line) => line.startsWith('step.decided'))).toEqual(['step.decided gate'])
-  expect(told.indexOf('step.finished after')).toBeLessThan(told.indexOf('step.finished long'))
+  const facts = events.flatMap((event) => ('step' in event ? [`${event.type} ${event.step}`] : []))
+  expect(facts.filter((line) => line.startsWith('step.decided'))).toEqual(['step.decided gate'])
+  // The long step waits for a file of the step behind the approval.
+  expect(facts.indexOf('step.started after')).toBeLessThan(facts.indexOf('step.finished long'))
   expect(events.find((event) => event.type === 'step.finished' && event.step === 'refused')).toMatchObject({ status: 'skipped' })
 })

@@ -1,7 +1,7 @@
-/** What steps find on the shared volume without its being kept there. */
+/** Tests files that steps find on the shared volume but that are not kept there. */
 import { newId } from '@windlass/kit'
 import { afterAll, expect, test } from 'vitest'
-import { leftOf } from './support/left-of.ts'
+import { listLeftovers } from './support/list-leftovers.ts'
 import { runPipeline, testDocker } from './support/run-pipeline.ts'
 
 const volumeName = `windlass-test-${newId(Date.now())}`
@@ -20,7 +20,7 @@ const kubeconfig = (name: string): string =>
     contexts: [{ name, context: { cluster: name, user: name } }],
   })
 
-test('P181: steps find a kubeconfig of the clusters they may reach; it is not kept for the next build', async () => {
+test('provides a kubeconfig of the allowed clusters that the next build does not get (P181)', async () => {
   const clusters = [
     { context: 'prod', kubeconfig: kubeconfig('prod') },
     { context: 'other', kubeconfig: kubeconfig('other'), injected: false },
@@ -31,7 +31,7 @@ test('P181: steps find a kubeconfig of the clusters they may reach; it is not ke
   expect(first.output('it')).toContain('https://prod.example')
   expect(first.output('it')).not.toContain('https://other.example')
   expect(first.output('it')).not.toContain('token-of-prod')
-  expect(await leftOf(first.buildId)).toEqual([])
+  expect(await listLeftovers(first.buildId)).toEqual([])
 
   const second = await runPipeline(
     steps(`'ls /codefresh/volume', 'ls -A /codefresh/volume/sensitive', 'echo "<$CF_KUBECONFIG_PATH>"'`),
@@ -44,7 +44,7 @@ test('P181: steps find a kubeconfig of the clusters they may reach; it is not ke
   expect(second.output('it')).toContain('<>')
 })
 
-test('P152: the event of a webhook is a file of the build that it started, and of that build alone', async () => {
+test('provides the event of a webhook only to the build that it started (P152)', async () => {
   const files = { 'event.json': '{"action":"opened"}', 'deep/er.txt': 'x' }
   const first = await runPipeline(steps(`'cat event.json deep/er.txt'`), { input: { volumeName, files } })
   expect(first.output('it')).toContain('{"action":"opened"}x')

@@ -1,16 +1,17 @@
-/** Containers that end as soon as they start, and starts that have to be made again: their output is whole. */
+/** Tests that the output of very short containers, and of retried starts, is complete. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '@windlass/kit'
+import { defined, systemClock } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isLong } from '../../../e2e/support/long.ts'
 import { openDocker, type Docker } from '../src/index.ts'
 import type { ContainerSpec } from '../src/docker/containers.ts'
-import { runContainer } from '../src/steps/run-container.ts'
+import { runContainer } from '../src/containers/run-container.ts'
 import { image } from './support/images.ts'
 
-const CONTAINERS = process.env['WINDLASS_TEST_LONG'] === '1' ? 600 : 80
+const CONTAINERS = isLong ? 600 : 80
 const AT_ONCE = 4
 
 let docker: Docker
@@ -27,7 +28,7 @@ afterAll(async () => {
 
 async function outputOf(through: Docker, spec: Partial<ContainerSpec>, input?: Uint8Array): Promise<string> {
   let id = ''
-  const said: Buffer[] = []
+  const output: Buffer[] = []
   const run = {
     docker: through,
     clock: systemClock,
@@ -40,27 +41,27 @@ async function outputOf(through: Docker, spec: Partial<ContainerSpec>, input?: U
       stdin: input !== undefined,
       ...spec,
     },
-    onOutput: async (parts: readonly { readonly bytes: Buffer }[]) => void said.push(...parts.map(({ bytes }) => bytes)),
+    onOutput: async (parts: readonly { readonly bytes: Buffer }[]) => void output.push(...parts.map(({ bytes }) => bytes)),
     signal: new AbortController().signal,
     graceMs: 1_000,
-    ...(input !== undefined && { input }),
+    ...defined({ input }),
   }
   try {
     const { exitCode } = await runContainer(run, (created) => (id = created))
     expect(exitCode).toBe(0)
-    return Buffer.concat(said).toString()
+    return Buffer.concat(output).toString()
   } finally {
     if (id !== '') await docker.removeContainer(id)
   }
 }
 
-test('a container that says one line and ends at once is heard every time', async () => {
+test('receives the line of a container that ends at once every time', async () => {
   const lost: number[] = []
   let next = 0
   const worker = async (): Promise<void> => {
     for (let n = next++; n < CONTAINERS; n = next++) {
-      const said = await outputOf(docker, { command: ['echo', `line ${n}`] })
-      if (said !== `line ${n}\n`) lost.push(n)
+      const line = await outputOf(docker, { command: ['echo', `line ${n}`] })
+      if (line !== `line ${n}\n`) lost.push(n)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
@@ -68,12 +69,12 @@ test('a container that says one line and ends at once is heard every time', asyn
 }, 300_000)
 
 const MISSING = 'no such file or directory'
-/** What runc says now and then in a nested daemon, padded to the same length. */
-const PASSING = 'connection reset by peer'.padEnd(MISSING.length)
+/** An occasional message of runc in a nested daemon, padded to the same length. */
+const TRANSIENT = 'connection reset by peer'.padEnd(MISSING.length)
 
 /**
- * A port in front of the daemon. The program of the container is missing at the first start, which the daemon therefore fails; before
- * the answer goes on, the program is written and the reason replaced by the one that passes.
+ * Starts a proxy in front of the daemon. The program of the container is missing at the first start, so the daemon fails it. Before the response is
+ * passed on, the program is written and the reason replaced by a transient one.
  */
 async function startFront(program: string): Promise<{ host: string; failed: () => number; close: () => void }> {
   let failed = 0
@@ -88,8 +89,8 @@ async function startFront(program: string): Promise<{ host: string; failed: () =
       const text = chunk.toString('latin1')
       if (!text.includes('runc create failed')) return void front.write(chunk)
       failed += 1
-      void writeFile(program, '#!/bin/sh\ncat\necho heard\n', { mode: 0o755 }).then(() =>
-        front.write(Buffer.from(text.replace(MISSING, PASSING), 'latin1')),
+      void writeFile(program, '#!/bin/sh\ncat\necho expected\n', { mode: 0o755 }).then(() =>
+        front.write(Buffer.from(text.replace(MISSING, TRANSIENT), 'latin1')),
       )
     })
   })
@@ -100,19 +101,40 @@ async function startFront(program: string): Promise<{ host: string; failed: () =
 }
 
 test.each([
-  { what: 'without input', input: undefined, heard: 'heard\n' },
-  { what: 'with input', input: Buffer.from('asked\n'), heard: 'asked\nheard\n' },
-])('what a container says after a start that was made again is heard, $what', async ({ what, input, heard }) => {
+  { what: 'without input', input: undefined, expected: 'expected\n' },
+  { what: 'with input', input: Buffer.from('asked\n'), expected: 'asked\nexpected\n' },
+])('receives the output of a container after a retried start, $what', async ({ what, input, expected }) => {
   const program = join(folder, what.replace(' ', '-'))
   const front = await startFront(program)
   const through = await openDocker({ env: { DOCKER_HOST: front.host } })
   try {
     const mounts = [{ type: 'bind' as const, source: folder, target: '/programs', readOnly: false }]
     const entrypoint = [`/programs/${what.replace(' ', '-')}`]
-    expect(await outputOf(through, { entrypoint, mounts }, input)).toBe(heard)
+    expect(await outputOf(through, { entrypoint, mounts }, input)).toBe(expected)
     expect(front.failed()).toBe(1)
   } finally {
     through.close()
     front.close()
+  }
+})
+
+test('treats an attachment that ends before its container as a lost daemon', async () => {
+  const socket = '/var/run/docker.sock'
+  const server = createServer((front) => {
+    const back = connect({ path: socket }).on('error', () => front.destroy())
+    front.on('error', () => back.destroy())
+    front.pipe(back)
+    back.on('data', (chunk: Buffer) => (chunk.includes('expected') ? front.end(chunk) : front.write(chunk)))
+    back.on('end', () => front.end())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const through = await openDocker({ env: { DOCKER_HOST: `tcp://127.0.0.1:${typeof address === 'object' ? address?.port : 0}` } })
+  try {
+    const command = ['sh', '-c', 'echo expected; sleep 5; echo lost']
+    await expect(outputOf(through, { command })).rejects.toMatchObject({ code: 'docker-unreachable' })
+  } finally {
+    through.close()
+    server.close()
   }
 })

@@ -1,11 +1,13 @@
-/** Services beside steps, on a real daemon. */
-import { afterEach, expect, test } from 'vitest'
-import { leftOf } from './support/left-of.ts'
+/** Tests services beside steps on a real daemon. */
+import { newId } from '@windlass/kit'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { listLeftovers } from './support/list-leftovers.ts'
+import { deleteImage } from './support/make-image.ts'
 import { runPipeline } from './support/run-pipeline.ts'
 
 const seen: string[] = []
 afterEach(async () => {
-  for (const buildId of seen.splice(0)) expect(await leftOf(buildId)).toEqual([])
+  for (const buildId of seen.splice(0)) expect(await listLeftovers(buildId)).toEqual([])
 })
 
 async function run(text: string, options: Parameters<typeof runPipeline>[1] = {}) {
@@ -14,10 +16,10 @@ async function run(text: string, options: Parameters<typeof runPipeline>[1] = {}
   return result
 }
 
-/** Keeps what is put into it for as long as it lives: `wget -q -O- http://<name>/<value>` adds a line, `/` shows them. */
+/** Stores lines in memory: `wget -q -O- http://<name>/<value>` adds a line, `/` returns all. */
 const STORE = `{ image: $SHELL, command: ['sh', '-c', 'mkdir /www; echo begun > /www/index.html; echo listening; exec httpd -f -p 80 -h /www'] }`
 
-test('P110, P112: services of the build live as long as the attempt, for steps that list them and for those that do not', async () => {
+test('runs services of the build for the whole attempt, for steps that list them and others (P110, P112)', async () => {
   const result = await run(`
 services:
   name: stores
@@ -37,7 +39,7 @@ steps:
   expect(result.output('.services')).toMatch(/^store_1 {2}\| listening$/m)
 })
 
-test('P111: services of a step live for that step alone', async () => {
+test('runs services of a step for that step only (P111)', async () => {
   const result = await run(`
 steps:
   one:
@@ -58,7 +60,7 @@ steps:
   expect(result.log('one.services')).toContain('store_1  | listening')
 })
 
-test('P113: a readiness that never succeeds fails the step after its tries, with the last words of the service', async () => {
+test('fails the step with the last lines of the service if readiness never succeeds (P113)', async () => {
   const result = await run(`
 steps:
   one:
@@ -75,13 +77,15 @@ steps:
 `)
   const step = result.snapshot.steps['one']
   expect(step).toMatchObject({ status: 'error', reason: 'service-failed' })
-  expect(step?.message).toMatch(/2 of 2 tries of `readiness` failed, the last with exit code 4; its last lines: nobody answers/)
+  expect(step?.message).toMatch(
+    /2 of 2 attempts of `readiness` failed, the last with exit code 4; its last lines: nobody answers/,
+  )
   expect(step?.message).toContain('Service "db" runs; its last lines: the disk is full')
   expect(result.output('one')).not.toContain('never')
   expect(result.log('one.services').match(/^readiness {2}\| nobody answers$/gm)).toHaveLength(2)
 })
 
-test('P113: a try of readiness that takes too long has failed, and a service that has ended is not waited for', async () => {
+test('fails a slow readiness attempt and does not wait for an exited service (P113)', async () => {
   const result = await run(`
 steps:
   slow:
@@ -102,7 +106,7 @@ steps:
   expect(result.snapshot.steps['dead']?.message).toContain('Service "db" ended with exit code 9; its last lines: no such user')
 })
 
-test('P114: the setup runs after the services are ready and before the step, with the variables of the build', async () => {
+test('runs the setup after readiness and before the step, with the variables of the build (P114)', async () => {
   const result = await run(`
 steps:
   export: { image: $SHELL, commands: [cf_export LATE=exported] }
@@ -124,7 +128,7 @@ steps:
   expect(result.output('one')).toContain('ready\nsetup exported\nstep\n')
 })
 
-test('P115: with shared_host_network services and step are on one localhost', async () => {
+test('puts services and step on one localhost with shared_host_network (P115)', async () => {
   const result = await run(`
 services:
   shared_host_network: true
@@ -147,12 +151,14 @@ steps:
   expect(result.output('two')).toContain('begun')
 })
 
-test('P116: a service is made of the image that a build step has built', async () => {
+test('creates a service from the image of a build step (P116)', async () => {
+  const name = `windlass-test/${newId(Date.now())}`
+  onTestFinished(() => deleteImage(name))
   const result = await run(`
 steps:
   build:
     type: build
-    image_name: windlass-test/service
+    image_name: ${name}
     dockerfile: { content: "FROM $SHELL\\nCMD sh -c 'echo made here; sleep 1000'" }
     disable_push: true
   one:
@@ -167,7 +173,7 @@ steps:
   expect(result.log('one.services')).toContain('own_1  | made here')
 })
 
-test('services of a group live as long as the group; steps beside each other have services of their own under one name', async () => {
+test('runs services of a group with the group, and separate services for parallel steps', async () => {
   const result = await run(`
 steps:
   both:
@@ -206,7 +212,7 @@ spec:
     second: { image: $SHELL, commands: [wget -q -O- http://inner/] }
 `
 
-test('services of the build reach hooks and the parts of typed steps, which may have services of their own', async () => {
+test('connects services of the build to hooks and parts of typed steps, which may have their own services', async () => {
   const result = await run(
     `
 services:
@@ -229,7 +235,7 @@ steps:
   for (const step of ['typed.first', 'typed.second', '.on_finish']) expect(result.output(step)).toContain('begun')
 })
 
-test('a step that fails tells which service had ended, and nothing is left of services when a build is cancelled', async () => {
+test('reports exited services of a failed step and removes the services of a canceled build', async () => {
   const failed = await run(`
 steps:
   one:
@@ -239,7 +245,7 @@ steps:
         db: { image: $SHELL, command: ['sh', '-c', 'echo panic; exit 2'] }
     commands: [sleep 2, exit 1]
 `)
-  expect(failed.snapshot.steps['one']?.message).toBe('Exit code 1. Service "db" ended with exit code 2; its last lines: panic')
+  expect(failed.snapshot.steps['one']?.message).toBe('Exit code 1. Service "db" ended with exit code 2; its last lines: panic.')
 
   const cancel = new AbortController()
   const cancelled = await run(
@@ -250,7 +256,7 @@ services:
 steps:
   one: { image: $SHELL, commands: [echo never] }
 `,
-    { cancel: cancel.signal, onOutput: (_, said) => said.includes('trying') && cancel.abort() },
+    { cancel: cancel.signal, onOutput: (_, text) => text.includes('trying') && cancel.abort() },
   )
   expect(cancelled.outcome.status).toBe('terminated')
 })

@@ -22,7 +22,7 @@ const GREET = manifest(
 `,
 )
 
-test('P166: arguments and their defaults are variables inside a typed step, which works in the volume', async () => {
+test('sets arguments and defaults as variables in a typed step, which works in the volume (P166)', async () => {
   const run = await runPipeline(
     `
 version: '1.0'
@@ -42,7 +42,7 @@ steps:
   expect(run.status('greet')).toBe('success')
 })
 
-test('P167: a template that ranges over a list makes one part of each item', async () => {
+test('expands a template that ranges over a list to one part per item (P167)', async () => {
   const many = manifest(
     'acme/many',
     `
@@ -91,7 +91,7 @@ const RETURNING = manifest(
 `,
 )
 
-test('P168: of what is written to /meta only declared outputs leave the step, the later part wins', async () => {
+test('returns only declared outputs from /meta, and the later part wins (P168)', async () => {
   const run = await runPipeline(
     `
 version: '1.0'
@@ -108,7 +108,7 @@ steps:
   expect(left).toEqual([])
 })
 
-test('P168: a step type whose required output is missing fails its step', async () => {
+test('fails a step whose type does not return a required output (P168)', async () => {
   const run = await runPipeline(`version: '1.0'\nsteps:\n  give: {type: 'acme/return:1.0.0', arguments: {SKIP: 'yes'}}\n`, {
     stepTypes: [RETURNING],
   })
@@ -116,7 +116,7 @@ test('P168: a step type whose required output is missing fails its step', async 
   expect(run.snapshot.steps['give']).toMatchObject({ status: 'error', message: expect.stringContaining('WANTED') })
 })
 
-test('P101: a typed step in a hook, and one inside another with a parallel part, run with their own names', async () => {
+test('runs typed steps in hooks and nested ones with parallel parts under their own names (P101)', async () => {
   const outer = manifest(
     'acme/outer',
     `

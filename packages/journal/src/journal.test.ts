@@ -32,7 +32,7 @@ function open(
   return openJournal<TestEvent>({ dir, clock, limitBytes, decode: (value) => value as TestEvent, ...(onFull && { onFull }) })
 }
 
-/** Takes everything that waits in a stream, as a sink would. */
+/** Reads and acknowledges everything in a stream, like a sink. */
 async function takeAll(journal: Journal<TestEvent>, stream: string, maxBytes = 100): Promise<Buffer> {
   const parts: Buffer[] = []
   for (;;) {
@@ -73,7 +73,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const), torn: fc.nat(40) }) },
 )
 
-test('whatever is written, sent, lost and cut off by a crash: the other side has every byte once and every event once', async () => {
+test('delivers every byte and event once for any writes, sends, losses and crashes', async () => {
   let counter = 0
   await fc.assert(
     fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (moves) => {
@@ -88,7 +88,7 @@ test('whatever is written, sent, lost and cut off by a crash: the other side has
         const frame = await journal.nextFrame(String(stream), maxBytes)
         if (frame === undefined) return
         const end = kept[stream]?.length ?? 0
-        // The other side takes what joins on, and says where it ends; a lost answer means that the frame comes again.
+        // The receiver takes contiguous frames and returns its end. A lost response means that the frame is sent again.
         if (frame.offset <= end && frame.offset + frame.bytes.length > end)
           kept[stream] = Buffer.concat([kept[stream] ?? Buffer.alloc(0), frame.bytes.subarray(end - frame.offset)])
         if (!lost) expect(await journal.acknowledge(String(stream), kept[stream]?.length ?? 0)).toBe(true)
@@ -134,7 +134,7 @@ test('whatever is written, sent, lost and cut off by a crash: the other side has
   )
 })
 
-/** What a process leaves that dies while it writes: half a record behind the whole ones. */
+/** Simulates a process that dies during a write: partial records after the complete ones. */
 function tear(dir: string, bytes: number): void {
   if (bytes === 0) return
   for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
@@ -142,7 +142,7 @@ function tear(dir: string, bytes: number): void {
   }
 }
 
-test('a record that was cut short is gone after opening, and writing goes on behind the last whole one', async () => {
+test('removes a truncated record when opening and continues after the last complete one', async () => {
   const dir = newFolder()
   const journal = await open(dir)
   await journal.stream('s').write(Buffer.from('whole '))
@@ -158,7 +158,7 @@ test('a record that was cut short is gone after opening, and writing goes on beh
   await again.close()
 })
 
-test('a frame holds bytes of 100 ms, and tells when its first was written', async () => {
+test('limits a frame to bytes of 100 ms and returns the time of its first byte', async () => {
   const clock = manualClock(5_000)
   const journal = await open(newFolder(), { clock })
   const stream = journal.stream('s')
@@ -176,7 +176,7 @@ test('a frame holds bytes of 100 ms, and tells when its first was written', asyn
   await journal.close()
 })
 
-test('a full spool makes writers wait until something is acknowledged, and loses nothing', async () => {
+test('blocks writers of a full spool until an acknowledgement and loses nothing', async () => {
   const full: boolean[] = []
   const journal = await open(newFolder(), { limitBytes: 1000, onFull: (state) => full.push(state) })
   const stream = journal.stream('s')
@@ -198,7 +198,7 @@ test('a full spool makes writers wait until something is acknowledged, and loses
   await journal.close()
 })
 
-test('what is acknowledged is deleted in segments; a place that is gone is refused', async () => {
+test('deletes acknowledged segments and refuses an offset that is gone', async () => {
   const dir = newFolder()
   const journal = await open(dir)
   const stream = journal.stream('s')
@@ -215,7 +215,7 @@ test('what is acknowledged is deleted in segments; a place that is gone is refus
   await journal.close()
 })
 
-test('whoever waits for news hears of every write, event and acknowledgement', async () => {
+test('wakes waiters for every write, event and acknowledgement', async () => {
   const journal = await open(newFolder())
   const end = new AbortController()
   let seen = journal.version
@@ -230,4 +230,56 @@ test('whoever waits for news hears of every write, event and acknowledgement', a
   end.abort()
   await idle
   await journal.close()
+})
+
+test('drops bytes that a failed disk did not store and delivers the earlier ones', async () => {
+  const dir = newFolder()
+  const journal = await open(dir)
+  const whole = Buffer.alloc(9_000_000, 'x')
+  await journal.stream('s').write(whole)
+  await journal.flushed('s')
+  // The folder is missing when the next segment starts.
+  rmSync(join(dir, '0001'), { recursive: true })
+  const seen = journal.version
+  await journal.stream('s').write(Buffer.from('lost'))
+  await journal.changed(seen, new AbortController().signal)
+  await expect(journal.flushed('s')).rejects.toThrow('ENOENT')
+  await expect(journal.stream('s').write(Buffer.from('more'))).rejects.toThrow('ENOENT')
+  expect(journal.extent('s')).toEqual({ bytes: 9_000_000, written: 9_000_000, acked: 0 })
+  expect(await journal.totals()).toEqual({ s: { bytes: 9_000_000, sha256: sha256(whole) } })
+  expect((await takeAll(journal, 's', 1_000_000)).length).toBe(9_000_000)
+  expect(journal.isDrained()).toBe(true)
+  await journal.close()
+})
+
+test('does not wait for later bytes in flushed', async () => {
+  const journal = await open(newFolder())
+  const busy = journal.stream('busy')
+  await busy.write(Buffer.from('first'))
+  let isBusy = true
+  const writing = (async () => {
+    while (isBusy) {
+      await busy.write(Buffer.from('next'))
+      await Promise.resolve()
+    }
+  })()
+  await journal.flushed('busy')
+  expect(journal.extent('busy').written).toBeGreaterThanOrEqual(5)
+  isBusy = false
+  await writing
+  await journal.close()
+})
+
+test('reads a stream of an earlier process while hashing it, and drops the hash if parts are deleted meanwhile', async () => {
+  const dir = newFolder()
+  const journal = await open(dir)
+  const whole = Buffer.from(Array.from({ length: 20_000_000 }, (_, n) => n % 251))
+  await journal.stream('s').write(whole)
+  await journal.close()
+  const next = await open(dir)
+  const [totals, taken] = await Promise.all([next.totals(), takeAll(next, 's', 300_000)])
+  expect(taken.equals(whole)).toBe(true)
+  expect([undefined, sha256(whole)]).toContain(totals['s']?.sha256)
+  expect(totals['s']?.bytes).toBe(whole.length)
+  await next.close()
 })

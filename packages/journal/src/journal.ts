@@ -1,9 +1,9 @@
 /**
  * The durable spool of one attempt: numbered events and byte streams, kept until acknowledged.
  *
- * Everything is handed to the kernel by `write` and never synced: the spool outlives its process and a server that is away. It does not
- * have to outlive its machine, whose loss ends the attempt anyway; a sync for each batch would cost more than the batch.
- * Not here: who reads it and sends (package engine).
+ * Data is handed to the kernel by `write` and never synced: the spool survives its process and an unreachable server. It does not have to survive its
+ * machine, whose loss ends the attempt anyway; syncing each batch would cost more than writing it. If the machine restarts, each file may have lost
+ * its end, and what remains of a stream is its beginning. The engine package reads and sends the spool.
  */
 import { mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync, renameSync, ftruncateSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,20 +14,20 @@ import type { KeepAllowance } from './recent.ts'
 import { StreamSpool } from './stream-spool.ts'
 
 export interface JournalOptions<E extends Numbered> {
-  /** A folder of this attempt alone; made when missing. */
+  /** A folder for this attempt only. Created if it does not exist. */
   readonly dir: string
   readonly clock: Clock
-  /** Most bytes of log that wait for acknowledgement; writers wait beyond. */
+  /** Maximum bytes of unacknowledged log. Writers are blocked above it. */
   readonly limitBytes: number
-  /** Checks an event that is read back. */
+  /** Validates an event that is read back. */
   readonly decode: (value: unknown) => E
-  /** Told of every event once it is written. */
+  /** Called with every event once it is written. */
   readonly onAppend?: ((event: E) => void) | undefined
-  /** Told when writers begin to wait for room (true), and when they go on (false). */
+  /** Called when writers are blocked (true) and when they continue (false). */
   readonly onFull?: (full: boolean) => void
 }
 
-/** A piece of one stream. Its bytes were written within 100 ms from `at` on. */
+/** A part of one stream. Its bytes were written within 100 ms from `at`. */
 export interface SpooledFrame {
   readonly stream: string
   readonly offset: number
@@ -39,62 +39,69 @@ export interface SpooledFrame {
 
 export interface StreamTotal {
   readonly bytes: number
-  /** Hex; undefined when an earlier process has dropped acknowledged parts. */
+  /** Hex. Undefined if acknowledged parts were deleted that this process has not hashed. */
   readonly sha256: string | undefined
 }
 
 export interface StreamWriter {
   readonly name: string
-  /** Bytes handed over so far. */
+  /** Bytes accepted so far. */
   readonly bytes: number
   /**
-   * Appends bytes, which must not be changed afterwards. Resolves when there is room for more: a slow reader slows the writer down.
-   * Rejects with the reason of `signal` (the bytes are not taken then), or when the disk failed (`spool-full` when it is full). Calls must not overlap.
+   * Appends bytes, which must not be changed afterwards. Resolves when there is space for more, so a slow reader slows the writer down. Rejects with
+   * the reason of `signal` (without accepting the bytes), or if the disk failed (`spool-full` if it is full). Calls must not overlap.
    */
   write(bytes: Uint8Array, signal?: AbortSignal): Promise<void>
 }
 
 export interface Journal<E extends Numbered> {
-  /** Numbers an event and writes it before it answers. Throws `spool-full`. */
+  /** Numbers an event and writes it before it returns. Throws `spool-full`. */
   append(body: Unnumbered<E>): E
-  /** The writer of a stream; the same one for the same name. */
+  /** Returns the writer of a stream, always the same one for a name. */
   stream(name: string): StreamWriter
-  /** The oldest events that are not acknowledged. */
+  /** Returns the oldest unacknowledged events. */
   nextEvents(limit: number): readonly E[]
   acknowledgeEvents(seq: number): void
-  /** Streams with bytes that are written and not acknowledged. */
+  /**
+   * Returns the lengths of a stream: accepted, on the disk, and acknowledged. All are 0 without output. `written` bytes survive the process. Bytes
+   * that a failed disk did not store are not counted.
+   */
+  extent(stream: string): { readonly bytes: number; readonly written: number; readonly acked: number }
+  /** Resolves when all bytes accepted before the call are on the disk. Throws if the disk failed (`spool-full`). */
+  flushed(stream: string): Promise<void>
+  /** Returns the streams with written, unacknowledged bytes. */
   waiting(): readonly { readonly stream: string; readonly bytes: number }[]
   /**
-   * The next frame of a stream, at most `maxBytes`; undefined when all is acknowledged. The same one again until it is. Its bytes may lie
-   * in `into`, which then belongs to the frame until the caller is done with it.
+   * Returns the next frame of a stream with at most `maxBytes`, or undefined if everything is acknowledged. Returns the same frame until it is
+   * acknowledged. Its bytes may be in `into`, which belongs to the frame until the caller is done with it.
    */
   nextFrame(stream: string, maxBytes: number, into?: Buffer): Promise<SpooledFrame | undefined>
-  /** Says where the kept copy of a stream ends; sending goes on there, be it forward or back. False when that place is not here (any more). */
+  /** Sets the end of the receiver's copy of a stream. Sending continues there, forward or back. Returns false if the offset is not in the spool. */
   acknowledge(stream: string, offset: number): Promise<boolean>
-  /** Length and hash of every stream so far. */
+  /** Returns length and hash of every stream. A stream ends where its disk failed. */
   totals(): Promise<Record<string, StreamTotal>>
-  /** True when nothing waits for acknowledgement. */
+  /** Returns true if everything is acknowledged. */
   isDrained(): boolean
-  /** Number of events that an earlier process had written into this folder. */
+  /** Number of events that an earlier process wrote to this folder. */
   readonly foundEvents: number
-  /** Grows with every append, write and acknowledgement. */
+  /** Increases with every append, write and acknowledgement. */
   readonly version: number
-  /** Resolves once `version` is not `seen` any more, or when `signal` is aborted. */
+  /** Resolves once `version` differs from `seen`, or when `signal` is aborted. */
   changed(seen: number, signal: AbortSignal): Promise<void>
   close(): Promise<void>
   /** Closes and deletes the folder. */
   remove(): Promise<void>
 }
 
-/** Opens the spool in `dir`, with all that an earlier process left there and the server has not acknowledged. Throws on I/O errors. */
+/** Opens the spool in `dir` with everything unacknowledged that an earlier process left there. Throws on I/O errors. */
 export async function openJournal<E extends Numbered>(options: JournalOptions<E>): Promise<Journal<E>> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 })
   return new Spool(options)
 }
 
 const SAVE_EVERY_MS = 1_000
-/** Bytes of log that are on the disk and still in memory, for a sender that keeps up. */
-const KEPT_BYTES = 4 * 1024 * 1024
+/** Bytes of log that stay in memory after they are written, for a sender that keeps up. */
+const MEMORY_BYTES = 4 * 1024 * 1024
 
 class Spool<E extends Numbered> implements Journal<E> {
   readonly #options: JournalOptions<E>
@@ -102,8 +109,8 @@ class Spool<E extends Numbered> implements Journal<E> {
   readonly #streams = new Map<string, StreamSpool>()
   readonly #names: number
   #namesEnd = 0
-  readonly #room: (() => void)[] = []
-  readonly #keep: KeepAllowance = { left: KEPT_BYTES }
+  readonly #blocked: (() => void)[] = []
+  readonly #keep: KeepAllowance = { left: MEMORY_BYTES }
   readonly foundEvents: number
   version = 0
   #savedAt = -Infinity
@@ -133,6 +140,8 @@ class Spool<E extends Numbered> implements Journal<E> {
   stream(name: string): StreamWriter {
     let spool = this.#streams.get(name)
     if (spool === undefined) {
+      // Without the end of the list of names, the folder may have the bytes of a stream whose name is lost.
+      rmSync(this.#nextFolder(), { recursive: true, force: true })
       this.#namesEnd = appendRecord(this.#names, this.#namesEnd, { payload: Buffer.from(name), at: this.#options.clock.now() })
       spool = this.#openStream(name)
     }
@@ -143,7 +152,7 @@ class Spool<E extends Numbered> implements Journal<E> {
         return stream.bytes
       },
       write: async (bytes, signal) => {
-        if (this.#isFull()) await this.#untilRoom(signal)
+        if (this.#isFull()) await this.#awaitSpace(signal)
         await stream.write(bytes)
       },
     }
@@ -157,6 +166,15 @@ class Spool<E extends Numbered> implements Journal<E> {
     this.#events.acknowledge(seq)
     this.#saveSoon()
     this.#notify()
+  }
+
+  extent(stream: string): { bytes: number; written: number; acked: number } {
+    const { bytes = 0, written = 0, acked = 0 } = this.#streams.get(stream) ?? {}
+    return { bytes, written, acked }
+  }
+
+  async flushed(stream: string): Promise<void> {
+    await this.#streams.get(stream)?.flushed()
   }
 
   waiting(): { stream: string; bytes: number }[] {
@@ -175,9 +193,9 @@ class Spool<E extends Numbered> implements Journal<E> {
     if (known !== true) return false
     this.#saveSoon()
     this.#notify()
-    if (!this.#isFull() && this.#room.length > 0) {
+    if (!this.#isFull() && this.#blocked.length > 0) {
       this.#options.onFull?.(false)
-      for (const wake of this.#room.splice(0)) wake()
+      for (const wake of this.#blocked.splice(0)) wake()
     }
     return true
   }
@@ -214,8 +232,12 @@ class Spool<E extends Numbered> implements Journal<E> {
     rmSync(this.#options.dir, { recursive: true, force: true })
   }
 
+  #nextFolder(): string {
+    return join(this.#options.dir, String(this.#streams.size + 1).padStart(4, '0'))
+  }
+
   #openStream(name: string): StreamSpool {
-    const dir = join(this.#options.dir, String(this.#streams.size + 1).padStart(4, '0'))
+    const dir = this.#nextFolder()
     mkdirSync(dir, { recursive: true })
     const spool = new StreamSpool(name, {
       dir,
@@ -233,15 +255,15 @@ class Spool<E extends Numbered> implements Journal<E> {
     return waiting >= this.#options.limitBytes
   }
 
-  async #untilRoom(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#room.length === 0) this.#options.onFull?.(true)
+  async #awaitSpace(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#blocked.length === 0) this.#options.onFull?.(true)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const abort = (): void => {
       reject(signal?.reason)
     }
     signal?.throwIfAborted()
     signal?.addEventListener('abort', abort, { once: true })
-    this.#room.push(resolve)
+    this.#blocked.push(resolve)
     try {
       await promise
     } finally {
@@ -254,7 +276,7 @@ class Spool<E extends Numbered> implements Journal<E> {
     for (const wake of this.#wake.splice(0)) wake()
   }
 
-  /** A rename waits for other writers of the disk (2 ms and more), so it is not done for every frame. */
+  /** Saves at most once a second: a rename waits for other writers of the disk (2 ms and more). */
   #saveSoon(): void {
     const now = this.#options.clock.monotonic()
     if (now - this.#savedAt < SAVE_EVERY_MS) return
@@ -262,7 +284,7 @@ class Spool<E extends Numbered> implements Journal<E> {
     this.#save()
   }
 
-  /** Losing this file only means that some things are sent again, so it is replaced, not synced, and left as it is on a full disk. */
+  /** Replaces the file without syncing it, because its loss only means that some data is sent again. Keeps the old file on a full disk. */
   #save(): void {
     const acks = {
       events: this.#events.acked,

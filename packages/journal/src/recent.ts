@@ -1,9 +1,9 @@
 /**
- * The last bytes of a stream that are written and not acknowledged, still in memory: a reader that follows closely need not read the file.
- * All streams of a journal share one allowance; where it is used up, the file has to do.
+ * Written, unacknowledged bytes at the end of a stream that are still in memory, so that a reader that keeps up does not read the file. All streams
+ * of a journal share one allowance. When it is used up, the file is read.
  */
 
-/** Bytes that all streams of a journal may keep. */
+/** Bytes that all streams of a journal may still keep. */
 export interface KeepAllowance {
   left: number
 }
@@ -16,9 +16,9 @@ interface Kept {
 
 export interface ReadLimits {
   readonly maxBytes: number
-  /** None that are so much younger than the first. */
+  /** Exclude bytes that are this much younger than the first. */
   readonly spanMs: number
-  /** Where to put the bytes; memory of their own when absent. */
+  /** Target buffer. Default: new memory. */
   readonly into?: Buffer | undefined
 }
 
@@ -30,14 +30,14 @@ export class Recent {
     this.#allowance = allowance
   }
 
-  /** Keeps a piece that was written at this offset. Pieces come in order. */
+  /** Keeps a piece that was written at this offset. Pieces must arrive in order. */
   add(start: number, { at, bytes }: { readonly at: number; readonly bytes: Uint8Array }): void {
     if (bytes.byteLength > this.#allowance.left) return this.forget(Infinity)
     this.#allowance.left -= bytes.byteLength
     this.#pieces.push({ start, at, bytes })
   }
 
-  /** Lets go of the pieces that end at `offset` or before. */
+  /** Drops the pieces that end at or before `offset`. */
   forget(offset: number): void {
     let count = 0
     for (const { start, bytes } of this.#pieces) {
@@ -48,7 +48,7 @@ export class Recent {
     if (count > 0) this.#pieces.splice(0, count)
   }
 
-  /** Bytes from `offset` on; undefined when they are not here. */
+  /** Returns bytes from `offset`, or undefined if they are not kept. */
   read(offset: number, { maxBytes, spanMs, into }: ReadLimits): { bytes: Buffer; at: number } | undefined {
     const from = this.#pieces.findIndex(({ start, bytes }) => offset >= start && offset < start + bytes.byteLength)
     const first = this.#pieces[from]

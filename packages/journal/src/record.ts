@@ -1,9 +1,9 @@
 /**
- * Records in a file: length, CRC-32 and time before each payload. A record that a crash cut short is told by its length or its CRC.
- * Not here: what payloads mean (`event-log.ts`, `stream-spool.ts`).
+ * Records in a file: length, CRC-32 and time before each payload. The length or the CRC reveals a record that a crash truncated. Payloads are defined
+ * in `event-log.ts` and `stream-spool.ts`.
  */
 import { ftruncateSync, writevSync } from 'node:fs'
-import { fault } from '@windlass/kit'
+import { fault, hasCode } from '@windlass/kit'
 import { crc32 } from 'node:zlib'
 
 /** u32 length of the payload, u32 CRC-32 of the payload, f64 epoch milliseconds; big-endian. */
@@ -15,7 +15,7 @@ export interface RecordHead {
   readonly at: number
 }
 
-/** The header of a record whose payload is the parts one after the other. */
+/** Returns the header of a record whose payload is the concatenation of the parts. */
 export function toHeader(parts: readonly Uint8Array[], at: number): Buffer {
   const header = Buffer.allocUnsafe(HEADER_BYTES)
   let length = 0
@@ -30,7 +30,7 @@ export function toHeader(parts: readonly Uint8Array[], at: number): Buffer {
   return header
 }
 
-/** The header at `position`, or undefined when the buffer ends within it. */
+/** Returns the header at `position`, or undefined if the buffer ends within it. */
 export function readHeader(buffer: Buffer, position: number): RecordHead | undefined {
   if (position + HEADER_BYTES > buffer.length) return undefined
   return { length: buffer.readUInt32BE(position), crc: buffer.readUInt32BE(position + 4), at: buffer.readDoubleBE(position + 8) }
@@ -39,11 +39,11 @@ export function readHeader(buffer: Buffer, position: number): RecordHead | undef
 export interface ScannedRecord {
   readonly at: number
   readonly payload: Buffer
-  /** Position of the first byte behind the record. */
+  /** Position after the record. */
   readonly end: number
 }
 
-/** Every whole and undamaged record from the start of a buffer; ends before the first that is neither. */
+/** Yields every complete record from the start of a buffer. Stops at the first incomplete or damaged one. */
 export function* scanRecords(buffer: Buffer): Generator<ScannedRecord> {
   let position = 0
   for (;;) {
@@ -59,8 +59,8 @@ export function* scanRecords(buffer: Buffer): Generator<ScannedRecord> {
 }
 
 /**
- * Appends one record to a file of `end` bytes; answers its new length. A full disk takes a part of a write without an error: the part is
- * cut off again. Throws `spool-full`.
+ * Appends one record to a file of `end` bytes. Returns its new length. A full disk accepts part of a write without an error; that part is truncated
+ * again. Throws `spool-full`.
  */
 export function appendRecord(fd: number, end: number, record: { readonly payload: Buffer; readonly at: number }): number {
   const parts = [toHeader([record.payload], record.at), record.payload]
@@ -76,7 +76,7 @@ export function appendRecord(fd: number, end: number, record: { readonly payload
   throw fault('spool-full')
 }
 
-/** True for the error of a disk, or of a quota, that is used up. */
+/** Returns true for the error of a full disk or an exceeded quota. */
 export function isNoSpace(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+  return hasCode(error, 'ENOSPC', 'EDQUOT')
 }

@@ -1,5 +1,5 @@
-/** The files of one stream: records in segments that are named by the offset of their first byte. The last one grows. */
-import { readdirSync, readFileSync, truncateSync } from 'node:fs'
+/** The files of one stream: records in segments named by the offset of their first byte. The last segment grows. */
+import { readdirSync, readFileSync, truncateSync, unlinkSync } from 'node:fs'
 import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fault } from '@windlass/kit'
@@ -17,12 +17,12 @@ interface Segment {
   readonly start: number
   end: number
   readonly path: string
-  /** Bytes of the file, headers included. */
+  /** Bytes of the file, including headers. */
   size: number
   file?: FileHandle | undefined
 }
 
-/** Where in the files an offset lies; a record boundary. */
+/** The position of an offset in the files. A record boundary. */
 interface Place {
   readonly segment: Segment
   readonly position: number
@@ -30,9 +30,9 @@ interface Place {
 }
 
 const SEGMENT_BYTES = 8 * 1024 * 1024
-/** Payload of one record at most. */
-export const LARGEST_RECORD = 256 * 1024
-/** For headers of records, beside the bytes that are wanted. */
+/** Maximum payload of a record. Bytes. */
+export const MAX_RECORD_BYTES = 256 * 1024
+/** Additional bytes to read for headers. */
 const SLACK_BYTES = 4096
 
 export class Segments {
@@ -40,8 +40,12 @@ export class Segments {
   readonly #list: Segment[] = []
   #place: Place | undefined
   #scratch = Buffer.alloc(0)
+  /** The last read or removal. They run one at a time because they share memory and files. */
+  #busy: Promise<unknown> = Promise.resolve()
 
-  /** Reads what a process before has left; cuts a torn tail. The folder must exist. */
+  /**
+   * Reads what an earlier process left, and removes an incomplete record with everything after it. The folder must exist.
+   */
   constructor(dir: string) {
     this.#dir = dir
     const names = readdirSync(dir)
@@ -54,22 +58,27 @@ export class Segments {
         segment.end += record.payload.length
         segment.size = record.end
       }
-      if (index === names.length - 1) truncateSync(path, segment.size)
       this.#list.push(segment)
+      const next = names[index + 1]
+      if (next !== undefined && Number(next.slice(0, -4)) === segment.end) continue
+      truncateSync(path, segment.size)
+      // After a power cut, a file can be incomplete although the next one exists.
+      for (const later of names.slice(index + 1)) unlinkSync(join(dir, later))
+      break
     }
   }
 
-  /** Offset of the first byte that is still here. */
+  /** Offset of the first byte that is not deleted. */
   get start(): number {
     return this.#list[0]?.start ?? 0
   }
 
-  /** Offset behind the last byte that is written. */
+  /** Offset after the last written byte. */
   get end(): number {
     return this.#list.at(-1)?.end ?? 0
   }
 
-  /** Appends batches, each as one record. Calls must not overlap. Throws `spool-full`; nothing of the batches is kept then. */
+  /** Appends batches, each as one record. Calls must not overlap. Throws `spool-full` and keeps nothing of the batches then. */
   async append(batches: readonly Batch[]): Promise<void> {
     const segment = await this.#active()
     const parts = batches.flatMap((batch) => [toHeader(batch.parts, batch.at), ...batch.parts])
@@ -81,11 +90,22 @@ export class Segments {
     }
   }
 
-  /** Bytes from `offset` on: at most `maxBytes`, and none that are `spanMs` or more younger than the first. Undefined at the end. */
-  async read(offset: number, limits: { maxBytes: number; spanMs: number }): Promise<{ bytes: Buffer; at: number } | undefined> {
+  /** Reads bytes from `offset`: at most `maxBytes`, and none that are `spanMs` or more younger than the first. Undefined at the end. */
+  read(offset: number, limits: { maxBytes: number; spanMs: number }): Promise<{ bytes: Buffer; at: number } | undefined> {
+    return this.#inTurn(() => this.#read(offset, limits))
+  }
+
+  /** Serializes work: a sender may read a stream while it is hashed from the same files. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#busy.then(work)
+    this.#busy = done.catch(() => undefined)
+    return done
+  }
+
+  async #read(offset: number, limits: { maxBytes: number; spanMs: number }): Promise<{ bytes: Buffer; at: number } | undefined> {
     const place = await this.#find(offset)
     if (place === undefined) return undefined
-    const wanted = Math.min(place.segment.size - place.position, Math.max(limits.maxBytes, LARGEST_RECORD) + SLACK_BYTES)
+    const wanted = Math.min(place.segment.size - place.position, Math.max(limits.maxBytes, MAX_RECORD_BYTES) + SLACK_BYTES)
     if (this.#scratch.length < wanted) this.#scratch = Buffer.allocUnsafe(wanted)
     const file = await this.#open(place.segment)
     const { bytesRead } = await file.read(this.#scratch, 0, wanted, place.position)
@@ -115,17 +135,21 @@ export class Segments {
       if (total >= want.maxBytes) break
     }
     if (at === undefined) throw fault('internal', { message: `The spool in ${this.#dir} has a record larger than a read.` })
-    // A copy: the next read goes to the same memory.
+    // A copy, because the next read uses the same memory.
     return { bytes: Buffer.concat(parts), at }
   }
 
-  /** Removes the segments that lie wholly before `offset`, save the one that grows. */
-  async drop(offset: number): Promise<void> {
+  /** Deletes the segments that end at or before `offset`, except the last. */
+  drop(offset: number): Promise<void> {
+    return this.#inTurn(() => this.#drop(offset))
+  }
+
+  async #drop(offset: number): Promise<void> {
     while (this.#list.length > 1 && this.#list[0] !== undefined && this.#list[0].end <= offset) {
-      const [gone] = this.#list.splice(0, 1)
-      if (gone === undefined) return
-      await gone.file?.close()
-      await unlink(gone.path)
+      const [segment] = this.#list.splice(0, 1)
+      if (segment === undefined) return
+      await segment.file?.close()
+      await unlink(segment.path)
     }
   }
 
@@ -151,7 +175,7 @@ export class Segments {
     return segment.file
   }
 
-  /** The record that holds the byte at `offset`. The last place found is remembered: readers go forward. */
+  /** Finds the record that contains the byte at `offset`. The last position is cached, because readers move forward. */
   async #find(offset: number): Promise<Place | undefined> {
     const segment = this.#list.find((candidate) => offset >= candidate.start && offset < candidate.end)
     if (segment === undefined) return undefined
@@ -173,7 +197,7 @@ export class Segments {
   }
 }
 
-/** A full disk takes a part of a write without an error: the part is cut off again. */
+/** Writes all parts. A full disk accepts part of a write without an error; that part is truncated again. */
 async function writeWhole(file: FileHandle, parts: readonly Uint8Array[], end: number): Promise<void> {
   const wanted = parts.reduce((sum, { byteLength }) => sum + byteLength, 0)
   const written = await file.writev([...parts]).catch((error: unknown) => {

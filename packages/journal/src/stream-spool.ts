@@ -1,12 +1,12 @@
-/** One byte stream of an attempt: what writers hand over goes to its segments in order, and readers get it in frames. */
+/** One byte stream of an attempt: writers append to its segments in order, readers get it in frames. */
 import { createHash, type Hash } from 'node:crypto'
 import type { Clock } from '@windlass/kit'
 import { Recent, type KeepAllowance } from './recent.ts'
-import { LARGEST_RECORD, Segments, type Batch } from './segments.ts'
+import { MAX_RECORD_BYTES, Segments, type Batch } from './segments.ts'
 
-/** Bytes of one record are at most that old apart: followers see times this exact. */
+/** Maximum age difference of bytes in one record, which is the precision of the times that followers see. Milliseconds. */
 export const TIME_GRAIN_MS = 100
-/** Bytes in memory that are not written yet; a writer waits beyond. */
+/** Maximum bytes in memory that are not written yet. Writers are blocked above it. */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 
 interface Piece {
@@ -23,6 +23,8 @@ export class StreamSpool {
   #pending: Piece[] = []
   #pendingBytes = 0
   #writing: Promise<void> | undefined
+  /** Resolves when a batch is written or has failed. */
+  #batch = Promise.withResolvers<void>()
   #failure: unknown
   #hash: Hash | undefined
   #acked: number
@@ -37,36 +39,42 @@ export class StreamSpool {
     if (this.#segments.end === 0) this.#hash = createHash('sha256')
   }
 
-  /** Bytes that were handed over. */
+  /** Bytes accepted so far. Bytes that a failed disk did not store are not counted. */
   get bytes(): number {
     return this.#segments.end + this.#pendingBytes
+  }
+
+  /** Bytes that were written to the file. They survive this process. */
+  get written(): number {
+    return this.#segments.end
   }
 
   get acked(): number {
     return this.#acked
   }
 
-  /** Bytes that readers can have and that are not acknowledged. */
+  /** Unacknowledged bytes that can be read. */
   get readable(): number {
     return this.#segments.end - this.#acked
   }
 
-  /** Takes bytes, which must not be changed afterwards. Resolves when there is room for more. Throws when the disk failed. */
+  /** Accepts bytes, which must not be changed afterwards. Resolves when there is space for more. Throws if the disk failed. */
   async write(bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength === 0) return
     if (this.#failure !== undefined) throw this.#failure
     this.#hash?.update(bytes)
     const at = this.#clock.now()
-    for (let start = 0; start < bytes.byteLength; start += LARGEST_RECORD)
-      this.#pending.push({ at, bytes: bytes.subarray(start, start + LARGEST_RECORD) })
+    for (let start = 0; start < bytes.byteLength; start += MAX_RECORD_BYTES)
+      this.#pending.push({ at, bytes: bytes.subarray(start, start + MAX_RECORD_BYTES) })
     this.#pendingBytes += bytes.byteLength
     this.#writing ??= this.#writeAll()
     if (this.#pendingBytes >= MAX_BUFFERED_BYTES) await this.flushed()
   }
 
-  /** Resolves when all that was handed over is in the file. */
+  /** Resolves when everything accepted before the call is in the file, without waiting for later bytes. Throws if the disk failed. */
   async flushed(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing
+    const end = this.bytes
+    while (this.#failure === undefined && this.#segments.end < end) await this.#batch.promise
     if (this.#failure !== undefined) throw this.#failure
   }
 
@@ -85,16 +93,32 @@ export class StreamSpool {
           }
         }
         for (const { bytes } of batches) this.#pendingBytes -= bytes
-        this.#onWritten()
+        this.#notify()
       }
     } catch (error) {
-      this.#failure = error
+      this.#fail(error)
     } finally {
       this.#writing = undefined
     }
   }
 
-  /** The next bytes that are not acknowledged, at most `maxBytes`, in `into` when they fit; undefined when there are none. */
+  /** Stops writing: bytes that are not in the file are lost, and waiters must be woken. */
+  #fail(error: unknown): void {
+    this.#failure = error
+    this.#pending = []
+    this.#pendingBytes = 0
+    this.#hash = undefined
+    this.#notify()
+  }
+
+  #notify(): void {
+    const { resolve } = this.#batch
+    this.#batch = Promise.withResolvers()
+    resolve()
+    this.#onWritten()
+  }
+
+  /** Returns the next unacknowledged bytes, at most `maxBytes`, in `into` if they fit. Undefined if there are none. */
   async read(maxBytes: number, into?: Buffer): Promise<{ offset: number; bytes: Buffer; at: number } | undefined> {
     const offset = this.#acked
     const limits = { maxBytes, spanMs: TIME_GRAIN_MS }
@@ -102,7 +126,7 @@ export class StreamSpool {
     return found === undefined ? undefined : { offset, ...found }
   }
 
-  /** Goes on behind `offset`. One that is behind the end, or before what is still kept, is refused with false. */
+  /** Continues at `offset`. Returns false for an offset after the end, or before what is still kept. */
   async acknowledge(offset: number): Promise<boolean> {
     if (offset > this.#segments.end || offset < this.#segments.start) return false
     this.#acked = offset
@@ -111,23 +135,27 @@ export class StreamSpool {
     return true
   }
 
-  /** Takes over where an earlier process was; a place that is not here (a torn tail was cut) is ignored. */
+  /** Restores the position of an earlier process. Ignores an offset that does not exist, for example after truncation. */
   restore(offset: number): void {
     if (offset >= this.#segments.start && offset <= this.#segments.end) this.#acked = offset
   }
 
-  /** Length and hash of the whole stream. The hash is unknown when an earlier process has dropped parts of it. */
+  /** Returns length and hash of the stream. The hash is undefined if parts were deleted without being hashed. A failed disk ends the stream. */
   async total(): Promise<{ bytes: number; sha256: string | undefined }> {
-    await this.flushed()
-    if (this.#hash === undefined && this.#segments.start === 0) this.#hash = await this.#rehash()
+    await this.flushed().catch(() => undefined)
+    if (this.#hash === undefined && this.#segments.start === 0) {
+      while (this.#writing !== undefined) await this.#writing
+      this.#hash = await this.#rehash()
+    }
     return { bytes: this.bytes, sha256: this.#hash?.copy().digest('hex') }
   }
 
-  async #rehash(): Promise<Hash> {
+  /** Returns undefined if a part was acknowledged and deleted meanwhile. */
+  async #rehash(): Promise<Hash | undefined> {
     const hash = createHash('sha256')
     for (let offset = 0; offset < this.#segments.end;) {
       const part = await this.#segments.read(offset, { maxBytes: MAX_BUFFERED_BYTES, spanMs: Infinity })
-      if (part === undefined) break
+      if (part === undefined) return undefined
       hash.update(part.bytes)
       offset += part.bytes.length
     }
@@ -135,7 +163,7 @@ export class StreamSpool {
   }
 
   async close(): Promise<void> {
-    await this.flushed().catch(() => undefined)
+    while (this.#writing !== undefined) await this.#writing
     await this.#segments.close()
   }
 }
@@ -144,7 +172,7 @@ function toBatches(pieces: readonly Piece[]): Batch[] {
   const batches: { at: number; bytes: number; parts: Uint8Array[] }[] = []
   for (const { at, bytes } of pieces) {
     const last = batches.at(-1)
-    if (last !== undefined && at - last.at < TIME_GRAIN_MS && last.bytes + bytes.byteLength <= LARGEST_RECORD) {
+    if (last !== undefined && at - last.at < TIME_GRAIN_MS && last.bytes + bytes.byteLength <= MAX_RECORD_BYTES) {
       last.parts.push(bytes)
       last.bytes += bytes.byteLength
     } else batches.push({ at, bytes: bytes.byteLength, parts: [bytes] })

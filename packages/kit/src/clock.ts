@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Time as everything but this file sees it, so that tests and chaos runs can turn it. */
+/** Source of time. All code except this file uses it, so that tests and chaos runs can control time. */
 export interface Clock {
   /** Wall time, epoch milliseconds. Never compared between machines. */
   now(): number
-  /** Milliseconds of a clock that never jumps; for durations and timeouts. */
+  /** Monotonic time, milliseconds; for durations and timeouts. */
   monotonic(): number
-  /** Resolves after `ms`; rejects with the signal's reason when aborted. */
+  /** Resolves after `ms`. Rejects with the signal's reason if the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -22,13 +22,13 @@ export const systemClock: Clock = {
 }
 
 export interface ManualClock extends Clock {
-  /** Moves both clocks forward and wakes the sleepers whose time has come. */
+  /** Moves both clocks forward and resolves the sleeps that are due. */
   advance(ms: number): void
-  /** Jumps the wall clock alone, as an operator or NTP would. */
+  /** Sets only the wall clock, as an operator or NTP would. */
   setNow(now: number): void
 }
 
-/** A clock that stands still until told: `manualClock(0).advance(1000)`. */
+/** Returns a clock that moves only when told to: `manualClock(0).advance(1000)`. */
 export function manualClock(start = 0): ManualClock {
   let wall = start
   let steady = 0
@@ -37,6 +37,7 @@ export function manualClock(start = 0): ManualClock {
     now: () => wall,
     monotonic: () => steady,
     sleep(ms, signal) {
+      if (signal?.aborted === true) return Promise.reject(signal.reason)
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const sleeper = { at: steady + ms, wake: resolve }
       sleepers.add(sleeper)

@@ -1,11 +1,19 @@
 import { readFileSync } from 'node:fs'
 import type { ZodType } from 'zod'
 import { fault, type Problem } from './faults.ts'
-import { proxyFrom, type ProxySettings } from './proxy.ts'
+import { proxyFrom, type ProxySettings } from './http/proxy.ts'
+
+/** Splits a comma-separated list, trims the items and drops empty ones. */
+export function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
 
 /**
- * Reads a process's settings once. For each key X of the environment, X_FILE may name a file that holds the value
- * (mounted secrets). Throws `config-invalid` that lists every bad key.
+ * Reads the settings of a process from the environment. For each key X, X_FILE may name a file that holds the value (mounted secrets).
+ * Throws `config-invalid` that lists every invalid key.
  */
 export function readConfig<T>(
   schema: ZodType<T>,
@@ -23,7 +31,7 @@ export function readConfig<T>(
   if (parsed.success) return Object.freeze(parsed.data)
   const problems = parsed.error.issues.map((issue): Problem => ({ path: prefix + issue.path.join('_'), message: issue.message }))
   const list = problems.map((problem) => `${problem.path}: ${problem.message}`).join('; ')
-  throw fault('config-invalid', { message: `The configuration is wrong: ${list}.`, problems })
+  throw fault('config-invalid', { message: `The configuration is not valid: ${list}.`, problems })
 }
 
 function readValue(name: string, path: string): string {
@@ -34,7 +42,7 @@ function readValue(name: string, path: string): string {
   }
 }
 
-/** The proxies of this process, which every call of it goes through. Throws `config-invalid`. */
+/** Reads the proxy settings that all HTTP calls of this process use. Throws `config-invalid`. */
 export function standardProxy(env: Readonly<Record<string, string | undefined>> = process.env): ProxySettings {
   return proxyFrom(env)
 }

@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest'
+import { endsWork, isRefusal } from './endings.ts'
 import { Fault, fault, faults, isFault, isFaultCode, type FaultSpec } from './faults.ts'
 
-test.each(Object.entries<FaultSpec>(faults))('the fault %s says what happened and what to do', (code, spec) => {
+test.each(Object.entries<FaultSpec>(faults))('the fault %s has a text and a hint', (code, spec) => {
   expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/)
   expect(spec.text).toMatch(/^[A-Z].*\.$/)
   expect(spec.hint).toMatch(/^[A-Z`].*[.`]$/)
   expect(spec.status).toBeGreaterThanOrEqual(400)
 })
 
-test('a fault carries its code, its own words and the remedy of the table', () => {
+test('a fault has its own message, and status and hint of the table', () => {
   const cause = new Error('below')
-  const made = fault('not-found', { message: 'There is no build 42.' }, cause)
+  const made = fault('not-found', { message: 'Build 42 does not exist.' }, cause)
   expect(made).toBeInstanceOf(Fault)
   expect([made.message, made.status, made.hint, made.cause]).toEqual([
-    'There is no build 42.',
+    'Build 42 does not exist.',
     404,
     faults['not-found'].hint,
     cause,
@@ -22,7 +23,28 @@ test('a fault carries its code, its own words and the remedy of the table', () =
   expect(isFault(made, 'conflict')).toBe(false)
 })
 
-test('codes that are not in the table are told apart, names of Object among them', () => {
+test('only these faults end work', () => {
+  const ending = Object.entries<FaultSpec>(faults).flatMap(([code, { ends }]) => (ends === undefined ? [] : [[code, ends]]))
+  expect(Object.fromEntries(ending)).toEqual({
+    unauthenticated: ['attempt', 'claim', 'agent'],
+    forbidden: ['agent'],
+    'claim-used': ['claim'],
+    'protocol-unsupported': ['claim', 'agent'],
+    'attempt-stale': ['attempt', 'claim'],
+    'agent-fenced': ['agent'],
+  })
+  expect(endsWork('attempt', fault('attempt-stale'))).toBe(true)
+  expect(endsWork('attempt', fault('attempt-stale', { foreign: true }))).toBe(false)
+  expect(endsWork('agent', fault('attempt-stale'))).toBe(false)
+})
+
+test('isRefusal accepts only faults of our server that a retry would repeat', () => {
+  expect(isRefusal(fault('request-invalid'))).toBe(true)
+  for (const error of [fault('request-invalid', { foreign: true }), fault('internal'), fault('unavailable'), new Error('x')])
+    expect(isRefusal(error)).toBe(false)
+})
+
+test('isFaultCode rejects unknown codes and property names of Object', () => {
   expect(isFaultCode('not-found')).toBe(true)
   expect(isFaultCode('toString')).toBe(false)
 })

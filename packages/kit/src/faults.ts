@@ -1,138 +1,205 @@
 /**
- * The one table of faults: everything expected that can go wrong and that a caller can act on. Browser-safe.
- * A code is never reused for another meaning. Docs and tests read this table.
+ * The table of faults: expected errors that a caller can act on. Browser-safe. A code is never reused for another meaning. The reference pages
+ * and the tests read this table.
  */
+export { sentences } from './sentences.ts'
+
 export interface FaultSpec {
-  /** HTTP status that the server answers with. */
+  /** HTTP status of the response. */
   readonly status: number
   readonly text: string
-  /** What the reader can do about it. */
+  /** What the user can do about it, in the imperative. */
   readonly hint: string
-  /** True when the same call may succeed later without a change. */
+  /** True if the same call may succeed later without a change. */
   readonly retry?: true
+  /** Work that this response ends permanently, see `endsWork`. Work that is not listed continues. */
+  readonly ends?: readonly Work[]
 }
+
+/** Work that a response of the server can end: a running attempt, the claim of an engine, an agent. */
+export type Work = 'attempt' | 'claim' | 'agent'
 
 export const faults = {
   // identity
   unauthenticated: {
     status: 401,
-    text: 'No valid credential was sent.',
+    text: 'The request has no valid credential.',
     hint: 'Run `windlass auth login` or send `Authorization: Bearer <key>`.',
+    ends: ['attempt', 'claim', 'agent'],
   },
-  forbidden: { status: 403, text: 'This credential may not do that.', hint: 'Use a key with the needed role.' },
+  forbidden: {
+    status: 403,
+    text: 'The credential does not allow this call.',
+    hint: 'Use an API key with the required role.',
+    ends: ['agent'],
+  },
   'scope-missing': {
     status: 403,
-    text: 'This key is limited to other scopes.',
-    hint: 'Use a key that has the scope, or one without scopes.',
+    text: 'The API key does not have the required scope.',
+    hint: 'Use an API key that has the scope, or one that is not limited to scopes.',
   },
-  'bootstrap-closed': { status: 409, text: 'The first admin exists already.', hint: 'Ask an admin for an API key.' },
+  'step-key-limited': {
+    status: 403,
+    text: 'The API key of a step does not allow this call.',
+    hint: 'Start a stored pipeline with only a branch, a revision and variables, or use your own API key.',
+  },
+  'pipeline-out-of-reach': {
+    status: 403,
+    text: 'The steps of this build are not allowed to start that pipeline.',
+    hint: 'Put both pipelines into one project, or add this pipeline to `startedBy` of the other one.',
+  },
+  'bootstrap-code': {
+    status: 403,
+    text: 'The bootstrap code for the first admin is missing or wrong.',
+    hint: 'Read the code from `bootstrap.code` in the data folder or from the server log, and run `windlass auth login --first-admin --code-file FILE`.',
+  },
+  'bootstrap-closed': { status: 409, text: 'The first admin already exists.', hint: 'Ask an admin for an API key.' },
   'claim-used': {
     status: 409,
-    text: 'This engine credential was already exchanged.',
-    hint: 'Each credential starts one engine; the next attempt gets a new one.',
+    text: 'The engine credential was already used.',
+    hint: 'Wait for the next attempt, which gets a new credential. Each credential starts one engine.',
+    ends: ['claim'],
   },
 
   // requests
   'request-invalid': {
     status: 400,
-    text: 'The request does not have the documented shape.',
-    hint: 'See `problems` for each field.',
+    text: 'The request is not valid.',
+    hint: 'See `problems` for the fields that are wrong.',
   },
-  'not-found': { status: 404, text: 'There is no such thing.', hint: 'Check the name or id.' },
+  'not-found': { status: 404, text: 'The resource does not exist.', hint: 'Check the name or ID.' },
   conflict: {
     status: 409,
-    text: 'The thing was changed by someone else, or exists already.',
-    hint: 'Read it again and repeat the change.',
+    text: 'The resource was changed in the meantime, or already exists.',
+    hint: 'Read the resource again and repeat the change.',
   },
   'idempotency-mismatch': {
     status: 422,
-    text: 'This Idempotency-Key was used for another request.',
-    hint: 'Use a fresh key for a new request.',
+    text: 'The Idempotency-Key was already used for a different request.',
+    hint: 'Use a new key for each request.',
   },
-  'payload-too-large': { status: 413, text: 'The body is larger than this call accepts.', hint: 'Send less at once.' },
-  'rate-limited': { status: 429, text: 'Too many calls.', hint: 'Wait as Retry-After says.', retry: true },
-  unavailable: { status: 503, text: 'The server cannot answer now.', hint: 'Try again in a moment.', retry: true },
-  'storage-full': {
-    status: 507,
-    text: 'The server has too little disk left for new builds.',
-    hint: 'Free disk space; running builds go on.',
+  'payload-too-large': { status: 413, text: 'The request body is too large.', hint: 'Split the request into smaller ones.' },
+  'rate-limited': {
+    status: 429,
+    text: 'Too many requests.',
+    hint: 'Wait for the time in `Retry-After`, then retry.',
     retry: true,
   },
-  internal: { status: 500, text: 'A bug on our side.', hint: 'Report the request id.' },
+  'too-many-readers': {
+    status: 429,
+    text: 'Too many open streams (followed builds, log downloads, terminals).',
+    hint: 'Close streams that are not needed, or increase `WINDLASS_SERVER_READERS` or `WINDLASS_SERVER_READERS_PER_KEY`.',
+    retry: true,
+  },
+  unavailable: { status: 503, text: 'The server is temporarily unavailable.', hint: 'Retry in a moment.', retry: true },
+  'storage-full': {
+    status: 507,
+    text: 'The server does not have enough free disk space for new builds.',
+    hint: 'Free disk space on the server. Running builds continue.',
+    retry: true,
+  },
+  internal: { status: 500, text: 'Internal error.', hint: 'Report the request ID.' },
 
   // pipelines and builds
-  'document-invalid': { status: 422, text: 'The document is not valid.', hint: 'See `problems` for file, line and column.' },
+  'document-invalid': {
+    status: 422,
+    text: 'The document is not valid.',
+    hint: 'See `problems` for the file, line and column of each error.',
+  },
+  'document-too-expensive': {
+    status: 422,
+    text: 'Processing the document takes too much time or memory.',
+    hint: 'Split it into several pipelines, or move scripts and data to files in the repository.',
+  },
   'document-unreachable': {
     status: 422,
-    text: 'The document that the pipeline refers to cannot be read.',
-    hint: 'Check its place, and that it can be reached from here.',
+    text: 'The document of the pipeline cannot be read.',
+    hint: 'Check its repository and path, and that this machine can reach it.',
   },
-  'pipeline-invalid': { status: 422, text: 'The pipeline does not compile.', hint: 'See `problems` for file, line and column.' },
+  'pipeline-invalid': {
+    status: 422,
+    text: 'The pipeline does not compile.',
+    hint: 'See `problems` for the file, line and column of each error.',
+  },
   'file-not-found': { status: 404, text: 'The file cannot be read.', hint: 'Check the path.' },
   'approval-ambiguous': {
     status: 409,
-    text: 'Several steps wait for approval.',
+    text: 'Several steps are waiting for approval.',
     hint: 'Name the step: `windlass approve BUILD STEP`.',
   },
   'approval-decided': {
     status: 409,
-    text: 'The approval was decided already.',
-    hint: 'See who decided with `windlass describe build ID`.',
+    text: 'The approval was already decided.',
+    hint: 'Run `windlass describe build ID` to see the decision.',
   },
   'approval-missing': {
     status: 409,
-    text: 'No step of the build waits for approval.',
-    hint: 'See what the build does with `windlass describe build ID`.',
+    text: 'No step of the build is waiting for approval.',
+    hint: 'Run `windlass describe build ID` to see the state of the build.',
   },
-  'build-final': { status: 409, text: 'The build has ended.', hint: 'Use `windlass restart` to run it again.' },
+  'no-new-key': {
+    status: 409,
+    text: 'No new master key is configured.',
+    hint: 'Create a key with `openssl rand -base64 32` and append it to `WINDLASS_SERVER_MASTER_KEY` on every server.',
+  },
+  'keys-not-everywhere': {
+    status: 409,
+    text: 'Not every server has loaded the new master key yet.',
+    hint: 'Wait about a minute for the mounted Secret to update, then run `windlass server rotate-keys` again.',
+    retry: true,
+  },
+  'build-final': { status: 409, text: 'The build has ended.', hint: 'Run `windlass restart BUILD` to run it again.' },
   'not-held': {
     status: 409,
-    text: 'The debugger does not hold the step.',
-    hint: 'See what is held with `windlass debug BUILD --list`.',
+    text: 'The step is not held by the debugger.',
+    hint: 'Run `windlass debug BUILD --list` to see the steps that are held.',
   },
   'restart-forbidden': {
     status: 409,
-    text: 'Restarts from a failed step are switched off.',
-    hint: 'Restart from the beginning, or set `permitRestartFromFailedSteps`.',
+    text: 'Restarting from a failed step is disabled for this pipeline.',
+    hint: 'Restart the build from the beginning, or set `permitRestartFromFailedSteps`.',
   },
   'restart-impossible': {
     status: 409,
-    text: 'There is no such step to restart the build from.',
-    hint: 'Restart it from the beginning: `windlass restart BUILD`.',
+    text: 'The build cannot be restarted from this step.',
+    hint: 'Run `windlass restart BUILD` to restart it from the beginning.',
   },
   'runtime-unknown': {
     status: 422,
-    text: 'There is no such runtime environment.',
-    hint: 'List them with `windlass get runtimes`.',
+    text: 'The runtime environment does not exist.',
+    hint: 'Run `windlass get runtimes` to list the runtime environments.',
   },
-  'variable-invalid': { status: 400, text: 'A variable is not of the form NAME=VALUE.', hint: 'Write -v NAME=VALUE.' },
+  'variable-invalid': { status: 400, text: 'A variable must have the form NAME=VALUE.', hint: 'Use `-v NAME=VALUE`.' },
 
   // the protocol of agents and engines
   'protocol-unsupported': {
     status: 426,
-    text: 'The other side speaks a protocol version that is too old or too new.',
-    hint: 'Upgrade it to within one version of the server.',
+    text: 'The protocol version of the client is not supported.',
+    hint: 'Upgrade the agent, engine or server: their protocol versions may differ by at most one.',
+    ends: ['claim', 'agent'],
   },
   'attempt-stale': {
     status: 409,
-    text: 'Another attempt of this build has taken over.',
-    hint: 'Stop: nothing more from this attempt is accepted.',
+    text: 'A newer attempt of this build is running.',
+    hint: 'Stop this attempt. The server accepts nothing more from it.',
+    ends: ['attempt', 'claim'],
   },
   'agent-fenced': {
     status: 409,
-    text: 'Another process took over this agent identity.',
-    hint: 'Run one agent for each agent key.',
+    text: 'Another process registered with the identity of this agent.',
+    hint: 'Run only one agent for each agent token.',
+    ends: ['agent'],
   },
   'log-offset': {
     status: 409,
     text: 'The log frame does not start where the stored log ends.',
-    hint: 'Send again from `offset`.',
+    hint: 'Send the stream again from `offset`.',
     retry: true,
   },
-  'log-hash': { status: 422, text: 'The bytes do not match their hash.', hint: 'Send the frame again.', retry: true },
+  'log-hash': { status: 422, text: 'The log frame does not match its SHA-256 hash.', hint: 'Send the frame again.', retry: true },
   'log-incomplete': {
     status: 409,
-    text: 'Log bytes are still missing.',
+    text: 'Some log bytes are missing.',
     hint: 'Send the streams again from their `offsets`.',
     retry: true,
   },
@@ -141,22 +208,26 @@ export const faults = {
   'docker-unreachable': {
     status: 503,
     text: 'The Docker daemon does not answer.',
-    hint: 'Start it, or set DOCKER_HOST.',
+    hint: 'Start Docker, or set `DOCKER_HOST`.',
     retry: true,
   },
-  'docker-refused': { status: 502, text: 'The Docker daemon refused the call.', hint: 'See its message.' },
+  'docker-refused': {
+    status: 502,
+    text: 'The Docker daemon rejected the request.',
+    hint: 'See the error message of the daemon.',
+  },
   'spool-full': {
     status: 507,
     text: 'The log spool is full.',
-    hint: 'Free disk space where the engine keeps its spool.',
+    hint: 'Free disk space on the volume that holds the spool of the engine.',
     retry: true,
   },
 
   // agent and cluster
   'policy-refused': {
     status: 403,
-    text: 'The agent policy does not allow this object.',
-    hint: 'Change the runtime or the policy of the agent.',
+    text: 'The policy of the agent does not allow this object.',
+    hint: 'Change the runtime environment or the policy of the agent.',
   },
   'cluster-unreachable': {
     status: 503,
@@ -166,55 +237,67 @@ export const faults = {
   },
   'cluster-unfit': {
     status: 422,
-    text: 'The cluster cannot take a Runner as it is.',
-    hint: 'See `problems`; --skip-cluster-test leaves the tests out.',
+    text: 'The cluster does not meet the requirements of the Runner.',
+    hint: 'See `problems` for each failed test. Use `--skip-cluster-test` to skip the tests.',
   },
   'install-failed': {
     status: 502,
-    text: 'Helm could not install.',
-    hint: 'See its own words; `windlass runner init` goes on where it stopped.',
+    text: 'The Helm installation failed.',
+    hint: 'See the Helm output, then run `windlass runner init` again. It continues where it stopped.',
   },
-  'cluster-refused': { status: 502, text: 'The Kubernetes API refused the call.', hint: 'See its message.' },
+  'cluster-refused': {
+    status: 502,
+    text: 'The Kubernetes API rejected the request.',
+    hint: 'See the error message of Kubernetes.',
+  },
 
   // disks
   'storage-class-invalid': {
     status: 422,
-    text: 'The storage class cannot be used for disks of builds.',
-    hint: 'See `problems` for each parameter.',
+    text: 'The storage class cannot be used for build disks.',
+    hint: 'See `problems` for the parameters that are wrong.',
   },
-  'storage-refused': { status: 502, text: 'The storage backend refused the call.', hint: 'See its message.' },
+  'storage-refused': {
+    status: 502,
+    text: 'The storage backend rejected the request.',
+    hint: 'See the error message of the backend.',
+  },
   'storage-unreachable': {
     status: 503,
     text: 'The storage backend does not answer.',
-    hint: 'Check the network and the credentials of the provisioner.',
+    hint: 'Check the network and the credentials for the cloud.',
     retry: true,
   },
 
   // command line and set-up
-  usage: { status: 400, text: 'The command line is wrong.', hint: 'See --help.' },
-  'config-invalid': { status: 400, text: 'The configuration is wrong.', hint: 'See `problems` for each key.' },
+  usage: { status: 400, text: 'The command line is not valid.', hint: 'Run the command with `--help`.' },
+  'config-invalid': {
+    status: 400,
+    text: 'The configuration is not valid.',
+    hint: 'See `problems` for the settings that are wrong.',
+  },
   'server-unreachable': {
     status: 503,
     text: 'The server cannot be reached.',
-    hint: 'Check `windlass auth current`, or start one with `windlass up`.',
+    hint: 'Check the URL with `windlass auth current`, or start a local server with `windlass up`.',
     retry: true,
   },
   'wait-timeout': {
     status: 408,
-    text: 'What was waited for did not come in time.',
-    hint: 'Wait again, or give it more time.',
+    text: 'The wait timed out.',
+    hint: 'Wait again, or use a longer timeout.',
     retry: true,
   },
   'store-locked': {
     status: 503,
-    text: 'Another server has this data folder open.',
-    hint: 'Stop it, or use PostgreSQL for several servers.',
+    text: 'The data folder is in use by another server.',
+    hint: 'Stop the other server, or use PostgreSQL to run several servers.',
   },
 } as const satisfies Record<string, FaultSpec>
 
 export type FaultCode = keyof typeof faults
 
-/** Where in a document or request something is wrong. `path` is a field path such as `steps.build.image`. */
+/** An error or warning with its place in a document or request. `path` is a field path such as `steps.build.image`. */
 export interface Problem {
   readonly message: string
   readonly path?: string | undefined
@@ -227,15 +310,17 @@ export interface Problem {
 }
 
 export interface FaultDetails {
-  /** Says what exactly, in one sentence; replaces the text of the table. */
+  /** One specific sentence that replaces the text of the table. */
   readonly message?: string
   readonly hint?: string
   readonly problems?: readonly Problem[]
+  /** True if the response is not from our server but from a proxy or load balancer in front of it. */
+  readonly foreign?: true
   /** Further machine-readable fields, such as `offset`. Never a secret. */
   readonly [field: string]: unknown
 }
 
-/** Something expected that went wrong. Thrown, never returned; made by `fault()`. */
+/** An expected error. Thrown, never returned; created by `fault()`. */
 export class Fault extends Error {
   readonly code: FaultCode
   readonly status: number
@@ -255,17 +340,17 @@ export class Fault extends Error {
   }
 }
 
-/** Makes a fault of the table: `throw fault('not-found', { message: 'There is no build 42.' })`. */
+/** Creates a fault: `throw fault('not-found', { message: 'Build 42 does not exist.' })`. */
 export function fault(code: FaultCode, details: FaultDetails = {}, cause?: unknown): Fault {
   return new Fault(code, details, cause)
 }
 
-/** True for a fault, or for a fault of one of `codes` when some are given. */
+/** Returns true for a fault. With `codes`, only for a fault with one of these codes. */
 export function isFault(error: unknown, ...codes: FaultCode[]): error is Fault {
   return error instanceof Fault && (codes.length === 0 || codes.includes(error.code))
 }
 
-/** True when `code` is in the table; for codes that arrive over the wire. */
+/** Returns true if `code` is in the table. For codes that arrive over the wire. */
 export function isFaultCode(code: string): code is FaultCode {
   return Object.hasOwn(faults, code)
 }

@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isId, newId, newToken, parseToken, tokenMatches } from './ids.ts'
 
-test('ids are 24 hex digits that sort by age and do not repeat', () => {
+test('ids are 24 hex digits, unique, and sort by creation time', () => {
   const ids = Array.from({ length: 1000 }, (_, n) => newId(1_800_000_000_000 + n * 1000))
   expect(ids.every(isId)).toBe(true)
   expect(ids.toSorted()).toEqual(ids)
   expect(new Set(Array.from({ length: 1000 }, () => newId(0))).size).toBe(1000)
 })
 
-test('a token is known by its hash alone', () => {
+test('a token matches its hash, which does not contain the secret', () => {
   const token = newToken(0)
   const parsed = parseToken(token.text)
   expect(parsed?.id).toBe(token.id)
@@ -18,7 +18,7 @@ test('a token is known by its hash alone', () => {
   expect(token.hash).not.toContain(parsed?.secret)
 })
 
-test('no text makes the token parser fail, and a damaged hash matches nothing', () => {
+test('the token parser accepts any text, and an invalid hash matches nothing', () => {
   fc.assert(fc.property(fc.string(), (text) => parseToken(text) === undefined || parseToken(text)?.id.length === 24))
   expect(tokenMatches('anything', 'not hex')).toBe(false)
 })

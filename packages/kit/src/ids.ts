@@ -1,12 +1,15 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** A fresh id: 24 hex digits, the first eight the seconds since 1970, so that ids sort by age. */
+/** Returns a new id of 24 hex digits. The first eight are the epoch seconds, so that ids sort by creation time. */
 export function newId(now: number): string {
-  return (
-    Math.floor(now / 1000)
-      .toString(16)
-      .padStart(8, '0') + randomBytes(8).toString('hex')
-  )
+  return firstId(now) + randomBytes(8).toString('hex')
+}
+
+/** Returns the prefix that sorts before all ids of this second and later, and after all earlier ids. */
+export function firstId(time: number): string {
+  return Math.max(0, Math.floor(time / 1000))
+    .toString(16)
+    .padStart(8, '0')
 }
 
 export function isId(text: string): boolean {
@@ -15,9 +18,9 @@ export function isId(text: string): boolean {
 
 export interface Token {
   readonly id: string
-  /** `<24 hex>.<secret>`: opaque, shown once. The form must not look like a JWT to the public CLI. */
+  /** `<24 hex>.<secret>`: opaque, shown once. The public CLI must not mistake it for a JWT. */
   readonly text: string
-  /** SHA-256 of the secret, hex: all that is stored. 256 random bits need no slow hash. */
+  /** SHA-256 of the secret, hex. Only this is stored. A secret of 256 random bits needs no slow hash. */
   readonly hash: string
 }
 
@@ -27,20 +30,20 @@ export function newToken(now: number): Token {
   return { id, text: `${id}.${secret}`, hash: sha256(secret) }
 }
 
-/** Splits a token's text, or undefined when it has not the form of one. */
+/** Splits the text of a token. Returns undefined if it does not have the form of a token. */
 export function parseToken(text: string): { id: string; secret: string } | undefined {
   const match = /^([0-9a-f]{24})\.([A-Za-z0-9_-]{20,200})$/.exec(text)
   return match?.[1] !== undefined && match[2] !== undefined ? { id: match[1], secret: match[2] } : undefined
 }
 
-/** True when `secret` belongs to the stored hash; takes the same time either way. */
+/** Returns true if `secret` matches the stored hash. Runs in constant time. */
 export function tokenMatches(secret: string, hash: string): boolean {
   const given = Buffer.from(sha256(secret), 'hex')
   const stored = Buffer.from(hash, 'hex')
   return given.length === stored.length && timingSafeEqual(given, stored)
 }
 
-/** SHA-256 in hex. */
+/** Returns the SHA-256 hash in hex. */
 export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex')
 }

@@ -1,21 +1,32 @@
 export { manualClock, systemClock, type Clock, type ManualClock } from './clock.ts'
-export { readConfig, standardProxy } from './config.ts'
-export { nodeTransport, type TransportOptions } from './http.ts'
+export { readConfig, splitList, standardProxy } from './config.ts'
+export { openAgent, type AgentOptions, type TlsOptions } from './http/agent.ts'
+export { exchange, orFault, readText, type HttpCall } from './http/exchange.ts'
+export { nodeTransport, type TransportOptions, type TransportRequest, type TransportResponse } from './http/transport.ts'
+export { defined, type Defined } from './defined.ts'
+export { endsWork, isRefusal } from './endings.ts'
+export { exposition, type Metric, type Sample } from './exposition.ts'
 export {
   Fault,
   fault,
   faults,
   isFault,
   isFaultCode,
+  sentences,
   type FaultCode,
   type FaultDetails,
   type FaultSpec,
   type Problem,
+  type Work,
 } from './faults.ts'
-export { isId, newId, newToken, parseToken, sha256, tokenMatches, type Token } from './ids.ts'
+export { firstId, isId, newId, newToken, parseToken, sha256, tokenMatches, type Token } from './ids.ts'
 export { attempt, isAbort, stopSignal, ticks, type TickOptions } from './lifecycle.ts'
 export { openLog, silentLog, type Logger, type LogOptions } from './log.ts'
 export { probe, serveProbes, type ProbeAnswer, type ProbeServer } from './probes.ts'
-export { proxyFrom, proxyOf, type ProxySettings } from './proxy.ts'
-export { backoffMs, retry, type Backoff, type RetryOptions } from './retry.ts'
+export { proxyFrom, proxyOf, type ProxySettings } from './http/proxy.ts'
+export { parseProcessStat, type ProcessStat } from './process-stat.ts'
+export { backoffMs, pauseMs, retry, type Backoff, type RetryOptions } from './retry.ts'
 export { Secret } from './secret.ts'
+export { parseJson } from './json.ts'
+export { hasCode } from './system-error.ts'
+export { explainUnreachable, isLoopback, type Unreachable } from './http/unreachable.ts'

@@ -4,11 +4,11 @@ import type { Logger } from './log.ts'
 export interface TickOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Fraction of the period by which each wait is moved at random; 0 when absent. */
+  /** Fraction of the period by which each wait varies at random. Default: 0. */
   readonly jitter?: number
 }
 
-/** Yields at once and then every `periodMs`, until the signal is aborted (then it ends, without an error). */
+/** Yields immediately and then every `periodMs`. Ends without an error when the signal is aborted. */
 export async function* ticks(periodMs: number, options: TickOptions): AsyncGenerator<number> {
   for (let n = 0; !options.signal.aborted; n += 1) {
     yield n
@@ -17,7 +17,7 @@ export async function* ticks(periodMs: number, options: TickOptions): AsyncGener
   }
 }
 
-/** Runs one tick of a loop: what it throws is logged and ends the tick, never the loop. */
+/** Runs one tick of a loop. Logs an error instead of throwing it, so that the loop continues. */
 export async function attempt<T>(log: Logger, name: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
@@ -31,7 +31,7 @@ export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || ('code' in error && error.code === 'ABORT_ERR'))
 }
 
-/** A signal that is aborted by SIGTERM or SIGINT; a second one of either ends the process at once. */
+/** Returns a signal that SIGTERM or SIGINT aborts. A second SIGTERM or SIGINT exits the process. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController()
   const stop = (name: NodeJS.Signals): void => {

@@ -7,11 +7,11 @@ export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fat
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   readonly name: string
-  /** File descriptor; standard error when absent, because standard output belongs to results. */
+  /** File descriptor. Default: standard error, because standard output is for results. */
   readonly fd?: number
 }
 
-/** JSON lines: constant message, data in fields. Secret values are `Secret` objects and print as `[secret]`. */
+/** Opens a log of JSON lines: constant messages, data in fields. Secret values are `Secret` objects and print as `[secret]`. */
 export function openLog(options: LogOptions): Logger {
   return pino({ level: options.level, name: options.name, base: null }, pino.destination({ fd: options.fd ?? 2, sync: false }))
 }

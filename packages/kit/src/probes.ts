@@ -1,4 +1,4 @@
-/** `/livez`, `/readyz`, `/metrics` and the like of a process, for probes and Prometheus: text over plain HTTP on a port of its own. */
+/** `/livez`, `/readyz`, `/metrics` and similar endpoints of a process for probes and Prometheus: text over plain HTTP on a separate port. */
 import http from 'node:http'
 
 export interface ProbeAnswer {
@@ -10,10 +10,10 @@ export interface ProbeServer extends AsyncDisposable {
   readonly port: number
 }
 
-/** How long a caller may take to say what it wants; nobody is to hold sockets of a process open. */
+/** Longest time for the request headers, so that idle clients cannot hold sockets open. */
 const HEADERS_MS = 60_000
 
-/** Serves until disposed. `answer` gets the path; undefined is 404. Rejects when the port is taken. */
+/** Serves until disposed. `answer` receives the path; undefined means 404. Rejects if the port is in use. */
 export async function serveProbes(
   port: number,
   answer: (path: string) => ProbeAnswer | undefined | Promise<ProbeAnswer | undefined>,
@@ -40,7 +40,7 @@ export async function serveProbes(
   }
 }
 
-/** An answer of a probe: 200 when it is well, else 503 with the reason. */
-export function probe(isWell: boolean, reason: string): ProbeAnswer {
-  return isWell ? { status: 200, body: 'ok\n' } : { status: 503, body: `${reason}\n` }
+/** Returns the response of a probe: 200 if healthy, otherwise 503 with the reason. */
+export function probe(isHealthy: boolean, reason: string): ProbeAnswer {
+  return isHealthy ? { status: 200, body: 'ok\n' } : { status: 503, body: `${reason}\n` }
 }

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that must not be printed: JSON, logs and string conversion show `[secret]`. */
+/** A value that must not be printed. JSON, logs and string conversion show `[secret]`. */
 export class Secret {
   readonly #value: string
 
@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The value itself; call it only where it is used. */
+  /** Returns the value. Call it only where the value is used. */
   reveal(): string {
     return this.#value
   }

@@ -20,7 +20,7 @@ users: [{ name: u, user: { ${user} } }]
 `
 }
 
-test('a kubeconfig gives server, authority, namespace and a client certificate', async () => {
+test('reads server, CA, namespace and client certificate of a kubeconfig', async () => {
   const data = Buffer.from('PEM').toString('base64')
   const dir = folder({ 'ca.pem': 'CA', config: kubeconfig(`client-certificate-data: ${data}, client-key-data: ${data}`) })
   expect(await readKubeconfig(join(dir, 'config'))).toMatchObject({
@@ -33,7 +33,7 @@ test('a kubeconfig gives server, authority, namespace and a client certificate',
   })
 })
 
-test('a token file is read again each time, because it is replaced on disk', async () => {
+test('reads a token file again for each call, because it is replaced on disk', async () => {
   const dir = folder({ 'ca.pem': 'CA', token: 'one\n', config: kubeconfig('tokenFile: token') })
   const { token } = await readKubeconfig(join(dir, 'config'))
   expect(token?.()).toBe('one')
@@ -44,7 +44,7 @@ test('a token file is read again each time, because it is replaced on disk', asy
 test.each([
   ['auth-provider', 'auth-provider: { name: gcp }'],
   ['username', 'username: admin, password: x'],
-])('a kubeconfig that logs in by %s is refused with a hint', async (key, user) => {
+])('refuses a kubeconfig with the login method %s and gives a hint', async (key, user) => {
   const dir = folder({ 'ca.pem': 'CA', config: kubeconfig(user) })
   await expect(readKubeconfig(join(dir, 'config'))).rejects.toMatchObject({
     code: 'config-invalid',
@@ -57,12 +57,12 @@ test.each([
   ['no file', {}],
   ['no context', { config: 'contexts: []' }],
   ['not YAML', { config: 'a: [' }],
-])('a kubeconfig with %s is refused', async (_name, files) => {
+])('refuses a kubeconfig with %s', async (_name, files) => {
   const dir = folder(files)
   await expect(readKubeconfig(join(dir, 'config'))).rejects.toMatchObject({ code: 'config-invalid' })
 })
 
-test('R236: in a pod the service account is used, and its token read again each time', () => {
+test('uses the service account in a pod and reads its token again for each call (R236)', () => {
   const dir = folder({ 'ca.crt': 'CA', token: 'one', namespace: 'builds' })
   const access = inCluster({ KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' }, dir)
   expect(access).toMatchObject({ server: 'https://10.96.0.1:443', ca: 'CA', namespace: 'builds' })

@@ -1,5 +1,5 @@
 /**
- * How to reach a cluster: from a kubeconfig file (client certificates or a token) or from the service account of the pod this runs in.
+ * Reads the access to a cluster from a kubeconfig file (client certificate, token or login command) or from the service account of the pod.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -11,11 +11,11 @@ export interface ClusterAccess {
   /** Base URL of the API server. */
   readonly server: string
   readonly ca?: string | undefined
-  /** True when the kubeconfig asks not to verify the server; never by default. */
+  /** True if the kubeconfig turns off verification of the server; false by default. */
   readonly insecure: boolean
   readonly clientCert?: string | undefined
   readonly clientKey?: string | undefined
-  /** Read before each call: tokens of service accounts are replaced on disk every hour. */
+  /** Called before each call, because service account tokens are replaced on disk every hour. */
   readonly token?: (() => string) | undefined
   /** Namespace of the context or of the pod. */
   readonly namespace: string
@@ -61,9 +61,9 @@ const Kubeconfig = z.object({
 })
 type KubeconfigUser = z.infer<typeof Kubeconfig>['users'][number]['user']
 
-/** Reads a kubeconfig file. A command that it logs in by is run. Throws `config-invalid` when it cannot be used. */
+/** Reads a kubeconfig file and runs its login command, if any. Throws `config-invalid` if it cannot be used. */
 export async function readKubeconfig(path: string, contextName?: string): Promise<ClusterAccess> {
-  // Loaded here only: a process inside a cluster never needs it.
+  // Loaded on demand: a process inside a cluster does not need it.
   const { parseDocument } = await import('yaml')
   const document = parseDocument(readText(path), { prettyErrors: false })
   const [broken] = document.errors
@@ -73,12 +73,14 @@ export async function readKubeconfig(path: string, contextName?: string): Promis
   const wanted = contextName ?? parsed.data['current-context']
   const context = parsed.data.contexts.find(({ name }) => name === wanted)?.context
   if (context === undefined)
-    throw fault('config-invalid', { message: `${path} has no context ${wanted ?? '(none is current)'}.` })
+    throw fault('config-invalid', {
+      message: wanted === undefined ? `${path} has no current context.` : `${path} has no context "${wanted}".`,
+    })
   const cluster = parsed.data.clusters.find(({ name }) => name === context.cluster)?.cluster
   const user = parsed.data.users.find(({ name }) => name === context.user)?.user
   if (cluster === undefined || user === undefined)
-    throw fault('config-invalid', { message: `${path} lacks the cluster or the user of context ${wanted}.` })
-  refusePlugins(path, user)
+    throw fault('config-invalid', { message: `${path} has no cluster or no user for the context "${wanted}".` })
+  refuseUnsupportedLogins(path, user)
   const pemOf = (data: string | undefined, file: string | undefined): string | undefined => {
     if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8')
     return file === undefined ? undefined : readText(resolve(dirname(path), file))
@@ -104,16 +106,29 @@ function tokenOf(user: KubeconfigUser, path: string): (() => string) | undefined
   return token === undefined ? undefined : () => token
 }
 
-function refusePlugins(path: string, user: KubeconfigUser): void {
+function refuseUnsupportedLogins(path: string, user: KubeconfigUser): void {
   for (const key of ['auth-provider', 'username'])
     if (user[key] !== undefined)
       throw fault('config-invalid', {
-        message: `${path} logs in by \`${key}\`, which is not supported.`,
-        hint: 'Use a client certificate or the token of a service account.',
+        message: `${path} uses the login method \`${key}\`, which is not supported.`,
+        hint: 'Use a client certificate or a service account token.',
       })
 }
 
-/** The access of the pod this runs in, or undefined outside of a cluster. */
+/**
+ * Returns the access to the cluster that a process works on: that of its kubeconfig, else the one it runs in. `setting` names the variable
+ * of the kubeconfig. Throws `config-invalid` if there is neither.
+ */
+export async function accessOf(
+  kubeconfig: string | undefined,
+  { environment, setting }: { readonly environment: Readonly<Record<string, string | undefined>>; readonly setting: string },
+): Promise<ClusterAccess> {
+  const access = kubeconfig === undefined ? inCluster(environment) : await readKubeconfig(kubeconfig)
+  if (access !== undefined) return access
+  throw fault('config-invalid', { message: `The process does not run in a pod, and ${setting} is not set.` })
+}
+
+/** Returns the access of the pod that this process runs in, or undefined outside of a cluster. */
 export function inCluster(
   env: Readonly<Record<string, string | undefined>>,
   dir: string = ACCOUNT_DIR,

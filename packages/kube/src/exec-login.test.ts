@@ -8,10 +8,10 @@ import { ExecSpec, loginByCommand, type ExecOptions } from './exec-login.ts'
 
 const apiVersion = 'client.authentication.k8s.io/v1'
 
-/** A folder with a login command made of shell lines. */
+/** Writes a login command of shell lines to a folder. */
 function commandOf(...lines: string[]): { folder: string; spec: ExecSpec } {
   const folder = mkdtempSync(join(tmpdir(), 'exec-login-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }))
   const path = join(folder, 'login')
   writeFileSync(path, ['#!/bin/sh', ...lines].join('\n'))
   chmodSync(path, 0o755)
@@ -25,7 +25,7 @@ function options(folder: string, more: Partial<ExecOptions> = {}): ExecOptions {
   return { folder, cluster: { server: 'https://cluster' }, environment: { PATH: '/usr/bin:/bin' }, ...more }
 }
 
-test('the command is run with its arguments and variables, and its token is used', async () => {
+test('runs the command with its arguments and variables and uses its token', async () => {
   const { folder, spec } = commandOf(
     'printf "%s|%s|%s" "$2" "$REGION" "$KUBERNETES_EXEC_INFO" > "$(dirname "$0")/seen"',
     'echo \'{"kind":"ExecCredential","status":{"token":"short-lived"}}\'',
@@ -37,7 +37,7 @@ test('the command is run with its arguments and variables, and its token is used
   expect(JSON.parse(info ?? '')).toMatchObject({ spec: { interactive: false, cluster: { server: 'https://cluster' } } })
 })
 
-test('a token that runs out is asked for anew before its end', async () => {
+test('renews a token before it expires', async () => {
   const { folder, spec } = commandOf(
     'count="$(dirname "$0")/count"; echo x >> "$count"; n=$(wc -l < "$count" | tr -d " ")',
     'echo "{\\"status\\":{\\"token\\":\\"token-$n\\",\\"expirationTimestamp\\":\\"2030-01-01T00:15:00Z\\"}}"',
@@ -50,7 +50,7 @@ test('a token that runs out is asked for anew before its end', async () => {
   await expect.poll(() => token?.()).toMatch(/token-[23]/)
 })
 
-test('a command that fails, is not there or wants a terminal is told, and its output never is', async () => {
+test('reports a command that fails, is missing or needs a terminal, and never its output', async () => {
   const { folder, spec } = commandOf('echo secret-output; echo "not logged in to the cloud" >&2; exit 1')
   const failure = loginByCommand(spec, options(folder))
   await expect(failure).rejects.toMatchObject({
@@ -64,11 +64,11 @@ test('a command that fails, is not there or wants a terminal is told, and its ou
     hint: 'Install it from your cloud.',
   })
   await expect(loginByCommand({ ...spec, interactiveMode: 'Always' }, options(folder))).rejects.toMatchObject({
-    message: expect.stringContaining('asks questions'),
+    message: expect.stringContaining('needs a terminal'),
   })
 })
 
-test('a kubeconfig of a cloud, which names such a command, can be used', async () => {
+test('reads the kubeconfig of a cloud with such a command', async () => {
   const { folder } = commandOf('echo \'{"status":{"token":"of-the-cloud"}}\'')
   const user = { exec: { apiVersion, command: './login', interactiveMode: 'IfAvailable', args: null } }
   const config = {

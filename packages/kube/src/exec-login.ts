@@ -1,14 +1,14 @@
 /**
- * Credentials by a command that the kubeconfig names (`users[].user.exec`, client.authentication.k8s.io/v1), as kubectl gets them: this is
- * how the clusters of EKS, GKE and AKS are logged in to. The command runs without a shell and without a terminal.
+ * Gets credentials from a command in the kubeconfig (`users[].user.exec`, client.authentication.k8s.io/v1), as kubectl does; EKS, GKE and
+ * AKS use this. The command runs without a shell and without a terminal.
  */
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { fault, systemClock, type Clock } from '@windlass/kit'
+import { fault, hasCode, systemClock, type Clock } from '@windlass/kit'
 import { z } from 'zod'
 
-/** What the kubeconfig says of the command. */
+/** The `exec` section of a kubeconfig user. */
 export const ExecSpec = z.looseObject({
   apiVersion: z.enum(['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1']),
   command: z.string().min(1),
@@ -21,16 +21,16 @@ export const ExecSpec = z.looseObject({
 export type ExecSpec = z.infer<typeof ExecSpec>
 
 export interface ExecOptions {
-  /** Folder of the kubeconfig: a command with a slash is looked for from there. */
+  /** Folder of the kubeconfig, against which a command with a slash is resolved. */
   readonly folder: string
-  /** Told to the command where it asks for it. */
+  /** Passed to the command if it asks for it. */
   readonly cluster: Readonly<Record<string, unknown>>
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock?: Clock
 }
 
 export interface Login {
-  /** Asks the command again, in the background, before the token runs out. */
+  /** Returns the current token, and renews it in the background before it expires. */
   readonly token?: (() => string) | undefined
   readonly clientCert?: string | undefined
   readonly clientKey?: string | undefined
@@ -48,33 +48,33 @@ type Status = z.infer<typeof Credential>['status']
 
 const TIMEOUT_MS = 60_000
 const MAX_BYTES = 1_048_576
-/** A token is asked for anew so long before its end. */
+/** How long before its expiry a token is renewed. Milliseconds. */
 const EARLY_MS = 120_000
 
-/** Runs the command. Throws `config-invalid` with what it said when it fails or wants a terminal. */
+/** Runs the command. Throws `config-invalid` with its standard error if it fails or needs a terminal. */
 export async function loginByCommand(spec: ExecSpec, options: ExecOptions): Promise<Login> {
   const clock = options.clock ?? systemClock
   if (spec.interactiveMode === 'Always')
     throw fault('config-invalid', {
-      message: `The kubeconfig logs in by ${spec.command}, which asks questions.`,
-      hint: 'Log in by kubectl first, or use a kubeconfig with a client certificate or a token.',
+      message: `The login command ${spec.command} of the kubeconfig needs a terminal.`,
+      hint: 'Log in with kubectl first, or use a kubeconfig with a client certificate or a token.',
     })
-  let status = await ask(spec, options)
+  let status = await runCommand(spec, options)
   if (status.token === undefined) return { clientCert: status.clientCertificateData, clientKey: status.clientKeyData }
-  let asking: Promise<void> | undefined
+  let renewal: Promise<void> | undefined
   const renew = async (): Promise<void> => {
     try {
-      status = await ask(spec, options)
+      status = await runCommand(spec, options)
     } catch {
-      // The old token may still do; a call that it does not do for tells the words of the API server.
+      // The old token may still work; otherwise a call fails with the message of the API server.
     } finally {
-      asking = undefined
+      renewal = undefined
     }
   }
   return {
     token() {
       const end = Date.parse(status.expirationTimestamp ?? '')
-      if (!Number.isNaN(end) && end - clock.now() < EARLY_MS) asking ??= renew()
+      if (!Number.isNaN(end) && end - clock.now() < EARLY_MS) renewal ??= renew()
       return status.token ?? ''
     },
     clientCert: status.clientCertificateData,
@@ -82,7 +82,7 @@ export async function loginByCommand(spec: ExecSpec, options: ExecOptions): Prom
   }
 }
 
-async function ask(spec: ExecSpec, { folder, cluster, environment }: ExecOptions): Promise<Status> {
+async function runCommand(spec: ExecSpec, { folder, cluster, environment }: ExecOptions): Promise<Status> {
   const { apiVersion, args, env, installHint } = spec
   const command = spec.command.includes('/') ? resolve(folder, spec.command) : spec.command
   const info = {
@@ -101,18 +101,18 @@ async function ask(spec: ExecSpec, { folder, cluster, environment }: ExecOptions
   } catch (error) {
     throw fault(
       'config-invalid',
-      { message: `The kubeconfig logs in by ${spec.command}: ${wordsOf(error)}`, hint: hintOf(installHint) },
+      { message: `The login command ${spec.command} of the kubeconfig failed: ${causeOf(error)}`, hint: hintOf(installHint) },
       error,
     )
   }
 }
 
-/** Standard error of the command; its output holds the credential and is never shown. */
-function wordsOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'it failed.'
-  if ('code' in error && error.code === 'ENOENT') return 'it is not installed.'
-  const said = 'stderr' in error && typeof error.stderr === 'string' ? error.stderr.trim().slice(-1_000) : ''
-  return said === '' ? 'it gave no credential.' : said
+/** Returns the standard error of the command. Its output holds the credential and is never shown. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error.'
+  if (hasCode(error, 'ENOENT')) return 'it is not installed.'
+  const stderr = 'stderr' in error && typeof error.stderr === 'string' ? error.stderr.trim().slice(-1_000) : ''
+  return stderr === '' ? 'it returned no credential.' : stderr
 }
 
 function hintOf(installHint: string | undefined): string {

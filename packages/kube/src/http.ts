@@ -1,13 +1,13 @@
 /**
- * HTTP to the API server over kept sockets. Plain `node:https`: the official client costs 80 MB of memory (docs/adr/0006).
- * A kept socket that the server had closed meanwhile is replaced once; calls are safe to repeat because names are given by us.
+ * HTTP to the API server over kept connections. The official client needs 80 MB of memory (docs/development/adr/0006). Repeated calls are safe
+ * because object names are set by the client.
  */
-import http from 'node:http'
-import https from 'node:https'
+import type http from 'node:http'
 import { text } from 'node:stream/consumers'
-import { fault, isAbort } from '@windlass/kit'
+import { exchange, fault, openAgent, orFault, type Fault, type HttpCall } from '@windlass/kit'
 import { z } from 'zod'
 import type { ClusterAccess } from './config.ts'
+import { connectionOf } from './connection.ts'
 
 export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -15,7 +15,7 @@ export interface KubeRequest {
   readonly path: string
   readonly body?: unknown
   readonly contentType?: string
-  /** Form of the answer, where it is not plain JSON. */
+  /** Media type of the answer, if it is not plain JSON. */
   readonly accept?: string | undefined
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
@@ -28,91 +28,58 @@ export interface KubeAnswer {
 }
 
 export interface KubeHttp {
-  /** One call. Throws `cluster-unreachable` when no answer arrives; an error status is an answer. */
+  /** Makes one call. Throws `cluster-unreachable` if no answer arrives; an answer with an error status is returned. */
   send(request: KubeRequest): Promise<KubeAnswer>
-  /** Opens a stream on a socket of its own; its status is checked by the caller. */
+  /** Opens a stream on a separate connection; the caller checks its status. */
   stream(request: KubeRequest): Promise<http.IncomingMessage>
   close(): void
 }
 
+/** Returns the answer of a response whose body has been read. */
+export function toAnswer({ statusCode = 0, headers }: http.IncomingMessage, body: string): KubeAnswer {
+  const retryAfter = Number(headers['retry-after'])
+  return { status: statusCode, retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined, text: body }
+}
+
 const DEFAULT_TIMEOUT_MS = 30_000
-/** Connections for calls; more would only queue in the API server. */
+/** Maximum number of connections for calls; more would only queue in the API server. */
 const MAX_SOCKETS = 16
 
 export function openKubeHttp(access: ClusterAccess): KubeHttp {
-  const url = new URL(access.server)
-  const isTls = url.protocol === 'https:'
-  const tls = {
-    ...(access.ca !== undefined && { ca: access.ca }),
-    ...(access.clientCert !== undefined && { cert: access.clientCert, key: access.clientKey }),
-    rejectUnauthorized: !access.insecure,
-  }
-  const settings = { keepAlive: true, keepAliveMsecs: 15_000, noDelay: true }
-  const open = (maxSockets: number): http.Agent =>
-    isTls ? new https.Agent({ ...settings, ...tls, maxSockets }) : new http.Agent({ ...settings, maxSockets })
-  const calls = open(MAX_SOCKETS)
-  const streams = open(Infinity)
+  const { tls, to, headers } = connectionOf(access)
+  const calls = openAgent({ tls, maxSockets: MAX_SOCKETS })
+  const streams = openAgent({ tls })
 
-  function begin(request: KubeRequest, agent: http.Agent): Promise<http.IncomingMessage> {
-    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
-    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
-    const token = access.token?.()
-    const headers = {
-      accept: request.accept ?? 'application/json',
-      'user-agent': 'windlass',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(body !== undefined && { 'content-type': request.contentType ?? 'application/json', 'content-length': body.length }),
-    }
-    const target = {
-      method: request.method,
-      host: url.hostname.replace(/^\[|\]$/g, ''),
-      port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
-      path: (url.pathname === '/' ? '' : url.pathname) + request.path,
-      headers,
-      agent,
-      ...(request.signal && { signal: request.signal }),
-    }
-    const call = isTls ? https.request(target) : http.request(target)
-    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS
-    const timer = setTimeout(() => call.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
-    call.once('response', (response) => {
-      clearTimeout(timer)
-      resolve(response)
+  function begin(request: KubeRequest, more: Pick<HttpCall, 'agent' | 'until'>): Promise<http.IncomingMessage> {
+    const { method, path, signal, body, timeoutMs = DEFAULT_TIMEOUT_MS } = request
+    return exchange({
+      to: to(path),
+      method,
+      headers: {
+        ...headers(),
+        accept: request.accept ?? 'application/json',
+        ...(body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+      },
+      signal,
+      timeoutMs,
+      ...more,
+      body: body === undefined ? undefined : JSON.stringify(body),
     })
-    call.once('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer)
-      const stale = call.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
-      reject(stale ? new StaleSocketError(error.message, { cause: error }) : error)
-    })
-    call.end(body)
-    return promise
   }
 
-  async function reach<T>(request: KubeRequest, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work().catch((error: unknown) => {
-        if (error instanceof StaleSocketError && request.signal?.aborted !== true) return work()
-        throw error
-      })
-    } catch (error) {
-      if (isAbort(error) || request.signal?.aborted === true) throw error
-      const words = error instanceof Error ? error.message : String(error)
-      throw fault('cluster-unreachable', { message: `The Kubernetes API at ${access.server} does not answer: ${words}.` }, error)
-    }
+  function withFault<T>({ signal }: KubeRequest, work: () => Promise<T>): Promise<T> {
+    const toFault = (why: string, cause: unknown): Fault =>
+      fault('cluster-unreachable', { message: `The Kubernetes API at ${access.server} does not answer: ${why}.` }, cause)
+    return orFault(work, { signal, toFault })
   }
 
   return {
     send: (request) =>
-      reach(request, async () => {
-        const response = await begin(request, calls)
-        const retryAfter = Number(response.headers['retry-after'])
-        return {
-          status: response.statusCode ?? 0,
-          retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
-          text: await text(response),
-        }
+      withFault(request, async () => {
+        const response = await begin(request, { agent: calls })
+        return toAnswer(response, await text(response))
       }),
-    stream: (request) => reach(request, () => begin(request, streams)),
+    stream: (request) => withFault(request, () => begin(request, { agent: streams, until: 'headers' })),
     close() {
       calls.destroy()
       streams.destroy()
@@ -120,10 +87,7 @@ export function openKubeHttp(access: ClusterAccess): KubeHttp {
   }
 }
 
-/** A kept socket was reset before any answer. */
-class StaleSocketError extends Error {}
-
-/** What the API server answers when it refuses (`kind: Status`). */
+/** Body of an error response of the API server (`kind: Status`). */
 export const Status = z.looseObject({
   kind: z.literal('Status'),
   message: z.string().optional(),

@@ -1,12 +1,8 @@
-export { inCluster, readKubeconfig, type ClusterAccess } from './config.ts'
-export {
-  openKube,
-  type DeleteOptions,
-  type Kube,
-  type KubeOptions,
-  type PatchOptions,
-  type Right,
-  type Selection,
-} from './kube.ts'
+export { accessOf, inCluster, readKubeconfig, type ClusterAccess } from './config.ts'
+export { type TerminalSize } from './channels.ts'
+export { type Attachment, type AttachOptions, type ContainerStreams, type ExecOptions, type Execution } from './exec.ts'
+export { type DeleteOptions, type Kube, type KubeOptions, type PatchOptions, type Right, type Selection } from './client.ts'
+export { openKube } from './kube.ts'
+export { openLeadership, withoutElection, type Leadership } from './leadership.ts'
 export { ALL_NAMESPACES, isKind, KINDS, KubeObject, refOf, type Kind, type Metadata, type ObjectRef } from './objects.ts'
 export { type Change } from './watch.ts'

@@ -1,112 +1,40 @@
-/**
- * Kubernetes in a few verbs. Objects are plain JSON; the words of the API server reach the caller unchanged.
- * Not here: what the objects mean, and keeping an eye on them (`watch.ts`).
- */
-import { fault, isFault, retry, systemClock, type Clock, type Logger } from '@windlass/kit'
+/** The client over REST. Watching is in `watch.ts`, commands in containers are in `exec.ts`. */
+import { defined, fault, isFault, retry, systemClock, type Clock, type Logger } from '@windlass/kit'
+import type { WebSocket } from 'ws'
 import { z } from 'zod'
+import type { DeleteOptions, Kube, KubeOptions, LogsOptions, PatchOptions, Right, Selection } from './client.ts'
 import type { ClusterAccess } from './config.ts'
-import { openKubeHttp, Status, type KubeAnswer, type KubeHttp, type KubeRequest } from './http.ts'
+import { attach, execute, type Attachment, type AttachOptions, type ExecOptions, type Execution } from './exec.ts'
+import { openKubeHttp, type KubeAnswer, type KubeHttp, type KubeRequest } from './http.ts'
 import { rateLimit } from './limit.ts'
-import { KINDS, KubeObject, pathOf, refOf, type Kind, type ObjectRef } from './objects.ts'
+import { KINDS, KubeObject, pathOf, refOf, type ObjectRef } from './objects.ts'
+import { refusal } from './refusal.ts'
 import { watchObjects, type Change, type WatchOptions } from './watch.ts'
+import { openSocket, type SocketRequest } from './websocket.ts'
 
-export interface KubeOptions {
-  readonly access: ClusterAccess
-  readonly log: Logger
-  readonly clock?: Clock
-  /** Calls per second in the long run, and at once after a pause. */
-  readonly qps?: number
-  readonly burst?: number
-}
-
-export interface Selection {
-  readonly kind: Kind
-  readonly namespace?: string | undefined
-  /** Such as `windlass.io/build=65…` or `windlass.io/build`. */
-  readonly labels?: string | undefined
-  /** Such as `involvedObject.name=x`. */
-  readonly fields?: string | undefined
-  /** `metadata`: the objects come without spec, data and status, which then never reach this process. */
-  readonly content?: 'metadata' | undefined
-}
-
-/** What one may be allowed to do (SelfSubjectAccessReview, `resourceAttributes`). */
-export interface Right {
-  readonly verb: string
-  /** API group; empty for the core one. */
-  readonly group: string
-  readonly resource: string
-  readonly subresource?: string | undefined
-  /** Absent: in the whole cluster. */
-  readonly namespace?: string | undefined
-}
-
-export interface DeleteOptions {
-  /** Seconds between TERM and KILL of a pod; 0 also drops the object without waiting for its node. */
-  readonly graceSeconds?: number
-  /** Delete only this incarnation of the name. */
-  readonly uid?: string | undefined
-  readonly signal?: AbortSignal | undefined
-}
-
-export interface PatchOptions {
-  /** The subresource to patch instead of the object. */
-  readonly part?: 'status'
-  /** `json`: the patch is a list of operations (RFC 6902). */
-  readonly form?: 'merge' | 'json'
-  readonly signal?: AbortSignal | undefined
-}
-
-export interface Kube {
-  /** Namespace of the access. */
-  readonly namespace: string
-  /** Creates an object. One of that name that carries the same values for `sameLabels` counts as created; another is a `conflict`. */
-  apply(object: KubeObject, sameLabels: readonly string[], signal?: AbortSignal): Promise<KubeObject>
-  /** Creates an object; one of that name is a `conflict` whose `kubeReason` is `AlreadyExists`. */
-  create(object: KubeObject, signal?: AbortSignal): Promise<KubeObject>
-  find(ref: ObjectRef, signal?: AbortSignal): Promise<KubeObject | undefined>
-  list(selection: Selection, signal?: AbortSignal): Promise<KubeObject[]>
-  /** False when there was none. The object may linger in Terminating. */
-  delete(ref: ObjectRef, options?: DeleteOptions): Promise<boolean>
-  /** Merge patch (RFC 7386). With `metadata.resourceVersion` in it, a `conflict` says that the object was changed meanwhile. */
-  patch(ref: ObjectRef, patch: Record<string, unknown> | readonly unknown[], options?: PatchOptions): Promise<KubeObject>
-  /** Lists, then follows changes until the signal is aborted; survives everything in between. */
-  watch(selection: Selection, options: Omit<WatchOptions, 'selection' | 'clock' | 'log'>): AsyncGenerator<Change>
-  /** Last lines of a container: for diagnostics only, the kubelet drops lines of a busy one. */
-  logs(pod: ObjectRef, options: { readonly container: string; readonly tailLines: number }): Promise<string>
-  /** What the cluster said of an object, oldest first. */
-  events(ref: ObjectRef): Promise<string[]>
-  /** Version of the API server, e.g. `v1.34.4`. */
-  version(): Promise<string>
-  /** Whether the holder of this access has a right. */
-  can(right: Right): Promise<boolean>
-  /** A token of a service account for a time; the API server may answer with a shorter one. */
-  issueToken(account: ObjectRef, seconds: number): Promise<{ token: string; expiresAt: string }>
-  close(): void
-}
-
-/** Metadata alone, of a list and of what a watch tells. */
+/** Media types for metadata only, of a list and of the changes of a watch. */
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 const PATCH_FORM = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const
-/** A busy API server asks to wait; after this many times the caller decides. */
-const BUSY_TRIES = 5
-/** Most objects of one page of a list. */
+/** Attempts of a call that the API server refuses as too busy; after them the caller gets the error. */
+const BUSY_ATTEMPTS = 5
+/** Maximum number of objects per page of a list. */
 const PAGE = 500
 
-/** Opens a connection to a cluster; nothing is sent yet. */
+/** Opens a client of a cluster; sends nothing yet. */
 export function openKube(options: KubeOptions): Kube {
   return new RestKube(options)
 }
 
 const ListPage = z.object({
   metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
-  // An empty list of excerpts has null.
+  // Null in an empty list of metadata.
   items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })).nullish(),
 })
 
 class RestKube implements Kube {
   readonly namespace: string
+  readonly #access: ClusterAccess
   readonly #http: KubeHttp
   readonly #clock: Clock
   readonly #log: Logger
@@ -114,6 +42,7 @@ class RestKube implements Kube {
 
   constructor(options: KubeOptions) {
     this.namespace = options.access.namespace
+    this.#access = options.access
     this.#http = openKubeHttp(options.access)
     this.#clock = options.clock ?? systemClock
     this.#log = options.log
@@ -154,7 +83,7 @@ class RestKube implements Kube {
       const accept = selection.content === 'metadata' ? METADATA_LIST : undefined
       const answer = await this.#call({ method: 'GET', path: pathOf(selection) + query, signal, accept })
       const page = ListPage.parse(JSON.parse(answer.text))
-      // Items of a list carry neither kind nor version.
+      // Items of a list have no kind and version.
       for (const item of page.items ?? [])
         objects.push(KubeObject.parse({ ...item, apiVersion: KINDS[selection.kind].apiVersion, kind: selection.kind }))
       next = page.metadata.continue
@@ -167,7 +96,7 @@ class RestKube implements Kube {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
       propagationPolicy: 'Background',
-      ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
+      ...defined({ gracePeriodSeconds: graceSeconds }),
       ...(uid !== undefined && { preconditions: { uid } }),
     }
     const answer = await orAbsent(() => this.#call({ method: 'DELETE', path: pathOf(ref), body, signal }))
@@ -195,9 +124,17 @@ class RestKube implements Kube {
     return watchObjects(source, { ...options, selection, clock: this.#clock, log: this.#log })
   }
 
-  async logs(pod: ObjectRef, options: { readonly container: string; readonly tailLines: number }): Promise<string> {
-    const query = toQuery({ container: options.container, tailLines: options.tailLines, limitBytes: 65_536 })
-    return (await this.#call({ method: 'GET', path: `${pathOf(pod)}/log${query}` })).text
+  async logs(pod: ObjectRef, { container, tailLines, previous, signal }: LogsOptions): Promise<string> {
+    const query = toQuery({ container, tailLines, limitBytes: 65_536, ...(previous === true && { previous: true }) })
+    return (await this.#call({ method: 'GET', path: `${pathOf(pod)}/log${query}`, signal })).text
+  }
+
+  exec(pod: ObjectRef, options: ExecOptions): Promise<Execution> {
+    return execute((request) => this.#connect(request), this.#clock, pod, options)
+  }
+
+  attach(pod: ObjectRef, options: AttachOptions = {}): Promise<Attachment> {
+    return attach((request) => this.#connect(request), this.#clock, pod, options)
   }
 
   async events(ref: ObjectRef): Promise<string[]> {
@@ -235,22 +172,38 @@ class RestKube implements Kube {
     this.#http.close()
   }
 
-  /** One call under the rate limit; waits when the API server is too busy. */
-  async #call(request: KubeRequest): Promise<KubeAnswer> {
-    const wait = { clock: this.#clock, signal: request.signal, tries: BUSY_TRIES, baseMs: 100, maxMs: 2_000 }
+  #call(request: KubeRequest): Promise<KubeAnswer> {
+    return this.#paced(request, async () => {
+      const answer = await this.#http.send(request)
+      return answer.status < 300 ? answer : this.#refuse(answer, request)
+    })
+  }
+
+  #connect(request: SocketRequest): Promise<WebSocket> {
+    const { path, signal } = request
+    return this.#paced({ method: 'GET', path, signal }, async () => {
+      const opened = await openSocket(this.#access, request)
+      return 'status' in opened ? this.#refuse(opened, { method: 'GET', path, signal }) : opened
+    })
+  }
+
+  /** Makes one call under the rate limit. Retries if the API server is too busy. */
+  async #paced<T>(request: KubeRequest, work: () => Promise<T>): Promise<T> {
+    const wait = { clock: this.#clock, signal: request.signal, tries: BUSY_ATTEMPTS, baseMs: 100, maxMs: 2_000 }
     return retry({ ...wait, retryIf: (error) => error instanceof BusyError }, async () => {
       await this.#limit.pass(request.method === 'DELETE', request.signal)
-      const answer = await this.#http.send(request)
-      if (answer.status < 300) return answer
-      if (answer.status === 429) {
-        await this.#clock.sleep(Math.min(answer.retryAfterMs ?? 0, 10_000), request.signal)
-        throw new BusyError(answer.text)
-      }
-      throw refusal(answer, request)
+      return work()
     }).catch((error: unknown) => {
       if (error instanceof BusyError) throw fault('cluster-unreachable', { message: 'The Kubernetes API is too busy.' }, error)
       throw error
     })
+  }
+
+  /** Throws the fault of an answer. */
+  async #refuse(answer: KubeAnswer, request: KubeRequest): Promise<never> {
+    if (answer.status !== 429) throw refusal(answer, request)
+    await this.#clock.sleep(Math.min(answer.retryAfterMs ?? 0, 10_000), request.signal)
+    throw new BusyError(answer.text)
   }
 }
 
@@ -269,29 +222,6 @@ function timeOf(event: z.infer<typeof EventShape>): string {
 
 function toObject(answer: KubeAnswer): KubeObject {
   return KubeObject.parse(JSON.parse(answer.text))
-}
-
-/** Turns a refusal into a fault that carries the API server's own words. */
-function refusal(answer: KubeAnswer, request: KubeRequest): Error {
-  const status = Status.safeParse(parseJson(answer.text))
-  const words = status.success ? (status.data.message ?? answer.text) : answer.text.slice(0, 1000)
-  const details = {
-    message: words === '' ? `${request.method} ${request.path}: ${answer.status}` : words,
-    httpStatus: answer.status,
-    ...(status.success && status.data.reason !== undefined && { kubeReason: status.data.reason }),
-  }
-  if (answer.status === 404) return fault('not-found', details)
-  if (answer.status === 409) return fault('conflict', details)
-  if (answer.status >= 500) return fault('cluster-unreachable', details)
-  return fault('cluster-refused', details)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 async function orAbsent<T>(call: () => Promise<T>): Promise<T | undefined> {

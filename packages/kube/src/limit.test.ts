@@ -6,7 +6,7 @@ async function settle(): Promise<void> {
   for (let i = 0; i < 20; i += 1) await Promise.resolve()
 }
 
-test('R235: a burst passes at once, the rest at the pace that is set', async () => {
+test('lets a burst pass at once and the rest at the configured rate (R235)', async () => {
   const clock = manualClock()
   const limit = rateLimit({ qps: 10, burst: 3, clock })
   let passed = 0
@@ -23,7 +23,7 @@ test('R235: a burst passes at once, the rest at the pace that is set', async () 
   expect(passed).toBe(8)
 })
 
-test('deletes overtake what waits', async () => {
+test('lets deletes overtake other waiting calls', async () => {
   const clock = manualClock()
   const limit = rateLimit({ qps: 1, burst: 1, clock })
   await limit.pass(false)

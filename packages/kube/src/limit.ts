@@ -1,7 +1,7 @@
 import type { Clock } from '@windlass/kit'
 
 export interface RateLimit {
-  /** Resolves when the next call may be made; urgent calls (deletes) overtake the others. */
+  /** Resolves when the next call may be made. Urgent calls (deletes) overtake the others. */
   pass(urgent: boolean, signal?: AbortSignal): Promise<void>
 }
 
@@ -17,7 +17,7 @@ interface Waiter {
   readonly admit: () => void
 }
 
-/** A bucket of `burst` tokens that fills at `qps`. Protects the API server of the cluster, which others use too. */
+/** Returns a token bucket of `burst` tokens that fills at `qps`. It protects the API server, which has other clients too. */
 export function rateLimit({ qps, burst, clock }: RateLimitOptions): RateLimit {
   const urgentQueue: Waiter[] = []
   const queue: Waiter[] = []

@@ -1,4 +1,4 @@
-/** Kubernetes objects as plain JSON, and where each kind lives. */
+/** Kubernetes objects as plain JSON, and the API paths of their kinds. */
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
 
@@ -14,7 +14,7 @@ export const Metadata = z.looseObject({
 })
 export type Metadata = z.infer<typeof Metadata>
 
-/** Any object; who reads `spec` or `status` checks it with a shape of its own. */
+/** Any object; readers of `spec` or `status` validate it with their own shape. */
 export const KubeObject = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: Metadata })
 export type KubeObject = z.infer<typeof KubeObject>
 
@@ -28,7 +28,7 @@ interface Place {
 
 const core = (plural: string, namespaced = true): Place => ({ api: '/api/v1', apiVersion: 'v1', plural, namespaced })
 
-/** A kind of a named group, such as `apps/v1`. */
+/** Describes a kind of a named group, such as `apps/v1`. */
 const of = (apiVersion: string, plural: string, namespaced = true): Place => ({
   api: `/apis/${apiVersion}`,
   apiVersion,
@@ -36,7 +36,7 @@ const of = (apiVersion: string, plural: string, namespaced = true): Place => ({
   namespaced,
 })
 
-/** The kinds this client knows. */
+/** The kinds that this client supports. */
 export const KINDS = {
   ClusterRole: of('rbac.authorization.k8s.io/v1', 'clusterroles', false),
   ClusterRoleBinding: of('rbac.authorization.k8s.io/v1', 'clusterrolebindings', false),
@@ -70,17 +70,19 @@ export function isKind(kind: string): kind is Kind {
   return Object.hasOwn(KINDS, kind)
 }
 
-/** Names one object, or with an empty name all of a kind in a namespace. */
+/** Names one object. */
 export interface ObjectRef {
   readonly kind: Kind
   readonly name: string
   readonly namespace?: string | undefined
 }
 
-/** A namespace in a selection that means: in all of them. Needs rights on the whole cluster. */
+/** A namespace for all namespaces in a selection. Needs permissions on the whole cluster. */
 export const ALL_NAMESPACES = '*'
 
-/** Path of an object or, without a name, of its collection. Throws `cluster-refused` for a namespaced kind without a namespace. */
+/**
+ * Returns the path of an object or, without a name, of its collection. Throws `cluster-refused` for a namespaced kind without a namespace.
+ */
 export function pathOf(ref: Omit<ObjectRef, 'name'> & { readonly name?: string | undefined }): string {
   const place: Place = KINDS[ref.kind]
   if (place.namespaced && ref.namespace === undefined)
@@ -90,7 +92,7 @@ export function pathOf(ref: Omit<ObjectRef, 'name'> & { readonly name?: string |
   return `${place.api}${scope}/${place.plural}${ref.name === undefined ? '' : `/${encodeURIComponent(ref.name)}`}`
 }
 
-/** The reference of an object. Throws `cluster-refused` for a kind this client does not know. */
+/** Returns the reference of an object. Throws `cluster-refused` for an unsupported kind. */
 export function refOf(object: {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined }

@@ -1,4 +1,4 @@
-/** The client against a real API server. Pods name a scheduler that does not exist, so that none is run. */
+/** The client against a real API server. Its pods name a scheduler that does not exist, so that none of them runs. */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { silentLog, systemClock } from '@windlass/kit'
@@ -11,10 +11,10 @@ let cluster: Cluster
 let line: Line
 let kube: Kube
 
-/** The way to the API server, which can be cut as a load balancer does. */
+/** A connection to the API server that can be cut, as a load balancer does. */
 interface Line {
   readonly port: number
-  /** Resets every connection; answers how many there were. */
+  /** Resets every connection and returns their number. */
   cut(): number
   close(): void
 }
@@ -45,7 +45,7 @@ beforeAll(async () => {
   line = await openLine(new URL(access.server))
   kube = openKube({ access: { ...access, server: `https://127.0.0.1:${line.port}` }, log: silentLog })
   await kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, [])
-  for (let i = 0; i < 100; i += 1) {
+  for (let i = 0; i < 2_000; i += 1) {
     if ((await kube.find({ kind: 'ServiceAccount', namespace, name: 'default' })) !== undefined) return
     await systemClock.sleep(50)
   }
@@ -61,14 +61,26 @@ function pod(name: string, labels: Record<string, string>): KubeObject {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels }, spec }
 }
 
-test('creating twice is harmless when the labels say that it is the same', async () => {
+test('accepts an existing object with the same labels', async () => {
   const first = await kube.apply(pod('twice', { owner: 'a' }), ['owner'])
   const second = await kube.apply(pod('twice', { owner: 'a' }), ['owner'])
   expect(second.metadata.uid).toBe(first.metadata.uid)
   await expect(kube.apply(pod('twice', { owner: 'b' }), ['owner'])).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('deleting what is not there is harmless, and a uid protects its successor', async () => {
+test('does not accept an existing object that is being deleted', async () => {
+  const leaving = pod('leaving', { owner: 'a' })
+  await kube.apply({ ...leaving, metadata: { ...leaving.metadata, finalizers: ['test.windlass.io/hold'] } }, ['owner'])
+  const ref = { kind: 'Pod', namespace, name: 'leaving' } as const
+  await kube.delete(ref, { graceSeconds: 0 })
+  try {
+    await expect(kube.apply(leaving, ['owner'])).rejects.toMatchObject({ code: 'conflict' })
+  } finally {
+    await kube.patch(ref, { metadata: { finalizers: null } })
+  }
+})
+
+test('accepts the deletion of a missing object, and deletes no successor if a uid is given', async () => {
   await kube.apply(pod('gone', {}), [])
   const ref = { kind: 'Pod', namespace, name: 'gone' } as const
   await expect(kube.delete(ref, { uid: '00000000-0000-0000-0000-000000000000' })).rejects.toMatchObject({ code: 'conflict' })
@@ -77,7 +89,7 @@ test('deleting what is not there is harmless, and a uid protects its successor',
   expect(await kube.find(ref)).toBeUndefined()
 })
 
-test('a patch with an old resourceVersion is a conflict', async () => {
+test('reports a conflict for a patch with an old resourceVersion', async () => {
   const { metadata } = await kube.apply(pod('patched', {}), [])
   const ref = { kind: 'Pod', namespace, name: 'patched' } as const
   const patch = (labels: object): Record<string, unknown> => ({ metadata: { resourceVersion: metadata.resourceVersion, labels } })
@@ -85,7 +97,7 @@ test('a patch with an old resourceVersion is a conflict', async () => {
   await expect(kube.patch(ref, patch({ a: '2' }))).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('a refusal carries the words of the API server and is not worth another try', async () => {
+test('reports a refusal with the message of the API server, not retriable', async () => {
   const bad = pod('Bad_Name', {})
   await expect(kube.apply(bad, [])).rejects.toMatchObject({
     code: 'cluster-refused',
@@ -94,12 +106,12 @@ test('a refusal carries the words of the API server and is not worth another try
   })
 })
 
-test('a cluster that does not answer is worth another try', async () => {
+test('reports a cluster that does not answer as retriable', async () => {
   const dead = openKube({ access: { server: 'https://127.0.0.1:1', insecure: true, namespace }, log: silentLog })
   await expect(dead.version()).rejects.toMatchObject({ code: 'cluster-unreachable', retryable: true })
 })
 
-test('a watch tells what is there, what changes and what goes, and goes on when its connection is cut', async () => {
+test('yields existing, changed and deleted objects, and continues after the connection is cut', async () => {
   const stop = new AbortController()
   const changes: Change[] = []
   await kube.apply(pod('early', { watched: 'yes' }), [])
@@ -110,7 +122,7 @@ test('a watch tells what is there, what changes and what goes, and goes on when 
   const names = (type: 'set' | 'gone'): string[] =>
     changes.flatMap((change) => (change.type === type ? [change.object.metadata.name] : []))
   const until = async (is: () => boolean): Promise<void> => {
-    for (let i = 0; i < 500 && !is(); i += 1) await systemClock.sleep(20)
+    for (let i = 0; i < 3_000 && !is(); i += 1) await systemClock.sleep(20)
     expect(is(), JSON.stringify(changes.map(({ type }) => type))).toBe(true)
   }
   await until(() => changes.some(({ type }) => type === 'synced'))
@@ -126,21 +138,23 @@ test('a watch tells what is there, what changes and what goes, and goes on when 
   await following
 })
 
-test('kept connections that the server has closed meanwhile are replaced', async () => {
+test('replaces kept connections that the server has closed', async () => {
   await kube.version()
   expect(line.cut()).toBeGreaterThan(0)
   await expect(kube.version()).resolves.toMatch(/^v1\./)
 })
 
-test('200 pods are created within 0.8 s', async () => {
-  const startedAt = performance.now()
-  await Promise.all(Array.from({ length: 200 }, (_, i) => kube.apply(pod(`many-${i}`, {}), [])))
-  const ms = performance.now() - startedAt
-  process.stdout.write(`200 pods created in ${Math.round(ms)} ms\n`)
-  expect(ms).toBeLessThan(800)
+test('creates 200 pods over a few kept connections', async () => {
+  line.cut()
+  const names = Array.from({ length: 200 }, (_, i) => `many-${i}`)
+  await Promise.all(names.map((name) => kube.apply(pod(name, {}), [])))
+  const made = await kube.list({ kind: 'Pod', namespace })
+  expect(made.map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining(names))
+  // Both ends of each are counted.
+  expect(line.cut() / 2).toBeLessThanOrEqual(32)
 })
 
-test('a list and a watch of metadata alone leave the content in the cluster, in all namespaces', async () => {
+test('lists and watches metadata only, in all namespaces', async () => {
   const secret: KubeObject = {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -165,6 +179,6 @@ test('a list and a watch of metadata alone leave the content in the cluster, in 
   expect(await kube.list(selection)).toEqual([])
 })
 
-test('what one may do is asked of the cluster itself', async () => {
+test('asks the cluster whether the user has a permission', async () => {
   expect(await kube.can({ verb: 'create', group: '', resource: 'pods', namespace })).toBe(true)
 })

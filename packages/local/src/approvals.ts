@@ -1,4 +1,4 @@
-/** Approvals of a local build: answered ahead, at the terminal, or by their time limit. */
+/** Approvals of a local build: decided in advance, at the terminal, or by their timeout. */
 import type { Clock } from '@windlass/kit'
 import {
   stateOf,
@@ -16,13 +16,13 @@ export interface ApprovalRules {
   /** Steps that are approved or denied without asking. */
   readonly approve: readonly string[]
   readonly deny: readonly string[]
-  /** Asks the person who started the build; resolves with undefined when nobody can be asked. */
+  /** Asks the user who started the build; resolves with undefined if the user cannot be asked. */
   readonly ask?: ((step: PlanStep, signal: AbortSignal) => Promise<'approved' | 'denied' | undefined>) | undefined
-  /** Who that person is. */
+  /** Name of that user. */
   readonly initiator: string
 }
 
-export interface ApprovalPlace {
+export interface ApprovalContext {
   readonly plan: Plan
   readonly snapshot: Snapshot
   readonly clock: Clock
@@ -30,25 +30,25 @@ export interface ApprovalPlace {
   readonly cancel: AbortSignal
 }
 
-/** The decision about the first step that waits; undefined when the build was terminated meanwhile, or no step waits. */
+/** Returns the decision about the first waiting step; undefined if the build was terminated in the meantime or no step waits. */
 export async function decideApproval(
   rules: ApprovalRules,
-  { plan, snapshot, clock, cancel }: ApprovalPlace,
+  { plan, snapshot, clock, cancel }: ApprovalContext,
 ): Promise<Extract<StepFact, { type: 'step.decided' }> | undefined> {
   const step = plan.steps.find(({ name }) => {
     const { status, reason } = stateOf(snapshot, name)
     return status === 'waiting' && reason === 'approval'
   })
   if (step?.action.kind !== 'pending-approval') return undefined
-  const told = await answer(rules, step, { clock, cancel, action: step.action })
-  if (cancel.aborted || told === undefined) return undefined
-  return { type: 'step.decided', step: step.name, ...told, at: clock.now() }
+  const decided = await answer(rules, step, { clock, cancel, action: step.action })
+  if (cancel.aborted || decided === undefined) return undefined
+  return { type: 'step.decided', step: step.name, ...decided, at: clock.now() }
 }
 
 async function answer(
   { approve, deny, ask, initiator }: ApprovalRules,
   step: PlanStep,
-  { clock, cancel, action }: Pick<ApprovalPlace, 'clock' | 'cancel'> & { readonly action: ApprovalAction },
+  { clock, cancel, action }: Pick<ApprovalContext, 'clock' | 'cancel'> & { readonly action: ApprovalAction },
 ): Promise<{ decision: Decision; by: Decider } | undefined> {
   const person: Decider = { name: initiator, type: 'user' }
   if (deny.includes(step.name)) return { decision: 'denied', by: person }

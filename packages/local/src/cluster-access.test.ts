@@ -27,7 +27,7 @@ const plan = (kind: 'deploy' | 'pending-approval'): Plan => ({
   variables: [],
 })
 
-test('P072: deploy steps of a local run name contexts of the kubeconfig of whoever runs it, and steps find none of them', () => {
+test('gives deploy steps of a local run the contexts of the kubeconfig, and other steps none (P072)', () => {
   const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'))
   try {
     const path = join(folder, 'config')

@@ -1,4 +1,4 @@
-/** The clusters that kubectl of this user knows. */
+/** The clusters in the kubeconfig of the user. */
 import { readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Plan } from '@windlass/plan'
@@ -6,8 +6,8 @@ import type { ClusterAccess } from '@windlass/protocol'
 import { listKubeconfigContexts, readKubeconfig } from '@windlass/server'
 
 /**
- * Each context of the user's kubeconfig that needs nothing else of this machine, for deploy steps that name it. Steps do not find them: what a
- * document runs must not reach every cluster of whoever runs it. Never throws.
+ * Returns each context of the user's kubeconfig that does not depend on files or programs of this machine, for deploy steps that name it. Steps do
+ * not get them in a kubeconfig, because a document must not reach every cluster of the user who runs it. Never throws.
  */
 export function readClusters(plan: Plan, environment: Readonly<Record<string, string | undefined>>): ClusterAccess[] {
   if (!plan.steps.some(({ action }) => action.kind === 'deploy')) return []

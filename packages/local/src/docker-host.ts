@@ -1,16 +1,16 @@
-/** What the docker executor of an agent needs on a host: engines in this process, their containers on the host's daemon. */
+/** The host of the Docker executor: engines in this process, and containers on the daemon of this host. */
 import { existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AttemptRef, DockerParts } from '@windlass/agent'
 import { startEngine, type Docker, type EngineOptions } from '@windlass/engine'
 import type { Clock, Logger } from '@windlass/kit'
-import { openMarks, type AttemptMark, type AttemptMarks } from './attempt-marks.ts'
-import { buildLabel, sweepContainers } from './sweep-containers.ts'
+import { openMarks, type AttemptMark, type AttemptMarks } from './runs/attempt-marks.ts'
+import { buildLabel, sweepContainers } from './runs/sweep-containers.ts'
 
 export interface DockerHostOptions {
   readonly docker: Docker
-  /** Folder of this agent alone: spools of engines, marks of attempts. */
+  /** Folder used only by this agent, for spools of engines and marks of attempts. */
   readonly folder: string
   readonly serverUrl: string
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -18,10 +18,10 @@ export interface DockerHostOptions {
   readonly log: Logger
 }
 
-/** What an earlier process had not sent yet gets so long to be sent. */
+/** Maximum time for sending what an earlier process left in its spools. Milliseconds. */
 const RECOVERY_MS = 20_000
 
-/** Opens the host; first sends what the engines of an earlier process had written down and not sent. */
+/** Opens the host. First sends what the engines of an earlier process left in their spools. */
 export async function openDockerHost(options: DockerHostOptions): Promise<DockerParts> {
   const { docker, folder, clock, log } = options
   const marks = await openMarks(join(folder, 'attempts'))
@@ -52,25 +52,25 @@ export async function openDockerHost(options: DockerHostOptions): Promise<Docker
   }
 }
 
-interface Places {
+interface Recovery {
   readonly marks: AttemptMarks
   readonly spools: string
   readonly spoolOf: (ref: AttemptRef) => string
 }
 
-/** An engine that finds the spool of one that died sends what is in it and gives the attempt up; the server then makes the next one. */
-async function recover(options: DockerHostOptions, { marks, spools, spoolOf }: Places): Promise<void> {
+/** Starts an engine for each spool that is left. It sends the content and gives up the attempt; the server then starts the next one. */
+async function recover(options: DockerHostOptions, { marks, spools, spoolOf }: Recovery): Promise<void> {
   const known = (await marks.list()).filter(({ ref }) => existsSync(spoolOf(ref)))
   await Promise.all(
     known.map(async (mark) => {
       const engine = startEngine(engineOptions(options, mark, spoolOf(mark.ref)))
-      const patience = new AbortController()
-      const late = options.clock.sleep(RECOVERY_MS, patience.signal).then(
+      const timeout = new AbortController()
+      const late = options.clock.sleep(RECOVERY_MS, timeout.signal).then(
         () => engine.stop(),
         () => undefined,
       )
       await engine.ended.catch((error: unknown) => options.log.warn({ err: error, ...mark.ref }, 'spool not sent'))
-      patience.abort()
+      timeout.abort()
       await late
     }),
   )

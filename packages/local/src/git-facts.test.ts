@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseRemote } from './git-facts.ts'
 
-test('owner, name and host are read from every form of remote', () => {
+test('reads owner, name and host from all forms of remote URLs', () => {
   const cases = {
     'https://github.com/demo/app.git': { owner: 'demo', name: 'app', host: 'https://github.com' },
     'https://user:secret@git.example.com:8443/group/sub/app': {

@@ -1,31 +1,23 @@
-/** What the git repository around a folder says about itself. */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+/** Facts about the git repository that contains a folder. */
+import { readHostGit } from '@windlass/kit/host-git'
 import type { GitFacts } from '@windlass/plan'
 
-const run = promisify(execFile)
 const TIMEOUT_MS = 10_000
 
 export interface Repository {
   readonly root: string
   readonly facts: GitFacts
-  /** Base URL of the host that `origin` lives on, e.g. `https://github.com`; undefined for other kinds of remotes. */
+  /** Base URL of the host of `origin`, e.g. `https://github.com`; undefined for other kinds of remotes. */
   readonly host: string | undefined
 }
 
 /**
- * The repository that holds `folder`, as it is checked out or at `branch`; undefined when there is none, it has no commit yet, or git is
- * not installed.
+ * Reads the repository that contains `folder`, at its checkout or at `branch`. Undefined if there is no repository or no commit yet, or if git is not
+ * installed.
  */
 export async function readRepository(folder: string, branch: string | undefined): Promise<Repository | undefined> {
-  const git = async (...args: string[]): Promise<string | undefined> => {
-    try {
-      const { stdout } = await run('git', ['-C', folder, ...args], { timeout: TIMEOUT_MS })
-      return stdout.trimEnd()
-    } catch {
-      return undefined
-    }
-  }
+  const git = async (...args: string[]): Promise<string | undefined> =>
+    (await readHostGit(folder, args, { timeoutMs: TIMEOUT_MS }))?.trimEnd()
   const [root, here, remote] = await Promise.all([
     git('rev-parse', '--show-toplevel'),
     git('symbolic-ref', '--short', 'HEAD'),
@@ -33,7 +25,7 @@ export async function readRepository(folder: string, branch: string | undefined)
   ])
   if (root === undefined) return undefined
   const log = ['log', '-1', '--format=%H%x00%an <%ae>%x00%B', '--end-of-options']
-  // A branch that only the remote knows still has a commit here once it was fetched.
+  // A branch that exists only on the remote has a commit here once it was fetched.
   const commit =
     branch === undefined || branch === here
       ? await git(...log, 'HEAD')
@@ -58,7 +50,7 @@ export interface Remote {
   readonly host: string | undefined
 }
 
-/** Owner and name of a remote URL: http, https, ssh, the scp form, or a path. Credentials in it are left out. */
+/** Returns owner and name of a remote URL: http, https, ssh, the scp form, or a path. Omits credentials. */
 export function parseRemote(text: string): Remote | undefined {
   const scp = /^(?:[^@/]+@)?([^:/]+):(?!\/\/)(.+)$/.exec(text)
   const url = URL.canParse(text) ? new URL(text) : undefined

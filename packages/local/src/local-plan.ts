@@ -1,24 +1,31 @@
-/** What a local build runs: the document compiled with everything that is known on this machine. */
+/** Compiles the document of a local build with everything that is known on this machine. */
 import {
   BUILT_IN_CATALOG,
   compile,
   type Compiled,
   documentKind,
+  isMainCloneSkipped,
+  possibleMainClone,
   readPipelineDocument,
   type Diagnostic,
+  type MainCloneSettings,
   type PipelineDocument,
   type StepCatalog,
 } from '@windlass/pipeline'
-import { builtinVariables, type BuildFacts, type Plan, type Variable, type VariableLayer } from '@windlass/plan'
+import { builtinVariables, type BuildFacts, type MainClone, type Plan, type Variable, type VariableLayer } from '@windlass/plan'
 
 export interface LocalPlanInput {
   readonly source: { readonly text: string; readonly file: string }
   readonly facts: BuildFacts
   readonly variables: Readonly<Record<string, string>>
   readonly secrets: Readonly<Record<string, string>>
-  /** Those that come with Windlass when absent. */
+  /** Default: the built-in step types. */
   readonly stepTypes?: StepCatalog | undefined
-  /** The document that `source` refers to, once it was read. */
+  /** Adds a step `main_clone` to a document without one, unless the pipeline or a variable turns it off. */
+  readonly mainClone?: MainClone | undefined
+  /** True for a plan that is only shown. It has the automatic clone that the pipeline turns on, which a local build does not run. */
+  readonly isPreview?: boolean | undefined
+  /** The document that `source` refers to, after it was read. */
   readonly steps?: { readonly text: string; readonly file: string } | undefined
 }
 
@@ -29,12 +36,12 @@ export interface LocalPlan {
 }
 
 export interface CompiledLocally {
-  /** Absent when there are errors. */
+  /** Undefined if there are errors. */
   readonly local?: LocalPlan
   readonly problems: readonly Diagnostic[]
 }
 
-/** Compiles an inline document or a `kind: pipeline` one, whose variables count too. Pure. */
+/** Compiles an inline document or a `kind: pipeline` document with its variables. Pure. */
 export function compileLocally({
   source,
   facts,
@@ -42,6 +49,7 @@ export function compileLocally({
   secrets,
   stepTypes = BUILT_IN_CATALOG,
   steps,
+  ...choice
 }: LocalPlanInput): CompiledLocally {
   const read = documentKind(source.text) === 'pipeline' ? readPipelineDocument(source) : undefined
   const document = read?.document
@@ -51,8 +59,10 @@ export function compileLocally({
     ...(own === undefined ? [] : [own.layer]),
     { level: 'build', variables: { ...toValues(variables), ...toSecrets(secrets, 'build') } },
   ]
-  const outer = compile(source, { variables: layers, stepTypes })
-  const compiled = steps === undefined ? outer : behind(outer, compile(steps, { variables: layers, stepTypes }))
+  const mainClone = isMainCloneSkipped(layers) ? undefined : chooseMainClone(document?.settings.mainClone, choice)
+  const options = { variables: layers, stepTypes, mainClone, checksSource: true }
+  const outer = compile(source, options)
+  const compiled = steps === undefined ? outer : withResources(outer, compile(steps, options))
   if (compiled.plan === undefined) return { problems: compiled.problems }
   const values = {
     ...own?.secrets,
@@ -61,8 +71,16 @@ export function compileLocally({
   return { problems: compiled.problems, local: { plan: compiled.plan, secrets: values } }
 }
 
-/** The document that another one refers to, with what that one says beside it. */
-function behind(outer: Compiled, inner: Compiled): Compiled {
+function chooseMainClone(
+  settings: MainCloneSettings = {},
+  { mainClone, isPreview = false }: Pick<LocalPlanInput, 'mainClone' | 'isPreview'>,
+): MainClone | undefined {
+  if (settings.automatic === false) return undefined
+  return mainClone ?? (isPreview ? possibleMainClone(settings, false) : undefined)
+}
+
+/** Returns the plan of the referenced document with the external resources of the document that refers to it. */
+function withResources(outer: Compiled, inner: Compiled): Compiled {
   const { plan, problems } = inner
   const all = { ...inner, problems: [...outer.problems, ...problems] }
   const resources = outer.plan?.externalResources

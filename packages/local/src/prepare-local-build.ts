@@ -1,12 +1,12 @@
-/** What a local build is made of: the document, the repository around it, and what was given with it. Starts nothing. */
+/** Prepares a local build from the document, its repository, and the options. Starts nothing. */
 import { basename, dirname, resolve } from 'node:path'
 import { fault, newId, type Clock } from '@windlass/kit'
-import type { Diagnostic } from '@windlass/pipeline'
-import type { Plan } from '@windlass/plan'
+import { partial, type Diagnostic } from '@windlass/pipeline'
+import type { GitFacts, MainClone, Plan } from '@windlass/plan'
 import { readRepository, type Repository } from './git-facts.ts'
 import { compileLocally, type LocalPlan } from './local-plan.ts'
-import type { LocalBuildOptions } from './run-local.ts'
 import { readStepTypeFolder } from './step-type-folder.ts'
+import type { LocalBuildOptions } from './local-build-options.ts'
 
 export type PrepareOptions = Pick<
   LocalBuildOptions,
@@ -21,9 +21,16 @@ export type PrepareOptions = Pick<
   | 'skip'
   | 'stepTypes'
   | 'environment'
-> & { readonly clock: Clock }
+> & {
+  readonly clock: Clock
+  /**
+   * True for a plan that is only shown: a step type that is missing here may exist on a server, so it is a warning, and the plan has the automatic
+   * clone that the pipeline turns on.
+   */
+  readonly isPreview?: boolean
+}
 
-/** What is known of a local build before anything is started. */
+/** A local build before anything is started. */
 export interface PreparedBuild {
   readonly buildId: string
   readonly createdAt: number
@@ -34,10 +41,10 @@ export interface PreparedBuild {
   readonly revision: string | undefined
 }
 
-/** Where a repository named `owner/name` is looked for when nothing is known of a host. */
+/** Host of a repository named `owner/name` if no other host is known. */
 export const GITHUB = 'https://github.com'
 
-/** The document that holds the steps, where this one refers to it. What fetches it is large, and most documents need no fetching. */
+/** Reads the document with the steps if this one refers to it. Imported lazily, because the reader is large and most documents do not need it. */
 async function readSteps(
   plan: Plan | undefined,
   facts: { branch: string | undefined; revision: string | undefined; host: string },
@@ -57,29 +64,42 @@ export async function prepareLocalBuild(options: PrepareOptions): Promise<Prepar
     buildId,
     createdAt,
     initiator: options.environment['USER'] ?? 'local',
-    trigger: 'build' as const,
+    trigger: { kind: 'manual' } as const,
     pipeline: pipelineName(options),
     git: { ...repository?.facts, branch, revision },
   }
-  const { source, variables, secrets, documentPath } = options
-  const stepTypes = readStepTypeFolder({ folder: options.stepTypes, documentPath })
-  const input = { source, facts, variables, secrets, stepTypes }
+  const { source, variables, secrets, documentPath, isPreview } = options
+  const folderTypes = readStepTypeFolder({ folder: options.stepTypes, documentPath })
+  const stepTypes = isPreview === true ? partial(folderTypes.catalog) : folderTypes.catalog
+  const mainClone = options.workTree === undefined ? undefined : toMainClone(repository?.facts, options.workTree)
+  const input = { source, facts, variables, secrets, stepTypes, mainClone, isPreview }
   const first = compileLocally(input)
   const host = repository?.host ?? GITHUB
   const steps = await readSteps(first.local?.plan, { branch: options.branch ?? branch, revision, host })
   const { local, problems } = steps === undefined ? first : compileLocally({ ...input, steps })
-  if (local === undefined) throw fault('pipeline-invalid', { message: `${source.file} does not compile.`, problems })
-  refuseUnknownSteps(local.plan, [...options.only, ...options.skip])
-  return { buildId, createdAt, local, warnings: problems, repository, branch, revision }
+  if (local === undefined)
+    throw fault('pipeline-invalid', {
+      message: `${source.file} does not compile.`,
+      problems: [...folderTypes.warnings, ...problems],
+    })
+  requireKnownSteps(local.plan, [...options.only, ...options.skip])
+  const warnings = [...folderTypes.warnings, ...problems]
+  return { buildId, createdAt, local, warnings, repository, branch, revision }
+}
+
+/** Returns the clone for a document without one. Its repository only names the folder, because the work tree is used. */
+function toMainClone(facts: GitFacts | undefined, folder: string): MainClone {
+  const owner = facts?.repoOwner === undefined || facts.repoOwner === '' ? '' : `${facts.repoOwner}/`
+  return { repo: `${owner}${facts?.repoName ?? basename(resolve(folder))}`, unlessCloned: true }
 }
 
 function pipelineName({ documentPath }: PrepareOptions): string {
   return documentPath === undefined ? 'local' : basename(documentPath).replace(/\.ya?ml$/, '')
 }
 
-function refuseUnknownSteps(plan: Plan, names: readonly string[]): void {
+function requireKnownSteps(plan: Plan, names: readonly string[]): void {
   const known = plan.steps.map(({ name }) => name)
   const unknown = names.find((name) => !known.includes(name))
   if (unknown !== undefined)
-    throw fault('usage', { message: `There is no step '${unknown}'.`, hint: `The steps are ${known.join(', ')}.` })
+    throw fault('usage', { message: `Step "${unknown}" does not exist.`, hint: `Use one of ${known.join(', ')}.` })
 }

@@ -1,4 +1,4 @@
-/** The document that a pipeline refers to, read as the user of this machine: behind a URL, or in a repository with the user's own git. */
+/** Reads the document that a pipeline refers to with the access of this user: from a URL, or from a repository with the user's git. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ export interface SourceFacts {
   readonly host: string
 }
 
-/** Text and name of the document behind `plan.source`; undefined when the plan has its steps. Throws `document-unreachable`, `usage`. */
+/** Returns text and name of the document at `plan.source`; undefined if the plan has its own steps. Throws `document-unreachable`, `usage`. */
 export async function readSource(plan: Plan, facts: SourceFacts): Promise<{ text: string; file: string } | undefined> {
   const { source } = plan
   if (source === undefined) return undefined
@@ -29,11 +29,14 @@ export async function readSource(plan: Plan, facts: SourceFacts): Promise<{ text
   const url = fill(source.url)
   try {
     return {
-      text: await fetchDocument(url, { hosts: URL.canParse(url) ? [new URL(url).hostname.replace(/^\[|\]$/g, '')] : [] }),
+      text: await fetchDocument(url, {
+        hosts: URL.canParse(url) ? [new URL(url).hostname.replace(/^\[|\]$/g, '')] : [],
+        tellsCause: true,
+      }),
       file: url,
     }
   } catch (error) {
-    throw unreachable(`The document at ${url} cannot be fetched: ${error instanceof Error ? error.message : ''}`, error)
+    throw unreachable(`Cannot fetch the document at ${url}: ${error instanceof Error ? error.message : ''}`, error)
   }
 }
 
@@ -44,8 +47,8 @@ async function readGit(
   const revision = source.revision === undefined ? (facts.branch ?? facts.revision) : fill(source.revision)
   if (revision === undefined || revision === '')
     throw fault('usage', {
-      message: `The steps of this pipeline are in ${source.path} of ${source.repo}: at which branch?`,
-      hint: 'Name one with -b, or pin specTemplate.revision.',
+      message: `The steps of this pipeline are in ${source.path} of ${source.repo}, but no branch is known.`,
+      hint: 'Specify a branch with -b, or set specTemplate.revision.',
     })
   const written = fill(source.repo)
   const repo = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)+$/.test(written) ? `${facts.host}/${written}.git` : written
@@ -58,8 +61,8 @@ async function readGit(
     await git('fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', repo, revision)
     return { text: await git('show', `FETCH_HEAD:${path}`), file: path }
   } catch (error) {
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim().split('\n').at(-1) : ''
-    throw unreachable(`${path} of ${written} at ${revision} cannot be read: ${said ?? ''}`, error)
+    const lastLine = error instanceof Error && 'stderr' in error ? String(error.stderr).trim().split('\n').at(-1) : ''
+    throw unreachable(`Cannot read ${path} of ${written} at ${revision}: ${lastLine ?? ''}`, error)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -1,4 +1,4 @@
-/** The registries that `docker login` of this user knows. */
+/** The registries that the user has logged in to with `docker login`. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RegistryAccess } from '@windlass/protocol'
@@ -6,7 +6,7 @@ import { z } from 'zod'
 
 const DockerConfig = z.looseObject({ auths: z.record(z.string(), z.looseObject({ auth: z.string().optional() })).optional() })
 
-/** Logins that stand in Docker's own file; those kept by a credential helper are left out. Never throws. */
+/** Reads the logins in Docker's configuration file, except those kept by a credential helper. Never throws. */
 export function readRegistryLogins(environment: Readonly<Record<string, string | undefined>>): RegistryAccess[] {
   const folder = environment['DOCKER_CONFIG'] ?? join(environment['HOME'] ?? '/', '.docker')
   const parsed = DockerConfig.safeParse(readJson(join(folder, 'config.json')))
@@ -21,7 +21,7 @@ export function readRegistryLogins(environment: Readonly<Record<string, string |
   })
 }
 
-/** Docker Hub's entry is a URL of an API that is long gone. */
+/** Returns the domain of an entry. That of Docker Hub is the URL of an obsolete API. */
 function toDomain(address: string): string {
   const host = address.replace(/^https?:\/\//, '').replace(/\/.*$/, '')
   return host === 'index.docker.io' ? 'docker.io' : host

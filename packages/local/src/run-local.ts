@@ -1,70 +1,36 @@
-/** `run --local`: a document and this machine's Docker, no server. */
+/** `run --local`: runs a document on the Docker of this machine, without a server. */
 import { basename, resolve } from 'node:path'
-import { openDocker, runLocally, type DebugLink, type Docker, type LogFrame, type Sink } from '@windlass/engine'
-import { sha256, type Clock, type Logger } from '@windlass/kit'
+import { openDocker, runLocally, type Docker, type LogFrame, type Sink } from '@windlass/engine'
+import { sha256 } from '@windlass/kit'
 import type { Diagnostic } from '@windlass/pipeline'
 import { emptySnapshot, fold, isStepFact, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
-import type { AttemptOutcome, DebugSettings, EngineEvent } from '@windlass/protocol'
+import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
 import { decideApproval, type ApprovalRules } from './approvals.ts'
 import type { Repository } from './git-facts.ts'
 import type { LocalPlan } from './local-plan.ts'
-import { beginRun } from './local-runs.ts'
+import { beginRun, type LocalRun, type LocalVolume } from './runs/local-runs.ts'
 import { GITHUB, prepareLocalBuild, type PreparedBuild } from './prepare-local-build.ts'
 import { readClusters } from './cluster-access.ts'
 import { readRegistryLogins } from './registry-logins.ts'
+import type { LocalBuildOptions } from './local-build-options.ts'
 
-export interface LocalBuildOptions {
-  readonly source: { readonly text: string; readonly file: string }
-  /** Path of the document; its folder's repository gives the git variables, the path itself names the volume. The working folder when undefined. */
-  readonly documentPath: string | undefined
-  /** A work tree that takes the place of the first git-clone. */
-  readonly workTree?: string | undefined
-  readonly branch?: string | undefined
-  readonly revision?: string | undefined
-  readonly variables: Readonly<Record<string, string>>
-  readonly secrets: Readonly<Record<string, string>>
-  readonly only: readonly string[]
-  readonly skip: readonly string[]
-  /** Folder of manifests of step types; `.windlass/steps` beside the document, if there is one, when undefined. */
-  readonly stepTypes?: string | undefined
-  /** Approvals answered ahead, by step. */
-  readonly approve?: readonly string[] | undefined
-  readonly deny?: readonly string[] | undefined
-  /** Asks about an approval; see `ApprovalRules`. */
-  readonly ask?: ApprovalRules['ask']
-  readonly noCache: boolean
-  /** A debug run: where it stops beside the breakpoints of the document, and who attends to what is held. */
-  readonly debug?: { readonly settings: DebugSettings; readonly onHeld: NonNullable<DebugLink['onHeld']> } | undefined
-  readonly resetVolume: boolean
-  /** Most bytes of log that one step may write. */
-  readonly stepLogBytes?: number | undefined
-  /** The user's environment, as the docker and git commands read it. */
-  readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where running builds leave their marks and spools. */
-  readonly stateDir: string
-  readonly clock: Clock
-  readonly log: Logger
-  /** Aborted by the user: the running step is stopped, the build terminated. */
-  readonly cancel: AbortSignal
-}
-
-/** Told what happens while it happens; must not throw. */
+/** Receives events and output while the build runs; must not throw. */
 export interface LocalWatcher {
   begin(build: {
     readonly plan: Plan
-    readonly volumeName: string
+    readonly volume: LocalVolume
     readonly repository: Repository | undefined
     readonly warnings: readonly Diagnostic[]
   }): void
   event(event: EngineEvent): void
-  /** More comes when it has resolved. */
+  /** The next frame is sent when the promise has resolved. */
   output(frame: LogFrame): Promise<void>
 }
 
 export interface LocalBuild {
   readonly plan: Plan
   readonly snapshot: Snapshot
-  /** Step -> what to do about its failure. */
+  /** Step -> how to fix its failure. */
   readonly hints: Readonly<Record<string, string>>
   readonly outcome: AttemptOutcome
   readonly branch: string | undefined
@@ -78,7 +44,7 @@ export interface LocalBuild {
 const LOG_BYTES = 1_073_741_824
 const STOP_GRACE_MS = 10_000
 
-/** Runs a build to its end. Throws `pipeline-invalid` with the diagnostics before anything is started, and `docker-unreachable`. */
+/** Runs a build to its end. Throws `docker-unreachable`, and `pipeline-invalid` with the diagnostics before anything is started. */
 export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWatcher): Promise<LocalBuild> {
   const { clock } = options
   const connecting = openDocker({ env: options.environment })
@@ -86,12 +52,13 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
   try {
     const prepared = await prepareLocalBuild(options)
     const docker = await connecting
-    const run = await beginRun({ docker, stateDir: options.stateDir, buildId: prepared.buildId, clock })
+    const { stateDir } = options
+    const run = await beginRun({ docker, stateDir, buildId: prepared.buildId, volumeName: volumeNameOf(options), clock })
     try {
-      return await execute(options, { prepared, docker, spoolDir: run.spoolDir, watcher })
+      return await execute(options, { prepared, docker, run, watcher })
     } finally {
-      // What could not be removed keeps its mark: the next run removes it.
-      await run.end().catch((error: unknown) => options.log.warn({ err: error }, 'clean-up failed'))
+      // What could not be removed stays recorded, and the next run removes it.
+      await run.end().catch((error: unknown) => options.log.warn({ err: error }, 'cleanup failed'))
     }
   } finally {
     await connecting.then(
@@ -104,15 +71,15 @@ export async function runLocalBuild(options: LocalBuildOptions, watcher: LocalWa
 interface Execution {
   readonly prepared: PreparedBuild
   readonly docker: Docker
-  readonly spoolDir: string
+  readonly run: LocalRun
   readonly watcher: LocalWatcher
 }
 
-async function execute(options: LocalBuildOptions, { prepared, docker, spoolDir, watcher }: Execution): Promise<LocalBuild> {
+async function execute(options: LocalBuildOptions, { prepared, docker, run, watcher }: Execution): Promise<LocalBuild> {
   const { clock, log, cancel, workTree, skip } = options
   const { local, branch, revision, createdAt } = prepared
-  const volumeName = volumeNameOf(options)
-  watcher.begin({ plan: local.plan, volumeName, repository: prepared.repository, warnings: prepared.warnings })
+  const { spoolDir, volume } = run
+  watcher.begin({ plan: local.plan, volume, repository: prepared.repository, warnings: prepared.warnings })
   const record = openRecord(local.plan, watcher)
   const startedAt = clock.now()
   const rules: ApprovalRules = {
@@ -124,7 +91,7 @@ async function execute(options: LocalBuildOptions, { prepared, docker, spoolDir,
   const runAttempt = (attempt: number): Promise<AttemptOutcome> =>
     runLocally({
       input: {
-        ...toInput(options, { ...prepared, snapshot: record.state().snapshot, volumeName }),
+        ...toInput(options, { ...prepared, snapshot: record.state().snapshot, volume }),
         attempt,
         ...(attempt > 1 && { resume: { cause: 'approval' as const } }),
       },
@@ -143,13 +110,13 @@ async function execute(options: LocalBuildOptions, { prepared, docker, spoolDir,
   for (let attempt = 2; outcome.status === 'pending-approval'; attempt += 1) {
     const decided = await decideApproval(rules, { plan: local.plan, snapshot: record.state().snapshot, clock, cancel })
     if (decided !== undefined) record.decide(decided)
-    // A build that is terminated while it waits has its last hooks to run, as any other.
+    // A build that is terminated while it waits still has to run its last hooks.
     outcome = await runAttempt(attempt)
   }
   return { plan: local.plan, ...record.state(), outcome, branch, revision, createdAt, startedAt, finishedAt: clock.now() }
 }
 
-/** One volume per document, kept between runs. */
+/** Returns the name of the volume that is kept between runs of a document. A concurrent run uses another volume. */
 export function volumeNameOf({ documentPath }: Pick<LocalBuildOptions, 'documentPath'>): string {
   const path = resolve(documentPath ?? '.')
   const name = basename(path)
@@ -163,13 +130,13 @@ interface Parts {
   readonly buildId: string
   readonly local: LocalPlan
   readonly snapshot: Snapshot
-  readonly volumeName: string
+  readonly volume: LocalVolume
   readonly repository: Repository | undefined
 }
 
 function toInput(
   options: LocalBuildOptions,
-  { buildId, local, snapshot, volumeName, repository }: Parts,
+  { buildId, local, snapshot, volume, repository }: Parts,
 ): Parameters<typeof runLocally>[0]['input'] {
   return {
     buildId,
@@ -190,19 +157,20 @@ function toInput(
     resetVolume: options.resetVolume,
     noCache: options.noCache,
     ...(options.debug !== undefined && { debug: options.debug.settings }),
-    volumeName,
+    volumeName: volume.name,
+    keepVolume: volume.heldBy === undefined,
   }
 }
 
 interface BuildRecording {
-  /** The sink of one attempt. */
+  /** Returns the sink of one attempt. */
   sinkOf(attempt: number): Sink
-  /** Takes in the answer to an approval. */
+  /** Records the decision about an approval. */
   decide(fact: Extract<StepFact, { type: 'step.decided' }>): void
   state(): Pick<LocalBuild, 'snapshot' | 'hints'>
 }
 
-/** Keeps what is needed for the final record, and tells the watcher each thing once. */
+/** Collects the data of the final result, and forwards each event and frame to the watcher exactly once. */
 function openRecord(plan: Plan, watcher: LocalWatcher): BuildRecording {
   let snapshot = emptySnapshot(plan)
   const hints: Record<string, string> = {}
@@ -226,11 +194,12 @@ function openRecord(plan: Plan, watcher: LocalWatcher): BuildRecording {
         const end = ends.get(frame.stream) ?? 0
         const next = frame.offset + frame.bytes.byteLength
         if (frame.offset > end || next <= end) return end
-        // A copy: the next frame lies in the same memory, and watchers put things in order before they show them.
+        // A copy, because the next frame reuses the memory, and watchers reorder frames before they show them.
         await watcher.output({ ...frame, offset: end, bytes: Uint8Array.from(frame.bytes.subarray(end - frame.offset)) })
         ends.set(frame.stream, next)
         return next
       },
+      isFinal: (error) => !error.retryable,
     }
   }
   return {

@@ -2,22 +2,25 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Agent } from '@windlass/agent'
+import { openClient, type ApiClient } from '@windlass/client'
 import { openDocker } from '@windlass/engine'
 import { fault, isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
-import { AgentCreated, ApiKeyCreated, createClient, page, Runtime, type Client } from '@windlass/protocol'
-import type { z } from 'zod'
 import { openDockerHost } from './docker-host.ts'
 
 export interface LocalServerOptions {
-  /** Everything is kept here; made with mode 0700 when missing. */
+  /** Folder for all data; created with mode 0700 if it does not exist. */
   readonly dataDir: string
   readonly host: string
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   readonly port: number
+  /** Base URL at which others reach the server. Default: the listen address. */
+  readonly advertisedUrl?: string | undefined
   readonly databaseUrl?: string | undefined
-  /** Key of an admin, for a database that was set up from elsewhere. */
+  /** A folder or `s3://bucket/prefix`. Default: in the data folder. */
+  readonly logsUrl?: string | undefined
+  /** Admin key, for a database that was set up elsewhere. */
   readonly adminKey?: string | undefined
-  /** The user's environment: how to reach Docker. */
+  /** The user's environment, which determines how to reach Docker, and has credentials of clouds. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
   readonly log: Logger
@@ -30,22 +33,24 @@ export interface LocalServer {
   readonly adminKey: string
   /** Version of the Docker daemon. */
   readonly dockerVersion: string
-  /** Rejects when the agent cannot go on. */
+  /** Rejects if the agent cannot continue. */
   readonly failed: Promise<never>
-  /** Stops the steps that run; their builds go on as another attempt after the next start. */
+  /** Stops running steps. Their builds continue with another attempt after the next start. */
   close(): Promise<void>
 }
 
-/** Name of the runtime environment, and of the agent that serves it. */
+/** Name of the runtime environment and of the agent that serves it. */
 export const LOCAL_RUNTIME = 'local'
+/** File in the folder of the server with the key of the first admin. Does not exist if the server was set up elsewhere. */
+const ADMIN_TOKEN_FILE = 'admin.token'
 const STOP_GRACE_MS = 2_000
 
 /** Starts everything and resolves when builds can run. Throws `docker-unreachable`, `store-locked`, `config-invalid`. */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { dataDir, clock, log, environment } = options
   await using stack = new AsyncDisposableStack()
-  // Loaded here, because local runs need neither, and a server takes a quarter of a second to load.
-  const [{ dockerExecutor, startAgent }, { ADMIN_TOKEN_FILE, startServer }] = await Promise.all([
+  // Imported lazily, because local runs need neither, and loading the server takes a quarter of a second.
+  const [{ dockerExecutor, startAgent }, { BOOTSTRAP_CODE_FILE, startServer }] = await Promise.all([
     import('@windlass/agent'),
     import('@windlass/server'),
   ])
@@ -53,13 +58,19 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const docker = await openDocker({ env: environment })
   stack.defer(() => docker.close())
   const serverDir = join(dataDir, 'server')
-  const { host, port, databaseUrl } = options
-  const server = await startServer({ dataDir: serverDir, host, port, databaseUrl, clock, log: log.child({ part: 'server' }) })
+  const { host, port, advertisedUrl, databaseUrl, logsUrl } = options
+  const reach = { host, port, advertisedUrl }
+  const stores = { dataDir: serverDir, databaseUrl, logsUrl, environment }
+  const server = await startServer({ ...reach, ...stores, clock, log: log.child({ part: 'server' }) })
   stack.defer(() => server.close())
   const transport = nodeTransport()
   const adminKey =
-    options.adminKey ?? (await findAdminKey(createClient({ url: server.url, transport }), join(serverDir, ADMIN_TOKEN_FILE)))
-  const admin = createClient({ url: server.url, token: adminKey, transport })
+    options.adminKey ??
+    (await findAdminKey(openClient({ url: server.url, transport }), {
+      keyFile: join(serverDir, ADMIN_TOKEN_FILE),
+      codeFile: join(serverDir, BOOTSTRAP_CODE_FILE),
+    }))
+  const admin = openClient({ url: server.url, token: adminKey, transport })
   const agentToken = await prepareAgent(admin, join(dataDir, 'agent.token'))
   const parts = await openDockerHost({
     docker,
@@ -69,7 +80,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     clock,
     log: log.child({ part: 'engine' }),
   })
-  const client = createClient({ url: server.url, token: agentToken, transport })
+  const client = openClient({ url: server.url, token: agentToken, transport })
   const agent = startAgent({ client, executor: dockerExecutor(parts), clock, log: log.child({ part: 'agent' }) })
   stack.defer(() => agent.close(STOP_GRACE_MS))
   await agent.ready
@@ -77,27 +88,30 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   return { url: server.url, adminKey, dockerVersion: docker.version, failed: endOf(agent), close: () => held.disposeAsync() }
 }
 
-/** The server leaves the key of its first admin in its folder; it is made when there is none yet. */
-async function findAdminKey(nobody: Client, file: string): Promise<string> {
-  const kept = await readFile(file, 'utf8').catch(() => undefined)
+/** Returns the key of the first admin from its file, or creates the admin with the code of the server. */
+async function findAdminKey(anonymous: ApiClient, { keyFile, codeFile }: { keyFile: string; codeFile: string }): Promise<string> {
+  const kept = await readFile(keyFile, 'utf8').catch(() => undefined)
   if (kept !== undefined) return kept.trim()
+  const code = (await readFile(codeFile, 'utf8').catch(() => '')).trim()
   try {
-    return (await nobody.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })).token
+    const { token } = await anonymous.server.bootstrap({ code })
+    await writeFile(keyFile, `${token}\n`, { mode: 0o600 })
+    return token
   } catch (error) {
     if (!isFault(error, 'bootstrap-closed')) throw error
     throw fault(
       'unauthenticated',
       {
-        message: 'This database has an admin already, whose key is not in the data folder.',
-        hint: 'Set WINDLASS_API_KEY to the key of an admin.',
+        message: 'This database already has an admin, but the admin key is not in the data folder.',
+        hint: 'Set WINDLASS_API_KEY to an admin key.',
       },
       error,
     )
   }
 }
 
-/** The agent and its runtime exist from now on; resolves to the agent's token. */
-async function prepareAgent(admin: Client, tokenFile: string): Promise<string> {
+/** Creates the agent and its runtime if they do not exist. Returns the token of the agent. */
+async function prepareAgent(admin: ApiClient, tokenFile: string): Promise<string> {
   let token = await readFile(tokenFile, 'utf8').catch(() => undefined)
   if (token === undefined) {
     const agent = await createAgent(admin)
@@ -108,26 +122,24 @@ async function prepareAgent(admin: Client, tokenFile: string): Promise<string> {
   return token
 }
 
-/** An agent whose token is lost is of no use: a new one takes its place. */
-async function createAgent(admin: Client): Promise<z.infer<typeof AgentCreated>> {
+/** Creates the agent. Replaces an existing one, because its token is lost. */
+async function createAgent(admin: ApiClient): Promise<{ token: string }> {
   const body = { name: LOCAL_RUNTIME, runtimes: [LOCAL_RUNTIME] }
   try {
-    return await admin.call('POST', '/v1/agents', AgentCreated, { body })
+    return await admin.agents.create(body)
   } catch (error) {
     if (!isFault(error, 'conflict')) throw error
-    await admin.text('DELETE', `/v1/agents/${LOCAL_RUNTIME}`)
-    return admin.call('POST', '/v1/agents', AgentCreated, { body })
+    await admin.agents.delete(LOCAL_RUNTIME)
+    return admin.agents.create(body)
   }
 }
 
-/** The default one, unless another is. */
-async function createRuntime(admin: Client): Promise<void> {
-  const { items } = await admin.call('GET', '/v1/runtimes', page(Runtime), { query: { limit: 500 } })
+/** Creates the runtime if it does not exist. It becomes the default if there is no other default. */
+async function createRuntime(admin: ApiClient): Promise<void> {
+  const { items } = await admin.runtimes.list()
   if (items.some(({ name }) => name === LOCAL_RUNTIME)) return
   const isDefault = !items.some((runtime) => runtime.isDefault)
-  await admin.call('POST', '/v1/runtimes', Runtime, {
-    body: { name: LOCAL_RUNTIME, type: 'docker', agent: LOCAL_RUNTIME, isDefault },
-  })
+  await admin.runtimes.create({ name: LOCAL_RUNTIME, type: 'docker', agent: LOCAL_RUNTIME, isDefault })
 }
 
 function endOf(agent: Agent): Promise<never> {

@@ -1,66 +1,118 @@
-/** Step types of local builds: manifests in the files of a folder. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+/** Step types read from manifests in a folder: for local builds, and for catalogs that are imported. The folder may belong to a foreign repository. */
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fault } from '@windlass/kit'
 import {
   BUILT_IN_CATALOG,
   catalogOf,
+  isLanguageType,
   isStepType,
   joinCatalogs,
   readStepType,
   type CatalogEntry,
+  type Diagnostic,
   type StepCatalog,
 } from '@windlass/pipeline'
+import { folderTooLarge, listYamlFiles, MAX_BYTES, MAX_TOTAL_BYTES } from './yaml-files.ts'
 
-/** Looked for beside the document when no folder is named. */
+/** Default folder, next to the document. */
 export const STEP_TYPE_FOLDER = join('.windlass', 'steps')
-const MAX_FILES = 1_000
-const MAX_BYTES = 1_048_576
+/** Part of a file in which `kind: step-type` must stand for a file that is too large to be named. Bytes. */
+const HEAD_BYTES = 65_536
+/** Every manifest contains this, so that other files do not have to be parsed. */
+const KIND = /kind["']?[ \t]*:[ \t]*["']?step-type\b/
 
-export interface StepTypePlace {
-  /** Named by the user: it must exist. */
+export interface StepTypeLocation {
+  /** Specified by the user; must exist. */
   readonly folder: string | undefined
-  /** Of the pipeline. */
+  /** Path of the pipeline document. */
   readonly documentPath: string | undefined
 }
 
-/**
- * The step types of a folder and those that come with Windlass. Files that are no step types are passed over. Throws `file-not-found` for a
- * named folder that does not exist, `document-invalid` for a manifest with errors.
- */
-export function readStepTypeFolder({ folder, documentPath }: StepTypePlace): StepCatalog {
-  const place = folder ?? join(documentPath === undefined ? '.' : dirname(documentPath), STEP_TYPE_FOLDER)
-  const entries = listFiles(place, folder !== undefined).flatMap((file) => readFile(file) ?? [])
-  return joinCatalogs(catalogOf(entries), BUILT_IN_CATALOG)
+export interface FolderStepTypes {
+  /** The step types of the folder, and the built-in ones. */
+  readonly catalog: StepCatalog
+  /** One warning for each manifest that cannot be used. */
+  readonly warnings: readonly Diagnostic[]
 }
 
-function listFiles(folder: string, mustExist: boolean): string[] {
+/**
+ * Returns the step types of a folder together with the built-in ones. Ignores files that are not step types, and leaves out manifests with errors. Throws
+ * `file-not-found` if the specified folder does not exist, `usage` if it is too large.
+ */
+export function readStepTypeFolder({ folder, documentPath }: StepTypeLocation): FolderStepTypes {
+  const place = folder ?? join(documentPath === undefined ? '.' : dirname(documentPath), STEP_TYPE_FOLDER)
+  const manifests = listManifests(place, { mustExist: folder !== undefined })
+  const catalog = joinCatalogs(catalogOf(manifests.flatMap(({ entry }) => entry ?? [])), BUILT_IN_CATALOG)
+  const warnings = manifests.flatMap(({ file, problem, isOfLanguage }) =>
+    problem === undefined || isOfLanguage ? [] : toWarning(file, problem),
+  )
+  return { catalog, warnings }
+}
+
+/** A manifest of a step catalog. */
+export interface FolderManifest {
+  readonly file: string
+  readonly text: string
+  /** `name:version`, or the name alone if the manifest cannot be used. */
+  readonly label: string
+  /** Undefined if the manifest cannot be used. */
+  readonly entry: CatalogEntry | undefined
+  /** True for a type of the language, which a catalog may list, with or without steps. */
+  readonly isOfLanguage: boolean
+  /** Why the manifest cannot be used. */
+  readonly problem: Pick<Diagnostic, 'line' | 'message'> | undefined
+}
+
+/** Reads all manifests of step types below a folder, sorted by path. Follows no links. Throws as `readStepTypeFolder` does. */
+export function listManifests(folder: string, { mustExist }: { readonly mustExist: boolean }): FolderManifest[] {
+  let total = 0
+  return listYamlFiles(folder, { mustExist, hint: 'Specify the folder of step types with --step-types.' }).flatMap((file) => {
+    const manifest = readFile(file)
+    total += manifest?.text.length ?? 0
+    if (total > MAX_TOTAL_BYTES) throw folderTooLarge(folder, `manifests of more than ${MAX_TOTAL_BYTES / MAX_BYTES} MiB`)
+    return manifest ?? []
+  })
+}
+
+function toWarning(file: string, { line, message }: Pick<Diagnostic, 'line' | 'message'>): Diagnostic[] {
+  const place = { file, line, column: 1, endLine: line, endColumn: 1 }
+  return [
+    { ...place, severity: 'warning', code: 'step-type', message: `the step type is left out: ${message}`, hint: '', path: '' },
+  ]
+}
+
+/** Returns undefined for a file that is no manifest. */
+function readFile(file: string): FolderManifest | undefined {
+  const none = { file, text: '', label: '', entry: undefined, isOfLanguage: false }
   try {
-    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    return names
-      .filter((name) => /\.ya?ml$/.test(name))
-      .toSorted()
-      .slice(0, MAX_FILES)
-      .map((name) => join(folder, name))
+    const { size } = statSync(file)
+    if (size > MAX_BYTES)
+      return KIND.test(readHead(file))
+        ? { ...none, problem: { line: 1, message: `it is larger than ${MAX_BYTES} bytes` } }
+        : undefined
+    return readManifest({ file, text: readFileSync(file, 'utf8') })
   } catch (error) {
-    if (!mustExist) return []
-    throw fault(
-      'file-not-found',
-      { message: `There is no folder ${folder}.`, hint: 'Name the folder of step types with --step-types.' },
-      error,
-    )
+    return { ...none, problem: { line: 1, message: error instanceof Error ? error.message : String(error) } }
   }
 }
 
-function readFile(file: string): CatalogEntry | undefined {
-  const stat = statSync(file, { throwIfNoEntry: false })
-  if (stat === undefined || !stat.isFile() || stat.size > MAX_BYTES) return undefined
-  const source = { text: readFileSync(file, 'utf8'), file }
-  if (!isStepType(source)) return undefined
-  const { manifest, problems } = readStepType(source)
-  if (manifest !== undefined) return { name: manifest.name, version: manifest.version, text: source.text }
-  throw fault('document-invalid', {
-    message: `The step type in ${file} has errors.`,
-    problems: problems.map((problem) => ({ ...problem })),
-  })
+function readHead(file: string): string {
+  const opened = openSync(file, 'r')
+  try {
+    const head = Buffer.alloc(HEAD_BYTES)
+    return head.toString('utf8', 0, readSync(opened, head))
+  } finally {
+    closeSync(opened)
+  }
+}
+
+function readManifest(source: { readonly file: string; readonly text: string }): FolderManifest | undefined {
+  if (!KIND.test(source.text)) return undefined
+  const { manifest, problems, name = '' } = readStepType(source)
+  if (manifest === undefined && !isStepType(source)) return undefined
+  const isOfLanguage = isLanguageType(name)
+  const problem = problems.find(({ severity }) => severity === 'error')
+  const isUsable = manifest !== undefined && !isOfLanguage
+  const entry = isUsable ? { name: manifest.name, version: manifest.version, text: source.text } : undefined
+  return { ...source, label: entry === undefined ? name : `${entry.name}:${entry.version}`, entry, isOfLanguage, problem }
 }

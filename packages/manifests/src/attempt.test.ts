@@ -9,11 +9,12 @@ import {
   type RuntimeSpec,
 } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { renderAttempt, type AttemptInput } from './attempt.ts'
+import { renderAttempt } from './attempt.ts'
+import type { AttemptInput } from './attempt-input.ts'
 
 const certificates = { ca: 'CA', serverCert: 'SERVER', serverKey: 'SERVER-KEY', clientCert: 'CLIENT', clientKey: 'CLIENT-KEY' }
 
-/** The specification of a runtime that was written so, over the layers that come with the server. */
+/** Returns the specification of a runtime over the system layers. */
 function specOf(written: object): RuntimeSpec {
   const layer = { extends: [DEFAULT_PARENT], ...RuntimeLayerInput.parse(written) }
   const found = layersOf({ name: 'team/eu-west', layer }, (name) => BASE_LAYERS[name])
@@ -45,7 +46,7 @@ function ofKind(objects: readonly KubeObject[], kind: string, app?: string): Kub
   return found
 }
 
-test('R120: the objects of a first attempt are these', async () => {
+test('renders the objects of a first attempt (R120)', async () => {
   await expect(JSON.stringify(renderAttempt(input()), null, 2)).toMatchFileSnapshot('golden/first-attempt.golden')
 })
 
@@ -115,13 +116,13 @@ const EVERY_FIELD = {
   },
 }
 
-test('R120, R062, R154, R181, R184, R185, R186, R187, R189, R190, R191, R192, R193, R255: every setting of a runtime reaches the objects', async () => {
+test('passes every setting of a runtime to the objects (R120, R062, R154, R181, R184, R185, R186, R187, R189, R190, R191, R192, R193, R255)', async () => {
   await expect(JSON.stringify(renderAttempt(input({}, EVERY_FIELD)), null, 2)).toMatchFileSnapshot(
     'golden/runtime-settings.golden',
   )
 })
 
-test('R120: agents of protocol v1 get a claim and two pods: no Secret, the credential in the environment, the certificate of the namespace', async () => {
+test('renders for protocol v1 a claim and two pods, the credential in the environment and the certificate of the namespace (R120)', async () => {
   const rendered = renderAttempt(input({ protocol: 'v1', serverCa: 'SERVER-CA' }, EVERY_FIELD))
   expect(rendered.objects.map(({ kind }) => kind)).toEqual(['PersistentVolumeClaim', 'Pod', 'Pod'])
   const text = JSON.stringify(rendered, null, 2)
@@ -130,7 +131,7 @@ test('R120: agents of protocol v1 get a claim and two pods: no Secret, the crede
   await expect(text).toMatchFileSnapshot('golden/first-attempt-v1.golden')
 })
 
-test('a daemon without a root user has its security contexts, and its disk where it looks for it', () => {
+test('renders a rootless daemon with its security contexts and its disk at the right path', () => {
   const dind = {
     podSecurityContext: { fsGroup: 1000 },
     containerSecurityContext: { privileged: true, runAsUser: 1000, runAsGroup: 1000 },
@@ -146,7 +147,7 @@ test('a daemon without a root user has its security contexts, and its disk where
   expect(JSON.stringify(spec)).toContain('{"mountPath":"/home/rootless/.local/share/docker","name":"dind"}')
 })
 
-test('a daemon can be made to ask for all that it may use', () => {
+test('sets the requests of the daemon to its limits if configured', () => {
   const dockerDaemonScheduler = {
     requestsEqualLimits: true,
     defaultDindResources: { requests: { cpu: '400m', memory: '800Mi' }, limits: { cpu: '2', memory: '4Gi' } },
@@ -156,7 +157,7 @@ test('a daemon can be made to ask for all that it may use', () => {
   expect(ofKind(objects, 'Pod', 'dind')['spec']).toMatchObject({ containers: [{ resources: { requests: both, limits: both } }] })
 })
 
-test('R079, R154: without settings the daemon asks for 400m and 800Mi, and no autoscaler moves the pods of a build', () => {
+test('requests 400m and 800Mi for the daemon by default and keeps autoscalers from evicting the pods (R079, R154)', () => {
   const { objects } = renderAttempt(input())
   expect(ofKind(objects, 'Pod', 'dind')['spec']).toMatchObject({
     containers: [{ resources: { requests: { cpu: '400m', memory: '800Mi' } } }],
@@ -167,7 +168,7 @@ test('R079, R154: without settings the daemon asks for 400m and 800Mi, and no au
     })
 })
 
-test('R080: two runtimes with other selectors put their builds on other nodes', () => {
+test('places the builds of two runtimes by their node selectors (R080)', () => {
   const pools = ['ready', 'burst'].map((pool) => {
     const { objects } = renderAttempt(input({}, { runtimeScheduler: { cluster: { nodeSelector: { pool } } } }))
     return ['dind', 'runtime'].map((app) =>
@@ -177,7 +178,7 @@ test('R080: two runtimes with other selectors put their builds on other nodes', 
   expect(pools.flat()).toEqual([true, true, true, true])
 })
 
-test('P182: keys of the cluster reach the engine by reference, under names that cannot change what it does', () => {
+test('passes keys of the cluster to the engine by reference, under names that cannot change its behavior (P182)', () => {
   const secretKeyRef = { name: 'team', key: 'token' }
   const userEnvVars = [
     { name: 'PLAIN', value: 'in the plan already' },
@@ -191,14 +192,14 @@ test('P182: keys of the cluster reach the engine by reference, under names that 
   expect(pod).not.toContain('PLAIN')
 })
 
-test('later attempts have names of their own, so that nothing of an older one is taken for theirs', () => {
+test('gives later attempts different names, so that objects of an older one are not mistaken for theirs', () => {
   const { objects } = renderAttempt(input({ attempt: 3 }))
   const id = '65a1b2c3d4e5f60718293a4b-retry-2'
   expect(objects.map(({ metadata }) => metadata.name)).toEqual([`engine-${id}`, `pvc-dind-${id}`, `dind-${id}`, `engine-${id}`])
   for (const { metadata } of objects) expect(metadata.labels?.['windlass.io/attempt']).toBe('3')
 })
 
-test('R252: every object carries account, pipeline, build and attempt as valid label values', () => {
+test('labels every object with account, pipeline, build and attempt as valid label values (R252)', () => {
   for (const { metadata } of renderAttempt(input()).objects) {
     expect(metadata.labels).toMatchObject({
       'io.codefresh.accountName': 'acme',
@@ -212,19 +213,19 @@ test('R252: every object carries account, pipeline, build and attempt as valid l
   }
 })
 
-test('labels of a runtime do not replace those that others select by', () => {
+test('does not let labels of a runtime replace those used in selectors', () => {
   const { objects } = renderAttempt(input({}, { runtimeScheduler: { labels: { app: 'mine', 'windlass.io/build': 'x' } } }))
   expect(ofKind(objects, 'Pod', 'runtime').metadata.labels).toMatchObject({ 'windlass.io/build': '65a1b2c3d4e5f60718293a4b' })
 })
 
-test('R241: credential and keys stand in the Secret and nowhere else', () => {
+test('stores credential and keys only in the Secret (R241)', () => {
   const { objects } = renderAttempt(input())
   const others = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'))
   for (const secret of ['BOOTSTRAP-SECRET', 'SERVER-KEY', 'CLIENT-KEY']) expect(others).not.toContain(secret)
   expect(JSON.stringify(ofKind(objects, 'Secret'))).toContain('BOOTSTRAP-SECRET')
 })
 
-test('the engine pod keeps to the restricted Pod Security Standard; only dind is privileged', () => {
+test('keeps the engine pod within the restricted Pod Security Standard; only dind is privileged', () => {
   const { objects } = renderAttempt(input())
   expect(ofKind(objects, 'Pod', 'runtime')['spec']).toMatchObject({
     automountServiceAccountToken: false,
@@ -239,7 +240,7 @@ test('the engine pod keeps to the restricted Pod Security Standard; only dind is
   })
 })
 
-test('the disk is asked for by the keys of the runtime, and a fresh one when the build says so', () => {
+test('requests the disk by the keys of the runtime, and an empty one if the build asks for it', () => {
   expect(renderAttempt(input({ resetVolume: true })).disk).toMatchObject({
     sizeBytes: 16 * 2 ** 30,
     selector: ['codefresh-app', 'io.codefresh.accountName'],

@@ -1,62 +1,23 @@
 /**
- * The objects of one attempt, from the runtime's specification and the facts of the build. Pure: the same input gives the same objects.
- * One Secret holds everything that must not be read elsewhere, so that it is made all at once or not at all; the pods mount the parts
- * they need. Not here: creating anything, choosing the disk (the agent).
+ * Renders the objects of one attempt from the specification of the runtime and the facts of the build. Pure: the same input gives the same
+ * objects. One Secret holds everything confidential, so that it is created completely or not at all; the pods mount the parts that they
+ * need. Creating objects and choosing the disk is up to the agent.
  */
-import { CLAIM_NOTE, LABEL, type DiskRequest, type KubeObject, type RuntimeSpec } from '@windlass/protocol'
-import type { DockerCertificates } from './certificates.ts'
+import { defined } from '@windlass/kit/defined'
+import { CLAIM_NOTE, LABEL, SECRET_KEY, type DiskRequest, type KubeObject } from '@windlass/protocol'
 import { dindPlacement, dindPod } from './dind-pod.ts'
 import { enginePod } from './engine-pod.ts'
-import { attemptNames, SECRET_KEY, type AttemptNames } from './names.ts'
+import { attemptNames, type AttemptNames } from './names.ts'
 import { quantityValue } from './quantity.ts'
-
-export interface AttemptInput {
-  readonly buildId: string
-  /** 1 for the first; later ones carry the suffix `-retry-<attempt - 1>` in their names. */
-  readonly attempt: number
-  readonly runtime: { readonly name: string; readonly spec: RuntimeSpec }
-  readonly account: string
-  readonly pipelineId?: string | undefined
-  readonly projectId?: string | undefined
-  readonly trigger?: string | undefined
-  readonly branch?: string | undefined
-  /** Base URL of the server as pods of the cluster reach it. */
-  readonly serverUrl: string
-  /** PEM of the authorities that the engine trusts besides the public ones. */
-  readonly serverCa?: string | undefined
-  /** Credential for one exchange. Must stay the same for all renderings of an attempt: the first that reaches the cluster stays. */
-  readonly bootstrap: string
-  /** With v1 only its authority counts: the daemon trusts clients that it signed for. */
-  readonly certificates: DockerCertificates
-  /** Epoch milliseconds. */
-  readonly now: number
-  readonly resetVolume?: boolean | undefined
-  /** The engine waits for a build in place of claiming one at once. */
-  readonly isWarm?: boolean | undefined
-  /** Builds whose disk is the best one: this one, and the one that it repeats. */
-  readonly builds?: readonly string[] | undefined
-  /** Secrets and ConfigMaps that the engine reads in place of a secret store: mounted at `folder`, a file for each key. */
-  readonly stores?: readonly StoreMount[] | undefined
-  /**
-   * Of the agent. `v1` knows claims and pods alone, no Secret: the daemon takes its certificate from the lasting Secret `codefresh-certs-server`, the
-   * bootstrap credential stands in the environment of the engine, and its client certificate comes with the answer to its claim. `v2` when absent.
-   */
-  readonly protocol?: 'v1' | 'v2' | undefined
-}
-
-export interface StoreMount {
-  readonly folder: string
-  readonly resourceType: 'secret' | 'configmap'
-  readonly resourceName: string
-}
+import type { AttemptInput } from './attempt-input.ts'
 
 export interface RenderedAttempt {
-  /** Secret (not with v1), PersistentVolumeClaim, dind pod, engine pod: in the order in which they are made. */
+  /** Secret (not with v1), PersistentVolumeClaim, dind pod, engine pod, in the order of creation. */
   readonly objects: KubeObject[]
   readonly disk: DiskRequest
 }
 
-/** Renders the objects of one attempt (runner specification 3). */
+/** Renders the objects of one attempt. */
 export function renderAttempt(input: AttemptInput): RenderedAttempt {
   const names = attemptNames(input)
   const disk = diskRequest(input)
@@ -74,7 +35,7 @@ function secret(input: AttemptInput, names: AttemptNames): KubeObject {
     immutable: true,
     stringData: {
       [SECRET_KEY.bootstrap]: input.bootstrap,
-      ...(input.serverCa !== undefined && { [SECRET_KEY.serverCa]: input.serverCa }),
+      ...defined({ [SECRET_KEY.serverCa]: input.serverCa }),
       [SECRET_KEY.ca]: certificates.ca,
       [SECRET_KEY.clientCert]: certificates.clientCert,
       [SECRET_KEY.clientKey]: certificates.clientKey,

@@ -20,7 +20,7 @@ function openssl(...args: string[]): string {
   return execFileSync('openssl', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** A request as the certificate job of the vendor's chart makes it, with a smaller key. */
+/** Returns a request as the certificate job of the Codefresh chart creates it, with a smaller key. */
 function request(dir: string, ...key: string[]): string {
   openssl(
     'req',
@@ -44,7 +44,7 @@ function mustRead(text: string): SignRequest {
   return read
 }
 
-test('openssl accepts what the authority signs, each for its own purpose only', () => {
+test('issues certificates that openssl accepts, each for its own purpose only', () => {
   const dir = folder()
   const authority = newAuthority(term)
   const names = readAlternativeNames(['IP:127.0.0.1', 'IP:fd00::12:3', 'DNS:dind', 'DNS:*.dind.ns', 'DNS:*.dind.ns.svc'])
@@ -71,7 +71,7 @@ test('openssl accepts what the authority signs, each for its own purpose only', 
   expect(certificate.checkHost('elsewhere')).toBeUndefined()
 })
 
-test('a request of an elliptic curve is taken; a weak key, a wrong signature and other texts are refused in words', () => {
+test('accepts a request with an elliptic curve and refuses weak keys, wrong signatures and other texts with a message', () => {
   const dir = folder()
   const fine = request(dir, 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256')
   expect(readSignRequest(fine)).toHaveProperty('publicKey')
@@ -82,14 +82,14 @@ test('a request of an elliptic curve is taken; a weak key, a wrong signature and
   der.writeUInt8(der.readUInt8(der.length - 1) ^ 1, der.length - 1)
   const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
   expect(readSignRequest(forged)).toHaveProperty('problem')
-  expect(readSignRequest('no request')).toEqual({ problem: 'It is no certificate request in PEM.' })
+  expect(readSignRequest('no request')).toEqual({ problem: 'It is not a certificate request in PEM format.' })
   for (let cut = 0; cut < der.length; cut += 7) {
     const text = `-----BEGIN CERTIFICATE REQUEST-----\n${der.subarray(0, cut).toString('base64')}A\n-----END CERTIFICATE REQUEST-----\n`
     expect(readSignRequest(text)).toHaveProperty('problem')
   }
 })
 
-test('names that are none, too many or no wildcard of one label are refused', () => {
+test('refuses invalid names, too many names and wildcards for more than one label', () => {
   expect(readAlternativeNames(['DNS:dind', 'DNS:dind', 'IP:10.0.0.1'])).toEqual(['dind', '10.0.0.1'])
   for (const wrong of ['dind', 'DNS:a b', 'DNS:*', 'DNS:a.*.b', 'IP:dind', 'DNS:10.0.0.1', 'email:a@b', `DNS:${'a'.repeat(64)}`])
     expect(readAlternativeNames([wrong])).toHaveProperty('problem')

@@ -1,6 +1,6 @@
 /**
- * The authority of an account, for Docker daemons whose certificate is a lasting one of their namespace (agents of protocol 1, which make no
- * Secrets): it signs what a daemon asks for, and each engine's own certificate. Not here: where its key is kept (the server).
+ * The CA of an account, for Docker daemons with a lasting certificate in their namespace (agents of protocol v1, which create no Secrets).
+ * It signs the requests of daemons and issues the certificate of each engine. The server stores its key.
  */
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { SignRequest } from './sign-request.ts'
@@ -20,7 +20,7 @@ import {
   type Keys,
 } from './x509.ts'
 
-/** PEM. */
+/** Both PEM. */
 export interface Authority {
   readonly certificate: string
   readonly key: string
@@ -29,15 +29,15 @@ export interface Authority {
 interface Term {
   /** Epoch milliseconds. */
   readonly now: number
-  /** How long it is good, milliseconds. */
+  /** Validity, milliseconds. */
   readonly validMs: number
 }
 
 const NAME = 'windlass account'
-/** RSA needs it for key exchange; for others it does no harm to leave it out. */
+/** RSA needs it for key exchange; other keys do not. */
 const KEY_ENCIPHERMENT = 0b0010_0000
 
-/** Makes an authority. Random. */
+/** Creates a CA. Random. */
 export function newAuthority({ now, validMs }: Term): Authority {
   const keys = newKeys()
   const validity = { from: now - SKEW_MS, to: now + validMs }
@@ -48,7 +48,7 @@ export function newAuthority({ now, validMs }: Term): Authority {
   }
 }
 
-/** Signs the certificate of a Docker daemon for the given host names and addresses, and for being a server only; PEM. */
+/** Signs the certificate of a Docker daemon for the given host names and addresses, valid only as a server. Returns PEM. */
 export function signServer(authority: Authority, request: SignRequest & { names: readonly string[] } & Term): string {
   const usage = request.publicKey.asymmetricKeyType === 'rsa' ? DIGITAL_SIGNATURE | KEY_ENCIPHERMENT : DIGITAL_SIGNATURE
   return certificate({
@@ -61,7 +61,7 @@ export function signServer(authority: Authority, request: SignRequest & { names:
   })
 }
 
-/** A key and a certificate of an engine, for being a client only; PEM. Random. */
+/** Issues a key and a certificate of an engine, valid only as a client. PEM. Random. */
 export function issueClient(authority: Authority, { now, validMs }: Term): { readonly cert: string; readonly key: string } {
   const keys = newKeys()
   const cert = certificate({

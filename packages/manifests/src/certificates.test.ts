@@ -19,7 +19,7 @@ function openssl(...args: string[]): string {
   }
 }
 
-test('openssl accepts both certificates, each for its own purpose only', () => {
+test('issues two certificates that openssl accepts, each for its own purpose only', () => {
   const dir = mkdtempSync(join(tmpdir(), 'certificates-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
   for (const [name, pem] of Object.entries(certificates)) writeFileSync(join(dir, name), pem)
@@ -31,7 +31,7 @@ test('openssl accepts both certificates, each for its own purpose only', () => {
   expect(verify('sslserver', 'clientCert')).toContain('purpose')
 })
 
-test('the daemon is known by one fixed name, whatever its address', () => {
+test('identifies the daemon by one fixed name, whatever its address', () => {
   const server = new X509Certificate(certificates.serverCert)
   expect(server.checkHost(DOCKER_SERVER_NAME)).toBe(DOCKER_SERVER_NAME)
   expect(server.checkHost('dind-x.dind.ns.svc')).toBe('dind-x.dind.ns.svc')
@@ -60,7 +60,7 @@ async function shake(client: { cert?: string; key?: string }): Promise<'accepted
   })
 }
 
-test('R242: a client of another attempt, or without a certificate, is refused', async () => {
+test('refuses a client of another attempt or without a certificate (R242)', async () => {
   const other = issueCertificates({ now, validMs: 60_000 })
   expect(await shake({ cert: certificates.clientCert, key: certificates.clientKey })).toBe('accepted')
   expect(await shake({ cert: other.clientCert, key: other.clientKey })).toBe('refused')

@@ -1,6 +1,6 @@
 /**
- * Certificates for one attempt: an authority of its own, the Docker daemon's certificate and the engine's. The authority's private key
- * is thrown away at once, so nobody can ever issue a third one. Elliptic curve P-256: a pair costs 0.1 ms, RSA 100 ms and more.
+ * Issues the certificates of one attempt: a CA, the certificate of the Docker daemon and that of the engine. The private key of the CA is
+ * discarded at once, so that no other certificate can be issued. Elliptic curve P-256: a pair takes 0.1 ms, with RSA 100 ms or more.
  */
 import {
   alternativeNames,
@@ -27,19 +27,21 @@ export interface DockerCertificates {
   readonly clientKey: string
 }
 
-/** The name that the daemon's certificate carries: engines verify against it, whatever address they connect to. */
+/** The name in the certificate of the daemon. Engines verify it, whatever address they connect to. */
 export const DOCKER_SERVER_NAME = 'dind.windlass'
 
 export interface CertificateOptions {
   /** Epoch milliseconds. */
   readonly now: number
-  /** How long they are good, milliseconds. */
+  /** Validity, milliseconds. */
   readonly validMs: number
-  /** Further names of the daemon. */
+  /** Additional names of the daemon. */
   readonly names?: readonly string[]
 }
 
-/** Issues the certificates of one attempt for mutual TLS between engine and Docker daemon. Random; the rest of this package is not. */
+/**
+ * Issues the certificates for mutual TLS between the engine and the Docker daemon of one attempt. Random, unlike the rest of this package.
+ */
 export function issueCertificates({ now, validMs, names = [] }: CertificateOptions): DockerCertificates {
   const validity = { from: now - SKEW_MS, to: now + validMs }
   const authority = newKeys()

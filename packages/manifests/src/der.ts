@@ -1,4 +1,4 @@
-/** Writing DER (X.690), as far as certificates need it. Each function gives the bytes of one value: tag, length, content. */
+/** Writes DER (X.690), as far as certificates need it. Each function returns the bytes of one value: tag, length, content. */
 
 function value(tag: number, ...content: readonly Buffer[]): Buffer {
   const body = Buffer.concat(content)
@@ -19,7 +19,7 @@ export function set(...items: readonly Buffer[]): Buffer {
   return value(0x31, ...items)
 }
 
-/** A number by its big-endian bytes, the highest bit of the first being its sign. */
+/** A number as big-endian bytes; the highest bit of the first byte is the sign. */
 export function integer(bytes: Buffer): Buffer {
   return value(0x02, bytes)
 }
@@ -28,7 +28,7 @@ export function bool(is: boolean): Buffer {
   return value(0x01, Buffer.from([is ? 0xff : 0]))
 }
 
-/** `unused` bits at the end of the last byte do not count. */
+/** Ignores `unused` bits at the end of the last byte. */
 export function bitString(bytes: Buffer, unused = 0): Buffer {
   return value(0x03, Buffer.from([unused]), bytes)
 }
@@ -53,23 +53,23 @@ function base128(arc: number): number[] {
   return digits
 }
 
-/** A time of RFC 5280: two digits for the year until 2049, four from 2050 on. */
+/** A time of RFC 5280: with a two-digit year until 2049, and a four-digit year from 2050. */
 export function time(at: number): Buffer {
   const digits = new Date(at).toISOString().replace(/[-:T]|\.\d+/g, '')
   return Number(digits.slice(0, 4)) < 2050 ? value(0x17, Buffer.from(digits.slice(2))) : value(0x18, Buffer.from(digits))
 }
 
-/** A constructed value with a tag of its context. */
+/** A constructed value with a context-specific tag. */
 export function explicit(tag: number, content: Buffer): Buffer {
   return value(0xa0 + tag, content)
 }
 
-/** A primitive value with a tag of its context. */
+/** A primitive value with a context-specific tag. */
 export function context(tag: number, content: Buffer): Buffer {
   return value(0x80 + tag, content)
 }
 
-/** The PEM text of DER bytes. */
+/** Returns DER bytes as PEM. */
 export function pem(label: string, der: Buffer): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? []
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`

@@ -1,21 +1,28 @@
-import { LABEL, type KubeObject, type PodMount, type PodVolume, type RuntimeSpec } from '@windlass/protocol'
-import type { AttemptInput } from './attempt.ts'
-import { SECRET_KEY, type AttemptNames } from './names.ts'
+import { defined } from '@windlass/kit/defined'
+import {
+  DAEMON_CERTIFICATE,
+  LABEL,
+  SECRET_KEY,
+  type KubeObject,
+  type PodMount,
+  type PodVolume,
+  type RuntimeSpec,
+} from '@windlass/protocol'
+import type { AttemptNames } from './names.ts'
 import { withProxies } from './proxy-env.ts'
 import { podMetadata, podPlacement, toEnv, toMounts, toVolumes } from './pod.ts'
+import type { AttemptInput } from './attempt-input.ts'
 
 /** Port of the Docker API, with mutual TLS. */
 export const DOCKER_PORT = 1300
 
-/** The Secret that an installer makes once for runtimes of protocol v1: certificate and key of every daemon of a namespace. */
-const STATIC_CERTIFICATES = 'codefresh-certs-server'
-/** Where the daemon's certificates lie, and its images and volumes. */
+/** Folders of the daemon's certificates, and of its images and volumes. */
 const CERTIFICATES_PATH = '/etc/ssl/cf'
 const DATA_PATH = '/var/lib/docker'
 
 type Dind = RuntimeSpec['dockerDaemonScheduler']
 
-/** What the daemon's pod asks of its node: the volume provisioner must know it before the pod is there. */
+/** Returns the node requirements of the daemon's pod. The volume provisioner needs them before the pod exists. */
 export function dindPlacement({ runtime }: AttemptInput): Record<string, unknown> {
   const { runtimeScheduler, dockerDaemonScheduler: settings } = runtime.spec
   const { nodeSelector, tolerations, affinity } = podPlacement(
@@ -25,7 +32,7 @@ export function dindPlacement({ runtime }: AttemptInput): Record<string, unknown
   return { nodeSelector, tolerations, affinity }
 }
 
-/** The pod of the Docker daemon (runner specification 3.3): the only privileged one. */
+/** Renders the pod of the Docker daemon, the only privileged one. */
 export function dindPod(input: AttemptInput, names: AttemptNames): KubeObject {
   const settings = input.runtime.spec.dockerDaemonScheduler
   const { cluster } = input.runtime.spec.runtimeScheduler
@@ -45,7 +52,7 @@ export function dindPod(input: AttemptInput, names: AttemptNames): KubeObject {
       enableServiceLinks: false,
       terminationGracePeriodSeconds: settings.terminationGracePeriodSeconds,
       activeDeadlineSeconds: names.deadlineSeconds,
-      ...(settings.podSecurityContext !== undefined && { securityContext: settings.podSecurityContext }),
+      ...defined({ securityContext: settings.podSecurityContext }),
       containers: [
         {
           name: 'dind',
@@ -64,7 +71,7 @@ export function dindPod(input: AttemptInput, names: AttemptNames): KubeObject {
 }
 
 function dindEnv({ protocol, certificates, runtime }: AttemptInput): object[] {
-  // Whom the daemon trusts: with v2 the authority lies beside the daemon's own certificate.
+  // The CA of the clients; with v2 it is in a file next to the daemon's own certificate.
   const clients = protocol === 'v1' ? { CODEFRESH_CLIENT_CA_DATA: Buffer.from(certificates.ca).toString('base64') } : {}
   return [
     ...toEnv({ ...withProxies(runtime.spec.dockerDaemonScheduler.envVars), ...clients }),
@@ -72,7 +79,7 @@ function dindEnv({ protocol, certificates, runtime }: AttemptInput): object[] {
   ]
 }
 
-/** What the daemon asks for and may use; with `requestsEqualLimits` it asks for all that it may use. */
+/** Returns the resources of the daemon. With `requestsEqualLimits`, requests are set to the limits. */
 function dindResources({ defaultDindResources: resources, requestsEqualLimits }: Dind): Dind['defaultDindResources'] {
   if (!requestsEqualLimits) return resources
   const { requests, limits } = resources
@@ -80,7 +87,7 @@ function dindResources({ defaultDindResources: resources, requestsEqualLimits }:
   return { requests: both, limits: both }
 }
 
-/** The disk stands where a mount of it says; else where the daemon looks for it. */
+/** Returns the mounts of the daemon. A mount of the disk in the settings replaces the default path. */
 function dindMounts(settings: Dind): object[] {
   const mounts = withoutCertificates(settings.volumeMounts)
   const own = [
@@ -92,7 +99,7 @@ function dindMounts(settings: Dind): object[] {
 
 function dindVolumes(settings: Dind, names: AttemptNames, isV1: boolean): object[] {
   const certificates = isV1
-    ? { secret: { secretName: STATIC_CERTIFICATES } }
+    ? { secret: { secretName: DAEMON_CERTIFICATE } }
     : { secret: { secretName: names.secret, defaultMode: 0o400, items: certificateFiles() } }
   const own = [
     { name: 'dind', persistentVolumeClaim: { claimName: names.claim } },
@@ -102,9 +109,9 @@ function dindVolumes(settings: Dind, names: AttemptNames, isV1: boolean): object
   return [...own, ...more.filter(({ name }) => !own.some((volume) => volume.name === name))]
 }
 
-/** Specifications written for the vendor's builds name the certificates themselves; ours come with the attempt. */
+/** Removes the certificates that specifications for Codefresh builds mount; ours come with the attempt. */
 function withoutCertificates<T extends PodMount | PodVolume>(map: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(map).filter(([key, { name = key }]) => name !== STATIC_CERTIFICATES))
+  return Object.fromEntries(Object.entries(map).filter(([key, { name = key }]) => name !== DAEMON_CERTIFICATE))
 }
 
 function certificateFiles(): { key: string; path: string }[] {

@@ -1,21 +1,21 @@
-import { USER_SECRET_PREFIX, USER_VARIABLE_PREFIX, type KubeObject } from '@windlass/protocol'
-import type { AttemptInput, StoreMount } from './attempt.ts'
-import { SECRET_KEY, type AttemptNames } from './names.ts'
+import { SECRET_KEY, USER_SECRET_PREFIX, USER_VARIABLE_PREFIX, type KubeObject } from '@windlass/protocol'
+import type { AttemptNames } from './names.ts'
 import { DOCKER_SERVER_NAME } from './certificates.ts'
 import { DOCKER_PORT } from './dind-pod.ts'
 import { withProxies } from './proxy-env.ts'
 import { podMetadata, podPlacement, toEnv, toMounts, toVolumes } from './pod.ts'
+import type { AttemptInput, StoreMount } from './attempt-input.ts'
 
-/** Where the engine finds its files. */
+/** Folders of the engine. */
 const CREDENTIAL_DIR = '/etc/windlass/engine'
 const DOCKER_CERT_DIR = '/etc/windlass/docker'
 const SPOOL_DIR = '/var/spool/windlass'
-/** Where the engine tells Prometheus of its build, when the runtime wants that. */
+/** Port of the build metrics for Prometheus, if the runtime enables them. */
 const METRICS_PORT = 9464
 /** The user of the image. */
 const UID = 10_001
 
-/** The pod of the engine (runner specification 3.4), within the restricted Pod Security Standard. */
+/** Renders the pod of the engine, within the restricted Pod Security Standard. */
 export function enginePod(input: AttemptInput, names: AttemptNames): KubeObject {
   const settings = input.runtime.spec.runtimeScheduler
   return {
@@ -24,7 +24,8 @@ export function enginePod(input: AttemptInput, names: AttemptNames): KubeObject 
     metadata: podMetadata(names, { name: names.engine, app: 'runtime', settings, labels: {} }),
     spec: {
       ...podPlacement(settings, settings.cluster.nodeSelector),
-      restartPolicy: 'Never',
+      // An engine that dies is restarted on its spool, sends the rest of it, and ends: the attempt is over and its log is complete.
+      restartPolicy: 'OnFailure',
       serviceAccountName: settings.cluster.serviceAccount,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
@@ -63,7 +64,7 @@ function stores({ stores: list = [] }: AttemptInput): (StoreMount & { readonly n
   return list.map((store, index) => ({ ...store, name: `store-${index + 1}` }))
 }
 
-/** Optional: the engine tells what is missing, where the pod would only wait. */
+/** Optional volumes: the engine reports a missing one, whereas the pod would only wait. */
 function storeVolumes(input: AttemptInput): { readonly name: string }[] {
   return stores(input).map(({ name, resourceType, resourceName }) =>
     resourceType === 'secret'
@@ -79,7 +80,7 @@ function engineContainer(input: AttemptInput, names: AttemptNames): Record<strin
     image: settings.image,
     imagePullPolicy: settings.imagePullPolicy,
     command: settings.command ?? ['node', 'packages/engine/src/main.ts'],
-    // What the engine itself needs cannot be replaced.
+    // Variables of the engine itself cannot be replaced.
     env: [...toEnv({ ...withProxies(settings.envVars), ...engineEnv(input, names) }), ...userVariables(settings.userEnvVars)],
     ...(settings.envVars['METRICS_PROMETHEUS_ENABLED'] === 'true' && {
       ports: [{ name: 'metrics', containerPort: METRICS_PORT, protocol: 'TCP' }],
@@ -108,7 +109,7 @@ function engineContainer(input: AttemptInput, names: AttemptNames): Record<strin
   }
 }
 
-/** Those with a value are in the plan already. */
+/** Returns the user variables with references; those with values are already in the plan. */
 function userVariables(list: AttemptInput['runtime']['spec']['runtimeScheduler']['userEnvVars']): object[] {
   return list.flatMap(({ name, valueFrom }) => {
     if (valueFrom === undefined) return []
@@ -118,8 +119,9 @@ function userVariables(list: AttemptInput['runtime']['spec']['runtimeScheduler']
 }
 
 /**
- * With v2 the address of the Docker daemon is not known yet: without DOCKER_HOST the engine asks the server for it. With v1 nobody tells it: the
- * name below the headless service is used, and the engine's certificate comes with the answer to its claim.
+ * Returns the variables of the engine itself. With v2 the address of the Docker daemon is not known yet: without DOCKER_HOST the engine
+ * asks the server for it. With v1 the name below the headless service is used, and the certificate of the engine comes with the answer to
+ * its claim.
  */
 function engineEnv(input: AttemptInput, names: AttemptNames): Record<string, string> {
   const common = { WINDLASS_ENGINE_SERVER_URL: input.serverUrl, WINDLASS_ENGINE_SPOOL_DIR: SPOOL_DIR, HOME: '/tmp' }

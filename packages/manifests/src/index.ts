@@ -1,5 +1,6 @@
 export { issueClient, newAuthority, signServer, type Authority } from './authority.ts'
-export { renderAttempt, type AttemptInput, type RenderedAttempt } from './attempt.ts'
+export { renderAttempt, type RenderedAttempt } from './attempt.ts'
+export type { AttemptInput } from './attempt-input.ts'
 export { DOCKER_SERVER_NAME, issueCertificates, type CertificateOptions, type DockerCertificates } from './certificates.ts'
 export { DOCKER_PORT } from './dind-pod.ts'
 export { attemptNames, type AttemptNames } from './names.ts'

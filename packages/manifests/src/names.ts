@@ -1,32 +1,24 @@
-/** Names, labels and keys that the objects of an attempt share. */
-import { LABEL, labelValue } from '@windlass/protocol'
-import type { AttemptInput } from './attempt.ts'
+/** Names and labels of the objects of an attempt. */
+import { LABEL, labelValue, objectNames, type ObjectNames } from '@windlass/protocol'
+import type { AttemptInput } from './attempt-input.ts'
 
-/** What the parts of an attempt share. */
-export interface AttemptNames {
+/** Names and labels that the objects of an attempt share. */
+export interface AttemptNames extends ObjectNames {
   readonly namespace: string
-  readonly secret: string
-  readonly claim: string
-  readonly dind: string
-  readonly engine: string
   readonly labels: Readonly<Record<string, string>>
-  /** Seconds after which Kubernetes ends the pods whatever happened. */
+  /** Seconds after which Kubernetes ends the pods in any case. */
   readonly deadlineSeconds: number
 }
 
-/** Names and labels of an attempt's objects: the same for every rendering, so that creating twice is harmless. */
+/** Returns names and labels of an attempt's objects. They are the same for every rendering, so that creating twice is harmless. */
 export function attemptNames(
   input: Pick<AttemptInput, 'buildId' | 'attempt' | 'runtime' | 'now'> & Partial<AttemptInput>,
 ): AttemptNames {
   const { spec } = input.runtime
-  const suffix = input.attempt > 1 ? `${input.buildId}-retry-${input.attempt - 1}` : input.buildId
   const deadlineSeconds = Math.ceil((spec.limits.electedMs + spec.limits.buildMs) / 1000) + GRACE_SECONDS
   return {
     namespace: spec.runtimeScheduler.cluster.namespace,
-    secret: `engine-${suffix}`,
-    claim: `pvc-dind-${suffix}`,
-    dind: `dind-${suffix}`,
-    engine: `engine-${suffix}`,
+    ...objectNames(input.buildId, input.attempt),
     deadlineSeconds,
     labels: withoutEmpty({
       [LABEL.build]: input.buildId,
@@ -42,20 +34,9 @@ export function attemptNames(
   }
 }
 
-/** Between the end of a build's time and the end of its pods by Kubernetes, seconds. */
+/** Time between the deadline of a build and that of its pods in Kubernetes. Seconds. */
 const GRACE_SECONDS = 900
 
 function withoutEmpty(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== ''))
 }
-
-/** Keys of the Secret; the pods mount them as files. */
-export const SECRET_KEY = {
-  bootstrap: 'bootstrap',
-  serverCa: 'server-ca.pem',
-  ca: 'ca.pem',
-  clientCert: 'cert.pem',
-  clientKey: 'key.pem',
-  serverCert: 'server-cert.pem',
-  serverKey: 'server-key.pem',
-} as const

@@ -1,4 +1,4 @@
-/** What the two pods of an attempt have in common. */
+/** Parts that both pods of an attempt have. */
 import { LABEL, type PodMount, type PodVolume, type RuntimeSpec } from '@windlass/protocol'
 import type { AttemptNames } from './names.ts'
 
@@ -24,7 +24,7 @@ export interface PodIdentity {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** Labels of the runtime's specification come first: they cannot replace ours. */
+/** Returns the metadata of a pod. Labels of the runtime's specification cannot replace ours. */
 export function podMetadata(
   names: AttemptNames,
   identity: PodIdentity,
@@ -38,7 +38,7 @@ export function podMetadata(
   }
 }
 
-/** Where and how a pod is placed, and what runs in it before its container. */
+/** Returns the scheduling fields of a pod, its pull secrets, init containers and DNS settings. */
 export function podPlacement(settings: PodSettings, nodeSelector: Readonly<Record<string, string>>): Record<string, unknown> {
   const { tolerations, imagePullSecrets, initContainers } = settings
   return {
@@ -67,12 +67,12 @@ export function toEnv(variables: Readonly<Record<string, string>>): { name: stri
 type Mount = PodMount & { readonly name: string }
 type Volume = PodVolume & { readonly name: string }
 
-/** The volumes of a keyed map, each with its name. */
+/** Returns the volumes of a keyed map, each with its name. */
 export function toVolumes(volumes: Readonly<Record<string, PodVolume>>): Volume[] {
   return Object.entries(volumes).map(([key, volume]) => ({ ...volume, name: volume.name ?? key }))
 }
 
-/** The mounts of a keyed map; a path belongs to the first that names it, and our own come first. */
+/** Returns the mounts of keyed maps. If several have the same path, the first one is used; our own come first. */
 export function toMounts(own: readonly Mount[], ...maps: readonly Readonly<Record<string, PodMount>>[]): Mount[] {
   const mounts = [...own]
   for (const [key, mount] of maps.flatMap((map) => Object.entries(map)))

@@ -1,9 +1,9 @@
-/** Hosts that no proxy stands before: the pod itself, and what the cluster names. */
+/** Hosts that are never reached through a proxy: the pod itself, and names of the cluster. */
 const DIRECT = ['localhost', '127.0.0.1', '.svc', '.cluster.local']
 
 /**
- * Variables with those of a proxy completed (runner specification 4.9): each in both spellings, and `NO_PROXY` with what must never go through
- * a proxy added to it. Without a proxy the variables are given back as they are.
+ * Completes the variables of a proxy: each in both spellings, and `NO_PROXY` with the hosts that are never reached through it. Returns the
+ * variables unchanged if there is no proxy.
  */
 export function withProxies(variables: Readonly<Record<string, string>>): Record<string, string> {
   const read = (name: string): string => variables[name] ?? variables[name.toLowerCase()] ?? ''

@@ -11,7 +11,7 @@ const UNITS: Readonly<Record<string, number>> = {
   Ti: 2 ** 40,
 }
 
-/** The number that a Kubernetes quantity such as `16Gi` stands for, rounded up; 0 for a text that is none. */
+/** Returns the value of a Kubernetes quantity such as `16Gi`, rounded up; 0 if the text is not a quantity. */
 export function quantityValue(text: string): number {
   const match = /^([0-9]+(?:\.[0-9]+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti)?$/.exec(text)
   return match === null ? 0 : Math.ceil(Number(match[1]) * (UNITS[match[2] ?? ''] ?? 1))

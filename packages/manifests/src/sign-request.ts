@@ -1,4 +1,6 @@
-/** Reading certificate requests (PKCS#10, RFC 2986). Bytes from outside: every length is checked, and anything unusual is refused. */
+/**
+ * Reads certificate requests (PKCS#10, RFC 2986). The bytes come from outside: every length is checked, and anything unusual is refused.
+ */
 import { createPublicKey, verify, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import { oid } from './der.ts'
@@ -7,7 +9,7 @@ export interface SignRequest {
   readonly publicKey: KeyObject
 }
 
-/** The hashes of the signatures that are taken, by the DER of their object identifiers: with RSA (RFC 8017) and with elliptic curves (RFC 5758). */
+/** The accepted signature algorithms, by the DER of their object identifiers: RSA (RFC 8017) and elliptic curves (RFC 5758). */
 const SIGNATURES = [
   { id: oid('1.2.840.113549.1.1.11'), hash: 'sha256' },
   { id: oid('1.2.840.113549.1.1.12'), hash: 'sha384' },
@@ -25,18 +27,18 @@ const MAX_RSA_BITS = 8192
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
 
 /**
- * Reads a request (PEM) whose signature proves that its sender has the key. What it asks for besides (names, extensions) is not looked at: whoever
- * signs decides that. A text says what is wrong.
+ * Reads a request (PEM) and checks that its signature proves possession of the key. Its names and extensions are ignored; the signer
+ * decides them. `problem` is the reason of a refusal.
  */
 export function readSignRequest(text: string): SignRequest | { readonly problem: string } {
   const body = /-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END (?:NEW )?CERTIFICATE REQUEST-----/.exec(
     text,
   )?.[1]
-  if (body === undefined) return { problem: 'It is no certificate request in PEM.' }
+  if (body === undefined) return { problem: 'It is not a certificate request in PEM format.' }
   try {
     return open(Buffer.from(body, 'base64'))
   } catch {
-    return { problem: 'It is no certificate request (PKCS#10).' }
+    return { problem: 'It is not a certificate request (PKCS#10).' }
   }
 }
 
@@ -72,7 +74,7 @@ interface Value {
   readonly whole: Buffer
 }
 
-/** The values inside a constructed one. Throws when a length leaves it, or the first one has another tag than `first`. */
+/** Returns the values inside a constructed one. Throws if a length exceeds it, or if the tag of the first value is not `first`. */
 function children(parent: Pick<Value, 'content'> | undefined, first?: number): Value[] {
   if (parent === undefined) throw new Error('missing')
   const { content: bytes } = parent
@@ -94,17 +96,18 @@ function children(parent: Pick<Value, 'content'> | undefined, first?: number): V
 }
 
 const MAX_NAMES = 50
-/** A label of a host name; the first may be `*`, with at least one more behind it. */
+/** A host name; the first label may be `*` if at least one more follows. */
 const HOST = /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/
 
-/** Reads names as OpenSSL writes them (`DNS:dind`, `IP:127.0.0.1`). A text says what is wrong. */
+/** Reads names as OpenSSL writes them (`DNS:dind`, `IP:127.0.0.1`). `problem` is the reason of a refusal. */
 export function readAlternativeNames(list: readonly string[]): string[] | { readonly problem: string } {
   if (list.length === 0 || list.length > MAX_NAMES) return { problem: `There must be 1 to ${MAX_NAMES} names.` }
   const names: string[] = []
   for (const entry of list) {
     const [, kind, name = ''] = /^\s*(DNS|IP|IP Address)\s*:\s*(\S+)\s*$/i.exec(entry) ?? []
     const isFine = kind?.toUpperCase() === 'DNS' ? name.length <= 253 && HOST.test(name) && isIP(name) === 0 : isIP(name) !== 0
-    if (kind === undefined || !isFine) return { problem: `${entry.slice(0, 300)} is no name: write DNS:<host> or IP:<address>.` }
+    if (kind === undefined || !isFine)
+      return { problem: `"${entry.slice(0, 300)}" is not a valid name. Write DNS:<host> or IP:<address>.` }
     if (!names.includes(name)) names.push(name)
   }
   return names

@@ -1,9 +1,9 @@
-/** Writing X.509 v3 certificates (RFC 5280) in DER: Node issues none itself, and these few parts are all that is needed. */
+/** Writes X.509 v3 certificates (RFC 5280) in DER, because Node cannot issue certificates. */
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
 import { bitString, bool, context, explicit, integer, octets, oid, pem, sequence, set, time, utf8 } from './der.ts'
 
-/** Clocks of nodes differ: certificates are good from this long before now. */
+/** Certificates are valid from this long before now, because the clocks of nodes differ. Milliseconds. */
 export const SKEW_MS = 10 * 60_000
 
 export interface Validity {
@@ -17,12 +17,12 @@ export interface Keys {
   readonly privateKey: KeyObject
 }
 
-/** Elliptic curve P-256. */
+/** Creates a key pair on the elliptic curve P-256. */
 export function newKeys(): Keys {
   return generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
 }
 
-/** PKCS#8. */
+/** Returns a key as PKCS#8 PEM. */
 export function toPem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
@@ -39,13 +39,13 @@ export interface CertificateParts {
   readonly issuer: string
   readonly subject: string
   readonly validity: Validity
-  /** Of whom the certificate is about. */
+  /** Key of the subject. */
   readonly keys: Pick<Keys, 'publicKey'>
   readonly signer: Keys
   readonly extensions: readonly Buffer[]
 }
 
-/** A signed certificate, PEM. */
+/** Returns a signed certificate as PEM. */
 export function certificate(parts: CertificateParts): string {
   const body = sequence(
     explicit(0, integer(Buffer.from([2]))),
@@ -61,7 +61,7 @@ export function certificate(parts: CertificateParts): string {
   return pem('CERTIFICATE', sequence(body, ECDSA_WITH_SHA256, signature))
 }
 
-/** 127 random bits, positive and never with a leading zero octet. */
+/** Returns 127 random bits, positive and without a leading zero byte. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16)
   bytes.writeUInt8((bytes.readUInt8(0) & 0x7f) | 0x40, 0)
@@ -76,7 +76,7 @@ function extension(id: string, critical: boolean, value: Buffer): Buffer {
   return critical ? sequence(oid(id), bool(true), octets(value)) : sequence(oid(id), octets(value))
 }
 
-/** Any short digest of the key will do (RFC 7093); strict verifiers want both identifiers to be there. */
+/** Returns the identifier of a key. Any short digest is valid (RFC 7093); strict verifiers require both identifiers. */
 function identify({ publicKey }: Pick<Keys, 'publicKey'>): Buffer {
   return createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
@@ -105,7 +105,7 @@ export function extendedKeyUsage(purpose: string): Buffer {
   return extension('2.5.29.37', false, sequence(oid(purpose)))
 }
 
-/** Host names (a `*` may stand for the first label) and IP addresses. */
+/** Encodes host names (the first label may be `*`) and IP addresses. */
 export function alternativeNames(names: readonly string[]): Buffer {
   return extension('2.5.29.17', false, sequence(...names.map(generalName)))
 }

@@ -6,7 +6,7 @@ function set(name: string, restarts = 0): ObjectChange {
   return { change: 'set', kind: 'Pod', namespace: 'shop', name, uid: name, labels: {}, summary: { restarts } }
 }
 
-test('the newest state of an object replaces the one before, and what is reported goes', () => {
+test('replaces the previous state of an object and removes reported changes', () => {
   const pending = new PendingChanges()
   pending.add(set('a'))
   pending.add(set('b'))
@@ -16,7 +16,7 @@ test('the newest state of an object replaces the one before, and what is reporte
   expect(pending.peek(10)).toEqual([set('b')])
 })
 
-test('what changed while it was being reported stays', () => {
+test('keeps an object that changed while it was being reported', () => {
   const pending = new PendingChanges()
   pending.add(set('a'))
   const reported = pending.peek(1)
@@ -25,7 +25,7 @@ test('what changed while it was being reported stays', () => {
   expect(pending.peek(10)).toEqual([set('a', 1)])
 })
 
-test('that a kind is complete comes behind all that was said of it', () => {
+test('moves `synced` of a kind behind its changes', () => {
   const pending = new PendingChanges()
   pending.add({ change: 'synced', kind: 'Pod' })
   pending.add(set('a'))

@@ -1,6 +1,6 @@
 /**
- * What is still to be reported: the newest state of each object, in the order in which the objects first changed. However long the
- * server is away it holds no more than the cluster has objects.
+ * The pending changes: the newest state of each object, in the order in which the objects first changed. However long the server is
+ * unreachable, it has at most one entry per object of the cluster.
  */
 import type { MonitoredKind, ObjectChange } from '@windlass/protocol'
 
@@ -12,7 +12,9 @@ export class PendingChanges {
     return this.#changes.size
   }
 
-  /** A later change of the same object replaces the earlier one. That a kind is complete comes behind all that was said of it before. */
+  /**
+   * Adds a change, which replaces an earlier one of the same object. `synced` of a kind is moved behind the earlier changes of the kind.
+   */
   add(change: ObjectChange): void {
     const key = keyOf(change)
     if (change.change === 'synced') this.#changes.delete(key)
@@ -20,12 +22,12 @@ export class PendingChanges {
     this.#wake.resolve()
   }
 
-  /** The first ones; they stay until `drop`. */
+  /** Returns the first changes, which stay until `drop`. */
   peek(count: number): readonly ObjectChange[] {
     return [...this.#changes.values()].slice(0, count)
   }
 
-  /** Forgets what was reported; what changed meanwhile stays. */
+  /** Removes reported changes, except those that changed meanwhile. */
   drop(reported: readonly ObjectChange[]): void {
     for (const change of reported) if (this.#changes.get(keyOf(change)) === change) this.#changes.delete(keyOf(change))
   }
@@ -34,7 +36,7 @@ export class PendingChanges {
     this.#changes.clear()
   }
 
-  /** Resolves when there is something. */
+  /** Resolves when there is a change. */
   async wait(): Promise<void> {
     if (this.#changes.size > 0) return
     this.#wake = Promise.withResolvers()
@@ -46,5 +48,5 @@ function keyOf(change: ObjectChange): string {
   return change.change === 'synced' ? `${change.kind}//` : `${change.kind}/${change.namespace}/${change.name}`
 }
 
-/** Kinds that belong to no namespace: a monitor of some namespaces does not report them. */
+/** Kinds without a namespace, which a monitor of some namespaces does not report. */
 export const CLUSTER_KINDS: ReadonlySet<MonitoredKind> = new Set(['Namespace', 'Node', 'PersistentVolume'])

@@ -1,8 +1,8 @@
 /** `/livez`, `/readyz` and `/metrics` of a monitor. */
-import { probe, serveProbes, type Clock, type ProbeServer } from '@windlass/kit'
+import { exposition, probe, serveProbes, type Clock, type ProbeServer } from '@windlass/kit'
 import type { RunningMonitor } from './monitor.ts'
 
-/** Ready means: the server answered within this time; the monitor speaks at least once a minute. */
+/** The monitor is ready if the server answered within this time; it calls the server at least once a minute. Milliseconds. */
 const READY_MS = 150_000
 
 /** Serves until disposed. */
@@ -15,22 +15,20 @@ export async function serveHealth(options: {
     const { pending, batches, heardAt } = options.monitor.status()
     const isReady = heardAt > 0 && options.clock.now() - heardAt < READY_MS
     if (path === '/livez') return probe(true, '')
-    if (path === '/readyz') return probe(isReady, 'the server was not heard lately')
+    if (path === '/readyz') return probe(isReady, 'the server has not answered recently')
     return path === '/metrics' ? { status: 200, body: metrics({ pending, batches, ready: isReady ? 1 : 0 }) } : undefined
   })
 }
 
 function metrics(values: { readonly pending: number; readonly batches: number; readonly ready: number }): string {
-  return [
-    '# HELP windlass_monitor_pending Changes that wait to be reported.',
-    '# TYPE windlass_monitor_pending gauge',
-    `windlass_monitor_pending ${values.pending}`,
-    '# HELP windlass_monitor_batches_total Batches that the server has taken.',
-    '# TYPE windlass_monitor_batches_total counter',
-    `windlass_monitor_batches_total ${values.batches}`,
-    '# HELP windlass_monitor_ready Whether the server was heard lately.',
-    '# TYPE windlass_monitor_ready gauge',
-    `windlass_monitor_ready ${values.ready}`,
-    '',
-  ].join('\n')
+  return exposition([
+    { name: 'windlass_monitor_pending', help: 'Changes not yet reported.', samples: [{ value: values.pending }] },
+    {
+      name: 'windlass_monitor_batches_total',
+      help: 'Batches accepted by the server.',
+      type: 'counter',
+      samples: [{ value: values.batches }],
+    },
+    { name: 'windlass_monitor_ready', help: 'Whether the server answered recently.', samples: [{ value: values.ready }] },
+  ])
 }

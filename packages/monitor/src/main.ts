@@ -1,17 +1,16 @@
-/** The monitor process in a cluster. Exit codes: 0 stopped; 4 the server refuses it; 1 anything else. */
-import { fault, isFault, nodeTransport, openLog, stopSignal, systemClock, type Logger } from '@windlass/kit'
-import { inCluster, openKube, readKubeconfig } from '@windlass/kube'
+/** The monitor process in a cluster. Exit codes: 0 stopped; 4 refused by the server; 1 any other error. */
+import { isFault, nodeTransport, openLog, stopSignal, systemClock, type Logger } from '@windlass/kit'
+import { accessOf, openKube } from '@windlass/kube'
 import { createClient } from '@windlass/protocol'
 import { environment, monitorConfig, type MonitorConfig } from './config.ts'
 import { serveHealth } from './health.ts'
 import { startMonitor } from './monitor.ts'
 
 async function run(config: MonitorConfig, log: Logger): Promise<number> {
-  const access = config.KUBECONFIG === undefined ? inCluster(environment()) : await readKubeconfig(config.KUBECONFIG)
-  if (access === undefined)
-    throw fault('config-invalid', {
-      message: 'This is not a pod of a cluster, and WINDLASS_MONITOR_KUBECONFIG names no kubeconfig.',
-    })
+  const access = await accessOf(config.KUBECONFIG, {
+    environment: environment(),
+    setting: 'WINDLASS_MONITOR_KUBECONFIG',
+  })
   const kube = openKube({ access, log, qps: 20, burst: 50 })
   const transport = nodeTransport({ caFile: config.CA })
   const monitor = startMonitor({
@@ -31,7 +30,7 @@ async function run(config: MonitorConfig, log: Logger): Promise<number> {
     return 0
   } catch (error) {
     if (!isFault(error, 'unauthenticated', 'forbidden')) throw error
-    log.error({ err: error }, 'the server refuses this monitor')
+    log.error({ err: error }, 'the server refused this monitor')
     return 4
   } finally {
     await health?.[Symbol.asyncDispose]()

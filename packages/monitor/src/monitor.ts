@@ -1,18 +1,19 @@
 /**
- * The loops of a monitor: a watch per kind and namespace fills the list of pending changes, one sender empties it. Nothing is polled: a
- * quiet cluster costs a sign of life a minute. When the server lost a batch, or another process took over and went, everything is
+ * The loops of a monitor: one watch per kind and namespace adds to the pending changes, and one sender reports them. Nothing is polled; a
+ * quiet cluster costs one heartbeat per minute. If the server lost a batch, or another process took over for a while, everything is
  * reported again in a new generation.
  */
 import { randomUUID } from 'node:crypto'
-import { backoffMs, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
+import { backoffMs, defined, endsWork, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
 import { ALL_NAMESPACES, type Change, type Kube, type KubeObject, type Selection } from '@windlass/kube'
+import { monitorCalls, type MonitorCalls } from '@windlass/client/monitor'
 import {
   MONITORED_KINDS,
-  MonitorWelcome,
-  ObjectAck,
+  VERSION,
   type Client,
   type MonitoredKind,
   type MonitorHello,
+  type MonitorWelcome,
   type ObjectChange,
 } from '@windlass/protocol'
 import { CLUSTER_KINDS, PendingChanges } from './changes.ts'
@@ -25,22 +26,21 @@ export interface MonitorOptions {
   readonly log: Logger
   /** Name of the cluster. */
   readonly cluster: string
-  /** Absent: all of them. */
+  /** Absent: all namespaces. */
   readonly namespaces?: readonly string[] | undefined
   readonly helm?: boolean | undefined
   readonly version?: string | undefined
-  /** Longest time without a sign of life, milliseconds. */
+  /** Maximum time without a heartbeat. Milliseconds. */
   readonly aliveMs?: number | undefined
 }
 
 export interface RunningMonitor {
-  /** Resolves after `close`; rejects with `unauthenticated`, `forbidden` or `conflict` when the server will not have it. */
+  /** Resolves after `close`; rejects with `unauthenticated`, `forbidden` or `conflict` if the server refuses this monitor. */
   readonly ended: Promise<void>
   status(): { readonly pending: number; readonly batches: number; readonly heardAt: number }
   close(): Promise<void>
 }
 
-const FATAL = ['unauthenticated', 'forbidden'] as const
 const ALIVE_MS = 60_000
 
 /** Starts the loops. */
@@ -48,7 +48,7 @@ export function startMonitor(options: MonitorOptions): RunningMonitor {
   return new ClusterMonitor(options)
 }
 
-/** What is watched for one kind. */
+/** The watched selections of one kind. */
 interface Watched {
   readonly kind: MonitoredKind
   readonly selections: readonly Selection[]
@@ -57,6 +57,7 @@ interface Watched {
 class ClusterMonitor implements RunningMonitor {
   readonly ended: Promise<void>
   readonly #options: MonitorOptions
+  readonly #server: MonitorCalls
   readonly #running = new AbortController()
   readonly #pending = new PendingChanges()
   #batches = 0
@@ -64,6 +65,7 @@ class ClusterMonitor implements RunningMonitor {
 
   constructor(options: MonitorOptions) {
     this.#options = options
+    this.#server = monitorCalls(options.client)
     this.ended = this.#run()
     this.ended.catch(() => undefined)
   }
@@ -77,7 +79,7 @@ class ClusterMonitor implements RunningMonitor {
     await this.ended.catch(() => undefined)
   }
 
-  /** One generation after the other: each begins with everything there is. */
+  /** Runs one generation after the other; each begins with all existing objects. */
   async #run(): Promise<void> {
     for (let failures = 0; !this.#running.signal.aborted;) {
       const generation = new AbortController()
@@ -87,8 +89,8 @@ class ClusterMonitor implements RunningMonitor {
       try {
         await this.#report(signal, () => (failures = 0))
       } catch (error) {
-        if (isFault(error, ...FATAL)) throw error
-        if (!isAbort(error)) this.#options.log.warn({ err: error }, 'begins again')
+        if (endsWork('agent', error)) throw error
+        if (!isAbort(error)) this.#options.log.warn({ err: error }, 'reporting failed; starting a new generation')
         failures += 1
       } finally {
         generation.abort(new DOMException('the generation is over', 'AbortError'))
@@ -113,7 +115,7 @@ class ClusterMonitor implements RunningMonitor {
     })
   }
 
-  /** Follows the objects of a kind; it is complete when every namespace was listed. */
+  /** Follows the objects of a kind. The kind is complete when every namespace was listed. */
   async #watch({ kind, selections }: Watched, signal: AbortSignal): Promise<void> {
     let missing = selections.length
     await Promise.all(
@@ -147,7 +149,7 @@ class ClusterMonitor implements RunningMonitor {
         continue
       }
       const body = { cluster: this.#options.cluster, generation, seq, changes }
-      await this.#send(() => this.#options.client.call('POST', '/v1/monitor/objects', ObjectAck, { body, signal }), signal)
+      await this.#send(() => this.#server.sendObjects(body, { signal }), signal)
       this.#pending.drop(changes)
       this.#batches += 1
       seq += 1
@@ -155,7 +157,7 @@ class ClusterMonitor implements RunningMonitor {
     }
   }
 
-  /** Until something changes, or it is time for a sign of life. */
+  /** Waits until something changes or a heartbeat is due. */
   async #rest(signal: AbortSignal): Promise<void> {
     const alive = new AbortController()
     const pause = this.#options.clock.sleep(this.#options.aliveMs ?? ALIVE_MS, AbortSignal.any([signal, alive.signal]))
@@ -165,19 +167,19 @@ class ClusterMonitor implements RunningMonitor {
   }
 
   async #hello(generation: string, signal: AbortSignal): Promise<MonitorWelcome> {
-    const { cluster, namespaces, version, kube, client } = this.#options
+    const { cluster, namespaces, version, kube } = this.#options
     const clusterVersion = await kube.version().catch(() => undefined)
     const body: MonitorHello = {
       cluster,
       generation,
-      version: version ?? '0.1.0',
-      ...(clusterVersion !== undefined && { clusterVersion }),
+      version: version ?? VERSION,
+      ...defined({ clusterVersion }),
       ...(namespaces !== undefined && { namespaces: [...namespaces] }),
     }
-    return this.#send(() => client.call('POST', '/v1/monitor/hello', MonitorWelcome, { body, signal }), signal)
+    return this.#send(() => this.#server.hello(body, { signal }), signal)
   }
 
-  /** Repeats a call while the server is away; a batch that arrived twice is applied once. */
+  /** Repeats a call while the server is unreachable. A batch that arrives twice is applied once. */
   async #send<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock, log } = this.#options
     for (let failures = 1; ; failures += 1) {
@@ -206,7 +208,7 @@ function setOf(kind: MonitoredKind, object: KubeObject): ObjectChange | undefine
     uid,
     labels,
     summary,
-    ...(createdAt !== undefined && { createdAt }),
+    ...defined({ createdAt }),
   }
 }
 
@@ -215,7 +217,7 @@ function goneOf(kind: MonitoredKind, object: KubeObject): ObjectChange | undefin
   return key && { change: 'gone', ...key }
 }
 
-/** A release is one object by its revision: the Secret's name without Helm's prefix. */
+/** Returns the key of an object. A Helm release is keyed by its revision: the name of its Secret without the prefix of Helm. */
 function keyOf(
   kind: MonitoredKind,
   { metadata }: KubeObject,

@@ -5,7 +5,7 @@ import { summarize } from './summarize.ts'
 
 const metadata = { name: 'x', namespace: 'shop' }
 
-test('a pod shows the reason why it does not run, and nothing of its environment', () => {
+test('shows why a pod does not run, and nothing of its environment', () => {
   const pod: KubeObject = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -23,7 +23,7 @@ test('a pod shows the reason why it does not run, and nothing of its environment
   expect(summary).toEqual({ status: 'ImagePullBackOff', ready: '0/1', restarts: 3, node: 'node-1', images: 'shop:1' })
 })
 
-test('a workload shows how much of it is ready, and why it does not go on', () => {
+test('shows how many replicas of a workload are ready and why its rollout is stuck', () => {
   const spec = { replicas: 3, template: { spec: { containers: [{ image: 'a:1' }, { image: 'b:2' }] } } }
   const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }]
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec, status: { readyReplicas: 1, conditions } }
@@ -35,12 +35,12 @@ test('a workload shows how much of it is ready, and why it does not go on', () =
   })
 })
 
-test('a release of Helm is told by the labels of its Secret alone', () => {
+test('shows a Helm release by the labels of its Secret', () => {
   const labels = { name: 'shop', owner: 'helm', status: 'deployed', version: '4' }
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, labels }, data: { release: 'c2VjcmV0' } }
   expect(summarize('HelmRelease', secret)).toEqual({ status: 'deployed', revision: '4', release: 'shop' })
 })
 
-test.each(MONITORED_KINDS)('an object of kind %s without any field has a summary', (kind) => {
+test.each(MONITORED_KINDS)('summarizes an object of kind %s without any field', (kind) => {
   expect(() => summarize(kind, { apiVersion: 'v1', kind, metadata })).not.toThrow()
 })

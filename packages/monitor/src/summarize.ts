@@ -1,11 +1,9 @@
-/**
- * What a list shows of an object. Pure. Only what is named here leaves the cluster: no environment, no arguments, no data, no annotation.
- */
+/** Summarizes objects for lists. Pure. Only the fields named here leave the cluster: no environment, arguments, data or annotations. */
 import type { KubeObject } from '@windlass/kube'
 import type { MonitoredKind, ObjectSummary } from '@windlass/protocol'
 import { z } from 'zod'
 
-/** Summary of an object of a kind; fields that the object lacks are left out. */
+/** Returns the summary of an object of a kind, without the fields that the object does not have. */
 export function summarize(kind: MonitoredKind, object: KubeObject): ObjectSummary {
   return SUMMARIES[kind](object)
 }
@@ -184,7 +182,7 @@ const SUMMARIES: Readonly<Record<MonitoredKind, Summarize>> = {
       reclaim: spec.persistentVolumeReclaimPolicy,
     })
   },
-  // Helm 3 and later keep the name, state and number of a release in the labels of its Secret.
+  // Helm 3 and later store the name, status and revision of a release in the labels of its Secret.
   HelmRelease: ({ metadata: { labels } }) =>
     withoutEmpty({ status: labels?.['status'], revision: labels?.['version'], release: labels?.['name'] }),
 }

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { told } from '../test/documents.ts'
-import { compile } from './compile.ts'
+import { formatProblems } from '../test/documents.ts'
+import { compile } from './compile/compile.ts'
 import { catalogOf, toCatalogEntry } from './typed/catalog.ts'
 
 const DOCS = new URL('../../../docs/', import.meta.url)
 
-/** The YAML blocks of a page, each with the line where it begins. */
+/** Returns the YAML blocks of a page, each with the line where it begins. */
 function blocksOf(page: string): { text: string; line: number }[] {
   const lines = page.split('\n')
   return lines.flatMap((line, start) => {
@@ -17,13 +17,13 @@ function blocksOf(page: string): { text: string; line: number }[] {
 }
 
 const pages = readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).filter(
-  (path) => path.endsWith('.md') && !path.startsWith('adr'),
+  (path) => path.endsWith('.md') && !path.startsWith('development/adr'),
 )
 
-describe('every pipeline in the documentation compiles without a word', () => {
+describe('every pipeline in the documentation compiles without problems', () => {
   test.each(pages.toSorted())('%s', (path) => {
     const blocks = blocksOf(readFileSync(new URL(path, DOCS), 'utf8'))
-    // A page may use the step types whose manifests it shows.
+    // A page can use the step types whose manifests it contains.
     const shown = blocks.flatMap(({ text }) =>
       /^kind: step-type$/m.test(text) ? (toCatalogEntry({ text, file: path }) ?? []) : [],
     )
@@ -32,7 +32,7 @@ describe('every pipeline in the documentation compiles without a word', () => {
         { text, file: `${path}:${line}` },
         { ...(shown.length > 0 && { stepTypes: catalogOf(shown) }) },
       )
-      expect({ line, problems: told(problems) }).toEqual({ line, problems: [] })
+      expect({ line, problems: formatProblems(problems) }).toEqual({ line, problems: [] })
     }
   })
 })

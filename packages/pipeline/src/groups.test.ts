@@ -2,7 +2,7 @@ import type { PlanStep } from '@windlass/plan'
 import { describe, expect, test } from 'vitest'
 import { messagesOf, planOf, problemsOf } from '../test/documents.ts'
 
-/** A plan whose steps can be asked for by name. */
+/** A plan with access to its steps by name. */
 function stepsOf(text: string): Record<string, PlanStep> {
   return Object.fromEntries(planOf(text).steps.map((step) => [step.name, step]))
 }
@@ -27,7 +27,7 @@ steps:
   after: { image: x }
 `
 
-  test('becomes a group whose steps wait for nothing but the group', () => {
+  test('becomes a group whose steps wait only for the group', () => {
     expect(outline(text)).toEqual([
       ['before', undefined, []],
       ['group', undefined, ['before']],
@@ -41,18 +41,18 @@ steps:
     expect(two).toMatchObject({ action: { kind: 'build', imageName: 'a/b' }, position: { line: 12, column: 11 } })
   })
 
-  test('checks the steps inside like any other, at their own places', () => {
+  test('checks the steps inside like any other, at their own positions', () => {
     expect(problemsOf(text.replace('image: x }\n      inner', 'imag: x, stage: s }\n      inner'))).toEqual([
       '8:7 error required "image" is required',
-      '8:14 warning unknown-key "imag" is no field of freestyle steps and has no effect. Did you mean "image"?',
+      '8:14 warning unknown-key unknown field "imag" in a freestyle step; it has no effect. Did you mean "image"?',
       '8:30 error unknown-stage "stage" must be one of []. Current value: s',
     ])
     expect(problemsOf(text.replace('title: Both', 'titel: Both'))).toEqual([
-      '6:5 warning unknown-key "titel" is no field of parallel steps and has no effect. Did you mean "title"?',
+      '6:5 warning unknown-key unknown field "titel" in a parallel step; it has no effect. Did you mean "title"?',
     ])
   })
 
-  test('gives its time limit to the steps inside that have none of their own', () => {
+  test('passes its timeout to the steps inside that have none', () => {
     const limits = stepsOf(`version: 1
 steps:
   group:
@@ -86,7 +86,7 @@ steps:
     })
   })
 
-  test('keeps its criteria, its retry and its flags', () => {
+  test('keeps its criteria, retry and flags', () => {
     const { group } = stepsOf(`version: 1
 steps:
   group:
@@ -107,7 +107,7 @@ steps:
     })
   })
 
-  test('leaves the meaning of a failure to its steps when it says nothing itself', () => {
+  test('leaves fail_fast to its steps by default', () => {
     const { silent, inside, firm, judged } = stepsOf(`version: 1
 fail_fast: false
 steps:
@@ -119,7 +119,7 @@ steps:
 })
 
 describe('root mode parallel', () => {
-  test('orders steps by their conditions alone', () => {
+  test('orders steps only by their conditions', () => {
     const plan = planOf(`version: 1
 mode: parallel
 steps:
@@ -150,16 +150,16 @@ steps:
   const after = (name: string, ...others: string[]): string =>
     `${name}: { image: x, when: { steps: [${others.map((other) => `{ name: ${other} }`).join(', ')}] } }`
 
-  test('steps that wait for each other in a circle are told once', () => {
+  test('reports a cycle of waiting steps once', () => {
     expect(graph(after('a', 'c'), after('b', 'a'), after('c', 'b'), after('d', 'c'), 'e: { image: x }')).toEqual([
-      '4:3 error dependency-circle steps wait for each other in a circle: a -> c -> b -> a',
+      '4:3 error dependency-circle steps wait for each other in a cycle: a -> c -> b -> a',
     ])
     expect(graph(after('a', 'b'), after('b', 'a'), after('c', 'd'), after('d', 'c'))).toHaveLength(2)
   })
 
-  test('a circle through a group is one, and one that anybody can leave is none', () => {
+  test('reports a cycle through a group, but not one that a step can leave', () => {
     expect(graph('g: { type: parallel, when: { steps: [{ name: z }] }, steps: { a: { image: x } } }', after('z', 'a'))).toEqual([
-      '4:3 error dependency-circle steps wait for each other in a circle: g -> z -> a -> g',
+      '4:3 error dependency-circle steps wait for each other in a cycle: g -> z -> a -> g',
     ])
     expect(
       graph('a: { image: x, when: { steps: { any: [{ name: b }, { name: c }] } } }', after('b', 'a'), 'c: { image: x }'),
@@ -167,27 +167,27 @@ steps:
     expect(graph('a: { image: x, when: { steps: [{ name: b, on: [pending] }] } }', after('b', 'a'))).toEqual([])
   })
 
-  test('a step that waits for itself, for a group around it or for a step inside it is told', () => {
-    expect(graph(after('a', 'a'))).toEqual(['4:42 error unknown-step the step "a" asks about itself'])
+  test('reports a step that waits for itself, for its group or for a step inside it', () => {
+    expect(graph(after('a', 'a'))).toEqual(['4:42 error unknown-step step "a" refers to itself'])
     expect(graph('g: { type: parallel, steps: { a: { image: x, when: { steps: [{ name: g }] } } } }')).toEqual([
-      '4:72 warning later-step the step "g" holds this one, so it is still running here',
+      '4:72 warning later-step step "g" contains this one, so it is still running here',
     ])
     expect(graph('g: { type: parallel, when: { steps: [{ name: a }] }, steps: { a: { image: x } } }')).toEqual([
-      '4:48 warning later-step the step "a" is inside this one, so it is still pending here',
+      '4:48 warning later-step step "a" is inside this one, so it is still pending here',
     ])
   })
 
-  test('a long chain and a long circle are looked through in linear time', () => {
+  test('checks long chains and long cycles in linear time', () => {
     const chain = Array.from({ length: 1_200 }, (_, n) => after(`s${n}`, `s${n + 1}`))
     expect(graph(...chain, 's1200: { image: x }')).toEqual([])
     expect(graph(...chain, after('s1200', 's0'))).toEqual([
-      '4:3 error dependency-circle steps wait for each other in a circle: s0 -> s1 -> s2 -> s3 -> s4 -> s5 -> s6 -> s7 -> s8 -> s9 -> …',
+      '4:3 error dependency-circle steps wait for each other in a cycle: s0 -> s1 -> s2 -> s3 -> s4 -> s5 -> s6 -> s7 -> s8 -> s9 -> …',
     ])
   })
 })
 
 describe('when in a serial pipeline', () => {
-  test('steps that start at the same time cannot be done yet', () => {
+  test('reports steps that start at the same time', () => {
     const text = `version: 1
 steps:
   p:
@@ -198,17 +198,17 @@ steps:
       c: { image: x, when: { steps: [{ name: a, on: [running, pending] }] } }
   later: { image: x, when: { steps: [{ name: a }] } }
 `
-    expect(problemsOf(text)).toEqual(['7:46 warning later-step the step "a" starts at the same time, so it has not ended here'])
+    expect(problemsOf(text)).toEqual(['7:46 warning later-step step "a" starts at the same time, so it has not ended here'])
   })
 
-  test('a child sees what ran before its group, and warns of what comes after it', () => {
+  test('a child can refer to steps before its group, with a warning for later steps', () => {
     const text = (name: string): string =>
       `version: 1\nsteps:\n  first: { image: x }\n  p: { type: parallel, steps: { a: { image: x, when: { steps: [{ name: ${name} }] } } } }\n  last: { image: x }\n`
     expect(messagesOf(text('first'))).toEqual([])
-    expect(messagesOf(text('last'))).toEqual(['the step "last" runs later, so it is still pending here'])
+    expect(messagesOf(text('last'))).toEqual(['step "last" runs later, so it is still pending here'])
   })
 
-  test('unknown steps are told with what was probably meant, wherever they are named', () => {
+  test('reports unknown steps with a suggestion, wherever they are named', () => {
     expect(
       problemsOf(`version: 1
 success_criteria: { condition: { all: { a: steps.buidl.result == "success" } } }
@@ -221,20 +221,20 @@ steps:
       b: { image: '\${{steps.bild.imageId}}', when: { condition: { any: { x: steps.buil.result == 'success' } } } }
 `),
     ).toEqual([
-      '2:44 error unknown-step there is no step "buidl". Did you mean "build"?',
-      '8:46 error unknown-step there is no step "biuld". Did you mean "build"?',
-      '9:19 warning unknown-step there is no step "bild". Did you mean "build"?',
-      '9:77 error unknown-step there is no step "buil". Did you mean "build"?',
+      '2:44 error unknown-step step "buidl" does not exist. Did you mean "build"?',
+      '8:46 warning unknown-step step "biuld" does not exist, so the condition is never met. Did you mean "build"?',
+      '9:19 warning unknown-step step "bild" does not exist. Did you mean "build"?',
+      '9:77 error unknown-step step "buil" does not exist. Did you mean "build"?',
     ])
     const expression = (text: string): string[] =>
       messagesOf(`version: 1\nsteps:\n  a: { image: x }\n  b: { image: x, when: { condition: { all: { c: ${text} } } } }\n`)
-    expect(expression(`"\${{steps.z.result}} == 'success'"`)).toEqual(['there is no step "z"'])
-    expect(expression(`"'\${{steps.zz.output.V}}' == '\${{VARIABLE}}'"`)).toEqual(['there is no step "zz"'])
+    expect(expression(`"\${{steps.z.result}} == 'success'"`)).toEqual(['step "z" does not exist'])
+    expect(expression(`"'\${{steps.zz.output.V}}' == '\${{VARIABLE}}'"`)).toEqual(['step "zz" does not exist'])
     expect(expression(`"'\${{steps.a.output.V}}' == '1'"`)).toEqual([])
   })
 })
 
-test('an approval waits a week unless it says otherwise', () => {
+test('an approval waits a week by default', () => {
   const { usual, quick } = stepsOf(`version: 1
 steps:
   usual: { type: pending-approval }
@@ -245,17 +245,17 @@ steps:
   expect(quick?.timeout).toBeUndefined()
 })
 
-test('retry is moved into its ranges with a warning', () => {
+test('moves retry numbers into their ranges with a warning', () => {
   const text = 'version: 1\nsteps:\n  a: { image: x, retry: { maxAttempts: 20, delay: 3, exponentialFactor: 0.5 } }\n'
   expect(problemsOf(text)).toEqual([
-    '3:40 warning retry-range "maxAttempts" must be from 1 to 10; 10 is used. Current value: 20',
-    '3:51 warning retry-range "delay" must be from 5 to 60; 5 is used. Current value: 3',
-    '3:73 warning retry-range "exponentialFactor" must be from 1 to 5; 1 is used. Current value: 0.5',
+    '3:40 warning retry-range "maxAttempts" must be between 1 and 10; 10 is used. Current value: 20',
+    '3:51 warning retry-range "delay" must be between 5 and 60; 5 is used. Current value: 3',
+    '3:73 warning retry-range "exponentialFactor" must be between 1 and 5; 1 is used. Current value: 0.5',
   ])
   expect(planOf(text).steps[0]?.retry).toEqual({ maxAttempts: 10, delayMs: 5_000, factor: 1 })
 })
 
-test('breakpoints come from the step and from the stored pipeline', () => {
+test('merges breakpoints of the step and of the stored pipeline', () => {
   const text = `kind: pipeline
 metadata: { name: a }
 spec:
@@ -271,11 +271,11 @@ spec:
     undefined,
   ])
   expect(problemsOf(text.replace('inner: { phases', 'iner: { phases'))).toEqual([
-    '4:55 error unknown-step there is no step "iner". Did you mean "inner"?',
+    '4:55 error unknown-step step "iner" does not exist. Did you mean "inner"?',
   ])
 })
 
-test('older spellings and hooks, services and criteria work in stored pipelines too', () => {
+test('aliases, hooks, services and criteria work in stored pipelines too', () => {
   const plan = planOf(`kind: pipeline
 metadata: { name: a }
 spec:
@@ -295,7 +295,7 @@ spec:
   })
 })
 
-test('an environment record is kept for the success of the step', () => {
+test('keeps an environment record', () => {
   const { it } = stepsOf(`version: 1
 steps:
   it:
@@ -312,5 +312,59 @@ steps:
     change: '${{CF_COMMIT_MESSAGE}}',
     endpoints: [{ name: 'app', url: 'http://app' }],
     filters: [{ cluster: 'c', selectors: [{ app: 'a' }] }],
+  })
+})
+
+describe('documents that Codefresh accepts', () => {
+  test('steps of a parallel step can be a list, of named steps or of steps without names', () => {
+    const list = `version: 1
+steps:
+  p:
+    type: parallel
+    steps:
+      - unit: { image: x }
+      - image: y
+        commands: [make]
+`
+    expect(planOf(list).steps.map(({ name, parent }) => [name, parent])).toEqual([
+      ['p', undefined],
+      ['unit', 'p'],
+      ['p_2', 'p'],
+    ])
+    expect(
+      problemsOf(list.replace('- image: y', '- unit:\n          image: y').replace('        commands: [make]\n', '')),
+    ).toEqual(['7:9 error duplicate-step step name exist more than once. Current value: unit'])
+  })
+
+  test('a condition on a step that does not exist is never met', () => {
+    const plan = planOf(
+      'version: 1\nsteps:\n  a: { image: x, when: { steps: [{ name: nobody, on: [pending, success] }] } }\n  b: { image: x }\n',
+    )
+    expect(plan.steps[0]?.when).toEqual({ steps: { match: 'all', of: [{ name: 'nobody', on: [] }] } })
+    const criteria = planOf(
+      'version: 1\nsuccess_criteria: { steps: { only: [nobody, b], ignore: [none] } }\nsteps:\n  b: { image: x }\n',
+    )
+    expect(criteria.successCriteria).toEqual({
+      only: ['b'],
+      ignore: [],
+      condition: { all: { 'step "nobody" exists': 'false' } },
+    })
+  })
+
+  test('typed and parallel steps ignore an unknown stage, a list of conditions and unusable services', () => {
+    const text = (field: string): string =>
+      `version: 1\nstages: [one]\nsteps:\n  p:\n    type: parallel\n    ${field}\n    steps: { a: { image: x } }\n`
+    expect(problemsOf(text('stage: two'))).toEqual([
+      '6:12 warning unknown-stage "stages" does not list this stage. Current value: two, so "stage" has no effect',
+    ])
+    expect(problemsOf(text('when: [{ name: a }]'))).toEqual([
+      '6:11 warning wrong-type "when" must be an object, so "when" has no effect',
+    ])
+    expect(problemsOf(text('services: 5'))).toHaveLength(1)
+    expect(planOf(text('stage: two')).steps[0]?.stage).toBeUndefined()
+    expect(problemsOf(text('when: { brunch: { only: [main] } }'))).toHaveLength(1)
+    expect(problemsOf('version: 1\nstages: [one]\nsteps:\n  a: { image: x, stage: two }\n')).toEqual([
+      expect.stringContaining('error unknown-stage'),
+    ])
   })
 })

@@ -2,13 +2,13 @@ import type { PlanStep } from '@windlass/plan'
 import { HOOK_MOMENTS } from '@windlass/plan'
 import { describe, expect, test } from 'vitest'
 import { oneStep, planOf, problemsOf } from '../test/documents.ts'
-import { HOOK_IMAGE } from './compile-hooks.ts'
+import { HOOK_IMAGE } from './draft/draft-hooks.ts'
 
 function stepsOf(text: string): Record<string, PlanStep> {
   return Object.fromEntries(planOf(text).steps.map((step) => [step.name, step]))
 }
 
-/** What `hooks: { on_success: value }` of a step becomes. */
+/** Returns the steps that `hooks: { on_success: value }` of a step becomes. */
 function hookOf(value: string): Record<string, PlanStep> {
   const { it: _step, ...hooks } = stepsOf(oneStep('image: x', `hooks: { on_success: ${value} }`))
   return hooks
@@ -18,7 +18,7 @@ const commands = { kind: 'freestyle', image: HOOK_IMAGE, commands: ['echo a', 'e
 const first = { hook: { moment: 'on_success', of: 'it' }, after: [], failFast: true }
 
 describe('a hook of a step', () => {
-  test('as a list, and as a list under exec, runs commands in one small image', () => {
+  test('runs a list of commands, with and without exec, in a small image', () => {
     for (const value of ['[echo a, echo b]', '{ exec: [echo a, echo b] }']) {
       const hooks = hookOf(value)
       expect(Object.keys(hooks)).toEqual(['it.on_success'])
@@ -27,14 +27,14 @@ describe('a hook of a step', () => {
     }
   })
 
-  test('as a step, with exec or without, is that step', () => {
+  test('can be a step, with and without exec', () => {
     for (const value of ['{ image: x, commands: [a], title: Tell }', '{ exec: { image: x, commands: [a], title: Tell } }']) {
       expect(hookOf(value)['it.on_success']).toMatchObject({ ...first, title: 'Tell', action: { kind: 'freestyle', image: 'x' } })
     }
     expect(hookOf('{ type: git-clone, repo: a/b }')['it.on_success']?.action).toMatchObject({ kind: 'git-clone' })
   })
 
-  test('with several steps is a group of them, one after the other or all at once', () => {
+  test('with several steps is a serial or parallel group', () => {
     for (const value of [
       '{ steps: { a: { image: x }, b: { image: y } } }',
       '{ exec: { steps: { a: { image: x }, b: { image: y } } } }',
@@ -50,12 +50,12 @@ describe('a hook of a step', () => {
     expect(parallel['it.on_success.b']).toMatchObject({ after: [], failFast: false })
   })
 
-  test('of steps that ask about each other names them as the plan does', () => {
+  test('resolves names of its steps in their conditions', () => {
     const hooks = hookOf('{ mode: parallel, steps: { a: { image: x }, it: { image: y, when: { steps: [{ name: a }] } } } }')
     expect(hooks['it.on_success.it']?.when?.steps?.of).toEqual([{ name: 'it.on_success.a', on: ['success'] }])
   })
 
-  test('of metadata and annotations alone needs no container', () => {
+  test('with only metadata and annotations needs no container', () => {
     expect(
       hookOf(
         "{ metadata: { set: [{ '${{it.imageId}}': [A, { B: 2 }] }] }, annotations: { set: [{ entity_type: project, entity_id: p, annotations: [{ C: yes }, { D: { evaluate: '1 + 1' } }], display: C }], unset: [{ entity_type: workflow, annotations: [E] }] } }",
@@ -89,7 +89,7 @@ describe('a hook of a step', () => {
     })
   })
 
-  test('of a step beside annotations is a group: the step, then the annotations', () => {
+  test('with a step and annotations is a group: the step, then the annotations', () => {
     const hooks = hookOf('{ exec: [echo a, echo b], annotations: { set: [{ annotations: [A] }] } }')
     expect(Object.values(hooks).map(({ name, parent, after, action }) => [name, parent, after, action.kind])).toEqual([
       ['it.on_success', undefined, [], 'group'],
@@ -101,7 +101,7 @@ describe('a hook of a step', () => {
     expect(several['it.on_success.exec']).toMatchObject({ parent: 'it.on_success', action: { kind: 'group', mode: 'parallel' } })
   })
 
-  test('has the settings of any step', () => {
+  test('supports the settings of any step', () => {
     expect(
       hookOf('{ image: x, timeout: 5s, retry: { maxAttempts: 2 }, fail_fast: false, when: { branch: { only: [main] } } }'),
     ).toMatchObject({
@@ -109,14 +109,14 @@ describe('a hook of a step', () => {
     })
   })
 
-  test('is checked like any step, at its own place', () => {
+  test('is checked like any step, at its own position', () => {
     expect(
       problemsOf(
         oneStep('image: x', 'hooks:', '  on_fail:', '    exec: { imag: y }', '  on_finish: { steps: { a: { type: build } } }'),
       ),
     ).toEqual([
       '7:9 error required "image" is required',
-      '7:17 warning unknown-key "imag" is no field of freestyle steps and has no effect. Did you mean "image"?',
+      '7:17 warning unknown-key unknown field "imag" in a freestyle step; it has no effect. Did you mean "image"?',
       '8:29 error required "image_name" is required',
     ])
     expect(problemsOf(oneStep('image: x', 'hooks: { on_fail: [5] }'))).toEqual([
@@ -126,11 +126,11 @@ describe('a hook of a step', () => {
       problemsOf(
         oneStep('image: x', 'hooks: { on_fail: { annotations: { set: [{ annotations: [{ a: { evaluate: "1 +" } }] }] } } }'),
       ),
-    ).toEqual(['5:83 warning expression the expression is wrong: unexpected the end'])
+    ).toEqual(['5:83 warning expression invalid expression: unexpected end of expression'])
   })
 })
 
-test('hooks of every moment stand behind their step and what is inside it', () => {
+test('hooks come after their step and the steps inside it in the plan', () => {
   const text = `version: 1
 steps:
   p:
@@ -152,14 +152,14 @@ hooks: { on_elected: [e], on_success: [f], on_fail: [g], on_finish: [h] }
   ])
 })
 
-test('hooks do not take fail_fast from the root: a failing on_elected counts unless the hook says otherwise', () => {
+test('hooks do not inherit fail_fast from the root', () => {
   const steps = stepsOf(
     'version: 1\nfail_fast: false\nhooks: { on_elected: { image: x } }\nsteps:\n  it: { image: x, hooks: { on_elected: { image: x, fail_fast: false } } }\n',
   )
   expect([steps['it']?.failFast, steps['.on_elected']?.failFast, steps['it.on_elected']?.failFast]).toEqual([false, true, false])
 })
 
-test('older operations after a step are hooks that annotate', () => {
+test('on_success, on_fail and on_finish of a step become hooks that annotate', () => {
   const steps = stepsOf(
     oneStep(
       'type: build',
@@ -178,7 +178,7 @@ test('older operations after a step are hooks that annotate', () => {
   })
 })
 
-test('metadata and annotations of a build describe its image once it is built', () => {
+test('metadata and annotations of a build step apply to its image once it is built', () => {
   const steps = stepsOf(
     oneStep(
       'type: build',
@@ -202,7 +202,7 @@ test('metadata and annotations of a build describe its image once it is built', 
   ])
 })
 
-test('a hook may be a parallel step, a matrix or a typed place of its own', () => {
+test('a hook can be a parallel step, a matrix or a scale', () => {
   const hooks = hookOf('{ type: parallel, steps: { a: { image: x }, b: { image: y } } }')
   expect(Object.keys(hooks)).toEqual(['it.on_success', 'it.on_success.a', 'it.on_success.b'])
   expect(Object.keys(hookOf('{ matrix: { image: [x, y] } }'))).toEqual(['it.on_success', 'it.on_success_1', 'it.on_success_2'])

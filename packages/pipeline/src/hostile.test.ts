@@ -1,62 +1,56 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cpuMs } from '../../plan/test/cpu-time.ts'
-import { problemsOf, told } from '../test/documents.ts'
+import { growth, LINEAR } from '../../plan/test/cpu-time.ts'
+import { problemsOf, formatProblems } from '../test/documents.ts'
 import { ACCEPTED } from '../test/language-cases.ts'
-import { compile } from './compile.ts'
-import { parseYaml } from './parse.ts'
-import { readPipelineDocument } from './pipeline-document.ts'
-import { toValue } from './tree.ts'
+import { compile } from './compile/compile.ts'
+import { parseYaml } from './syntax/parse.ts'
+import { readPipelineDocument } from './compile/pipeline-document.ts'
+import { toValue } from './syntax/tree.ts'
 
-function timed(text: string): { problems: string[]; ms: number } {
-  let problems: string[] = []
-  const ms = cpuMs(() => {
-    problems = problemsOf(text)
-  })
-  return { problems, ms }
-}
-
-describe('hostile documents end quickly with a clear problem', () => {
-  test('a document larger than 1 MiB is refused before it is read', () => {
-    const { problems, ms } = timed(`a: ${'x'.repeat(2_000_000)}`)
-    expect(problems).toEqual(['1:1 error too-large the document is larger than 1 MiB'])
-    expect(ms).toBeLessThan(500)
+describe('hostile documents give a clear problem in linear time', () => {
+  test('rejects a document larger than 1 MiB before parsing', () => {
+    expect(problemsOf(`a: ${'x'.repeat(2_000_000)}`)).toEqual(['1:1 error too-large the document is larger than 1 MiB'])
   })
 
-  test('deep nesting', () => {
-    for (const text of ['['.repeat(20_000), `${'{a: '.repeat(20_000)}`, `a: ${'['.repeat(150)}${']'.repeat(150)}`]) {
-      const { problems, ms } = timed(text)
-      expect(problems[0]).toMatch(/too-deep the document is nested more than 100 levels deep/)
-      expect(ms).toBeLessThan(2_000)
+  test('rejects deep nesting', () => {
+    const kinds = [
+      (n: number) => '['.repeat(n),
+      (n: number) => '{a: '.repeat(n),
+      (n: number) => `a: ${'['.repeat(n)}${']'.repeat(n)}`,
+    ]
+    for (const kind of kinds) {
+      expect(problemsOf(kind(20_000))[0]).toMatch(/too-deep the document is nested more than 100 levels deep/)
+      expect(growth(2_500, (n) => problemsOf(kind(n)))).toBeLessThan(LINEAR)
     }
     const block = Array.from({ length: 200 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')
-    expect(timed(block).problems[0]).toMatch(/too-deep/)
+    expect(problemsOf(block)[0]).toMatch(/too-deep/)
   })
 
-  test('aliases that multiply each other', () => {
+  test('rejects aliases that multiply each other', () => {
     const levels = Array.from(
       { length: 9 },
       (_, n) => `l${n + 1}: &l${n + 1} [${Array.from({ length: 10 }, () => `*l${n}`).join(',')}]`,
     )
-    const { problems, ms } = timed(`l0: &l0 [x,x,x,x,x,x,x,x,x,x]\n${levels.join('\n')}\n`)
-    expect(problems).toEqual(['1:1 error too-large the document is too large once its aliases are followed'])
-    expect(ms).toBeLessThan(500)
+    // Ten billion values if all aliases were expanded.
+    const text = `l0: &l0 [x,x,x,x,x,x,x,x,x,x]\n${levels.join('\n')}\n`
+    expect(problemsOf(text)).toEqual(['1:1 error too-large the document is too large after its aliases are expanded'])
   })
 
-  test('too many, unknown and circular aliases', () => {
+  test('rejects too many, unknown and circular aliases', () => {
     expect(problemsOf(`a: &a x\nb: [${'*a,'.repeat(1_001)}]\n`)[0]).toMatch(/yaml-alias the document has more than 1000 aliases/)
     expect(problemsOf('a: *nope\n')[0]).toMatch(/yaml-alias/)
-    expect(problemsOf('a: &a [*a]\n')[0]).toMatch(/yaml-alias the alias "\*a" refers to what it is inside of/)
+    expect(problemsOf('a: &a [*a]\n')[0]).toMatch(/yaml-alias the alias "\*a" refers to a node that contains it/)
     expect(problemsOf('a: &a\n  <<: *a\n')[0]).toMatch(/yaml-alias/)
   })
 
-  test('tags of one’s own and of the host language', () => {
+  test('rejects custom tags and tags of the host language', () => {
     for (const tag of ['!!js/function "x"', '!mine x', '!!binary aGk=', '!!set {a}'])
       expect(problemsOf(`a: ${tag}\n`)[0]).toMatch(/error yaml-tag/)
     expect(problemsOf('a: !!str 5\nb: !!int "5"\n').some((problem) => problem.includes('yaml-tag'))).toBe(false)
   })
 
-  test('keys that reach into objects', () => {
+  test('rejects keys of Object.prototype', () => {
     for (const key of ['__proto__', 'constructor', 'prototype']) {
       expect(problemsOf(`version: 1\nsteps:\n  ${key}: { image: x }\n`)).toEqual([
         `3:3 error forbidden-key "${key}" is not allowed as a key`,
@@ -67,22 +61,22 @@ describe('hostile documents end quickly with a clear problem', () => {
     expect(Object.getPrototypeOf(value)).toBe(null)
   })
 
-  test('several documents, several equal keys, keys that are no texts', () => {
+  test('rejects several documents, duplicate keys and keys that are not strings', () => {
     expect(problemsOf('a: 1\n---\nb: 2\n')[0]).toMatch(/^2:1 error several-documents/)
-    expect(problemsOf('a: 1\na: 2\n')[0]).toBe('2:1 error duplicate-key "a" stands twice in this mapping')
-    expect(problemsOf('[1]: 2\n')[0]).toMatch(/wrong-type a key must be a text/)
+    expect(problemsOf('a: 1\na: 2\n')[0]).toBe('2:1 error duplicate-key duplicate key "a"')
+    expect(problemsOf('[1]: 2\n')[0]).toMatch(/wrong-type a key must be a string/)
     expect(problemsOf('')).toEqual(['1:1 error wrong-type the document is empty'])
     expect(problemsOf('just text')).toEqual(['1:1 error wrong-type the document must be an object'])
   })
 
-  test('thousands of keys and of problems', () => {
-    const many = `version: 1\nsteps: {}\n${Array.from({ length: 10_000 }, (_, n) => `key${n}: 1`).join('\n')}\n`
-    const { problems, ms } = timed(many)
-    expect(problems).toHaveLength(500)
-    expect(ms).toBeLessThan(3_000)
+  test('handles thousands of keys and problems', () => {
+    const many = (count: number): string =>
+      `version: 1\nsteps: {}\n${Array.from({ length: count }, (_, n) => `key${n}: 1`).join('\n')}\n`
+    expect(problemsOf(many(10_000))).toHaveLength(500)
+    expect(growth(500, (n) => problemsOf(many(n)))).toBeLessThan(LINEAR)
   })
 
-  test('one sign repeated for ever', () => {
+  test('handles one character repeated to the limit', () => {
     const signs = [
       '{},',
       '[]',
@@ -104,38 +98,38 @@ describe('hostile documents end quickly with a clear problem', () => {
       '\r',
       '{${{a',
     ]
-    for (const sign of signs) expect([sign, timed(sign.repeat(4_000)).ms < 1_500]).toEqual([sign, true])
+    for (const sign of signs)
+      expect(
+        growth(1_000, (n) => problemsOf(sign.repeat(n))),
+        sign,
+      ).toBeLessThan(LINEAR)
   })
 
-  test('long texts that look like references, hosts, patterns or indentation', () => {
-    const texts = ['${{'.repeat(100_000), 'a'.repeat(300_000), 'a.'.repeat(100_000), '- >- '.repeat(50_000), ' '.repeat(300_000)]
-    for (const text of texts) {
-      const { ms } = timed(
-        `version: 1\nsteps:\n  a:\n    image: "${text}"\n    timeout: "${text}"\n    working_directory: "${text}"\n    volumes: ["${text}"]\n`.slice(
-          0,
-          1_000_000,
-        ),
-      )
-      expect(ms).toBeLessThan(1_500)
+  test('handles long texts that look like references, hosts, patterns or indentation', () => {
+    for (const part of ['${{', 'a', 'a.', '- >- ', ' ']) {
+      const document = (length: number): string => {
+        const text = part.repeat(length / part.length)
+        return `version: 1\nsteps:\n  a:\n    image: "${text}"\n    timeout: "${text}"\n    working_directory: "${text}"\n    volumes: ["${text}"]\n`
+      }
+      expect(
+        growth(20_000, (length) => problemsOf(document(length))),
+        part,
+      ).toBeLessThan(LINEAR)
     }
   })
 })
 
-test('ten thousand lines compile in linear time', () => {
+test('compiles ten thousand lines', () => {
   const step = (n: number): string =>
     `  step_${n}:\n    title: Step ${n}\n    image: node:24\n    commands:\n      - echo "\${{CF_BRANCH}}"\n      - npm run thing\n    environment:\n      - A=${n}\n    when:\n      branch: { only: [main] }\n`
   const text = `version: '1.0'\nsteps:\n${Array.from({ length: 1_000 }, (_, n) => step(n)).join('')}`
   expect(text.split('\n').length).toBeGreaterThan(10_000)
-  compile({ text, file: 'warm.yml' })
-  const ms = cpuMs(() => {
-    const { plan, problems } = compile({ text, file: 'long.yml' })
-    expect(told(problems)).toEqual([])
-    expect(plan?.steps).toHaveLength(1_000)
-  })
-  expect(ms).toBeLessThan(600)
+  const { plan, problems } = compile({ text, file: 'long.yml' })
+  expect(formatProblems(problems)).toEqual([])
+  expect(plan?.steps).toHaveLength(1_000)
 })
 
-test('four times the document costs no more than about four times as much, whatever is in it', () => {
+test('a document of eight times the size costs at most about eight times as much', () => {
   const kinds: ((n: number) => string)[] = [
     (n) =>
       `  p${n}:\n    type: parallel\n    timeout: 5m\n    steps:\n      a${n}: { image: x }\n      b${n}: { type: build, image_name: y }\n`,
@@ -146,16 +140,13 @@ test('four times the document costs no more than about four times as much, whate
       `  w${n}:\n    image: x\n    when:\n      steps:\n        - name: w${Math.max(0, n - 1)}\n          on: [success, pending]\n`,
   ]
   for (const kind of kinds) {
-    const cost = (count: number): number => {
-      const text = `version: 1\nmode: parallel\nsteps:\n${Array.from({ length: count }, (_, n) => kind(n)).join('')}`
-      return Math.min(...[1, 2, 3].map(() => timed(text).ms))
-    }
-    cost(300)
-    expect(cost(1_200) / cost(300)).toBeLessThan(9)
+    const document = (count: number): string =>
+      `version: 1\nmode: parallel\nsteps:\n${Array.from({ length: count }, (_, n) => kind(n)).join('')}`
+    expect(growth(75, (count) => problemsOf(document(count)))).toBeLessThan(LINEAR)
   }
-})
+}, 120_000)
 
-test('no text makes the compiler throw, and every problem stands inside the text', () => {
+test('no text makes the compiler throw, and every problem is inside the text', () => {
   const piece = fc.constantFrom(
     'version: 1\n',
     'steps:\n',
@@ -206,7 +197,7 @@ test('no text makes the compiler throw, and every problem stands inside the text
   )
 })
 
-test('a slip of the hand anywhere in a good document makes nothing throw', () => {
+test('a typo anywhere in a valid document never makes the compiler throw', () => {
   const pieces = fc.constantFrom(
     '',
     ' ',
@@ -239,103 +230,94 @@ test('a slip of the hand anywhere in a good document makes nothing throw', () =>
   )
 })
 
-describe('what is made of a document stays bounded too', () => {
+describe('generated steps are limited too', () => {
   const doc = (...lines: string[]): string => `version: 1\nsteps:\n${lines.map((line) => `  ${line}\n`).join('')}`
   const list = (count: number, item = 'x'): string => `[${Array.from({ length: count }, (_, n) => `${item}${n}`).join(',')}]`
 
-  test('a matrix of more combinations than a build can have', () => {
+  test('rejects a matrix with too many combinations', () => {
     const dimensions = ['image', 'title', 'shell', 'cmd', 'entry_point', 'timeout', 'description', 'working_directory']
-    const { problems, ms } = timed(doc(`a: { matrix: { ${dimensions.map((name) => `${name}: ${list(10)}`).join(', ')} } }`))
-    expect(problems).toEqual(['3:16 error too-large this makes 100000000 steps; at most 1000 are allowed'])
-    expect(ms).toBeLessThan(500)
+    const problems = problemsOf(doc(`a: { matrix: { ${dimensions.map((name) => `${name}: ${list(10)}`).join(', ')} } }`))
+    expect(problems).toEqual(['3:16 error too-large this creates 100000000 steps; at most 1000 are allowed'])
   })
 
-  test('a matrix whose steps would be too large together', () => {
+  test('rejects a matrix whose steps are too large in total', () => {
     const commands = `[${'echo,'.repeat(20_000)}echo]`
-    const { problems, ms } = timed(doc(`a: { commands: ${commands}, matrix: { image: ${list(1_000)} } }`))
+    const problems = problemsOf(doc(`a: { commands: ${commands}, matrix: { image: ${list(1_000)} } }`))
     expect(problems.map((problem) => problem.replace(/^\d+:\d+ /, ''))).toEqual([
-      'error too-large this makes 1000 steps that are too large together',
+      'error too-large this creates 1000 steps that are too large in total',
     ])
-    expect(ms).toBeLessThan(3_000)
-    const value = timed(doc(`a: { image: x, matrix: { commands: [[${'"'}${'y'.repeat(50_000)}${'"'}]], title: ${list(900)} } }`))
-    expect(value.problems.join()).toMatch(/too large together/)
-    expect(value.ms).toBeLessThan(1_500)
+    const values = problemsOf(
+      doc(`a: { image: x, matrix: { commands: [[${'"'}${'y'.repeat(50_000)}${'"'}]], title: ${list(900)} } }`),
+    )
+    expect(values.join()).toMatch(/too large in total/)
   })
 
-  test('many matrices, one after the other', () => {
+  test('limits the sum of many matrices', () => {
     const steps = Array.from({ length: 900 }, (_, n) => `s${n}: { matrix: { image: *l } }`)
-    const { problems, ms } = timed(`indicators: [&l ${list(500)}]\n${doc(...steps)}`)
+    const problems = problemsOf(`indicators: [&l ${list(500)}]\n${doc(...steps)}`)
     expect(problems).toEqual(['1:1 error too-large the pipeline has more than 10000 steps'])
-    expect(ms).toBeLessThan(3_000)
   })
 
-  test('a matrix in a matrix, and matrices in parallel steps', () => {
+  test('rejects a matrix in a matrix and limits matrices in parallel steps', () => {
     expect(problemsOf(doc('a: { image: x, matrix: { scale: [{ b: {} }], image: [y] } }'))).toEqual([
       '3:28 error not-allowed "scale" is not allowed inside "scale" or "matrix"',
     ])
     let inside = 'a: { matrix: { image: [x, y] } }'
     for (let depth = 0; depth < 30; depth += 1)
       inside = `p${depth}: { type: parallel, steps: { ${inside}, m${depth}: { matrix: { image: [x, y] } } } }`
-    const { problems, ms } = timed(doc(inside))
+    const problems = problemsOf(doc(inside))
     expect(problems).toEqual([])
-    expect(ms).toBeLessThan(1_000)
   })
 
-  test('parallel steps nested a thousand deep', () => {
+  test('rejects parallel steps nested a thousand levels deep', () => {
     let inside = 'a: { image: x }'
     for (let depth = 0; depth < 1_000; depth += 1) inside = `p${depth}: { type: parallel, steps: { ${inside} } }`
-    const { problems, ms } = timed(doc(inside))
+    const problems = problemsOf(doc(inside))
     expect(problems[0]).toMatch(/too-deep/)
-    expect(ms).toBeLessThan(1_500)
   })
 
-  test('the same group again and again through aliases', () => {
+  test('limits a group that aliases repeat', () => {
     const groups = Array.from({ length: 900 }, (_, n) => `p${n}: *g`)
-    const { problems, ms } = timed(
+    const problems = problemsOf(
       `indicators: [&g { type: parallel, steps: { ${Array.from({ length: 150 }, (_, n) => `c${n}: { image: x }`).join(', ')} } }]\n${doc(...groups)}`,
     )
     expect(problems).toHaveLength(150)
     expect(problems[0]).toMatch(/duplicate-step/)
-    expect(ms).toBeLessThan(3_000)
   })
 
-  test('hooks of many steps on many steps', () => {
+  test('limits hooks of many steps on many steps', () => {
     const hook = `{ on_fail: { steps: { ${Array.from({ length: 150 }, (_, n) => `c${n}: { image: x }`).join(', ')} } } }`
     const steps = Array.from({ length: 900 }, (_, n) => `s${n}: { image: x, hooks: *h }`)
-    const { problems, ms } = timed(`indicators: [&h ${hook}]\n${doc(...steps)}`)
+    const problems = problemsOf(`indicators: [&h ${hook}]\n${doc(...steps)}`)
     expect(problems).toEqual(['1:1 error too-large the pipeline has more than 10000 steps'])
-    expect(ms).toBeLessThan(4_000)
   })
 
-  test('hooks in hooks', () => {
+  test('rejects hooks in hooks', () => {
     let hook = '[echo]'
     for (let depth = 0; depth < 40; depth += 1) hook = `{ image: x, hooks: { on_fail: ${hook} } }`
-    const { problems, ms } = timed(doc(`a: { image: x, hooks: { on_fail: ${hook} } }`))
+    const problems = problemsOf(doc(`a: { image: x, hooks: { on_fail: ${hook} } }`))
     expect(problems).toEqual(['3:48 error not-allowed "hooks" is not allowed inside a hook'])
-    expect(ms).toBeLessThan(500)
   })
 
-  test('thousands of wrong names beside thousands of names', () => {
+  test('handles thousands of wrong names and thousands of names', () => {
     const steps = Array.from({ length: 3_000 }, (_, n) => `${`name_of_step_${n}`.padEnd(140, 'x')}: { image: x }`)
     const wrong = Array.from({ length: 1_200 }, (_, n) => {
       const name = `nome_of_step_${n}`.padEnd(140, 'x')
       return `w${n}: { image: "\${{steps.${name}}}", stage: ${'s'.repeat(140)} }`
     })
     const stages = Array.from({ length: 100 }, (_, n) => `${'t'.repeat(139)}${n}`)
-    const { problems, ms } = timed(`stages: [${stages.join(',')}]\n${doc(...steps, ...wrong)}`)
+    const problems = problemsOf(`stages: [${stages.join(',')}]\n${doc(...steps, ...wrong)}`)
     expect(problems).toHaveLength(500)
-    expect(ms).toBeLessThan(5_000)
   })
 
-  test('thousands of steps that ask about hundreds of others each', () => {
+  test('handles thousands of steps with conditions on hundreds of others each', () => {
     const steps = Array.from({ length: 900 }, (_, n) => `s${n}: { image: x, when: { steps: *all } }`)
     const asked = Array.from({ length: 150 }, (_, n) => `{ name: s${n * 2 + 1} }`).join(',')
-    const { problems, ms } = timed(`mode: parallel\nindicators: [&all [${asked}]]\n${doc(...steps)}`)
+    const problems = problemsOf(`mode: parallel\nindicators: [&all [${asked}]]\n${doc(...steps)}`)
     expect(problems.length).toBeGreaterThan(0)
-    expect(ms).toBeLessThan(4_000)
   })
 
-  test('patterns and expressions that would run for ever', () => {
+  test('limits patterns and expressions that would never end', () => {
     for (const pattern of [
       '/(a+)+$/',
       '/(a|a)*b/',
@@ -346,35 +328,32 @@ describe('what is made of a document stays bounded too', () => {
       const text = doc(
         `a: { image: x, when: { branch: { only: ['${pattern}'] }, condition: { all: { m: "match('aaaaaaaaaaaaaaaaaaaaaaaaaaa!', '${pattern.slice(1, -1)}', false)" } } } }`,
       )
-      expect([pattern, timed(text).ms < 1_500]).toEqual([pattern, true])
+      expect(problemsOf(text).length, pattern).toBeLessThanOrEqual(2)
     }
     const deep = `${'('.repeat(5_000)}1${')'.repeat(5_000)}`
     for (const expression of [deep, '!'.repeat(11_000), '1 + '.repeat(2_900), 'a.'.repeat(5_000), "'a' + ".repeat(1_900)]) {
-      const { ms } = timed(doc(`a: { image: x, when: { condition: { all: { m: "${expression}" } } } }`))
-      expect([expression.slice(0, 10), ms < 1_000]).toEqual([expression.slice(0, 10), true])
+      const problems = problemsOf(doc(`a: { image: x, when: { condition: { all: { m: "${expression}" } } } }`))
+      expect(problems, expression.slice(0, 10)).toHaveLength(1)
     }
   })
 
-  test('the same huge text again and again through aliases', () => {
-    const { problems, ms } = timed(
+  test('limits a huge text that aliases repeat', () => {
+    const problems = problemsOf(
       `indicators: [&t "${'x'.repeat(100_000)}"]\n${doc(`a: { image: x, commands: [${'*t,'.repeat(500)}] }`)}`,
     )
-    expect(problems).toEqual(['1:1 error too-large the document is too large once its aliases are followed'])
-    expect(ms).toBeLessThan(1_000)
+    expect(problems).toEqual(['1:1 error too-large the document is too large after its aliases are expanded'])
   })
 
-  test('many merges of a large mapping', () => {
+  test('limits many merges of a large mapping', () => {
     const base = `{ ${Array.from({ length: 5_000 }, (_, n) => `k${n}: 1`).join(', ')} }`
-    const { problems, ms } = timed(`indicators: [&b ${base}, ${'{ <<: *b },'.repeat(900)}]\n${doc('a: { image: x }')}`)
+    const problems = problemsOf(`indicators: [&b ${base}, ${'{ <<: *b },'.repeat(900)}]\n${doc('a: { image: x }')}`)
     expect(problems.map((problem) => problem.split(' ')[2])).toContain('too-large')
-    expect(ms).toBeLessThan(3_000)
   })
 
-  test('names as long as the document', () => {
-    const { problems, ms } = timed(
+  test('handles names as long as the document', () => {
+    const problems = problemsOf(
       doc(`? ${'n'.repeat(200_000)}\n  : { ${Array.from({ length: 400 }, (_, n) => `timeout${n}: 1`).join(', ')} }`),
     )
     expect(problems.every((problem) => problem.length < 1_200)).toBe(true)
-    expect(ms).toBeLessThan(1_500)
   })
 })

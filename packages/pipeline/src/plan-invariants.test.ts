@@ -1,13 +1,13 @@
 import type { Plan, PlanStep } from '@windlass/plan'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compile } from './compile.ts'
+import { compile } from './compile/compile.ts'
 
 interface Tree {
   readonly [key: string]: unknown
 }
 
-/** A step before its name and those that it asks for are chosen. */
+/** A step before its name and the steps of its conditions are chosen. */
 interface Seed {
   readonly fields: Tree
   readonly settings: Tree
@@ -57,7 +57,7 @@ const { seed } = fc.letrec<{ seed: Seed; hook: Seed['hooks'][number] }>((tie) =>
   }),
 }))
 
-/** Gives every step a name of its own, and what it asks for the name of another. */
+/** Gives every step a unique name, and its conditions the names of other steps. */
 class Writer {
   private readonly names: string[] = []
   private count = 0
@@ -140,7 +140,7 @@ function checkPlan(plan: Plan): void {
   expect(JSON.parse(JSON.stringify(plan))).toEqual(plan)
 }
 
-test('every pipeline gives a plan that holds together, or errors that stand inside it', () => {
+test('every pipeline gives a consistent plan, or errors inside the document', () => {
   let plans = 0
   fc.assert(
     fc.property(pipeline, fc.constantFrom(0, 2), (document, indent) => {

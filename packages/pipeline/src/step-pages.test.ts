@@ -1,11 +1,11 @@
-/** The pages of docs/steps: every type has one, with pipelines that use it. `docs.test.ts` compiles them. */
+/** The pages of docs/guides/steps: every type has one, with example pipelines. `docs.test.ts` compiles them. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { STEP_TYPES } from './language.ts'
+import { STEP_TYPES } from './actions/index.ts'
 
-const folder = join(import.meta.dirname, '../../../docs/steps')
-/** Told on the page of compositions. */
+const folder = join(import.meta.dirname, '../../../docs/guides/steps')
+/** Documented on the page of compositions. */
 const TOLD_ELSEWHERE = ['travis', 'simple_travis', 'integration-test']
 const types = Object.keys(STEP_TYPES).filter((type) => !TOLD_ELSEWHERE.includes(type))
 

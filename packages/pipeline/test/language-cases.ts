@@ -1,4 +1,4 @@
-/** Documents of every category that the language accepts and refuses (pipeline language 8.8), by what they show. */
+/** Documents of every category that the language accepts and rejects, by what they show. */
 
 function steps(...lines: string[]): string {
   return ["version: '1.0'", 'steps:', ...lines.map((line) => `  ${line}`), ''].join('\n')
@@ -83,7 +83,7 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
     '{ annotations: { set: [{ entity_id: x, entity_type: image, annotations: [A, { B: 1 }, { C: { evaluate: "1 + 1" } }] }], unset: [{ annotations: [D] }] } }',
   ),
   'hook: annotations with display': hook('{ annotations: { set: [{ annotations: [{ A: x }], display: A }] } }'),
-  'hook: exec beside annotations': hook('{ exec: [a], annotations: { set: [{ entity_type: workflow, annotations: [A] }] } }'),
+  'hook: exec with annotations': hook('{ exec: [a], annotations: { set: [{ entity_type: workflow, annotations: [A] }] } }'),
   'metadata and annotations after a step, as older documents have them': steps(
     'one:',
     '  image: x',
@@ -129,17 +129,17 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: root('hooks: { on_something: [a] }'),
     messages: ['"on_something" is not allowed'],
   },
-  'a hook that is a text': { text: hook('echo'), messages: ['"on_success" must be a list of commands or an object'] },
+  'a hook that is a string': { text: hook('echo'), messages: ['"on_success" must be a list of commands or an object'] },
   'an empty hook of several steps': { text: hook('{ steps: {} }'), messages: ['"steps" must contain at least 1 entries'] },
-  'a type beside the steps of a hook': {
+  'a type next to the steps of a hook': {
     text: hook('{ exec: { steps: { a: { image: x } }, type: freestyle } }'),
     messages: ['"type" is not allowed. Did you mean "steps"?'],
   },
-  'annotations beside the fields of a step': {
+  'annotations next to the fields of a step': {
     text: hook('{ image: x, annotations: { set: [] } }'),
-    messages: ['"annotations" stands beside the fields of a step'],
+    messages: ['"annotations" is not allowed next to the fields of a step'],
   },
-  'annotation in the singular': {
+  'the singular annotation': {
     text: hook('{ annotation: {} }'),
     messages: ['"annotation" is not allowed. Did you mean "annotations"?'],
   },
@@ -151,22 +151,22 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: hook('{ metadata: { unset: [] } }'),
     messages: ['"unset" is not allowed. Did you mean "set"?'],
   },
-  'annotations that are no list': { text: hook('{ annotations: { set: {} } }'), messages: ['"set" must be an array'] },
-  'metadata of an image that is no list': {
+  'annotations that are not a list': { text: hook('{ annotations: { set: {} } }'), messages: ['"set" must be an array'] },
+  'metadata of an image that is not a list': {
     text: hook('{ metadata: { set: [{ a: b }] } }'),
     messages: ['"a" must be an array. Current value: b'],
   },
-  'a bad name of an annotation': {
+  'an invalid annotation name': {
     text: hook('{ annotations: { set: [{ annotations: [{ a-b: 1 }] }] } }'),
-    messages: ['"a-b" may have only letters, digits and "_"'],
+    messages: ['"a-b" can only contain letters, digits and "_"'],
   },
-  'a bad name of an annotation to remove': {
+  'an invalid name of an annotation to remove': {
     text: hook('{ annotations: { unset: [{ annotations: [an invalid name] }] } }'),
-    messages: ['"an invalid name" may have only letters, digits and "_"'],
+    messages: ['"an invalid name" can only contain letters, digits and "_"'],
   },
   'evaluate without an expression': {
     text: hook('{ annotations: { set: [{ annotations: [{ a: { evaluat: x } }] }] } }'),
-    messages: ['"a" must be a string, a number, a boolean, or an object with "evaluate" alone'],
+    messages: ['"a" must be a string, a number, a boolean, or an object with only "evaluate"'],
   },
   'display in unset': {
     text: hook('{ annotations: { unset: [{ annotations: [a], display: a }] } }'),
@@ -184,7 +184,7 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: `stages: [s]\n${hook('{ steps: { a: { image: x, stage: s } } }')}`,
     messages: ['"stage" is not allowed inside a hook'],
   },
-  'operations after a step inside a hook': {
+  'on_fail inside a hook': {
     text: hook('{ image: x, on_fail: {} }'),
     messages: ['"on_fail" is not allowed inside a hook'],
   },
@@ -192,7 +192,7 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: hook('{ type: pending-approval }'),
     messages: ['"type" can\'t be pending-approval inside a hook'],
   },
-  'hooks beside older operations': {
+  'hooks next to on_success': {
     text: steps('one: { image: x, hooks: { on_fail: [a] }, on_fail: { metadata: { set: [] } }, on_finish: {} }'),
     messages: [
       'Either old "on_success/on_fail/on_finish" or new "hooks" should be used',
@@ -204,15 +204,19 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: steps('p: { type: parallel, steps: {} }'),
     messages: ['"steps" must contain at least 1 entries'],
   },
-  'a parallel step with a list of steps': {
+  'a parallel step with an empty list of steps': {
     text: steps('p: { type: parallel, steps: [] }'),
+    messages: ['"steps" must contain at least 1 entries'],
+  },
+  'a parallel step with a list of texts': {
+    text: steps('p: { type: parallel, steps: [a, b] }'),
     messages: ['"steps" must be an object'],
   },
   'an approval inside a parallel step': {
     text: steps('p: { type: parallel, steps: { a: { type: pending-approval } } }'),
     messages: ['"type" can\'t be pending-approval inside a parallel step'],
   },
-  'a name twice at different depths': {
+  'a duplicate name at different depths': {
     text: steps(
       'a: { image: x }',
       'p: { type: parallel, steps: { a: { image: x }, q: { type: parallel, steps: { p: { image: x } } } } }',
@@ -227,7 +231,7 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: steps('p: { type: parallel, steps: { a: { commands: [x] } } }'),
     messages: ['"image" is required'],
   },
-  'a child of a child without its image': {
+  'a grandchild without its image': {
     text: steps('p: { type: parallel, steps: { q: { type: parallel, steps: { a: { type: build } } } } }'),
     messages: ['"image_name" is required'],
   },
@@ -235,22 +239,22 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: steps('ok: { type: pending-approval, git: x }'),
     messages: ['"git" is not allowed. Did you mean "title"?'],
   },
-  'an unknown part of the time limit of an approval': {
+  'an unknown field of an approval timeout': {
     text: steps('ok: { type: pending-approval, timeout: { duratin: 1 } }'),
     messages: ['"duratin" is not allowed. Did you mean "duration"?'],
   },
-  'no near part of the time limit of an approval': {
+  'an unknown field of an approval timeout without suggestion': {
     text: steps('ok: { type: pending-approval, timeout: { tit: 1 } }'),
     messages: ['"tit" is not allowed'],
   },
-  'an approval with a time limit of zero': {
+  'an approval with a timeout of zero': {
     text: steps('ok: { type: pending-approval, timeout: { duration: 0, timeUnit: days } }'),
     messages: [
       '"duration" must be a positive number. Current value: 0',
       '"timeUnit" must be one of [hours, minutes]. Current value: days',
     ],
   },
-  'scale and matrix at once': {
+  'scale and matrix together': {
     text: steps('a: { image: x, scale: { b: {} }, matrix: { image: [y] } }'),
     messages: ['"matrix" conflict with forbidden peer "scale"'],
   },
@@ -260,14 +264,17 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
     text: steps('a: { matrix: { image: [] } }'),
     messages: ['"image" must contain at least 1 items'],
   },
-  'a matrix with a value that is no list': { text: steps('a: { matrix: { image: x } }'), messages: ['"image" must be an array'] },
+  'a matrix with a value that is not a list': {
+    text: steps('a: { matrix: { image: x } }'),
+    messages: ['"image" must be an array'],
+  },
   'a scale on a parallel step': {
     text: steps('a: { type: parallel, steps: { b: { image: x } }, scale: { c: {} } }'),
     messages: ['"scale" is not allowed on parallel steps'],
   },
-  'root services that are no object': { text: root('services: [a]'), messages: ['"services" must be an object'] },
+  'root services that are not an object': { text: root('services: [a]'), messages: ['"services" must be an object'] },
   'services without a composition': { text: root('services: { name: a }'), messages: ['"composition" is required'] },
-  'a readiness that is never reached': {
+  'an invalid readiness check': {
     text: root(
       'services: { composition: { a: { image: x } }, readiness: { image: y, commands: [], periodSeconds: 0, successThreshold: 2 } }',
     ),
@@ -283,14 +290,17 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
   },
   'override on a step without commands': {
     text: steps('a: { type: build, image_name: x, debug: { phases: { override: true } } }'),
-    messages: ['"override" is allowed on freestyle steps only'],
+    messages: ['"override" is only allowed on freestyle steps'],
   },
-  'criteria for steps that do not exist': {
+  'criteria for missing steps': {
     text: root('success_criteria: { steps: { only: [ones], ignore: [] } }'),
-    messages: ['there is no step "ones" here. Did you mean "one"?', '"ignore" must contain at least 1 items'],
+    messages: [
+      'step "ones" does not exist here, so the criteria are never met. Did you mean "one"?',
+      '"ignore" must contain at least 1 items',
+    ],
   },
-  'criteria with a wrong expression': {
+  'criteria with an invalid expression': {
     text: root('success_criteria: { condition: { all: { a: "steps.three.result ==" } } }'),
-    messages: ['the expression is wrong: unexpected the end'],
+    messages: ['invalid expression: unexpected end of expression'],
   },
 }

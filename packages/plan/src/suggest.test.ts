@@ -3,20 +3,20 @@ import { nearest } from './suggest.ts'
 
 const KEYS = ['title', 'description', 'retry', 'working_directory', 'candidate', 'image_name', 'only', 'type']
 
-test('P173: the shortest word that starts with the wrong one is suggested first', () => {
+test('suggests the shortest name that starts with the wrong one (P173)', () => {
   expect(nearest('working_dir', KEYS)).toBe('working_directory')
   expect(nearest('on', KEYS)).toBe('only')
   expect(nearest('t', ['title', 'tags', 'tag'])).toBe('tag')
 })
 
-test('P173: else the nearest of a like length, below five edits, the first on a tie', () => {
+test('suggests the nearest name of similar length, below five edits, the first on a tie (P173)', () => {
   expect(nearest('titl', KEYS)).toBe('title')
   expect(nearest('warcing_derektory', KEYS)).toBe('working_directory')
   expect(nearest('condidate', KEYS)).toBe('candidate')
   expect(nearest('repo', KEYS)).toBe('retry')
 })
 
-test('P173: what is too far away gets no suggestion, and a word is never suggested for itself', () => {
+test('suggests nothing for a distant name and never the name itself (P173)', () => {
   expect(nearest('titleaaa', KEYS)).toBeUndefined()
   expect(nearest('ing_directory', KEYS)).toBeUndefined()
   expect(nearest('warcing_derektori', KEYS)).toBeUndefined()

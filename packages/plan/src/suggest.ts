@@ -1,6 +1,6 @@
 /**
- * The known word that a wrong one probably means (pipeline language 8.4): the shortest that starts with it; else, among those whose length
- * differs by less than 3, the one with the least edit distance below 5. Undefined when none is near.
+ * Returns the known name that a misspelled one probably means: the shortest that starts with it; otherwise, among those whose length differs by
+ * less than 3, the one with the smallest edit distance below 5. Returns undefined if none is close.
  */
 export function nearest(wrong: string, known: readonly string[]): string | undefined {
   const others = known.filter((word) => word !== wrong)
@@ -15,7 +15,7 @@ export function nearest(wrong: string, known: readonly string[]): string | undef
   return best?.word
 }
 
-/** Like `nearest` for names that users give: only a near miss, edits of at most half the characters. */
+/** Like `nearest`, but stricter, for user-defined names: the edits must change at most half of the characters. */
 export function nearMiss(wrong: string, known: readonly string[]): string | undefined {
   const close = nearest(wrong, known)
   return close !== undefined && editDistance(wrong, close) <= Math.min(wrong.length - 1, Math.ceil(wrong.length / 2))
@@ -23,7 +23,7 @@ export function nearMiss(wrong: string, known: readonly string[]): string | unde
     : undefined
 }
 
-/** Levenshtein distance: insertions, deletions and replacements of one character. */
+/** Returns the Levenshtein distance: insertions, deletions and replacements of one character. */
 function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let row = 1; row <= a.length; row += 1) {

@@ -1,7 +1,18 @@
-/** Milliseconds of processor time that `work` takes on this thread: unlike wall time, the same on a busy machine. */
+/** Returns the milliseconds of CPU time that `work` takes on this thread. Unlike wall time, it hardly changes on a busy machine. */
 export function cpuMs(work: () => void): number {
   const before = process.threadCpuUsage()
   work()
   const { user, system } = process.threadCpuUsage(before)
   return (user + system) / 1_000
+}
+
+/** Expected limit of `growth`: linear work has about 8, quadratic work 64. A busy machine does not change the value that much. */
+export const LINEAR = 24
+
+/** Returns how much more CPU time eight times the size takes. The kernel counts in steps of some milliseconds, so shorter work counts as eight. */
+export function growth(size: number, work: (size: number) => void): number {
+  const least = (n: number): number => Math.min(...[1, 2, 3].map(() => cpuMs(() => work(n))))
+  // The first run is slower, so it is not measured.
+  work(size)
+  return least(8 * size) / Math.max(8, least(size))
 }

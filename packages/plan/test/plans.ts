@@ -2,12 +2,12 @@
 import { decide, foldAll, fold } from '../src/index.ts'
 import type { BuildContext, Decision, FreestyleAction, Plan, PlanStep, Reason, Snapshot, StepFact } from '../src/index.ts'
 
-/** A freestyle action with an image and nothing else. */
+/** Returns a freestyle action with only an image. */
 export function freestyle(fields: Partial<FreestyleAction> = {}): FreestyleAction {
   return { kind: 'freestyle', image: 'alpine', shell: 'sh', environment: [], volumes: [], ...fields }
 }
 
-/** A step that says nothing but its name. */
+/** Returns a step with only a name. */
 export function step(name: string, fields: Partial<PlanStep> = {}): PlanStep {
   return {
     name,
@@ -22,7 +22,7 @@ export function step(name: string, fields: Partial<PlanStep> = {}): PlanStep {
   }
 }
 
-/** A serial plan: each root step comes after the one before. */
+/** Returns a serial plan: each root step comes after the previous one. */
 export function serial(steps: readonly PlanStep[], fields: Partial<Plan> = {}): Plan {
   const roots = steps.filter(({ parent }) => parent === undefined)
   return {
@@ -40,7 +40,7 @@ export function serial(steps: readonly PlanStep[], fields: Partial<Plan> = {}): 
   }
 }
 
-/** What a step ends as, by its name; success when nothing is said. */
+/** The result of each step, by name; success if absent. */
 export type Script = Readonly<Record<string, Partial<StepFact & { type: 'step.finished' }>>>
 
 export function finished(name: string, at: number, fields: Partial<StepFact & { type: 'step.finished' }> = {}): StepFact {
@@ -57,7 +57,7 @@ export interface Played {
   readonly end: Decision & { type: 'end' }
 }
 
-/** Plays a whole build: one thing ends at a time, the first that started first. Cancels once `cancelAfter` facts are known. */
+/** Plays a whole build. One step ends at a time, in the order of their starts. Cancels after `cancelAfter` facts. */
 export function play(
   plan: Plan,
   start: Snapshot,
@@ -104,7 +104,7 @@ export function play(
     const next = running.shift()
     if (next !== undefined) tell(finished(next, ++at, options.script?.[next]))
   }
-  throw new Error('the build does not end')
+  throw new Error('the build did not end')
 }
 
 export function statesOf(plan: Plan, snapshot: Snapshot): string[] {

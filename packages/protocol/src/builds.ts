@@ -1,32 +1,32 @@
-/** Builds as clients of `/v1` ask for them and see them, and what people say about them. */
+/** Builds in `/v1`, with their approvals and annotations. */
 import { z } from 'zod'
-import { BUILD_STATUSES, STEP_STATUSES } from '@windlass/plan'
+import { BUILD_STATUSES, STEP_STATUSES, TRIGGER_KINDS } from '@windlass/plan'
 import { Id, Name, Time, Variables } from './base.ts'
-import { DebugInput } from './debug.ts'
-import { ReasonName, Usage } from './events.ts'
+import { DebugInput } from './engine/debug.ts'
+import { MissingLog, ReasonName, Usage } from './engine/events.ts'
 import { Machine } from './settings.ts'
 
 export const AnnotationName = z
   .string()
   .max(200)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be letters, digits and _')
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must start with a letter or _ and contain only letters, digits and _')
 export const AnnotationValue = z.union([z.string().max(65_536), z.number(), z.boolean()])
 export type AnnotationValue = z.infer<typeof AnnotationValue>
 
-/** The annotations of one thing. `display` names the one that lists show. */
+/** Annotations of an entity. `display` is the name of the annotation that lists show. */
 export const Annotations = z.object({
   values: z.record(z.string(), AnnotationValue),
   display: z.string().optional(),
 })
 export type Annotations = z.infer<typeof Annotations>
-/** Body of `PUT /v1/annotations/{entity}/{id}`: sets these, leaves the others. */
+/** Body of `PUT /v1/annotations/{entity}/{id}`. Other annotations do not change. */
 export const AnnotationsInput = z.object({
   values: z.record(AnnotationName, AnnotationValue).default({}),
   display: AnnotationName.optional(),
 })
 
 const Fact = z.string().max(65_536).optional()
-/** What is known of the commit, pull request or release that a build is about, beside its branch and revision: the `CF_*` variables. */
+/** Data of the commit, pull request or release of a build, besides its branch and revision. Source of the `CF_*` variables. */
 export const GitFactsInput = z.object({
   repoOwner: Fact,
   repoName: Fact,
@@ -54,7 +54,7 @@ export const GitFactsInput = z.object({
 })
 export type GitFactsInput = z.infer<typeof GitFactsInput>
 
-/** How to start a build: of a stored pipeline, or of a document given with it. */
+/** Starts a build of a stored pipeline, or of the given document. */
 export const BuildInput = z.object({
   pipeline: Name.optional(),
   /** Overrides the stored document for this build. */
@@ -62,7 +62,7 @@ export const BuildInput = z.object({
   file: z.string().max(1000).optional(),
   branch: z.string().max(500).optional(),
   revision: z.string().max(500).optional(),
-  /** As an event would tell it: the run pretends to be started by it. */
+  /** Data of a git event, as if the event had started the build. */
   git: GitFactsInput.optional(),
   variables: Variables.default({}),
   /** Encrypted at rest, masked in logs. */
@@ -72,29 +72,36 @@ export const BuildInput = z.object({
   noCache: z.boolean().default(false),
   resetVolume: z.boolean().default(false),
   noCfCache: z.boolean().default(false),
-  /** Commit statuses and notifications although a person started it; kept for those who send them. */
+  /** Send commit statuses and notifications as for a triggered build. Stored for the integrations that send them. */
   enableNotifications: z.boolean().default(false),
-  /** Run these steps alone; leave these out. */
+  /** Run only these steps. */
   only: z.array(z.string().max(150)).max(1000).optional(),
+  /** Do not run these steps. */
   skip: z.array(z.string().max(150)).max(1000).optional(),
-  /** Annotations of the build from its first moment; `cf_predecessor` names the build that started it. */
+  /** Initial annotations of the build. `cf_predecessor` is the id of the build that started it and can be set only here. */
   annotations: z.record(AnnotationName, AnnotationValue).optional(),
-  /** The trigger of the pipeline that it pretends to be started by. */
+  /** Trigger of the pipeline to simulate. */
   trigger: Name.optional(),
   machine: Machine.optional(),
-  /** A debug run: breakpoints of the document count, and these. */
+  /** Makes this a debug run, with the breakpoints of the document and these. */
   debug: DebugInput.optional(),
-  /** A build to repeat: its document, variables and commit. */
+  /** Build to repeat, with its document, variables and commit. */
   restartOf: Id.optional(),
-  /** With `restartOf`: keep what earlier steps gave, and begin at the failed ones (`failed`) or at this step and what follows it. */
+  /** With `restartOf`: keep the results of earlier steps and start at the failed steps (`failed`) or at this step. */
   restartFrom: z.string().max(150).optional(),
 })
 export type BuildInput = z.input<typeof BuildInput>
 
+export const Trigger = z.object({
+  kind: z.enum(TRIGGER_KINDS),
+  /** Name of the trigger of the pipeline that started the build, or that the build simulates. */
+  name: z.string().optional(),
+})
+
 export const BuildStep = z.object({
   name: z.string(),
   title: z.string(),
-  /** The group that holds it, or the step whose hook it is. */
+  /** Group that contains the step, or the step whose hook it is. */
   parent: z.string().optional(),
   type: z.string(),
   stage: z.string().optional(),
@@ -103,34 +110,46 @@ export const BuildStep = z.object({
   message: z.string().optional(),
   hint: z.string().optional(),
   exitCode: z.int().optional(),
-  /** Peaks over the containers of a step that ran for a second and longer. */
+  /** Peaks over the containers of a step that ran for at least one second. */
   usage: Usage.optional(),
   try: z.int(),
-  /** True when the result was taken over from the build that this one repeats. */
+  /** True if the result was copied from the build that this one restarts. */
   carried: z.boolean().optional(),
   startedAt: Time.optional(),
   finishedAt: Time.optional(),
 })
 export type BuildStep = z.infer<typeof BuildStep>
 
+/**
+ * What follows the loss of an attempt. `retried`: the build runs again. The others end it: `permanent` (another attempt would not help), `exhausted`
+ * (the retries of the runtime are used up), `poison` (the build lost its engine too often in a row), `terminating` (the build was ending already).
+ */
+export const RETRY_DECISIONS = ['retried', 'permanent', 'exhausted', 'poison', 'terminating'] as const
+export const RetryDecision = z.enum(RETRY_DECISIONS)
+export type RetryDecision = z.infer<typeof RetryDecision>
+
 export const Attempt = z.object({
   number: z.int(),
   status: z.enum(['created', 'starting', 'running', 'suspect', 'ended']),
-  /** How it ended; a lost one has an infra reason. */
+  /** How the attempt ended. A lost attempt has an infra reason. */
   result: z.string().optional(),
   reason: ReasonName.optional(),
   message: z.string().optional(),
-  /** The warm pair that it runs in: its pods and its disk carry this id in place of the build's. */
+  /** Warm pair that the attempt runs in. Its pods and disk carry this id instead of the id of the build. */
   pairId: Id.optional(),
   createdAt: Time,
   startedAt: Time.optional(),
   endedAt: Time.optional(),
+  /** With a lost attempt: whether the build runs again, and why not. Absent for attempts that older servers lost. */
+  retryDecision: RetryDecision.optional(),
+  /** With a lost attempt: log that the engine wrote but could not send. */
+  missingLog: z.array(MissingLog).optional(),
 })
 export type Attempt = z.infer<typeof Attempt>
 
-/** Body of `POST /v1/builds/{id}/restart`: what of the first build is asked for otherwise. */
+/** Body of `POST /v1/builds/{id}/restart`: differences from the original build. */
 export const RestartInput = z.object({
-  /** `failed`: from the steps that failed, keeping what the others gave; or the name of the step to begin at. From the beginning when absent. */
+  /** `failed` starts at the failed steps and keeps the results of the others; a step name starts at that step. Default: from the beginning. */
   from: z.string().min(1).max(150).optional(),
   variables: Variables.optional(),
   secrets: Variables.optional(),
@@ -138,11 +157,11 @@ export const RestartInput = z.object({
 })
 export type RestartInput = z.input<typeof RestartInput>
 
-/** What a step asked of people, and what was decided. */
+/** An approval request of a step, and its decision. */
 export const Approval = z.object({
   step: z.string(),
   waitingSince: Time,
-  /** Then the step's `finalState` is taken as the decision. */
+  /** At this time the `finalState` of the step becomes the decision. */
   expiresAt: Time,
   decision: z.enum(['approved', 'denied', 'terminated']).optional(),
   by: z.object({ name: z.string(), type: z.string() }).optional(),
@@ -151,11 +170,11 @@ export const Approval = z.object({
 })
 export type Approval = z.infer<typeof Approval>
 
-/** Body of `POST /v1/builds/{id}/approve` and `/deny`. `step` may be left out while one step alone waits. */
+/** Body of `POST /v1/builds/{id}/approve` and `/deny`. `step` is optional if only one step is waiting. */
 export const ApprovalInput = z.object({ step: z.string().max(150).optional(), comment: z.string().max(2000).optional() })
 export type ApprovalInput = z.infer<typeof ApprovalInput>
 
-/** The list form has no steps and no attempts; `GET /v1/builds/{id}` has both. */
+/** A build. Lists contain no steps and attempts; `GET /v1/builds/{id}` contains both. */
 export const Build = z.object({
   id: Id,
   number: z.int(),
@@ -163,7 +182,7 @@ export const Build = z.object({
   pipelineId: Id.optional(),
   project: z.string().optional(),
   status: z.enum(BUILD_STATUSES),
-  /** Cause of the final state, or why it waits. */
+  /** Cause of the final state, or why the build is waiting. */
   reason: ReasonName.optional(),
   message: z.string().optional(),
   hint: z.string().optional(),
@@ -171,13 +190,13 @@ export const Build = z.object({
   revision: z.string().optional(),
   runtime: z.string().optional(),
   initiator: z.string(),
-  trigger: z.string(),
-  /** Name of the trigger of the pipeline that started it, or that it pretends to be started by. */
-  triggerName: z.string().optional(),
+  trigger: Trigger,
   restartOf: Id.optional(),
-  /** The annotation that lists show. */
+  /** Build that started this one. */
+  parent: Id.optional(),
+  /** Annotation that lists show. */
   display: z.object({ name: z.string(), value: AnnotationValue }).optional(),
-  /** All of them; not in lists. */
+  /** All annotations; not in lists. */
   annotations: z.record(z.string(), AnnotationValue).optional(),
   attempt: z.int(),
   retries: z.int(),

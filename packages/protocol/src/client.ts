@@ -1,5 +1,7 @@
-/** The typed client of `/v1`: one call function that checks answers against their shape, and a stream reader for SSE. */
-import { Fault, fault, isFaultCode, type FaultDetails } from '@windlass/kit/faults'
+/** HTTP calls that validate their responses, and a reader for SSE streams. `@windlass/client` adds the routes. */
+import { defined } from '@windlass/kit/defined'
+import { Fault, fault, isFaultCode, sentences, type FaultCode, type FaultDetails } from '@windlass/kit/faults'
+import { parseJson } from '@windlass/kit/json'
 import type { z } from 'zod'
 import { ProblemDocument } from './base.ts'
 import type { HttpResponse, Transport } from './transport.ts'
@@ -13,7 +15,7 @@ export interface ClientOptions {
 
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>> | undefined
-  /** Sent as JSON, or as it is when bytes. */
+  /** Sent as JSON; bytes are sent unchanged. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly signal?: AbortSignal | undefined
@@ -30,15 +32,15 @@ export interface ServerSentEvent {
 
 export interface Client {
   readonly url: string
-  /** One call; `path` begins with `/`. Throws the server's fault, or `server-unreachable`. */
+  /** Sends a request; `path` begins with `/`. Throws the fault of the server, or `server-unreachable`. */
   call<S extends z.ZodType>(method: Method, path: string, reply: S, options?: CallOptions): Promise<z.output<S>>
-  /** One call whose answer is text or nothing. */
+  /** Sends a request whose response is text or empty. */
   text(method: Method, path: string, options?: CallOptions): Promise<string>
-  /** Body as bytes, as it comes. */
+  /** Returns the response body as a stream of bytes. */
   bytes(path: string, options?: CallOptions): Promise<AsyncIterable<Uint8Array>>
-  /** Events of an SSE stream until it ends or breaks (`server-unreachable`); the caller resumes from the last id. */
+  /** Yields the events of an SSE stream. Throws `server-unreachable` if the stream breaks; the caller resumes from the last id. */
   events(path: string, options?: CallOptions): AsyncGenerator<ServerSentEvent>
-  /** The same client with another token. */
+  /** Returns the same client with another token. */
   withToken(token: string): Client
 }
 
@@ -61,28 +63,39 @@ export function createClient(options: ClientOptions): Client {
       signal: call.signal,
       timeoutMs: call.timeoutMs,
     }
-    const response = await options.transport(request).catch((error: unknown) => {
-      if (error instanceof Fault || call.signal?.aborted === true) throw error
-      throw fault('server-unreachable', { message: `The server at ${base} cannot be reached: ${reasonOf(error)}.` }, error)
-    })
-    if (response.status >= 400) throw toFault(response.status, await response.text())
-    return response
+    const response = await requireReachable(call.signal, () => options.transport(request))
+    if (response.status < 400) return response
+    const error = toFault(response, await requireReachable(call.signal, () => response.text()))
+    closeForeign(response, error)
+    throw error
+  }
+
+  /** Turns a network error into `server-unreachable`. A connection may break at any byte of a response. */
+  async function requireReachable<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof Fault || signal?.aborted === true) throw error
+      const message = sentences(`The server at ${base} cannot be reached: ${reasonOf(error)}`)
+      throw fault('server-unreachable', { message }, error)
+    }
   }
 
   return {
     url: base,
     async call(method, path, reply, call = {}) {
       const response = await send(method, path, { timeoutMs: DEFAULT_TIMEOUT_MS, ...call })
-      const text = await response.text()
+      const text = await requireReachable(call.signal, () => response.text())
       const parsed = reply.safeParse(text === '' ? {} : parseJson(text))
-      if (!parsed.success)
-        throw fault('internal', {
-          message: `The answer of ${method} ${path} has another shape than expected: ${parsed.error.message}`,
-        })
-      return parsed.data
+      if (parsed.success) return parsed.data
+      const message = `The response of ${method} ${path} is not valid: ${parsed.error.message}`
+      const error = fault('internal', { message, foreign: true })
+      closeForeign(response, error)
+      throw error
     },
     async text(method, path, call = {}) {
-      return (await send(method, path, { timeoutMs: DEFAULT_TIMEOUT_MS, ...call })).text()
+      const response = await send(method, path, { timeoutMs: DEFAULT_TIMEOUT_MS, ...call })
+      return requireReachable(call.signal, () => response.text())
     },
     async bytes(path, call = {}) {
       return (await send('GET', path, call)).body
@@ -111,7 +124,7 @@ async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Serv
       rest = rest.slice(start)
     }
   } catch (error) {
-    throw fault('server-unreachable', { message: `The stream broke: ${reasonOf(error)}.` }, error)
+    throw fault('server-unreachable', { message: sentences(`The event stream was interrupted: ${reasonOf(error)}`) }, error)
   }
 }
 
@@ -127,30 +140,41 @@ function parseEvent(block: string): ServerSentEvent | undefined {
   return data.length === 0 ? undefined : { event, data: data.join('\n'), id }
 }
 
-function toFault(status: number, text: string): Fault {
+/** Fault codes for the statuses that proxies and load balancers send. */
+const FOREIGN: Readonly<Record<number, FaultCode>> = {
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not-found',
+  408: 'unavailable',
+  413: 'payload-too-large',
+  429: 'rate-limited',
+}
+
+/**
+ * Closes the connection of a foreign response. A connection that was opened while a Service had no endpoints may lead to a gateway, which would
+ * answer all further requests on it.
+ */
+function closeForeign(response: HttpResponse, error: Fault): void {
+  if (error.details.foreign === true) response.disconnect?.()
+}
+
+function toFault({ status, headers }: HttpResponse, text: string): Fault {
   const parsed = ProblemDocument.safeParse(parseJson(text))
-  if (!parsed.success) {
-    const code =
-      status === 401
-        ? 'unauthenticated'
-        : status === 403
-          ? 'forbidden'
-          : status === 404
-            ? 'not-found'
-            : status >= 500
-              ? 'unavailable'
-              : 'request-invalid'
-    return fault(code, { message: `The server answered ${status}: ${text.slice(0, 300)}` })
+  const seconds = Number(headers['retry-after'])
+  const wait = seconds > 0 ? { retryAfter: seconds } : {}
+  const isOurs = parsed.success && parsed.data.type === `urn:windlass:fault:${parsed.data.code}`
+  if (!isOurs || !/^application\/problem\+json\b/i.test(headers['content-type'] ?? '')) {
+    const code = FOREIGN[status] ?? (status >= 500 ? 'unavailable' : 'request-invalid')
+    return fault(code, { message: `The server answered ${status}: ${text.slice(0, 300)}`, foreign: true, ...wait })
   }
   const { code, detail, hint, requestId, problems, offset, offsets } = parsed.data
   const details: FaultDetails = {
     message: detail,
+    ...wait,
     ...(hint && {
-      hint: code === 'internal' && requestId !== undefined ? `${hint} It is ${requestId}; the server's log has the rest.` : hint,
+      hint: code === 'internal' && requestId !== undefined ? `${hint} It is ${requestId}. See the server log for details.` : hint,
     }),
-    ...(problems && { problems }),
-    ...(offset !== undefined && { offset }),
-    ...(offsets && { offsets }),
+    ...defined({ problems, offset, offsets }),
   }
   return fault(isFaultCode(code) ? code : 'internal', details)
 }
@@ -161,14 +185,6 @@ function toQuery(query: CallOptions['query']): string {
   )
   if (pairs.length === 0) return ''
   return '?' + pairs.map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(String(value))}`).join('&')
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function reasonOf(error: unknown): string {

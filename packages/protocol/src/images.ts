@@ -1,4 +1,4 @@
-/** Images that builds made or pushed, as `GET /v1/images` tells them. */
+/** Images that builds built or pushed, as `GET /v1/images` returns them. */
 import { z } from 'zod'
 import { Id, Time } from './base.ts'
 import { AnnotationValue } from './builds.ts'
@@ -8,17 +8,17 @@ export const Image = z.object({
   buildId: Id,
   pipelineId: Id.optional(),
   step: z.string(),
-  /** On the Docker daemon of the build; of an image of several platforms `name@digest`. */
+  /** Image ID on the Docker daemon of the build; `name@digest` for a multi-platform image. */
   imageId: z.string(),
-  /** With the registry where it was pushed. */
+  /** Includes the registry if the image was pushed. */
   name: z.string(),
   tags: z.array(z.string()),
   digest: z.string().optional(),
   sizeBytes: z.int().optional(),
   pushed: z.boolean(),
-  /** Hash of what it is made of: context, Dockerfile, arguments, base images. */
+  /** Hash of the inputs: context, Dockerfile, arguments, base images. */
   contentHash: z.string().optional(),
-  /** Steps of the Dockerfile that were found in the layer cache, and those that ran. Absent when the build was skipped. */
+  /** Number of Dockerfile steps that were found in the layer cache, and that ran. Absent if the build was skipped. */
   cache: z.object({ hits: z.int(), misses: z.int() }).optional(),
   createdAt: Time,
   /** Image metadata, such as `CF_QUALITY`; not in lists. */

@@ -1,4 +1,4 @@
-/** Resources of `/v1`, as clients see them. An input shape is what a POST takes; a plain noun is what a GET answers. */
+/** Resources of `/v1`. A name that ends in `Input` is a request body; a plain noun is a response. */
 import { z } from 'zod'
 import { Id, Name, ProblemDocument, Time, Variables } from './base.ts'
 import { PipelineSettings } from './settings.ts'
@@ -9,7 +9,7 @@ const VariableName = z.string().min(1).max(200)
 export const ApiKeyInput = z.object({
   name: Name,
   role: z.enum(['admin', 'user', 'viewer']).default('user'),
-  /** All that the role allows when absent or empty. */
+  /** Limits the key to these scopes. Absent or empty: everything that the role allows. */
   scopes: z.array(Scope).max(100).optional(),
 })
 export const ApiKey = z.object({
@@ -36,18 +36,19 @@ export type Project = z.infer<typeof Project>
 
 export const PipelineVariable = z.object({ key: VariableName, value: z.string(), encrypted: z.boolean().default(false) })
 
-/** `document` is the YAML as written: an inline document, or a `kind: pipeline` document whose settings win over the fields here. */
+/** `document` is the YAML text: an inline document, or a `kind: pipeline` document whose settings override the fields here. */
 export const PipelineInput = z.object({
-  /** `project/name`, or a bare name. */
+  /** `project/name`, or a name without project. */
   name: Name,
   document: z.string().max(1_048_576),
   variables: z.array(PipelineVariable).max(500).default([]),
   contexts: z.array(Name).max(100).default([]),
   runtime: Name.optional(),
-  /** Most builds at once: of the pipeline, and of each of its branches. 0 freezes the pipeline. */
+  /** Maximum number of concurrent builds. 0 freezes the pipeline. */
   concurrency: z.int().min(0).optional(),
+  /** Maximum number of concurrent builds per branch. */
   branchConcurrency: z.int().min(0).optional(),
-  /** Most builds at once of each of its triggers. */
+  /** Maximum number of concurrent builds per trigger. */
   triggerConcurrency: z.int().min(0).optional(),
   priority: z.int().min(-100).max(100).default(0),
   settings: PipelineSettings.prefault({}),
@@ -59,19 +60,31 @@ export const Pipeline = PipelineInput.extend({
   revision: z.int(),
   createdAt: Time,
   updatedAt: Time,
-  /** What is wrong with the document, in answers to writing it. */
+  /** Errors and warnings of the document, in responses to writes. */
   problems: ProblemDocument.shape.problems,
 })
 export type Pipeline = z.infer<typeof Pipeline>
 
+/** Body of `POST /v1/validate`: a document that is not stored. */
+export const ValidationInput = z.object({
+  document: z.string().max(1_048_576),
+  file: z.string().max(1000).default('pipeline.yaml'),
+})
+export const Validation = z.object({ valid: z.boolean(), problems: ProblemDocument.shape.problems.unwrap() })
+
 export const CONTEXT_TYPES = ['config', 'secret', 'yaml', 'secret-yaml', 'git', 'registry', 'kubernetes', 'secret-store'] as const
 /**
- * Shared configuration or an integration. Data of `config` and `secret`: variables. Of `yaml` and `secret-yaml`: any YAML mapping; where it
- * is used, its keys are variables, values that are not plain as JSON. Of `secret-store`: url, mount (`secret`), path, namespace and token of
- * a store that speaks the HTTP API of Vault's KV engine, version 2; or resourceName, resourceType (`secret`, `configmap`) and runtime (`*`) of one
- * that is an object of the cluster that builds run in. Of `git`: url, username, password, sshPrivateKey,
- * sshKnownHosts. Of `registry`: domain, username, password, repositoryPrefix, primary (`true`). Of `kubernetes`: kubeconfig, with its
- * certificates inside. Secret fields are answered as `*****`.
+ * Shared configuration or an integration. `data` depends on the type:
+ *
+ * - `config`, `secret`: variables.
+ * - `yaml`, `secret-yaml`: any YAML mapping. Its keys become variables; values that are not scalars become JSON.
+ * - `secret-store`: url, mount (`secret`), path, namespace and token of a store with the HTTP API of the Vault KV engine, version 2; or
+ *   resourceName, resourceType (`secret`, `configmap`) and runtime (`*`) of an object in the cluster that builds run in.
+ * - `git`: url, username, password, sshPrivateKey, sshKnownHosts.
+ * - `registry`: domain, username, password, repositoryPrefix, primary (`true`).
+ * - `kubernetes`: kubeconfig with embedded certificates.
+ *
+ * Responses show secret fields as `*****`.
  */
 export const ContextInput = z.object({
   name: Name,
@@ -96,7 +109,9 @@ export type Context = z.infer<typeof Context>
 export const AgentInput = z.object({
   name: Name,
   runtimes: z.array(Name).max(500).default([]),
-  /** Of an agent that was deleted: it comes back as the same agent, with the same token. Answers the agent that is there when it has this token. */
+  /**
+   * Token of a deleted agent, which is restored with the same id and token. If an agent with this token exists, the response is that agent.
+   */
   token: z.string().max(200).optional(),
 })
 export const Agent = z.object({
@@ -105,41 +120,43 @@ export const Agent = z.object({
   accountId: Id,
   runtimes: z.array(z.string()),
   status: z.enum(['never-seen', 'online', 'offline']),
-  /** `healthy` while it was heard of within the last minute; absent before it was heard of at all. */
+  /** `healthy` if the agent called within the last minute; absent if it has never called. */
   health: z.enum(['healthy', 'unhealthy']).optional(),
-  /** What it said of itself last. */
+  /** Last status message of the agent. */
   message: z.string().optional(),
-  /** Of the agent protocol that it spoke last: 1 polls for single objects (public agents), 2 is this project's own. */
+  /** Last used version of the agent protocol: 1 is protocol v1 (public agents), 2 is protocol v2. */
   protocol: z.int().optional(),
   executor: z.string().optional(),
   version: z.string().optional(),
+  /** Base URL at which its engines reach the server, unless the runtime environment sets another one. Absent if unknown. */
+  serverUrl: z.string().optional(),
   lastSeenAt: Time.optional(),
   createdAt: Time,
 })
 export type Agent = z.infer<typeof Agent>
-/** The token is answered once. */
+/** The only response that contains the token. */
 export const AgentCreated = Agent.extend({ token: z.string() })
 
-/** A step type is written once per version as its manifest; `name` and `version` stand in it. */
+/** One version of a step type. The manifest contains `name` and `version`. */
 export const StepTypeInput = z.object({ manifest: z.string().max(1_048_576) })
 export type StepTypeInput = z.infer<typeof StepTypeInput>
-export const StepType = z.object({
+export const StepTypeResource = z.object({
   /** `name` or `account/name`. */
   name: z.string(),
   version: z.string(),
   description: z.string(),
-  /** Comes with the server; one of the account with the same name and version takes its place. */
+  /** True for a step type of the server. A step type of the account with the same name and version overrides it. */
   builtIn: z.boolean(),
-  /** How many versions there are. */
+  /** Number of versions. */
   versions: z.int(),
   createdAt: Time,
   updatedAt: Time,
-  /** Left out of lists. */
+  /** Not in lists. */
   manifest: z.string().optional(),
 })
-export type StepType = z.infer<typeof StepType>
+export type StepTypeResource = z.infer<typeof StepTypeResource>
 
-/** Query of `GET /v1/builds/{id}/log`: the bytes of one stream (text/plain), by byte range, or all streams in feed order. */
+/** Query of `GET /v1/builds/{id}/log`: a byte range of one stream, or all streams in feed order, as text/plain. */
 export const LogQuery = z.object({
   stream: z.string().max(160).optional(),
   attempt: z.coerce.number().int().positive().optional(),
@@ -154,5 +171,20 @@ export const ServerStatus = z.object({
   protocol: z.int(),
   features: z.array(z.string()),
   bootstrapped: z.boolean(),
+  /** Configured base URL of the server. Absent if it uses its listen address. */
+  advertisedUrl: z.string().optional(),
 })
-export const Bootstrap = z.object({ name: Name.default('admin') })
+/** The owner of a credential. */
+export const Whoami = z.object({
+  kind: z.string(),
+  id: z.string(),
+  name: z.string(),
+  role: z.string().optional(),
+  /** Absent for everything that the role allows. */
+  scopes: z.array(z.string()).optional(),
+})
+export const Bootstrap = z.object({
+  name: Name.default('admin'),
+  /** Bootstrap code, from `bootstrap.code` in the data folder, the server log, or the settings. */
+  code: z.string().max(1000).optional(),
+})

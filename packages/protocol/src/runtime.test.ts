@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { completeSpec, RuntimeInput, RuntimeLayerInput, RuntimeSpec } from './runtime.ts'
 
-test('a runtime environment needs no more than a name', () => {
+test('a runtime environment requires only a name', () => {
   const runtime = RuntimeInput.parse({ name: 'prod' })
   expect(runtime.spec).toEqual({})
   expect(completeSpec(runtime.spec).dockerDaemonScheduler.pvcs.dind.volumeSize).toBe('16Gi')
 })
 
-test('a key that does not exist is named with its place, not dropped', () => {
+test('rejects an unknown key with its path', () => {
   const { error } = RuntimeInput.safeParse({
     name: 'prod',
     spec: { spec: {}, runtimeScheduler: { cluster: { nameSpace: 'x' } } },
   })
-  const told = error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-  expect(told).toEqual(
+  const messages = error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  expect(messages).toEqual(
     expect.arrayContaining([
       expect.stringMatching(/^spec: .*"spec"/),
       expect.stringMatching(/^spec\.runtimeScheduler\.cluster: .*"nameSpace"/),
@@ -21,11 +21,11 @@ test('a key that does not exist is named with its place, not dropped', () => {
   )
 })
 
-test('what a newer server adds to a runtime is read past', () => {
+test('ignores fields that a newer server added to a runtime', () => {
   expect(RuntimeSpec.parse({ addedLater: true, limits: { addedLater: 1 } }).limits.retries).toBe(2)
 })
 
-test('P182: variables of every step have a value, or a key of the cluster, and nothing else', () => {
+test('user variables have either a value or a reference to a key (P182)', () => {
   const parse = (...userEnvVars: object[]) => RuntimeLayerInput.safeParse({ runtimeScheduler: { userEnvVars } }).success
   expect(parse({ name: 'A', value: '1' }, { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } })).toBe(true)
   expect(parse({ name: 'A' })).toBe(false)

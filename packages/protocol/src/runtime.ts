@@ -1,23 +1,32 @@
-/** Runtime environments as clients see them: where and how builds run. Their specification stands in `runtime/`. */
+/** Runtime environments in `/v1`: where and how builds run. Their specification is in `runtime/`. */
 import { z } from 'zod'
 import { Id, Name, Time } from './base.ts'
 import { WrittenLayer, type RuntimeLayer } from './runtime/spec.ts'
 import { isMapping, spellLayer } from './runtime/spelling.ts'
 
-export { WORKFLOW_LIMITS, type PodMount, type PodVolume, type UserVariable, type WorkflowLimit } from './runtime/fields.ts'
+export {
+  KubernetesPart,
+  PodMount,
+  PodVolume,
+  Quantity,
+  UserVariable,
+  WORKFLOW_LIMITS,
+  WorkflowLimits,
+  type WorkflowLimit,
+} from './runtime/fields.ts'
 export { RuntimeSpec, type RuntimeLayer } from './runtime/spec.ts'
 export { BASE_LAYERS, BASE_PREFIX, DEFAULT_PARENT } from './runtime/base-layers.ts'
 export { completeSpec, layersOf, mergeAll, mergeLayers, parentsOf, type ChainProblem } from './runtime/merge.ts'
 export { spellLayer } from './runtime/spelling.ts'
 
-/** Variables of the cluster reach the engine under names with these in front, so that they cannot change what the engine itself does. */
+/** Prefixes of user variables in the environment of the engine, so that they cannot override settings of the engine. */
 export const USER_VARIABLE_PREFIX = 'WINDLASS_USER_VARIABLE_'
 export const USER_SECRET_PREFIX = 'WINDLASS_USER_SECRET_'
 
-/** The own layer of a runtime, in any of its spellings; answered in one. */
+/** The own layer of a runtime in any spelling, normalized to one. */
 export const RuntimeLayerInput = z.preprocess(spellLayer, WrittenLayer)
 
-/** What PUT and POST of `/v1/runtimes` take. `spec` replaces the runtime's own layer whole. */
+/** Body of PUT and POST of `/v1/runtimes`. `spec` replaces the complete own layer of the runtime. */
 export const RuntimeInput = z.strictObject({
   name: Name,
   type: z.enum(['kubernetes', 'docker', 'fake']).default('kubernetes'),
@@ -28,32 +37,32 @@ export const RuntimeInput = z.strictObject({
 })
 export type RuntimeInput = z.infer<typeof RuntimeInput>
 
-/** A layer as it was stored, read past what a newer server may have added. */
+/** A stored layer. It is not validated, because a newer server may have added fields. */
 const StoredLayer = z.custom<RuntimeLayer>(isMapping)
 
-/** `spec` is the runtime's own layer, as written; with `?merged=true` everything that it extends is in it. */
+/** `spec` is the own layer of the runtime as written. With `?merged=true` it includes all layers that it extends. */
 export const Runtime = z.object({
   ...RuntimeInput.shape,
   spec: StoredLayer,
   id: Id,
-  /** Grows with every change of the specification; the ETag. */
+  /** Increases with every change of the specification. Also the ETag. */
   version: z.int().positive(),
-  /** Name of the key or service that made this version. */
+  /** Name of the API key or service that created this version. */
   changedBy: z.string(),
   createdAt: Time,
   updatedAt: Time,
   agentOnline: z.boolean(),
   running: z.int(),
   waiting: z.int(),
-  /** Pairs that are kept ready, and those that are being made. */
-  warm: z.object({ ready: z.int(), starting: z.int() }).optional(),
+  /** Number of warm pairs that are ready and starting, and why the latest one failed within the last hour. */
+  warm: z.object({ ready: z.int(), starting: z.int(), problem: z.string().optional() }).optional(),
 })
 export type Runtime = z.infer<typeof Runtime>
 
-/** Query of PUT: why it was changed, shown in the history. */
+/** Query of PUT. `description` is the reason for the change, shown in the history. */
 export const RuntimeChange = z.object({ description: z.string().max(1000).optional() })
 
-/** Query of `GET /v1/runtimes/{name}`: an older version, and whether what it extends is merged into it. */
+/** Query of `GET /v1/runtimes/{name}`: an older version, and whether to merge the layers that it extends. */
 export const RuntimeQuery = z.object({
   version: z.coerce.number().int().positive().optional(),
   merged: z.stringbool().optional(),
@@ -70,14 +79,14 @@ export const RuntimeVersion = z.object({
 })
 export type RuntimeVersion = z.infer<typeof RuntimeVersion>
 
-/** Query of `GET /v1/runtimes/{name}/diff`; `to` is the current version when absent. */
+/** Query of `GET /v1/runtimes/{name}/diff`. `to` defaults to the current version. */
 export const RuntimeDiffQuery = z.object({
   from: z.coerce.number().int().positive(),
   to: z.coerce.number().int().positive().optional(),
   merged: z.stringbool().optional(),
 })
 
-/** Leaves that differ; `from` or `to` is absent where one side has none. */
+/** Fields that differ. `from` or `to` is absent if the field does not exist in that version. */
 export const RuntimeDiff = z.object({
   from: z.int().positive(),
   to: z.int().positive(),
@@ -85,7 +94,10 @@ export const RuntimeDiff = z.object({
 })
 export type RuntimeDiff = z.infer<typeof RuntimeDiff>
 
-/** Query of DELETE: `force` also deletes the default one; another becomes the default. */
+/**
+ * Query of DELETE. `force` also deletes the default runtime (another one becomes the default), and treats the objects of its lost attempts as
+ * deleted.
+ */
 export const RuntimeRemoval = z.object({ force: z.stringbool().optional() })
 
 /** `GET /v1/runtimes/{name}/images`. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { INSTALLER_SCOPES, missingScopes, readScopeNames } from './scopes.ts'
 
-test('R007: what a key lacks is told by name; writing covers reading, and a key without scopes lacks nothing', () => {
+test('lists missing scopes; write includes read, and a key without scopes has all of them (R007)', () => {
   expect(missingScopes(undefined, INSTALLER_SCOPES)).toEqual([])
   expect(missingScopes(['agent:write', 'runtime:read', 'installation:write'], INSTALLER_SCOPES)).toEqual([
     'runtime:write',
@@ -11,7 +11,7 @@ test('R007: what a key lacks is told by name; writing covers reading, and a key 
   expect(missingScopes(['agent:write'], ['agent:read'])).toEqual([])
 })
 
-test('R007: the names that the vendor documents for its installer cover what ours needs', () => {
+test('the documented scope names of the Codefresh installer cover the installer scopes (R007)', () => {
   const { scopes, unknown } = readScopeNames(['Runner-Installation', 'Agent', 'Agents:read', 'Agents:write', 'no-such'])
   expect(missingScopes(scopes, INSTALLER_SCOPES)).toEqual([])
   expect(unknown).toEqual(['no-such'])

@@ -1,7 +1,7 @@
-/** What an API key may be limited to. A key without scopes may do all that its role allows; one with scopes only what both allow. */
+/** Scopes of API keys. A key without scopes allows everything that its role allows; a key with scopes only what both allow. */
 import { z } from 'zod'
 
-/** `<resource>:read` covers GET, `<resource>:write` all the rest; the read scope is part of the write scope. */
+/** `<resource>:read` allows GET, `<resource>:write` allows all methods. */
 export const SCOPES = [
   'account:read',
   'account:write',
@@ -26,7 +26,7 @@ export const SCOPES = [
 export type Scope = (typeof SCOPES)[number]
 export const Scope = z.enum(SCOPES)
 
-/** What the install wizard and the chart need; the demo pipeline needs the last two. */
+/** Scopes for the install wizard and the chart. The demo pipeline also needs `DEMO_SCOPES`. */
 export const INSTALLER_SCOPES = [
   'agent:write',
   'runtime:write',
@@ -36,13 +36,13 @@ export const INSTALLER_SCOPES = [
 ] as const satisfies readonly Scope[]
 export const DEMO_SCOPES = ['pipeline:write', 'build:write'] as const satisfies readonly Scope[]
 
-/** Those of `wanted` that `held` does not cover; none when `held` is undefined (a key without scopes). */
+/** Returns the scopes of `wanted` that `held` does not include. Returns none if `held` is undefined (a key without scopes). */
 export function missingScopes(held: readonly string[] | undefined, wanted: readonly Scope[]): Scope[] {
   if (held === undefined) return []
   return wanted.filter((scope) => !held.includes(scope) && !held.includes(scope.replace(/:read$/, ':write')))
 }
 
-/** What public clients call their scopes; `:read`, `:write` and `:run` may follow each of them. */
+/** Scope names of public clients, each optionally with `:read`, `:write` or `:run`. */
 const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
   agent: ['agent'],
   agents: ['agent'],
@@ -59,7 +59,7 @@ const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
   general: ['account'],
 }
 
-/** Scopes by the names that public clients give them, or by ours; `unknown` are those that are neither. */
+/** Reads scope names of public clients or our own. `unknown` lists the names that are neither. */
 export function readScopeNames(names: readonly string[]): { scopes: Scope[]; unknown: string[] } {
   const scopes = new Set<Scope>()
   const unknown: string[] = []

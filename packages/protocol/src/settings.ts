@@ -1,4 +1,4 @@
-/** Settings of a pipeline beside its document, and of the account; what the pipeline leaves open, the account decides. */
+/** Settings of a pipeline besides its document, and of the account. The account provides the defaults for pipelines. */
 import { z } from 'zod'
 import { Name } from './base.ts'
 
@@ -7,27 +7,30 @@ const Quantity = z
   .max(50)
   .regex(/^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$/, 'must be a Kubernetes quantity such as 500m or 2Gi')
 
-/** Switches that builds of the pipeline have on, whatever their run says; a run can switch more on. */
+/** Options that are enabled for all builds of the pipeline. A run can enable more. */
 export const PipelineOptions = z.object({
   /** Build images without the layer cache of the daemon. */
   noCache: z.boolean().default(false),
   /** Build images without the images of earlier builds as cache. */
   noCfCache: z.boolean().default(false),
-  /** Begin with an empty shared volume. */
+  /** Start with an empty shared volume. */
   resetVolume: z.boolean().default(false),
-  /** Tell the outside of builds that people started, too. */
+  /** Send notifications for manually started builds, too. */
   enableNotifications: z.boolean().default(false),
-  /** Keep the volume of a build that waits for approval for it alone; the account decides when absent. */
+  /** Reserve the volume of a build that waits for approval. Default: the setting of the account. */
   keepPVCsForPendingApproval: z.boolean().optional(),
-  /** A build that waits for approval counts against the limits of the pipeline; the account decides when absent. */
+  /** Count builds that wait for approval against the limits of the pipeline. Default: the setting of the account. */
   pendingApprovalConcurrencyApplied: z.boolean().optional(),
 })
 
 /**
- * Which builds are ended because of another one. `branch` with `onCreate`: a new build ends earlier ones of its branch (of any branch with
- * `ignoreBranch`; only when its branch matches `branchName`, a regular expression; of any trigger with `ignoreTrigger`). `annotation` with
- * `onCreate`: earlier ones with the same annotation. `annotation` with `onTerminate`: builds whose annotation `key` is the id of a build
- * of this pipeline that is terminated (`cf_predecessor`: the builds it started).
+ * Rules for terminating builds because of another build.
+ *
+ * - `branch` with `onCreate`: a new build terminates earlier builds of its branch. `ignoreBranch` includes all branches, `ignoreTrigger` all
+ *   triggers. `branchName` is a regular expression that the branch must match.
+ * - `annotation` with `onCreate`: a new build terminates earlier builds with the same annotation.
+ * - `annotation` with `onTerminate`: if a build of this pipeline is terminated, builds whose annotation `key` is its id are terminated
+ *   (`cf_predecessor`: the builds that it started).
  */
 export const TerminationPolicy = z.discriminatedUnion('type', [
   z.object({
@@ -46,16 +49,23 @@ export const TerminationPolicy = z.discriminatedUnion('type', [
 ])
 export type TerminationPolicy = z.output<typeof TerminationPolicy>
 
-/** Most bytes of log; output beyond is dropped with a marker. The smallest of server, runtime, pipeline and run counts. */
+/** Maximum log size, bytes. Further output is dropped, with a marker. The smallest limit of server, runtime, pipeline and run applies. */
 export const LogLimits = z.object({ stepBytes: z.int().positive().optional(), buildBytes: z.int().positive().optional() })
 
 export const Machine = z.object({
-  /** CPU and memory of the Docker daemon that runs the steps, and size of its disk. */
+  /** CPU of the Docker daemon that runs the steps. */
   cpu: Quantity.optional(),
+  /** Memory of the Docker daemon that runs the steps. */
   memory: Quantity.optional(),
+  /** Size of the disk of the Docker daemon. */
   disk: Quantity.optional(),
 })
 export type Machine = z.output<typeof Machine>
+
+const StartedBy = z
+  .string()
+  .max(150)
+  .regex(/^(\*|[A-Za-z0-9][A-Za-z0-9._@:/-]*(\/\*)?)$/, 'must be the name of a pipeline, project/* or *')
 
 export const PipelineSettings = z.object({
   description: z.string().max(10_000).optional(),
@@ -65,34 +75,56 @@ export const PipelineSettings = z.object({
   terminationPolicy: z.array(TerminationPolicy).max(20).default([]),
   permitRestartFromFailedSteps: z.boolean().optional(),
   logLimits: LogLimits.prefault({}),
-  /** Longest silence and longest age of a build, milliseconds; the runtime environment decides when absent. */
+  /** Inactivity timeout of a build, milliseconds. Default: the limit of the runtime environment. */
   inactiveMs: z.int().positive().optional(),
+  /** Maximum duration of a build, milliseconds. Default: the limit of the runtime environment. */
   buildMs: z.int().positive().optional(),
-  /** Which clusters steps can reach; all when absent. */
+  /**
+   * Pipelines whose steps may start this one with the API key of the step, in addition to the pipelines of its project: `project/name`,
+   * `project/*`, or `*` for all pipelines of the account.
+   */
+  startedBy: z.array(StartedBy).max(100).default([]),
+  /** The step `main_clone` that is added to a document without one, with the repository of the trigger. */
+  mainClone: z
+    .object({
+      /** Default: the setting of the account. */
+      automatic: z.boolean().optional(),
+      /** `owner/name` or a URL, for builds without a trigger. */
+      repo: z.string().min(1).max(1000).optional(),
+      /** Name of the Git context. Default: the default one. */
+      git: Name.optional(),
+    })
+    .prefault({}),
+  /** Clusters that steps can use. Default: all. */
   clusters: z.array(Name).max(100).optional(),
-  /** What the document says beside this, as written. */
+  /** Other settings of the document, as written. */
   kept: z.record(z.string(), z.unknown()).optional(),
 })
 export type PipelineSettings = z.output<typeof PipelineSettings>
 
 export const AccountSettings = z.object({
-  /** New builds wait; those that run go on. */
+  /** New builds wait; running builds continue. */
   pauseBuilds: z.boolean().default(false),
-  /** Most builds at once; unlimited when absent. */
+  /** Maximum number of concurrent builds. Default: unlimited. */
   concurrency: z.int().min(0).optional(),
-  /** Builds that wait for longer are ended, and the oldest when more wait. */
+  /** Maximum time in the queue, days. Builds that wait longer are ended. */
   maxQueuedDays: z.number().positive().max(365).default(7),
+  /** Maximum number of queued builds. If more are waiting, the oldest are ended. */
   maxQueuedBuilds: z.int().positive().max(1_000_000).default(1000),
   permitRestartFromFailedSteps: z.boolean().default(true),
   keepPVCsForPendingApproval: z.boolean().default(false),
   pendingApprovalConcurrencyApplied: z.boolean().default(false),
-  /** Whether people are asked once more before they decide about an approval; for the user interface. */
+  /** Pipelines that the steps of a build may start: those of its `project` and those that list it in `startedBy`, or all of the `account`. */
+  childBuilds: z.enum(['project', 'account']).default('project'),
+  /** Adds a step `main_clone` to the documents of all pipelines whose settings do not say otherwise. */
+  automaticClone: z.boolean().default(false),
+  /** Whether the user interface asks for confirmation before an approval is decided. */
   approvalConfirmation: z.enum(['none', 'all', 'approve', 'reject']).default('none'),
-  /** What a build step does that says nothing of pushing: `explicit` pushes when it names a registry, or there is a default one. */
+  /** Whether a build step without push settings pushes: `explicit` pushes if it names a registry, or if there is a default registry. */
   autoPush: z.enum(['explicit', 'always', 'never']).default('explicit'),
   lowMemoryWarningThreshold: z.enum(['70', '90', '100']).default('90'),
   logLimits: LogLimits.prefault({}),
 })
 export type AccountSettings = z.output<typeof AccountSettings>
-/** What a PUT takes: fields that are left out have their defaults again. A key that has no effect is told, not dropped. */
+/** Body of PUT. Omitted fields are reset to their defaults. Unknown keys are rejected. */
 export const AccountSettingsInput = z.strictObject(AccountSettings.shape)

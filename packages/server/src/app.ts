@@ -1,34 +1,50 @@
-/** What the rooms of the server share. Put together here and nowhere else. */
+/** The shared parts of the server. `open-app.ts` is the only place that creates them. */
 import type { Clock, Logger } from '@windlass/kit'
-import type { ServerLogLimits } from './builds/limits.ts'
+import type { Hearing } from './builds/engine/hearing.ts'
+import type { ServerLogLimits } from './builds/schedule/limits.ts'
+import type { DocumentPool } from './documents/document-pool.ts'
+import type { DocumentPolicy } from './documents/fetch-document.ts'
+import type { Readers } from './feed/readers.ts'
 import type { LogStore } from './logs/log-store.ts'
 import type { Metrics } from './metrics.ts'
 import type { Vault } from './secrets/vault.ts'
-import type { Retention, Timings } from './server.ts'
 import type { Store } from './store/store.ts'
+import type { Retention, Timings } from './settings.ts'
 
 export interface App {
   readonly store: Store
   readonly vault: Vault
   readonly logs: LogStore
+  readonly readers: Readers
   readonly metrics: Metrics
+  /** Returns the metrics as Prometheus text, at most a second old. */
+  readonly metricsPage: () => Promise<string>
   readonly clock: Clock
   readonly log: Logger
   readonly timings: Timings
   readonly retention: Retention
   readonly minFreeShare: number
-  /** Hosts that documents may be fetched from; any but forbidden addresses when empty. */
-  readonly documentHosts: readonly string[]
-  /** Most bytes of log of any step and any build. */
+  /** Hosts and networks from which documents may be fetched by URL. */
+  readonly documents: DocumentPolicy
+  /** Worker pool that parses documents of users. */
+  readonly documentPool: DocumentPool
+  /** Maximum bytes of log per step and per build. */
   readonly logLimits: ServerLogLimits
+  /** How long output of a build without followers is buffered. Milliseconds. */
+  readonly logFlushMs: number
   readonly dataDir: string
-  /** The account everything belongs to. */
+  /** The account that owns all data. */
   readonly accountId: string
   readonly accountName: string
-  /** Base URL at which agents, engines and users reach this server. */
+  /** Returns the base URL at which users reach this server; used for links. */
   readonly advertisedUrl: () => string
-  /** PEM that pods need to trust this server; undefined when a public authority signed for it, or without TLS. */
+  /** The advertised URL from the settings; undefined if the server uses its listen address. */
+  readonly configuredUrl: string | undefined
+  /** The code of the first admin from the settings; if undefined, it is in the data folder. */
+  readonly bootstrapCode: string | undefined
+  readonly hearing: Hearing
+  /** PEM that pods need to trust this server; undefined without TLS or with a certificate of a public CA. */
   readonly serverCa: string | undefined
-  /** Aborted when the server closes: held calls end. */
+  /** Aborted when the server closes; held calls then end. */
   readonly closing: AbortSignal
 }

@@ -1,4 +1,4 @@
-/** The process of a control plane: settings, start, signals. SIGTERM ends it within 5 s; a kill at any moment loses nothing acknowledged. */
+/** The process of a control plane. It ends within 5 s after SIGTERM; a kill at any time loses nothing that was acknowledged. */
 import { isFault, openLog, stopSignal } from '@windlass/kit'
 import { readServerConfig, toServerOptions } from './config.ts'
 import { startServer } from './server.ts'

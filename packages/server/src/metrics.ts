@@ -1,4 +1,4 @@
-/** What `/metrics` shows, in Prometheus text. Gauges are read from the store when asked for. */
+/** The Prometheus metrics of the server. Gauges are read from the store at each scrape. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 export interface Metrics {
@@ -12,7 +12,9 @@ export interface Metrics {
   readonly attemptsLost: Counter<'reason'>
   readonly logBytes: Counter
   readonly requests: Histogram<'method' | 'route' | 'status'>
+  readonly logStorageFails: Gauge
   readonly freeDiskShare: Gauge
+  readonly freeFileShare: Gauge
 }
 
 export function openMetrics(): Metrics {
@@ -34,16 +36,16 @@ export function openMetrics(): Metrics {
       buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400],
       registers,
     }),
-    tasksQueued: new Gauge({ name: 'windlass_tasks_queued', help: 'Tasks that no agent has taken yet.', registers }),
+    tasksQueued: new Gauge({ name: 'windlass_tasks_queued', help: 'Tasks that no agent has claimed yet.', registers }),
     taskWait: new Histogram({
       name: 'windlass_task_wait_seconds',
-      help: 'From a task being available to its hand-over.',
+      help: 'Time from a task becoming available until an agent claims it.',
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5, 30, 300],
       registers,
     }),
     agentSilence: new Gauge({
       name: 'windlass_agent_last_seen_seconds',
-      help: 'Seconds since an agent was heard of.',
+      help: 'Seconds since the last call of an agent.',
       labelNames: ['agent'],
       registers,
     }),
@@ -62,11 +64,25 @@ export function openMetrics(): Metrics {
     logBytes: new Counter({ name: 'windlass_log_bytes_total', help: 'Log bytes stored.', registers }),
     requests: new Histogram({
       name: 'windlass_http_request_duration_seconds',
-      help: 'Time of answered calls that are not held on purpose.',
+      help: 'Duration of requests, without requests that wait for an event.',
       labelNames: ['method', 'route', 'status'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5],
       registers,
     }),
-    freeDiskShare: new Gauge({ name: 'windlass_disk_free_ratio', help: 'Free share of the disk of the data folder.', registers }),
+    logStorageFails: new Gauge({
+      name: 'windlass_log_storage_failing',
+      help: '1 while the log storage accepts no writes of this server.',
+      registers,
+    }),
+    freeDiskShare: new Gauge({
+      name: 'windlass_disk_free_ratio',
+      help: 'Free share of the disk of the data folder or of the log folder, whichever is lower.',
+      registers,
+    }),
+    freeFileShare: new Gauge({
+      name: 'windlass_inodes_free_ratio',
+      help: 'Free share of the inodes of that disk; 1 if it has no inode limit.',
+      registers,
+    }),
   }
 }

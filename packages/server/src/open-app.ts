@@ -1,20 +1,28 @@
-/** Puts the server together: store, vault, logs, loops. */
+/** Assembles the server: store, vault, logs, loops. */
 import { mkdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { newId, silentLog, systemClock } from '@windlass/kit'
 import type { App } from './app.ts'
-import { electLoop } from './builds/elect.ts'
+import { electLoop } from './builds/schedule/elect.ts'
 import { fillLoop } from './warm/fill.ts'
-import { sweepLoop } from './builds/sweep.ts'
-import { diskObjects } from './logs/objects.ts'
+import { openHearing } from './builds/engine/hearing.ts'
+import { sweepLoop } from './builds/lifecycle/sweep.ts'
+import { DocumentPool } from './documents/document-pool.ts'
+import { openNetworks } from './documents/networks.ts'
+import { openReaders, READER_LIMITS } from './feed/readers.ts'
+import { compactLoop } from './logs/compact.ts'
 import { openLogStore } from './logs/log-store.ts'
+import { openLogStorage } from './logs/storage.ts'
+import { requireOwnLogs } from './logs/storage-mark.ts'
+import { metricsPage } from './measure.ts'
 import { openMetrics } from './metrics.ts'
 import { retainLoop } from './retention.ts'
 import { refreshRuntimes } from './runtimes/layers.ts'
+import { keysLoop } from './secrets/master-keys.ts'
 import { openVault } from './secrets/vault.ts'
-import type { Retention, ServerOptions, Timings } from './server.ts'
-import { ensureAccount } from './store/accounts.ts'
+import { ensureAccount } from './store/account/accounts.ts'
 import { openStore } from './store/store.ts'
+import type { Retention, Timings, ServerOptions } from './settings.ts'
 
 export const TIMINGS: Timings = {
   heartbeatMs: 10_000,
@@ -23,14 +31,18 @@ export const TIMINGS: Timings = {
   agentLeaseMs: 45_000,
   taskLeaseMs: 30_000,
   sweepMs: 1000,
+  engineSilentMs: 180_000,
   terminatingMs: 900_000,
   terminatingSilentMs: 300_000,
   taskBackoffMs: 1000,
+  retainMs: 600_000,
 }
 
-export const RETENTION: Retention = { buildDays: 180, logDays: 90, taskDays: 7, idempotencyHours: 24 }
+export const RETENTION: Retention = { buildDays: 180, logDays: 90, taskDays: 7, idempotencyHours: 24, unusedLogHours: 24 }
 
 export const MIN_FREE_SHARE = 0.05
+
+export const LOG_FLUSH_MS = 1000
 
 const ACCOUNT_NAME = 'default'
 
@@ -38,56 +50,89 @@ export interface OpenApp {
   readonly app: App
   /** Ends held calls and loops. */
   stop(): void
-  /** Stops, waits for the loops, closes the store: call it when no HTTP call is left. */
+  /** Stops, waits for the loops and closes the store. Call it when no HTTP call is in progress. */
   close(): Promise<void>
 }
 
 export interface AppOptions extends ServerOptions {
-  /** False leaves elections, sweeps and retention to the caller. */
+  /** If false, the caller runs elections, sweeps and retention. */
   readonly startsLoops?: boolean
+  /** See `StoreOptions`. */
+  readonly time?: 'process' | undefined
 }
 
-/** Opens everything but HTTP. `advertisedUrl` is asked when it is needed: it may depend on the port. Throws as `startServer` says. */
+/** Opens everything except HTTP. `advertisedUrl` is called when it is needed, because it may depend on the port. Throws the same faults as `startServer`. */
 export async function openApp(options: AppOptions, advertisedUrl: () => string): Promise<OpenApp> {
   const dataDir = resolve(options.dataDir)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const clock = options.clock ?? systemClock
+  const own = options.clock ?? systemClock
   const log = options.log ?? silentLog
   const metrics = openMetrics()
-  const store = await openStore({ dataDir, databaseUrl: options.databaseUrl, clock, log, metrics })
+  const store = await openStore({
+    dataDir,
+    databaseUrl: options.databaseUrl,
+    databaseLimits: options.databaseLimits,
+    clock: own,
+    log,
+    metrics,
+    time: options.time,
+  })
+  const { clock } = store
   const closing = new AbortController()
+  const documentPool = new DocumentPool(clock, log, options.documentLimits)
   try {
-    const vault = await openVault(store, { dataDir, masterKey: options.masterKey })
+    const vault = await openVault(store, {
+      dataDir,
+      masterKey: options.masterKey,
+      masterKeyFile: options.masterKeyFile,
+    })
+    const { logsUrl, environment, s3Limits } = options
+    // Signatures need the time of this machine, not that of the database.
+    const storage = await openLogStorage({ dataDir, logsUrl, environment, s3Limits, clock: own })
+    await requireOwnLogs(store, clock, storage)
     const accountId = await store.write((tx) =>
       ensureAccount(tx, { id: newId(clock.now()), name: ACCOUNT_NAME, now: clock.now() }),
     )
-    // Another version of the server may come with other base layers.
+    // A new version of the server may have different base layers.
     await store.write((tx) => refreshRuntimes(tx, accountId))
+    const timings = { ...TIMINGS, ...options.timings }
     const app: App = {
       store,
       vault,
-      logs: openLogStore(store, diskObjects(join(dataDir, 'logs')), clock),
+      readers: openReaders({ ...READER_LIMITS, ...options.readerLimits }),
+      logs: openLogStore(store, storage, clock),
       metrics,
+      metricsPage: () => page(),
       clock,
       log,
-      timings: { ...TIMINGS, ...options.timings },
+      timings,
       retention: { ...RETENTION, ...options.retention },
-      documentHosts: options.documentHosts ?? [],
+      documents: { hosts: options.documentHosts ?? [], networks: openNetworks(options.documentNetworks ?? []) },
+      documentPool,
       minFreeShare: options.minFreeShare ?? MIN_FREE_SHARE,
       logLimits: options.logLimits ?? {},
+      logFlushMs: options.logFlushMs ?? LOG_FLUSH_MS,
       dataDir,
       accountId,
       accountName: ACCOUNT_NAME,
       advertisedUrl,
-      serverCa: options.tls?.caFile === undefined ? undefined : readFileSync(options.tls.caFile, 'utf8'),
+      bootstrapCode: options.bootstrapCode,
+      hearing: openHearing(clock, timings),
+      configuredUrl: options.advertisedUrl?.replace(/\/+$/, ''),
+      serverCa: options.caFile === undefined ? undefined : readFileSync(options.caFile, 'utf8'),
       closing: closing.signal,
     }
-    const loops = options.startsLoops === false ? [] : [electLoop(app), sweepLoop(app), retainLoop(app), fillLoop(app)]
+    const page = metricsPage(app)
+    const loops =
+      options.startsLoops === false
+        ? []
+        : [electLoop(app), sweepLoop(app), retainLoop(app), compactLoop(app), fillLoop(app), keysLoop(app)]
     return {
       app,
       stop: () => closing.abort(),
       async close() {
         closing.abort()
+        await documentPool.close()
         await Promise.all(loops)
         await store.close()
       },

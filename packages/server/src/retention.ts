@@ -1,22 +1,41 @@
-/** Forgets what is old: logs first, then builds, tasks and answers kept for repeated calls. */
+/** Deletes old data: first logs, then builds, tasks, sessions and stored replies of idempotent calls. */
 import { attempt, ticks } from '@windlass/kit'
 import type { App } from './app.ts'
-import { deleteOldBuilds, deleteOldLogs, deleteOldReplies, deleteOldTasks, unreferenced } from './store/retention.ts'
+import { deleteDeadObjects } from './logs/compact.ts'
+import { inOrder } from './logs/in-order.ts'
+import { hourFolder, isObjectKey } from './logs/object-keys.ts'
+import { IDLE_MS } from './identity/sessions.ts'
+import { findMeta, putMeta } from './store/account/meta.ts'
+import { deleteOldSessions } from './store/account/sessions.ts'
+import {
+  deleteOldBuilds,
+  deleteOldLogs,
+  deleteOldReplies,
+  deleteOldTasks,
+  deleteTakenPairs,
+  listUnreferencedObjects,
+} from './store/retention.ts'
 
-const EVERY_MS = 600_000
 const DAY_MS = 86_400_000
-/** Objects younger than this may belong to rows that are being written. */
-const ORPHAN_AGE_MS = 3_600_000
+const HOUR_MS = 3_600_000
+/** Objects younger than this may belong to rows that are not committed yet. */
+const MIN_ORPHAN_AGE_MS = HOUR_MS
+/** Key of `meta`: the hour, in hours since the epoch, up to which orphans were deleted. */
+const ORPHANS_META = 'orphans-until'
 const BATCH = 200
+/** Number of objects that are deleted at once. */
+const DELETES = 4
+/** Builds per transaction. A build may have tens of thousands of chunks, and a transaction must end well within the statement timeout. */
+const BUILDS = 20
 
-/** Every ten minutes, one batch at a time, until the server closes. */
+/** Deletes old data every `retainMs`, one batch at a time, until the server closes. */
 export async function retainLoop(app: App): Promise<void> {
-  for await (const n of ticks(EVERY_MS, { clock: app.clock, signal: app.closing, jitter: 0.2 })) {
+  for await (const n of ticks(app.timings.retainMs, { clock: app.clock, signal: app.closing, jitter: 0.2 })) {
     if (n > 0) await attempt(app.log, 'retention', () => retain(app))
   }
 }
 
-/** One round; stops early when the server closes. */
+/** Deletes everything that is due once; stops early when the server closes. */
 export async function retain(app: App): Promise<void> {
   const { store, retention, closing } = app
   const now = app.clock.now()
@@ -26,35 +45,59 @@ export async function retain(app: App): Promise<void> {
     tasks: now - retention.taskDays * DAY_MS,
   }
   while (!closing.aborted) {
-    const objects = await store.write((tx) => deleteOldLogs(tx, { before: before.logs, limit: BATCH }))
-    if (objects.length === 0) break
-    await deleteUnreferenced(app, objects)
+    if ((await store.write((tx) => deleteOldLogs(tx, { before: before.logs, limit: BUILDS, now }))) === 0) break
   }
   while (!closing.aborted) {
-    const { builds, objects } = await store.write((tx) => deleteOldBuilds(tx, { before: before.builds, limit: BATCH }))
-    if (builds === 0) break
-    await deleteUnreferenced(app, objects)
+    if ((await store.write((tx) => deleteOldBuilds(tx, { before: before.builds, limit: BUILDS, now }))) === 0) break
   }
+  await deleteDeadObjects(app)
   await store.write((tx) => deleteOldTasks(tx, before.tasks))
-  await store.write((tx) => deleteOldReplies(tx, now - retention.idempotencyHours * 3_600_000))
+  await store.write((tx) => deleteTakenPairs(tx, before.tasks))
+  await store.write((tx) => deleteOldReplies(tx, now - retention.idempotencyHours * HOUR_MS))
+  await store.write((tx) => deleteOldSessions(tx, { now, idleSince: now - IDLE_MS }))
   await deleteOrphans(app, now)
 }
 
-/** An object may hold frames of several builds: it goes with the last of them. */
 async function deleteUnreferenced(app: App, objects: readonly string[]): Promise<void> {
-  for (const object of await unreferenced(app.store.query, objects)) await app.logs.objects.delete(object)
+  const dead = await listUnreferencedObjects(app.store.query, objects)
+  for await (const _ of inOrder(dead, DELETES, (object) => app.logs.objects.delete(object)));
 }
 
-/** Objects whose rows were never written, because the process ended between the two. */
+/**
+ * Deletes objects whose rows were never written, because the process ended between the two. Objects are in folders by the hour of their key, with
+ * thousands of objects each. Each hour is scanned once it is old enough; two servers may scan the same hour, which is harmless. The first scan covers
+ * all objects.
+ */
 async function deleteOrphans(app: App, now: number): Promise<void> {
+  const age = Math.max(MIN_ORPHAN_AGE_MS, app.retention.unusedLogHours * HOUR_MS)
+  const until = Math.floor((now - age) / HOUR_MS)
+  const known = await findMeta(app.store.query, ORPHANS_META)
+  const folders = known === undefined ? [''] : []
+  for (let hour = Number(known); hour < until; hour += 1) folders.push(hourFolder(hour * HOUR_MS))
+  for (const folder of folders) {
+    if (app.closing.aborted) return
+    await deleteOrphansIn(app, folder, { hour: hourFolder(until * HOUR_MS), writtenBefore: now - MIN_ORPHAN_AGE_MS })
+  }
+  if (folders.length > 0 && !app.closing.aborted) await app.store.write((tx) => putMeta(tx, ORPHANS_META, String(until)))
+}
+
+interface Orphans {
+  /** The first hour that is not deleted. */
+  readonly hour: string
+  /** An object may be completed long after the time in its key. */
+  readonly writtenBefore: number
+}
+
+/** Deletes unreferenced objects. */
+async function deleteOrphansIn(app: App, folder: string, { hour, writtenBefore }: Orphans): Promise<void> {
   let old: string[] = []
   const flush = async (): Promise<void> => {
     await deleteUnreferenced(app, old)
     old = []
   }
-  for await (const { key, modifiedAt } of app.logs.objects.list('')) {
+  for await (const { key, modifiedAt } of app.logs.objects.list(folder)) {
     if (app.closing.aborted) return
-    if (now - modifiedAt > ORPHAN_AGE_MS) old.push(key)
+    if (isObjectKey(key) && key < hour && modifiedAt < writtenBefore) old.push(key)
     if (old.length >= BATCH) await flush()
   }
   await flush()

@@ -1,6 +1,4 @@
-import manifest from '../package.json' with { type: 'json' }
+export { VERSION } from '@windlass/plan'
 
-export const VERSION = manifest.version
-
-/** What this server can do beyond the protocol version; the other side decides by these, not by versions. */
+/** Features beyond the protocol version. Peers check these instead of versions. */
 export const FEATURES = ['held-claim', 'task-leases', 'commands', 'sse-follow']

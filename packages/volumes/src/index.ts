@@ -1,7 +1,10 @@
 /** Disks of builds: the pool, the provisioner and the cleaners. */
+export { isBound, overlooksClaim, touchClaims, untilBound } from './pool/bound.ts'
 export { chooseDisks, refusalOf, type Refusal } from './pool/choose-disk.ts'
-export { isClaimed, openDiskPool, type Disk, type DiskClaim, type DiskPool, type DiskPoolOptions } from './pool/disk.ts'
+export { isClaimed, openDiskPool, type Disk, type DiskPool, type DiskPoolOptions } from './pool/disk.ts'
+export type { DiskClaim } from './pool/claim.ts'
 export { hostPathDisks, type DiskMaker, type NewDisk } from './pool/maker.ts'
 export { DISK_LABEL, NOTE } from './pool/notes.ts'
+export { claimNamesOf, claimRefsOf } from './pool/pod-claims.ts'
 export { isSchedulable } from './pool/placement.ts'
 export { isDoomed, lastUsedAt, localPathOf, mountCountOf, storageBytes, toVolume, Volume } from './pool/volume.ts'

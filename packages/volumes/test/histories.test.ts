@@ -1,11 +1,11 @@
-/** The promises of the pool under thousands of random histories, and that each promise notices when it is broken. */
+/** The invariants of the pool under thousands of random histories, and mutants that must violate them. */
 import type { Kube } from '@windlass/kube'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { playHistory, type Act, type Mutant, type Told } from './model/history.ts'
+import { playHistory, type Act, type Mutant, type Outcome } from './model/history.ts'
 
 const HISTORIES = 2_000
-/** A mutant is caught within so many. */
+/** A mutant is caught within this number of histories. */
 const MUTANT_HISTORIES = 400
 
 const act: fc.Arbitrary<Act> = fc.oneof(
@@ -19,25 +19,25 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 )
 const acts = fc.array(act, { minLength: 4, maxLength: 24 })
 
-test('no two builds on one disk, no live disk removed, a warm disk before a new one: over random histories with crashes and two provisioners', async () => {
+test('keeps its invariants over random histories with crashes and two provisioners: one build per disk, no removal of a used disk, warm disks first', async () => {
   let played = 0
   const sum = { reused: 0, created: 0, removed: 0, crashes: 0 }
   await fc.assert(
     fc.asyncProperty(acts, fc.nat(), async (script, seed) => {
-      const told = await playHistory(script, seed)
+      const outcome = await playHistory(script, seed)
       played += 1
-      for (const key of ['reused', 'created', 'removed', 'crashes'] as const) sum[key] += told[key]
-      expect(told.breaches).toEqual([])
+      for (const key of ['reused', 'created', 'removed', 'crashes'] as const) sum[key] += outcome[key]
+      expect(outcome.breaches).toEqual([])
     }),
-    // A busy machine plays fewer.
+    // A busy machine runs fewer.
     { numRuns: HISTORIES, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: false },
   )
   process.stdout.write(`disk histories: ${played}, ${JSON.stringify(sum)}\n`)
-  // The histories are worth their name.
+  // The histories must contain enough work.
   expect(Math.min(...Object.values(sum))).toBeGreaterThan(played / 10)
 })
 
-/** The writes of a process, changed. */
+/** Changes the writes of a process. */
 function patching(change: (patch: object) => Record<string, unknown>): Mutant {
   return { kube: (kube) => ({ ...kube, patch: (ref, patch, options) => kube.patch(ref, change(patch), options) }) }
 }
@@ -48,27 +48,27 @@ const withoutVersion = (patch: object): Record<string, unknown> => {
   return { ...patch, metadata }
 }
 
-/** Says of every claim that it is gone. */
+/** Reports every claim as gone. */
 const blind = (kube: Kube): Kube => ({
   ...kube,
   find: async (ref, signal) => (ref.kind === 'PersistentVolumeClaim' ? undefined : kube.find(ref, signal)),
 })
 
 test.each<[string, Mutant, RegExp]>([
-  ['who comes second is not refused', patching(withoutVersion), /has two builds|removed under/],
-  ['a disk whose claim lives is taken for free', { kube: blind }, /has two builds|removed under/],
+  ['the second writer is not refused', patching(withoutVersion), /has two builds|removed under/],
+  ['a disk whose claim exists counts as free', { kube: blind }, /has two builds|removed under/],
   [
-    'the list is not read again before a disk is made',
+    'the list is not read again before a disk is created',
     { parts: (parts) => ({ ...parts, kube: { ...parts.kube, list: async () => [] } }) },
     /though .* fits/,
   ],
-])('a provisioner in which %s is found out', async (_what, mutant, breach) => {
+])('detects a provisioner in which %s', async (_what, mutant, breach) => {
   const random = fc.sample(fc.tuple(acts, fc.nat()), { numRuns: MUTANT_HISTORIES, seed: 1 })
-  let caught: Told | undefined
+  let caught: Outcome | undefined
   for (const [script, seed] of random) {
-    const told = await playHistory(script, seed, mutant)
-    if (told.breaches.some((words) => breach.test(words))) {
-      caught = told
+    const outcome = await playHistory(script, seed, mutant)
+    if (outcome.breaches.some((message) => breach.test(message))) {
+      caught = outcome
       break
     }
   }

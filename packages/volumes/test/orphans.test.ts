@@ -1,4 +1,4 @@
-/** Disks of a cloud that no volume names. */
+/** Cloud disks without a volume. */
 import { manualClock, silentLog, systemClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { gceDiskBackend } from '../src/backends/gcedisk.ts'
@@ -7,13 +7,13 @@ import { claimKey } from '../src/pool/maker.ts'
 import { NOTE } from '../src/pool/notes.ts'
 import { Claim, requestOf } from '../src/pool/request.ts'
 import { removeOrphans } from '../src/provisioner/orphans.ts'
-import { openFakeCloud } from './fakes/cloud.ts'
+import { openFakeCloud } from '../../../e2e/support/fake-cloud.ts'
 import { ModelCluster, randomOf } from './model/cluster.ts'
 
 const NOW = Date.parse('2026-01-02T00:00:00Z')
 const CLASS = { volumeBackend: 'gcedisk', zone: 'us-central1-a' }
 
-test('a disk that no volume and no claim names is removed once it had time to get its volume', async () => {
+test('removes a disk without volume and claim once it had time to get its volume', async () => {
   const claim = Claim.parse({
     metadata: { name: 'waits', namespace: 'ns', uid: 'u1' },
     spec: { storageClassName: 'dind', resources: { requests: { storage: '16Gi' } } },
@@ -63,7 +63,7 @@ test('a disk that no volume and no claim names is removed once it had time to ge
       synced: Promise.resolve(),
       heardAt: () => 0,
     },
-    teller: { tell: async () => undefined },
+    events: { write: async () => undefined },
     provisionerName: 'p',
     owner: 'o',
     openBackend: () => gceDiskBackend({ clock: systemClock, parameters, owner: 'o', access, url: cloud.url }),

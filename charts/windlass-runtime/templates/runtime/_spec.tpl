@@ -1,10 +1,10 @@
-{{/* The specification of a runtime in the words of the vendor: dict root, runtime (values), name. */}}
+{{/* The specification of a runtime in the format of Codefresh: dict root, runtime (values), name. */}}
 
 {{- define "windlass.dindImage" -}}
 {{- include "windlass.image" (dict "root" . "image" .Values.runtime.dind.image "default" (dict "repository" "windlass/dind" "pullPolicy" "IfNotPresent" "registry" .Values.image.registry)) -}}
 {{- end -}}
 
-{{/* Variables of engine or daemon as a map of text: proxies, authority, those of everybody, its own. */}}
+{{/* Environment variables of engine or daemon as a map of strings: proxies, CA, global ones, its own. */}}
 {{- define "windlass.specEnv" -}}
 {{- $all := dict -}}
 {{- range $name, $value := include "windlass.proxyEnv" (dict "root" .root "inPod" false) | fromYaml }}{{ $_ := set $all $name $value }}{{ end -}}
@@ -12,14 +12,14 @@
 {{- range $name, $value := .root.Values.global.env }}{{ $_ := set $all $name $value }}{{ end -}}
 {{- range $name, $value := .env }}{{ $_ := set $all $name $value }}{{ end -}}
 {{- range $name, $value := $all }}
-{{- if kindIs "map" $value }}{{ fail (printf "%s: a variable of the engine or the daemon is text; use runtime.engine.userEnvVars for valueFrom" $name) }}{{ end }}
+{{- if kindIs "map" $value }}{{ fail (printf "%s must be a string; use runtime.engine.userEnvVars for valueFrom" $name) }}{{ end }}
 {{- if not (kindIs "invalid" $value) }}
 {{ $name }}: {{ tpl (include "windlass.text" $value) $.root | quote }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
-{{/* Volumes by name with the authority's: dict root, own, key (volumes or mounts). */}}
+{{/* Volumes by name, including that of the CA: dict root, own, key (volumes or mounts). */}}
 {{- define "windlass.specVolumes" -}}
 {{- $all := deepCopy (default dict .own) -}}
 {{- if include "windlass.hasCa" .root }}
@@ -76,7 +76,7 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* What both pods have in common: dict of their values, and root. */}}
+{{/* Fields of both pods: dict of their values, and root. */}}
 {{- define "windlass.specPod" -}}
 {{- with .values.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
@@ -107,7 +107,7 @@ terminationGracePeriodSeconds: {{ .values.terminationGracePeriodSeconds }}
 type: KubernetesPod
 image: {{ include "windlass.image" (dict "root" .root "image" $engine.image) }}
 imagePullPolicy: {{ include "windlass.pullPolicy" (dict "root" .root "image" $engine.image) }}
-{{- /* Commands of cf-runtime's engine start another program. */}}
+{{- /* Commands for the cf-runtime engine start another program. */}}
 {{- if and $engine.command (not (has (join " " $engine.command) (list "npm run start" "node dist/server/index.js"))) }}
 command: {{- toYaml $engine.command | nindent 2 }}
 {{- end }}

@@ -1,51 +1,57 @@
 /**
- * Making the objects of an attempt: the Secret first, because it owns the others and pods that miss it wait for a second; then claim and
- * disk, because a pod that the scheduler sees before its claim is bound waits for a second too; then the pods (`place.ts`).
+ * Creates the objects of an attempt in this order: first the Secret, because it owns the others and a kubelet that misses it retries after
+ * a second; then the claim, until it is bound, because a pod that the scheduler sees earlier can wait for minutes; then the pods
+ * (`place.ts`).
  */
 import { fault, isFault, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, KubeObject as ClusterObject } from '@windlass/kube'
 import { CLAIM_NOTE, LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
-import type { DiskPool } from '@windlass/volumes'
+import { claimNamesOf, untilBound, type DiskPool } from '@windlass/volumes'
 import { z } from 'zod'
-import { claimsOf } from './claims.ts'
+import type { ReportFact } from '../executor.ts'
 import type { Placer } from './place.ts'
 
 export interface CreateOptions {
   readonly kube: Kube
   readonly clock: Clock
   readonly log: Logger
-  /** Undefined where the storage class makes its own volumes. */
+  /** Undefined if the storage class provides the volumes. */
   readonly disks: DiskPool | undefined
   readonly placer: Placer
+  readonly report: ReportFact
 }
 
-/** An existing object with the same values for these is the one we meant. */
+/** An existing object with the same values of these labels belongs to the attempt. */
 const SAME = [LABEL.build, LABEL.attempt]
-/** Creates everything of a task that is not there yet; resolves when its pods have nodes. Throws the cluster's words. */
+/** Creates the missing objects of a task. Resolves when its pods have nodes. Throws faults with the message of Kubernetes. */
 export async function createAttempt(options: CreateOptions, task: StartTask, signal: AbortSignal): Promise<void> {
   const ofKind = (kind: string): KubeObject[] => task.objects.filter((object) => object.kind === kind)
   const secrets: ClusterObject[] = []
   for (const secret of ofKind('Secret')) secrets.push(await apply(options, secret, signal))
   const owned = (object: KubeObject): KubeObject => withOwner(object, secrets[0])
   const pods = ofKind('Pod').map(owned)
-  const isOnDisk = (pod: KubeObject): boolean => claimsOf(pod).length > 0
+  const isOnDisk = (pod: KubeObject): boolean => claimNamesOf(pod).length > 0
   const first = pods.filter(isOnDisk)
   const isBoundHere = options.disks !== undefined && task.disk !== undefined
-  for (const claim of ofKind('PersistentVolumeClaim')
-    .map(owned)
-    .map((claim) => (isBoundHere ? withBinder(claim) : claim)))
-    await bindDisk(options, { task, pods: first, claim: await apply(options, claim, signal) }, signal)
+  for (const wanted of ofKind('PersistentVolumeClaim').map(owned)) {
+    const claim = await apply(options, isBoundHere ? withBinder(wanted) : wanted, signal)
+    if (isBoundHere) await bindDisk(options, { task, pods: first, claim }, signal)
+    else await awaitDisk(options, { task, claim }, signal)
+  }
   const create = (pod: KubeObject): Promise<unknown> => apply(options, pod, signal)
   const ref = { buildId: task.buildId, attempt: task.attempt }
   await options.placer.place(ref, { first, second: pods.filter((pod) => !isOnDisk(pod)), create }, signal)
 }
 
-interface DiskPart {
+interface ClaimPart {
   readonly task: StartTask
+  /** The claim as returned by the cluster. */
+  readonly claim: ClusterObject
+}
+
+interface DiskPart extends ClaimPart {
   /** The pods that mount the disk. */
   readonly pods: readonly KubeObject[]
-  /** As the cluster has it. */
-  readonly claim: ClusterObject
 }
 
 async function apply(options: CreateOptions, object: KubeObject, signal: AbortSignal): Promise<ClusterObject> {
@@ -56,7 +62,7 @@ async function apply(options: CreateOptions, object: KubeObject, signal: AbortSi
   })
 }
 
-/** The Secret owns the rest: should everything else fail, deleting it lets Kubernetes delete them. */
+/** Makes the Secret the owner of an object. If everything else fails, deleting the Secret lets Kubernetes delete the other objects. */
 function withOwner(object: KubeObject, owner: ClusterObject | undefined): KubeObject {
   if (owner?.metadata.uid === undefined) return object
   const { apiVersion, kind, metadata } = owner
@@ -66,7 +72,7 @@ function withOwner(object: KubeObject, owner: ClusterObject | undefined): KubeOb
   }
 }
 
-/** A provisioner in the same cluster leaves such a claim alone. */
+/** Marks a claim so that a provisioner in the same cluster ignores it. */
 function withBinder(claim: KubeObject): KubeObject {
   const annotations = { ...Annotations.parse(claim.metadata['annotations']), [CLAIM_NOTE.boundBy]: 'agent' }
   return { ...claim, metadata: { ...claim.metadata, annotations } }
@@ -84,4 +90,19 @@ async function bindDisk(
   const runtime = claim.metadata.labels?.[LABEL.runtime] ?? ''
   const disk = await disks.bind({ request: task.disk, claim, pod: pods[0]?.metadata.name ?? '', runtime }, signal)
   log.info({ buildId: task.buildId, attempt: task.attempt, ...disk, ms: Math.round(clock.monotonic() - startedAt) }, 'disk bound')
+}
+
+/** Waits for a claim that a provisioner or Kubernetes itself binds. Reports the cause if that takes long. */
+async function awaitDisk(
+  { kube, clock, log, report }: CreateOptions,
+  { task, claim }: ClaimPart,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedAt = clock.monotonic()
+  const { buildId, attempt } = task
+  const object = claim.metadata.name
+  const onLate = (message: string): void =>
+    report({ buildId, attempt, object, state: 'waiting', reason: 'disk-unavailable', message: message.slice(0, 8192) })
+  await untilBound(claim, { kube, clock, signal, onLate })
+  log.info({ buildId, attempt, claim: object, ms: Math.round(clock.monotonic() - startedAt) }, 'claim ready')
 }

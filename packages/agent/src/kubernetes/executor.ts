@@ -1,39 +1,37 @@
 /**
- * Attempts on Kubernetes. Everything that must survive a restart is in the objects: their labels say whose they are, the watch says how
- * they are. An agent owns the labelled objects of its namespaces: two agents must not share one.
+ * The executor of Kubernetes. All state that must survive a restart is in the objects: labels name their attempt, and the watch reports
+ * their state. An agent owns the labeled objects of its namespaces; two agents must not share a namespace.
  */
 import { attempt as tick, isFault } from '@windlass/kit'
 import type { Kube, KubeObject, Kind } from '@windlass/kube'
 import { LABEL, labelValue } from '@windlass/protocol'
-import { hostPathDisks, openDiskPool } from '@windlass/volumes'
+import { claimRefsOf, hostPathDisks, openDiskPool } from '@windlass/volumes'
 import { attemptKey, type AttemptLeft, type ExecutorContext, type Executor, type Fact, type OpenExecutor } from '../executor.ts'
-import { claimsOf } from './claims.ts'
 import { createAttempt } from './create.ts'
-import { keepByNote } from './keep.ts'
+import { readEngineLog } from './engine-log.ts'
+import { keepByNote } from './keep-disk.ts'
 import { openPlacer } from './place.ts'
 import { openPodWatch } from './pods.ts'
-import { checkPolicy, type AgentPolicy } from './policy.ts'
+import type { AgentPolicy } from './policy/agent-policy.ts'
+import { checkPolicy } from './policy/check.ts'
 import { attemptOf } from './read-pod.ts'
 import { removeAttempt } from './remove.ts'
 
 export interface KubernetesOptions {
   readonly kube: Kube
   readonly policy: AgentPolicy
-  /** Looks only at what is labelled with this runtime; at every build of its namespaces when absent. */
+  /** Limits the executor to objects labeled with this runtime; without it, all builds of the namespaces are handled. */
   readonly runtime?: string | undefined
-  /** Folder on the nodes for disks; undefined where the storage class makes its own volumes. */
+  /** Folder on the nodes for disks; undefined if the storage class provides the volumes. */
   readonly volumeParentDir?: string | undefined
 }
 
 const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
 
-/** A pod is created right after its disk was bound. */
-const SCHEDULER_LAG_MS = 50
-
-/** How many stopped attempts are remembered: their last pod events come within seconds. */
+/** Number of stopped attempts that are remembered; their last pod events come within seconds. */
 const STOPPED_KEPT = 2_000
 
-/** The last keys that were added. */
+/** A set of the most recently added keys. */
 class RecentKeys {
   readonly #keys = new Set<string>()
   readonly #limit: number
@@ -52,7 +50,7 @@ class RecentKeys {
   }
 }
 
-/** Opens the executor of a cluster; its watch begins at once. */
+/** Opens the executor of a cluster and starts its watch. */
 export function kubernetesExecutor(options: KubernetesOptions): OpenExecutor {
   return (context) => openExecutor(options, context)
 }
@@ -61,14 +59,11 @@ function openExecutor(
   { kube, policy, runtime, volumeParentDir }: KubernetesOptions,
   { report, clock, log }: ExecutorContext,
 ): Executor {
-  const disks =
-    volumeParentDir === undefined
-      ? undefined
-      : openDiskPool({ kube, clock, maker: hostPathDisks(volumeParentDir), schedulerLagMs: SCHEDULER_LAG_MS })
+  const disks = volumeParentDir === undefined ? undefined : openDiskPool({ kube, clock, maker: hostPathDisks(volumeParentDir) })
   const { namespaces } = policy
   const labels = runtime === undefined ? LABEL.build : `${LABEL.build},${LABEL.runtime}=${labelValue(runtime)}`
   const stopped = new RecentKeys(STOPPED_KEPT)
-  // The end of a pod that was told to end is no news; an attempt that was stopped never runs again.
+  // The end of a pod that was stopped is expected; a stopped attempt never runs again.
   const reportLive = (fact: Fact): void => {
     if (!stopped.has(attemptKey(fact))) report(fact)
   }
@@ -79,8 +74,7 @@ function openExecutor(
 
   async function notePlace(pod: KubeObject, node: string): Promise<void> {
     if (disks === undefined) return
-    const { namespace } = pod.metadata
-    const claims = claimsOf(pod).map((name) => ({ kind: 'PersistentVolumeClaim', name, namespace }) as const)
+    const claims = claimRefsOf(pod)
     await tick(log, 'note the node of a disk', async () => Promise.all(claims.map((claim) => disks.assignNode(claim, node))))
   }
 
@@ -89,9 +83,9 @@ function openExecutor(
     async start(task, signal) {
       checkPolicy(task, policy)
       try {
-        await createAttempt({ kube, clock, log, disks, placer }, task, signal)
+        await createAttempt({ kube, clock, log, disks, placer, report: reportLive }, task, signal)
       } catch (error) {
-        // What was made before the refusal goes again; the server's stop task finds what is left should this fail.
+        // Removes what was created before the refusal. If this fails, the stop task of the server removes the rest.
         if (isFault(error) && !error.retryable)
           void tick(log, 'undo', () => removeAttempt(remove, { ...task, graceMs: 0 }, signal))
         throw error
@@ -99,7 +93,7 @@ function openExecutor(
     },
     async stop(task, signal) {
       stopped.add(attemptKey(task))
-      // Before the claim goes, so that nobody finds the disk free in between.
+      // Before the claim is deleted, so that the disk is never free in between.
       const until = task.keepDiskUntil
       if (until !== undefined && disks !== undefined) await disks.keep(task.buildId, until)
       else if (until !== undefined && until > 0) await keepByNote({ kube, namespaces, clock, log }, task, until, signal)
@@ -115,6 +109,7 @@ function openExecutor(
       })
       return [...new Map(refs.map((ref) => [attemptKey(ref), ref])).values()]
     },
+    lastLog: (ref, signal) => readEngineLog({ kube, namespaces }, ref, signal),
     close: () => pods.close(),
   }
 }

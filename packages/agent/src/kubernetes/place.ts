@@ -1,8 +1,8 @@
 /**
- * Both pods of an attempt must find room, and Kubernetes places each alone: twenty builds at once on a full cluster would end with all
- * engines placed and no daemon, each waiting for the others for ever. So the daemon, which needs more, comes first, and its engine only
- * when it has a node. When engines find no room beside the daemons, all but the oldest of these attempts give their place back and wait:
- * none of their engines has run yet, so nothing is lost.
+ * Finds nodes for both pods of an attempt. Kubernetes schedules each pod alone, so twenty builds started at once on a full cluster could
+ * end with all engines placed and no daemon, each waiting for the others forever. So the daemon, which needs more room, is created first,
+ * and its engine only when the daemon has a node. If engines find no room beside the daemons, all but the oldest of these attempts delete
+ * their pods and wait. None of their engines has run yet, so nothing is lost.
  */
 import type { Clock, Logger } from '@windlass/kit'
 import { refOf, type Kube, type ObjectRef } from '@windlass/kube'
@@ -19,24 +19,24 @@ export interface PlaceOptions {
 }
 
 export interface PodPair {
-  /** The pods that need most room; made first. */
+  /** The pods that need the most room, created first. */
   readonly first: readonly KubeObject[]
   readonly second: readonly KubeObject[]
   readonly create: (pod: KubeObject) => Promise<unknown>
 }
 
 export interface Placer {
-  /** Creates the pods of an attempt; resolves when each has a node, or is gone or refused in a way that facts tell. */
+  /** Creates the pods of an attempt. Resolves when each has a node, or is gone or refused for a reason that is reported as a fact. */
   place(ref: AttemptRef, pair: PodPair, signal: AbortSignal): Promise<void>
 }
 
-/** How long a second pod may wait for room before the first one gives its place back. */
-const PATIENCE_MS = 3_000
-/** How long to wait for a change before looking again. */
-const LOOK_AGAIN_MS = 1_000
+/** Time that a second pod may wait for room before the first one is deleted. Milliseconds. */
+const ROOM_TIMEOUT_MS = 3_000
+/** Time to wait for a change before checking again. Milliseconds. */
+const RECHECK_MS = 1_000
 
 export function openPlacer(options: PlaceOptions): Placer {
-  /** Attempts that hold a place without being able to use it, the oldest first. */
+  /** Attempts that occupy room without being able to use it, oldest first. */
   const stuck = new Set<symbol>()
   return {
     async place(ref, pair, signal) {
@@ -53,15 +53,15 @@ export function openPlacer(options: PlaceOptions): Placer {
             await untilPlaced(
               look,
               pair.second,
-              () => (isOldest() ? Infinity : PATIENCE_MS),
+              () => (isOldest() ? Infinity : ROOM_TIMEOUT_MS),
               () => stuck.add(self),
             )
           )
             return
-          options.log.info({ buildId: ref.buildId, attempt: ref.attempt }, 'no room for both pods, giving the place back')
-          await giveBack(look, [...pair.second, ...pair.first])
+          options.log.info({ buildId: ref.buildId, attempt: ref.attempt }, 'no room for both pods; deleting them to retry later')
+          await deletePods(look, [...pair.second, ...pair.first])
           stuck.delete(self)
-          while (stuck.size > 0) await options.clock.sleep(LOOK_AGAIN_MS / 4, signal)
+          while (stuck.size > 0) await options.clock.sleep(RECHECK_MS / 4, signal)
         }
       } finally {
         stuck.delete(self)
@@ -76,26 +76,26 @@ interface Look {
   readonly signal: AbortSignal
 }
 
-/** False when a pod has found no room for as long as `patience` says. */
+/** Waits until all pods have nodes. Returns false if a pod has found no room for `timeoutMs`. */
 async function untilPlaced(
   { options, changes, signal }: Look,
   pods: readonly KubeObject[],
-  patience: () => number,
+  timeoutMs: () => number,
   onStuck?: () => void,
 ): Promise<boolean> {
   const startedAt = options.clock.monotonic()
   for (;;) {
-    const waiting = await Promise.all(pods.map((pod) => lacksRoom(options.kube, refOf(pod), signal)))
+    const waiting = await Promise.all(pods.map((pod) => schedulingOf(options.kube, refOf(pod), signal)))
     if (waiting.every((state) => state === 'placed')) return true
     const hasNoRoom = waiting.includes('no-room')
     if (hasNoRoom) onStuck?.()
-    if (hasNoRoom && options.clock.monotonic() - startedAt > patience()) return false
-    await changes.next(LOOK_AGAIN_MS, signal)
+    if (hasNoRoom && options.clock.monotonic() - startedAt > timeoutMs()) return false
+    await changes.next(RECHECK_MS, signal)
   }
 }
 
-/** A pod that is gone, or waits for something else than room, is not waited for. */
-async function lacksRoom(kube: Kube, ref: ObjectRef, signal: AbortSignal): Promise<'placed' | 'new' | 'no-room'> {
+/** Returns the scheduling state of a pod. A pod that is gone, or waits for something other than room, counts as placed. */
+async function schedulingOf(kube: Kube, ref: ObjectRef, signal: AbortSignal): Promise<'placed' | 'new' | 'no-room'> {
   const found = await kube.find(ref, signal)
   if (found === undefined) return 'placed'
   const { spec, status } = PodShape.parse(found)
@@ -105,13 +105,13 @@ async function lacksRoom(kube: Kube, ref: ObjectRef, signal: AbortSignal): Promi
   return /insufficient|too many pods/i.test(refusal.message ?? '') ? 'no-room' : 'placed'
 }
 
-/** Deletes pods that have not begun; their end is no loss. Resolves when they are gone. */
-async function giveBack({ options: { kube, watch }, changes, signal }: Look, pods: readonly KubeObject[]): Promise<void> {
+/** Deletes pods that have not started. Resolves when they are gone. */
+async function deletePods({ options: { kube, watch }, changes, signal }: Look, pods: readonly KubeObject[]): Promise<void> {
   for (const pod of pods) {
     const found = await kube.find(refOf(pod), signal)
     if (found?.metadata.uid === undefined) continue
     watch.ignore(found.metadata.uid)
     await kube.delete(refOf(pod), { uid: found.metadata.uid, graceSeconds: 1, signal })
   }
-  for (const pod of pods) while ((await kube.find(refOf(pod), signal)) !== undefined) await changes.next(LOOK_AGAIN_MS, signal)
+  for (const pod of pods) while ((await kube.find(refOf(pod), signal)) !== undefined) await changes.next(RECHECK_MS, signal)
 }

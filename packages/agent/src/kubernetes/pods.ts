@@ -1,12 +1,13 @@
 /**
- * Watches the pods of builds and turns what happens to them into facts. Each fact is read from one pod alone; what is kept here are the
- * pods that have not begun, to ask the cluster's events why, and who waits for a change.
+ * Watches the pods of builds and reports their changes as facts. Each fact is derived from one pod alone. The only state kept here is which
+ * pods have not started yet, to look up the cause in the events of the cluster, and who waits for a change.
  */
 import { attempt as tick, ticks, type Clock, type Logger } from '@windlass/kit'
 import { refOf, type Change, type Kube, type KubeObject } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
+import { overlooksClaim, touchClaims } from '@windlass/volumes'
 import { attemptKey, type AttemptRef, type Fact, type ReportFact } from '../executor.ts'
-import { attemptOf, PodShape, readGonePod, readPod } from './read-pod.ts'
+import { attemptOf, hasStartedAgain, ownContainer, PodShape, readGonePod, readPod } from './read-pod.ts'
 
 export interface PodWatchOptions {
   readonly kube: Kube
@@ -16,16 +17,16 @@ export interface PodWatchOptions {
   /** Selects the pods of builds. */
   readonly labels: string
   readonly report: ReportFact
-  /** Called once for each dind pod that was given a node. */
+  /** Called once for each dind pod that gets a node. */
   readonly onPlaced: (pod: KubeObject, node: string) => void
 }
 
 export interface PodWatch {
-  /** Notes changes of the pods of an attempt from now on. */
+  /** Follows the pods of an attempt from now on. */
   follow(ref: AttemptRef): PodChanges
-  /** Reports nothing more of the pod with this uid. */
+  /** Stops reporting the pod with this uid. */
   ignore(uid: string): void
-  /** When the API server was last heard, by the monotonic clock. */
+  /** Returns the time of the last message of the API server, by the monotonic clock. */
   heardAt(): number
   close(): Promise<void>
 }
@@ -35,9 +36,9 @@ export interface PodChanges extends Disposable {
   next(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** A pod that has a node but has not begun after so long is asked about. */
+/** Age from which the events of a pod with a node that has not started are read. Milliseconds. */
 const SLOW_MS = 8_000
-/** Last lines of a pod that ended, for the message. */
+/** Number of log lines of an ended pod that are added to the message. */
 const TAIL_LINES = 8
 
 export function openPodWatch(options: PodWatchOptions): PodWatch {
@@ -53,9 +54,11 @@ class RunningWatch implements PodWatch {
   readonly #options: PodWatchOptions
   readonly #stop = new AbortController()
   readonly #loops: Promise<unknown>
-  /** Pods that wait for their containers, by uid. */
+  /** Pods with a node whose containers have not started, by uid. */
   readonly #slow = new Map<string, SlowPod>()
   readonly #placed = new Set<string>()
+  /** Unschedulable pods whose claims are bound although the scheduler has not noticed, by uid. */
+  readonly #overlooking = new Map<string, KubeObject>()
   readonly #ignored = new Set<string>()
   readonly #followers = new Map<string, Set<{ changed: PromiseWithResolvers<void> }>>()
   #heardAt = 0
@@ -120,28 +123,34 @@ class RunningWatch implements PodWatch {
     if (change.type === 'gone') {
       this.#slow.delete(uid)
       this.#placed.delete(uid)
+      this.#overlooking.delete(uid)
     } else {
+      this.#noteOverlooking(uid, object)
       this.#noteSlow(uid, object, fact)
       this.#notePlace(uid, object)
     }
-    if (fact !== undefined && !this.#ignored.has(uid)) this.#tell(object, fact)
+    if (fact !== undefined && !this.#ignored.has(uid)) this.#report(object, fact)
     if (change.type === 'gone') this.#ignored.delete(uid)
     for (const { changed } of this.#followers.get(attemptKey(ref)) ?? []) changed.resolve()
   }
 
-  /** A pod that ended gets its last words: they are lost with it. */
-  #tell(pod: KubeObject, fact: Fact): void {
+  /**
+   * Reports a fact. The last log lines are added to the end of an engine or daemon, because they are lost with the pod. For an engine that
+   * is restarted, they come from the previous container, whose end is the cause.
+   */
+  #report(pod: KubeObject, fact: Fact): void {
     const isNews = fact.state === 'lost' && (fact.reason === 'engine-lost' || fact.reason === 'dind-lost')
-    if (!isNews || PodShape.parse(pod).status.phase !== 'Failed') return this.#options.report(fact)
-    void this.#lastWords(pod).then((words) => {
-      this.#options.report({ ...fact, message: `${fact.message ?? ''}${words === '' ? '' : `\n${words}`}`.slice(0, 8192) })
+    const { phase } = PodShape.parse(pod).status
+    if (!isNews || (phase !== 'Failed' && fact.engineMayReport !== true)) return this.#options.report(fact)
+    void this.#logTail(pod, hasStartedAgain(pod)).then((tail) => {
+      this.#options.report({ ...fact, message: `${fact.message ?? ''}${tail === '' ? '' : `\n${tail}`}`.slice(0, 8192) })
     })
   }
 
-  async #lastWords(pod: KubeObject): Promise<string> {
-    const container = PodShape.parse(pod).status.containerStatuses[0]?.name
+  async #logTail(pod: KubeObject, previous: boolean): Promise<string> {
+    const container = ownContainer(PodShape.parse(pod))?.name
     if (container === undefined) return ''
-    return this.#options.kube.logs(refOf(pod), { container, tailLines: TAIL_LINES }).catch(() => '')
+    return this.#options.kube.logs(refOf(pod), { container, tailLines: TAIL_LINES, previous }).catch(() => '')
   }
 
   #noteSlow(uid: string, pod: KubeObject, fact: Fact | undefined): void {
@@ -157,22 +166,32 @@ class RunningWatch implements PodWatch {
     this.#options.onPlaced(pod, node)
   }
 
-  /** A volume that cannot be mounted or a Secret that is missing shows in events only. */
+  /** Touches the claims of such a pod, because only a change of a claim makes the scheduler retry it within minutes. */
+  #noteOverlooking(uid: string, pod: KubeObject): void {
+    if (!overlooksClaim(pod)) return void this.#overlooking.delete(uid)
+    this.#overlooking.set(uid, pod)
+    void tick(this.#options.log, 'touch a claim', () => touchClaims(this.#options, pod))
+  }
+
+  /** Reads the events of slow pods: a volume that cannot be mounted or a missing Secret shows only there. */
   async #askLoop(): Promise<void> {
     const { clock, log } = this.#options
     for await (const _ of ticks(SLOW_MS / 2, { clock, signal: this.#stop.signal })) {
       const due = [...this.#slow.values()].filter(({ since }) => clock.monotonic() - since > SLOW_MS)
       await Promise.all(due.map(({ pod }) => tick(log, 'ask for events', () => this.#askEvents(pod))))
+      await Promise.all(
+        [...this.#overlooking.values()].map((pod) => tick(log, 'touch a claim', () => touchClaims(this.#options, pod))),
+      )
     }
   }
 
   async #askEvents(pod: KubeObject): Promise<void> {
     const ref = attemptOf(pod)
-    const words = (await this.#options.kube.events(refOf(pod)))
+    const event = (await this.#options.kube.events(refOf(pod)))
       .filter((line) => /^(Failed|Unhealthy|BackOff|Network)/.test(line))
       .at(-1)
-    if (ref === undefined || words === undefined || this.#stop.signal.aborted) return
-    const reason = /mount|volume/i.test(words) ? 'disk-unavailable' : 'pod-failed'
-    this.#options.report({ ...ref, object: pod.metadata.name, state: 'waiting', reason, message: words.slice(0, 8192) })
+    if (ref === undefined || event === undefined || this.#stop.signal.aborted) return
+    const reason = /mount|volume/i.test(event) ? 'disk-unavailable' : 'pod-failed'
+    this.#options.report({ ...ref, object: pod.metadata.name, state: 'waiting', reason, message: event.slice(0, 8192) })
   }
 }

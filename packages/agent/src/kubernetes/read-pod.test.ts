@@ -4,10 +4,20 @@ import { readGonePod, readPod } from './read-pod.ts'
 
 const BUILD = '65a1b2c3d4e5f60718293a4b'
 
-function pod(status: Record<string, unknown>, more: { app?: string; deleted?: boolean } = {}): KubeObject {
+const RUNS = { running: { startedAt: '2026-01-01T00:00:00Z' } }
+
+interface More {
+  readonly app?: string
+  readonly deleted?: boolean
+  /** Whether the kubelet restarts failed containers. */
+  readonly restarts?: boolean
+}
+
+function pod(status: Record<string, unknown>, more: More = {}): KubeObject {
   const labels = { 'windlass.io/build': BUILD, 'windlass.io/attempt': '2', app: more.app ?? 'runtime' }
   const deletion = more.deleted === true ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}
-  const spec = { containers: [{ ports: [{ name: 'docker', containerPort: 1300 }] }] }
+  const restartPolicy = more.restarts === true ? 'OnFailure' : 'Never'
+  const spec = { restartPolicy, containers: [{ ports: [{ name: 'docker', containerPort: 1300 }] }] }
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'engine-x', labels, ...deletion }, spec, status }
 }
 
@@ -18,6 +28,10 @@ const waiting = (reason: string): Record<string, unknown> => ({
 const ended = (terminated: Record<string, unknown>): Record<string, unknown> => ({
   phase: 'Failed',
   containerStatuses: [{ name: 'engine', state: { terminated } }],
+})
+const restarting = (state: object, lastState: object = {}): Record<string, unknown> => ({
+  phase: 'Running',
+  containerStatuses: [{ name: 'engine', state, lastState, restartCount: Object.keys(lastState).length }],
 })
 const unscheduled = (message: string): Record<string, unknown> => ({
   phase: 'Pending',
@@ -51,7 +65,58 @@ test.each<[string, KubeObject, Record<string, unknown>]>([
     pod(ended({ exitCode: 137, reason: 'OOMKilled' })),
     { state: 'lost', reason: 'engine-lost', message: 'The engine ended: OOMKilled, exit code 137.' },
   ],
+  [
+    'killed, and restarted on its spool soon',
+    pod(restarting({ terminated: { exitCode: 137, reason: 'OOMKilled' } }), { restarts: true }),
+    { state: 'lost', reason: 'engine-lost', message: 'The engine ended: OOMKilled, exit code 137.', engineMayReport: true },
+  ],
+  [
+    'restarted on its spool',
+    pod(restarting(RUNS, { terminated: { exitCode: 137, reason: 'OOMKilled' } }), { restarts: true }),
+    { state: 'lost', reason: 'engine-lost', message: 'The engine ended: OOMKilled, exit code 137.', engineMayReport: true },
+  ],
+  [
+    'waiting for its next restart',
+    pod(restarting({ waiting: { reason: 'CrashLoopBackOff' } }, { terminated: { exitCode: 1 } }), { restarts: true }),
+    { state: 'lost', reason: 'engine-lost', message: 'The engine ended: exit code 1.', engineMayReport: true },
+  ],
+  [
+    'sent its spool and ended',
+    pod({ ...ended({ exitCode: 0, reason: 'Completed' }), phase: 'Succeeded' }, { restarts: true }),
+    { state: 'lost', reason: 'engine-lost', message: 'The engine ended: exit code 0.' },
+  ],
+  [
+    'ended on its own while a sidecar runs',
+    pod(restarting({ terminated: { exitCode: 0 } }), { restarts: true }),
+    { state: 'lost', reason: 'engine-lost' },
+  ],
+  ['killed, without a restart', pod(restarting({ terminated: { exitCode: 137 } })), { state: 'lost', reason: 'engine-lost' }],
+  [
+    'killed in a pod that is being deleted',
+    pod(restarting({ terminated: { exitCode: 137 } }), { restarts: true, deleted: true }),
+    { state: 'lost', reason: 'pod-deleted' },
+  ],
+  [
+    'past its deadline',
+    pod({ ...ended({ exitCode: 137 }), reason: 'DeadlineExceeded' }, { restarts: true }),
+    { state: 'lost', reason: 'engine-lost' },
+  ],
+  [
+    'being deleted while it runs',
+    pod(restarting(RUNS), { restarts: true, deleted: true }),
+    { state: 'lost', reason: 'pod-deleted', engineMayReport: true },
+  ],
+  [
+    'daemon being deleted while it runs',
+    pod({ phase: 'Running', containerStatuses: [{ name: 'dind', state: RUNS }] }, { app: 'dind', deleted: true }),
+    { state: 'lost', reason: 'pod-deleted' },
+  ],
   ['daemon ended', pod(ended({ exitCode: 137 }), { app: 'dind' }), { state: 'lost', reason: 'dind-lost' }],
+  [
+    'daemon with a full disk',
+    pod(ended({ exitCode: 1, message: 'No space left on device: the disk of the build has 0 KiB left.' }), { app: 'dind' }),
+    { state: 'lost', reason: 'disk-full' },
+  ],
   [
     'evicted',
     pod({ phase: 'Failed', reason: 'Evicted', message: 'low on memory' }),
@@ -75,11 +140,37 @@ test.each<[string, KubeObject, Record<string, unknown>]>([
     ),
     { state: 'lost', reason: 'node-lost', message: 'node is gone' },
   ],
-])('a pod tells its attempt: %s', (_name, object, fact) => {
+])('derives a fact from a pod: %s', (_name, object, fact) => {
   expect(readPod(object)).toMatchObject({ buildId: BUILD, attempt: 2, object: 'engine-x', ...fact })
+  expect(readPod(object)?.engineMayReport).toBe(fact['engineMayReport'])
 })
 
-test('the address of the daemon is told as soon as the pod has one', () => {
+const PULLS = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling' } }
+
+test.each([
+  ['runtime', 'engine', 'engine-lost', 'The engine'],
+  ['dind', 'dind', 'dind-lost', 'The Docker daemon'],
+])('in a pod of %s with a sidecar, reports the state of the container %s', (app, own, lost, what) => {
+  const read = (phase: string, state: object, proxy: object): unknown => {
+    const containerStatuses = [
+      { name: 'a-proxy', state: proxy },
+      { name: own, state },
+    ]
+    return readPod(pod({ phase, containerStatuses }, { app }))
+  }
+  const message = `container ${own}: ImagePullBackOff: Back-off pulling`
+  expect(read('Running', PULLS, RUNS)).toMatchObject({ state: 'waiting', reason: 'pod-image-error', message })
+  expect(read('Running', { waiting: { reason: 'ContainerCreating' } }, RUNS)).toMatchObject({ state: 'starting' })
+  expect(read('Running', RUNS, RUNS)).toMatchObject({ state: 'running' })
+  // The kubelet keeps a pod Pending until each of its containers was started.
+  expect(read('Pending', RUNS, PULLS)).toMatchObject({ state: 'running' })
+  const end = { terminated: { exitCode: 3, reason: 'Error' } }
+  expect(read('Running', end, RUNS)).toMatchObject({ state: 'lost', reason: lost, message: `${what} ended: exit code 3.` })
+  const proxyEnd = { terminated: { exitCode: 143 } }
+  expect(read('Failed', end, proxyEnd)).toMatchObject({ state: 'lost', message: `${what} ended: exit code 3.` })
+})
+
+test('reports the address of the daemon as soon as the pod has one', () => {
   expect(readPod(pod({ phase: 'Pending', podIP: '10.1.2.3' }, { app: 'dind' }))).toMatchObject({
     state: 'starting',
     dockerHost: 'tcp://10.1.2.3:1300',
@@ -90,11 +181,14 @@ test('the address of the daemon is told as soon as the pod has one', () => {
   expect(readPod(pod({ phase: 'Running', podIP: '10.1.2.3' }))).not.toHaveProperty('dockerHost')
 })
 
-test('a pod that is gone without an end was deleted; one that had ended keeps its cause', () => {
+test('reports a pod that is gone without an end as deleted, and keeps the cause of one that had ended', () => {
+  const gone = readGonePod(pod(restarting(RUNS), { restarts: true, deleted: true }))
+  expect(gone).toMatchObject({ state: 'lost', reason: 'pod-deleted' })
+  expect(gone).not.toHaveProperty('engineMayReport')
   expect(readGonePod(pod({ phase: 'Running' }))).toMatchObject({ state: 'lost', reason: 'pod-deleted' })
   expect(readGonePod(pod(ended({ exitCode: 1 })))).toMatchObject({ reason: 'engine-lost' })
 })
 
-test('pods that are not of a build are none of our business', () => {
+test('ignores pods that are not of a build', () => {
   expect(readPod({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' } })).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-/** From a pod alone to a fact about its attempt. Pure; called again for every change of the pod. */
+/** Derives a fact about an attempt from a pod alone. Pure; called for every change of the pod. */
 import type { KubeObject } from '@windlass/kube'
 import { LABEL, type AgentFact } from '@windlass/protocol'
 import { z } from 'zod'
@@ -10,9 +10,11 @@ const ContainerStatus = z.looseObject({
   state: z
     .looseObject({
       waiting: z.looseObject({ reason: z.string().optional(), message: z.string().optional() }).optional(),
+      running: z.looseObject({}).optional(),
       terminated: Terminated.optional(),
     })
     .prefault({}),
+  lastState: z.looseObject({ terminated: Terminated.optional() }).prefault({}),
 })
 const Condition = z.looseObject({
   type: z.string(),
@@ -29,6 +31,7 @@ export const PodShape = z.looseObject({
   spec: z
     .looseObject({
       nodeName: z.string().optional(),
+      restartPolicy: z.string().optional(),
       containers: z
         .array(
           z.looseObject({ ports: z.array(z.looseObject({ name: z.string().optional(), containerPort: z.int() })).default([]) }),
@@ -50,9 +53,9 @@ export const PodShape = z.looseObject({
 })
 export type PodShape = z.infer<typeof PodShape>
 
-type Reading = Pick<AgentFact, 'state' | 'reason' | 'message' | 'permanent' | 'dockerHost'>
+type Reading = Pick<AgentFact, 'state' | 'reason' | 'message' | 'permanent' | 'dockerHost' | 'engineMayReport'>
 
-/** Waiting reasons of the kubelet that more patience cannot mend. */
+/** Waiting reasons of the kubelet that do not go away by waiting. */
 const PERMANENT = ['InvalidImageName', 'ErrImageNeverPull']
 const IMAGE = [
   'ErrImagePull',
@@ -64,7 +67,7 @@ const IMAGE = [
 ]
 const BROKEN = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError', 'CrashLoopBackOff']
 
-/** The attempt whose labels an object carries, or undefined when it carries none of ours. */
+/** Returns the attempt in the labels of an object, or undefined if it has none. */
 export function attemptOf(object: KubeObject): { buildId: string; attempt: number } | undefined {
   const buildId = object.metadata.labels?.[LABEL.build]
   const attempt = Number(object.metadata.labels?.[LABEL.attempt])
@@ -73,33 +76,77 @@ export function attemptOf(object: KubeObject): { buildId: string; attempt: numbe
     : undefined
 }
 
-/** What a pod says about its attempt, or undefined when it is not a pod of a build. */
+/** Returns the fact that a pod shows, or undefined if it is not a pod of a build. */
 export function readPod(object: KubeObject): Fact | undefined {
   const ref = attemptOf(object)
   if (ref === undefined) return undefined
   return { ...ref, object: object.metadata.name, ...readingOf(PodShape.parse(object)) }
 }
 
-/** What it means that a pod is gone, by its last form. */
+/** Returns the fact that the deletion of a pod shows, from its last state. */
 export function readGonePod(object: KubeObject): Fact | undefined {
   const ref = attemptOf(object)
   if (ref === undefined) return undefined
-  const last = readingOf(PodShape.parse(object))
-  const reading: Reading = last.state === 'lost' ? last : deletedFromOutside(PodShape.parse(object))
+  const pod = PodShape.parse(object)
+  const { engineMayReport: _, ...last } = readingOf(pod)
+  const reading: Reading = last.state === 'lost' ? last : deletedFromOutside(pod)
   return { ...ref, object: object.metadata.name, ...reading }
 }
 
 function readingOf(pod: PodShape): Reading {
   const { phase } = pod.status
   if (phase === 'Failed' || phase === 'Succeeded') return ended(pod)
-  if (pod.metadata.deletionTimestamp !== undefined) return deletedFromOutside(pod)
+  if (pod.metadata.deletionTimestamp !== undefined)
+    return { ...deletedFromOutside(pod), ...(isEngineRunning(pod) && { engineMayReport: true }) }
+  const restarted = restartedEnd(pod)
+  if (restarted !== undefined) return { ...endOf(pod, restarted), engineMayReport: true }
   const address = dockerHost(pod)
   const found = address === undefined ? {} : { dockerHost: address }
-  if (phase === 'Running') return { state: 'running', ...found }
+  const own = ownContainer(pod)
+  // A sidecar keeps the pod in the phase Running after its engine or daemon ended.
+  if (own?.state.terminated !== undefined) return ended(pod)
+  const runs = own === undefined ? phase === 'Running' : own.state.running !== undefined
+  if (runs) return { state: 'running', ...found }
   return { ...(unscheduled(pod) ?? waitingContainer(pod) ?? { state: 'starting' }), ...found }
 }
 
-/** Reasons of the condition DisruptionTarget: who ends the pod. */
+/** Name of the container of the engine or daemon, by the label of its pod. Others are sidecars that the cluster adds. */
+const OWN_CONTAINER: Readonly<Record<string, string>> = { runtime: 'engine', dind: 'dind' }
+
+/**
+ * Returns the state of the engine or daemon, or undefined if the kubelet has not reported it yet. The phase covers all containers together.
+ */
+export function ownContainer({ metadata, status }: PodShape): z.infer<typeof ContainerStatus> | undefined {
+  const own = OWN_CONTAINER[metadata.labels[LABEL.app] ?? '']
+  return status.containerStatuses.find(({ name }) => name === own)
+}
+
+/** Whether the engine still runs. An engine that is stopped sends what it can before it ends. */
+function isEngineRunning(pod: PodShape): boolean {
+  return !isDind(pod) && ownContainer(pod)?.state.running !== undefined
+}
+
+/**
+ * Returns how an engine ended that the kubelet restarts or has restarted. A restarted engine runs no steps, but sends the rest of its
+ * spool.
+ */
+function restartedEnd(pod: PodShape): z.infer<typeof Terminated> | undefined {
+  if (isDind(pod) || pod.spec.restartPolicy !== 'OnFailure') return undefined
+  const { state, lastState } = ownContainer(pod) ?? {}
+  const end = state?.terminated
+  return end === undefined ? lastState?.terminated : end.exitCode === 0 ? undefined : end
+}
+
+/** Whether the container of an engine has restarted or waits for it. The previous log is then that of the ended container. */
+export function hasStartedAgain(object: KubeObject): boolean {
+  return ownContainer(PodShape.parse(object))?.state.terminated === undefined
+}
+
+function isDind({ metadata }: PodShape): boolean {
+  return metadata.labels[LABEL.app] === 'dind'
+}
+
+/** Reasons of the condition DisruptionTarget, which name the cause of the deletion. */
 const DISRUPTIONS: Readonly<Record<string, NonNullable<Reading['reason']>>> = {
   EvictionByEvictionAPI: 'evicted',
   PreemptionByScheduler: 'evicted',
@@ -118,19 +165,33 @@ function deletedFromOutside(pod: PodShape): Reading {
 
 function ended(pod: PodShape): Reading {
   const { reason, message, containerStatuses } = pod.status
-  const words = message ?? reason
-  if (reason === 'Evicted') return { state: 'lost', reason: 'evicted', message: words }
+  const cause = message ?? reason
+  if (reason === 'Evicted') return { state: 'lost', reason: 'evicted', message: cause }
   if (reason === 'NodeLost' || reason === 'NodeShutdown' || reason === 'Terminated')
-    return { state: 'lost', reason: 'node-lost', message: words }
-  const terminated = containerStatuses.map(({ state }) => state.terminated).find((state) => state !== undefined)
-  // The kubelet refused the pod before it ran a container.
+    return { state: 'lost', reason: 'node-lost', message: cause }
+  const terminated =
+    ownContainer(pod)?.state.terminated ??
+    containerStatuses.map(({ state }) => state.terminated).find((state) => state !== undefined)
+  // The kubelet refused the pod before running a container.
   if (terminated === undefined && reason !== undefined)
     return { state: 'lost', reason: 'pod-rejected', message: `${reason}: ${message ?? ''}` }
-  const isDind = pod.metadata.labels[LABEL.app] === 'dind'
-  const how = terminated === undefined ? (words ?? pod.status.phase) : describeEnd(terminated)
-  const what = isDind ? 'The Docker daemon' : 'The engine'
+  return endOf(pod, terminated)
+}
+
+function endOf(pod: PodShape, terminated: z.infer<typeof Terminated> | undefined): Reading {
+  const { reason, message, phase } = pod.status
+  const how = terminated === undefined ? (message ?? reason ?? phase) : describeEnd(terminated)
+  const what = isDind(pod) ? 'The Docker daemon' : 'The engine'
   const why = terminated === undefined || reason === undefined ? '' : ` (${reason}: ${message ?? ''})`
-  return { state: 'lost', reason: isDind ? 'dind-lost' : 'engine-lost', message: `${what} ended: ${how}${why}.` }
+  return { state: 'lost', reason: reasonOf(pod, terminated), message: `${what} ended: ${how}${why}.` }
+}
+
+/** Start of the termination message of a daemon whose disk is full (images/dind/run). */
+const DISK_FULL = 'No space left on device'
+
+function reasonOf(pod: PodShape, terminated: z.infer<typeof Terminated> | undefined): Reading['reason'] {
+  if (!isDind(pod)) return 'engine-lost'
+  return terminated?.message?.startsWith(DISK_FULL) === true ? 'disk-full' : 'dind-lost'
 }
 
 function describeEnd({ exitCode, reason, message }: z.infer<typeof Terminated>): string {

@@ -1,6 +1,6 @@
 /**
- * Removing an attempt, and being sure of it: `stop` ends only when no pod of the attempt is left, because the next attempt must not run
- * beside it. Pods get a moment to end and are not dropped by force, but for those whose node no longer exists.
+ * Removes an attempt. `stop` resolves only when no pod of the attempt is left, because the next attempt must not run beside it. Pods are
+ * not deleted by force, except those whose node no longer exists.
  */
 import type { Clock, Logger } from '@windlass/kit'
 import { refOf, type Kind, type Kube, type KubeObject } from '@windlass/kube'
@@ -18,27 +18,27 @@ export interface RemoveOptions {
   readonly follow: (ref: AttemptRef) => PodChanges
 }
 
-/** In this order: the Secret owns the others and goes with the rest, whatever is interrupted. */
+/** In this order: the Secret owns the others, so if the removal is interrupted the rest goes with it. */
 const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
-/** A daemon or engine that was told to end is killed after this; 0 would drop the pod while its processes may still run. */
-const LEAST_GRACE_SECONDS = 1
+/** Minimum grace of a daemon or engine; 0 would remove the pod while its processes may still run. */
+const MIN_GRACE_SECONDS = 1
 const DIND_GRACE_SECONDS = 5
-/** How long to wait for a pod's change before looking again, and how long for the rest, which goes within milliseconds. */
+/** Time to wait for a change of a pod, and for the other objects, which go within milliseconds. Milliseconds. */
 const PODS_MS = 1_000
 const REST_MS = 20
 
-/** Deletes everything labelled with the attempt; resolves when it is gone. */
+/** Deletes all objects labeled with the attempt. Resolves when they are gone. */
 export async function removeAttempt(
   options: RemoveOptions,
   task: AttemptRef & { readonly graceMs: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const asked = new Set<string>()
+  const requested = new Set<string>()
   using changes = options.follow(task)
   for (let restMs = REST_MS; ;) {
     const left = await listAttempt(options, task, signal)
     if (left.length === 0) return
-    await Promise.all(left.map((object) => askToGo(options, { object, asked, graceMs: task.graceMs }, signal)))
+    await Promise.all(left.map((object) => requestRemoval(options, { object, requested, graceMs: task.graceMs }, signal)))
     if (left.some(({ kind }) => kind === 'Pod')) {
       await changes.next(PODS_MS, signal)
       continue
@@ -48,16 +48,16 @@ export async function removeAttempt(
   }
 }
 
-/** Deletes an object once; one that was told to go already is dropped when nobody is left to confirm its end. */
-async function askToGo(
+/** Deletes an object once. If its deletion was requested before, it is removed by force if its node is gone. */
+async function requestRemoval(
   options: RemoveOptions,
-  { object, asked, graceMs }: { object: KubeObject; asked: Set<string>; graceMs: number },
+  { object, requested, graceMs }: { object: KubeObject; requested: Set<string>; graceMs: number },
   signal: AbortSignal,
 ): Promise<void> {
   const key = `${object.kind}/${object.metadata.name}/${object.metadata.uid ?? ''}`
-  if (asked.has(key)) return dropIfNodeIsGone(options, object, signal)
+  if (requested.has(key)) return dropIfNodeIsGone(options, object, signal)
   await options.kube.delete(refOf(object), { uid: object.metadata.uid, signal, ...graceOf(object, graceMs) })
-  asked.add(key)
+  requested.add(key)
 }
 
 async function listAttempt(options: RemoveOptions, ref: AttemptRef, signal: AbortSignal): Promise<KubeObject[]> {
@@ -68,17 +68,17 @@ async function listAttempt(options: RemoveOptions, ref: AttemptRef, signal: Abor
 
 function graceOf(object: KubeObject, graceMs: number): { graceSeconds?: number } {
   if (object.kind !== 'Pod') return {}
-  const least = object.metadata.labels?.[LABEL.app] === 'dind' ? DIND_GRACE_SECONDS : LEAST_GRACE_SECONDS
-  return { graceSeconds: Math.max(least, Math.ceil(graceMs / 1000)) }
+  const minimum = object.metadata.labels?.[LABEL.app] === 'dind' ? DIND_GRACE_SECONDS : MIN_GRACE_SECONDS
+  return { graceSeconds: Math.max(minimum, Math.ceil(graceMs / 1000)) }
 }
 
-/** Nobody can confirm the end of a pod on a node that was removed; nothing of it runs either. */
+/** Deletes a pod by force if its node no longer exists: no kubelet can confirm its end, and none of its processes runs. */
 async function dropIfNodeIsGone({ kube, log }: RemoveOptions, object: KubeObject, signal: AbortSignal): Promise<void> {
   if (object.kind !== 'Pod') return
   const { nodeName } = PodShape.parse(object).spec
   if (nodeName === undefined) return
   const node = await kube.find({ kind: 'Node', name: nodeName }, signal)
   if (node !== undefined) return
-  log.warn({ pod: object.metadata.name, node: nodeName }, 'dropping a pod whose node is gone')
+  log.warn({ pod: object.metadata.name, node: nodeName }, 'deleting a pod by force because its node is gone')
   await kube.delete(refOf(object), { uid: object.metadata.uid, graceSeconds: 0, signal })
 }

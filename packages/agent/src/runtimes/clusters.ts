@@ -1,6 +1,6 @@
 /**
- * The clusters of an agent, by the names of their runtimes. What the files say is read again while the agent runs: a new file is a new
- * runtime, a file that is gone takes its runtime away, a new token is used from the next call on.
+ * The clusters of an agent, by the names of their runtimes. The files are read again while the agent runs: a new file adds a runtime, a
+ * removed file removes its runtime, and a new token is used from the next call on.
  */
 import { createHash } from 'node:crypto'
 import { watch } from 'node:fs'
@@ -16,43 +16,43 @@ export interface Cluster {
 export interface Clusters {
   find(runtime: string): Cluster | undefined
   all(): readonly Cluster[]
-  /** Calls back for each cluster there is, and for those that come; what it returns is called when that cluster goes. */
+  /** Calls `open` for each existing and each future cluster. The function that it returns is called when that cluster is removed. */
   each(open: (cluster: Cluster) => () => void): void
-  /** Reads the files again when they change, and every so often, until the signal is aborted. */
+  /** Reads the files again when they change, and every `rereadMs`, until the signal is aborted. */
   follow(signal: AbortSignal): Promise<void>
   close(): void
 }
 
 export interface ClustersOptions {
-  /** Folder of the files, for notices of changes; undefined when nothing changes. */
+  /** Folder of the files, to watch for changes; undefined if nothing changes. */
   readonly dir: string | undefined
   readonly read: () => RuntimeFiles
   readonly openKube: (entry: RuntimeEntry) => Kube
   readonly clock: Clock
   readonly log: Logger
-  /** Between two readings, milliseconds: notices of changes can be lost. */
+  /** Interval between reads, because change notifications can be lost. Milliseconds. */
   readonly rereadMs?: number
 }
 
 const REREAD_MS = 10_000
-/** Files that change together are read once. */
+/** Delay that lets files that change together be read once. Milliseconds. */
 const SETTLE_MS = 200
 
 interface Open extends Cluster {
-  /** What a change of needs a new connection. */
-  readonly print: string
+  /** Hash of the fields whose change needs a new connection. */
+  readonly hash: string
   token: (() => string) | undefined
   readonly closers: (() => void)[]
 }
 
-/** Throws `config-invalid` when two files name one runtime, or no file is valid. */
+/** Opens the clusters of a folder. Throws `config-invalid` if two files name one runtime, or if no file is valid. */
 export function openClusters(options: ClustersOptions): Clusters {
   const files = options.read()
-  const doubles = files.problems.filter(({ message }) => message.startsWith('it names the runtime'))
+  const duplicates = files.problems.filter(({ message }) => message.startsWith('it names the runtime'))
   const list = (problems: RuntimeFiles['problems']): string =>
     problems.map(({ file, message }) => `${file}: ${message}`).join('; ')
-  if (doubles.length > 0)
-    throw fault('config-invalid', { message: `Two files of ${options.dir} name one runtime: ${list(doubles)}.` })
+  if (duplicates.length > 0)
+    throw fault('config-invalid', { message: `Two files of ${options.dir} name one runtime: ${list(duplicates)}.` })
   if (files.runtimes.length === 0)
     throw fault('config-invalid', {
       message: `No file of ${options.dir} describes a runtime${files.problems.length > 0 ? `: ${list(files.problems)}` : ''}.`,
@@ -65,7 +65,7 @@ class FileClusters implements Clusters {
   readonly #options: ClustersOptions
   readonly #open = new Map<string, Open>()
   readonly #openers: ((cluster: Cluster) => () => void)[] = []
-  #told = ''
+  #reportedProblems = ''
 
   constructor(options: ClustersOptions, files: RuntimeFiles) {
     this.#options = options
@@ -109,12 +109,12 @@ class FileClusters implements Clusters {
     }
   }
 
-  /** A file that breaks keeps what it said last: a half-written one must not end builds. */
+  /** Applies the files. The runtime of a broken file keeps its last valid settings, so that a half-written file cannot end builds. */
   #apply({ runtimes, problems }: RuntimeFiles): void {
     const { log } = this.#options
-    const told = JSON.stringify(problems)
-    if (told !== this.#told) for (const problem of problems) log.error(problem, 'a runtime file cannot be used')
-    this.#told = told
+    const serialized = JSON.stringify(problems)
+    if (serialized !== this.#reportedProblems) for (const problem of problems) log.error(problem, 'invalid runtime file')
+    this.#reportedProblems = serialized
     const names = new Set(runtimes.map(({ name }) => name))
     if (problems.length === 0)
       for (const name of this.#open.keys())
@@ -127,15 +127,15 @@ class FileClusters implements Clusters {
 
   #set(entry: RuntimeEntry): void {
     const known = this.#open.get(entry.name)
-    const print = printOf(entry)
-    if (known?.print === print) {
+    const hash = hashOf(entry)
+    if (known?.hash === hash) {
       known.token = entry.access.token
       return
     }
     if (known !== undefined) this.#remove(entry.name)
     const access: ClusterAccess = { ...entry.access, ...(entry.access.token && { token: () => cluster.token?.() ?? '' }) }
     const shown = { ...entry, access }
-    const cluster: Open = { entry: shown, kube: this.#options.openKube(shown), print, token: entry.access.token, closers: [] }
+    const cluster: Open = { entry: shown, kube: this.#options.openKube(shown), hash, token: entry.access.token, closers: [] }
     this.#open.set(entry.name, cluster)
     this.#options.log.info(
       { runtime: entry.name, server: access.server },
@@ -152,28 +152,28 @@ class FileClusters implements Clusters {
   }
 }
 
-function printOf({ access, ...entry }: RuntimeEntry): string {
+function hashOf({ access, ...entry }: RuntimeEntry): string {
   return createHash('sha256')
     .update(JSON.stringify({ ...entry, access: { ...access, token: undefined } }))
     .digest('hex')
 }
 
-/** Notices are a convenience: where there are none the files are read every so often. */
+/** Watches a folder. Returns undefined if that fails; the files are read at intervals anyway. */
 function watchDir(dir: string, onChange: () => void, log: Logger): { close(): void } | undefined {
   try {
     const watcher = watch(dir, { persistent: false }, onChange)
     watcher.on('error', (error) => {
-      if (!isAbort(error)) log.warn({ err: error, dir }, 'no notices of changes')
+      if (!isAbort(error)) log.warn({ err: error, dir }, 'cannot watch the folder of runtime files')
       watcher.close()
     })
     return watcher
   } catch (error) {
-    log.warn({ err: error, dir }, 'no notices of changes')
+    log.warn({ err: error, dir }, 'cannot watch the folder of runtime files')
     return undefined
   }
 }
 
-/** One cluster that does not change: for one runtime, or for whatever runtime a task names. */
+/** Returns one cluster that does not change, for one runtime or for any runtime that a task names. */
 export function fixedCluster(cluster: Cluster, runtime: string | undefined): Clusters {
   return {
     find: (name) => (runtime === undefined || name === runtime ? cluster : undefined),

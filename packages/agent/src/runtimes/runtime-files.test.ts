@@ -15,7 +15,7 @@ const read = (): RuntimeFiles => readRuntimeFiles(dir, { insecure: false, here }
 const write = (name: string, fields: object): void => writeFileSync(join(dir, name), JSON.stringify(fields))
 const file = { type: 'runtime', host: 'https://10.0.0.1:6443/', token: 'abc', crt: '-----BEGIN CERTIFICATE-----' }
 
-test('R237, R144: each file is a runtime with host, token and authority of its own; other files are left alone', () => {
+test('reads each file as a runtime with its own host, token and certificate authority, and ignores other files (R237, R144)', () => {
   mkdirSync(join(dir, 'deep'))
   write('a.runtime.yaml', { ...file, name: 'ctx/builds' })
   write('deep/b.runtime.yaml', { ...file, name: 'b', crt: Buffer.from(file.crt).toString('base64') })
@@ -28,7 +28,7 @@ test('R237, R144: each file is a runtime with host, token and authority of its o
   expect(runtimes[1]?.access.ca).toBe(file.crt)
 })
 
-test('the namespace is that of the name, else that of the account of the token', () => {
+test('takes the namespace from the name, else from the service account of the token', () => {
   const claims = Buffer.from(JSON.stringify({ 'kubernetes.io': { namespace: 'of-token' } })).toString('base64url')
   write('a.runtime.yaml', { ...file, name: 'ctx@x:y/builds' })
   write('b.runtime.yaml', { ...file, name: 'plain', token: `x.${claims}.y` })
@@ -39,7 +39,7 @@ test('the namespace is that of the name, else that of the account of the token',
   expect(runtimes[3]?.namespaces).toEqual(['said'])
 })
 
-test('A21: what is wrong with a file is told without what is in it, and the others are served', () => {
+test('reports the problem of a file without its contents, and serves the others (A21)', () => {
   write('good.runtime.yaml', { ...file, name: 'good' })
   writeFileSync(join(dir, 'broken.runtime.yaml'), 'token: [s3cret\nhost')
   write('type.runtime.yaml', { ...file, type: 's3cret', name: 'x' })
@@ -53,15 +53,15 @@ test('A21: what is wrong with a file is told without what is in it, and the othe
   expect(JSON.stringify(problems)).not.toContain('s3cret')
 })
 
-test('R237: of two files of one name the first counts and the second is a problem', () => {
+test('uses the first of two files with one name and reports the second as a problem (R237)', () => {
   write('a.runtime.yaml', { ...file, name: 'same' })
   write('b.runtime.yaml', { ...file, name: 'same', host: 'https://other' })
   const { runtimes, problems } = read()
   expect(runtimes.map(({ access }) => access.server)).toEqual(['https://10.0.0.1:6443'])
-  expect(problems).toEqual([{ file: 'b.runtime.yaml', message: 'it names the runtime same, and so does a.runtime.yaml' }])
+  expect(problems).toEqual([{ file: 'b.runtime.yaml', message: 'it names the runtime same, which a.runtime.yaml names already' }])
 })
 
-test('a mounted Secret, whose files are links into a folder that is swapped, is read once', () => {
+test('reads a mounted Secret once, whose files are links into a folder that is swapped', () => {
   mkdirSync(join(dir, '..2026'))
   writeFileSync(join(dir, '..2026', 'a.runtime.yaml'), JSON.stringify({ ...file, name: 'a' }))
   symlinkSync('..2026', join(dir, '..data'))
@@ -69,12 +69,27 @@ test('a mounted Secret, whose files are links into a folder that is swapped, is 
   expect(read()).toMatchObject({ runtimes: [{ name: 'a' }], problems: [] })
 })
 
-test('a file may stand for the cluster of the agent itself', () => {
+test('reads a file for the cluster of the agent itself', () => {
   write('own.runtime.yaml', { type: 'runtime', name: 'own/builds', inCluster: true, qps: 20, burst: 40 })
   expect(read().runtimes).toMatchObject([{ access: here, qps: 20, burst: 40 }])
 })
 
-test('a folder that is not there is a problem, not a crash', () => {
+test('reports a missing folder as a problem', () => {
   const { runtimes, problems } = readRuntimeFiles(join(dir, 'absent'), { insecure: false })
   expect([runtimes.length, problems.length]).toEqual([0, 1])
+})
+
+test('reads the policy of a cluster by the names of the settings', () => {
+  const policy = { PRIVILEGED_IMAGES: 'registry.b.example/dind', PLACEMENTS: '[{"nodeSelector":{"pool":"builds"}}]' }
+  write('a.runtime.yaml', { ...file, name: 'a', policy })
+  write('b.runtime.yaml', { ...file, name: 'b', policy: { PRIVILEGED: 'x' } })
+  write('c.runtime.yaml', { ...file, name: 'c', policy: { PLACEMENTS: 'control-plane' } })
+  const { runtimes, problems } = read()
+  expect(runtimes.map(({ policy: read }) => read)).toEqual([
+    { PRIVILEGED_IMAGES: ['registry.b.example/dind'], PLACEMENTS: [{ nodeSelector: { pool: 'builds' } }] },
+  ])
+  expect(problems).toEqual([
+    { file: 'b.runtime.yaml', message: expect.stringContaining('PRIVILEGED') },
+    { file: 'c.runtime.yaml', message: expect.stringMatching(/policy\.PLACEMENTS: must be a JSON list of placements/) },
+  ])
 })

@@ -1,34 +1,37 @@
-/** Files that say how to reach the clusters of runtimes: one `*.runtime.yaml` for each (runner specification 2.2). */
+/** Reads files that describe how to reach the clusters of runtimes: one `*.runtime.yaml` per runtime, as the public agent does. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import type { ClusterAccess } from '@windlass/kube'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
+import { PolicyOfRuntime, type PolicyConfig } from '../kubernetes/policy/settings.ts'
 
-/** A runtime and the way to its cluster. */
+/** A runtime and the access to its cluster. */
 export interface RuntimeEntry {
   readonly name: string
   readonly access: ClusterAccess
-  /** Namespaces that builds may use; undefined where the file leaves it to the settings of the agent. */
+  /** Namespaces that builds may use; undefined if the settings of the agent decide. */
   readonly namespaces: readonly string[] | undefined
   readonly qps?: number | undefined
   readonly burst?: number | undefined
+  /** Policy settings of this cluster, where they differ from the settings of the agent. */
+  readonly policy?: Partial<PolicyConfig> | undefined
 }
 
 export interface RuntimeFiles {
   readonly runtimes: readonly RuntimeEntry[]
-  /** Files that cannot be used, each with a sentence that never holds what is in it. */
+  /** Files that cannot be used, each with a message that never contains text of the file. */
   readonly problems: readonly { readonly file: string; readonly message: string }[]
 }
 
 export interface ReadOptions {
-  /** Clusters are not asked to prove who they are. */
+  /** Whether to skip verification of the TLS certificates of clusters. */
   readonly insecure: boolean
-  /** The cluster of the pod this runs in, for files that say `inCluster: true`. */
+  /** The cluster that this process runs in, for files with `inCluster: true`. */
   readonly here?: ClusterAccess | undefined
 }
 
-/** The whole name, as the public agent matches it. */
+/** Not anchored and with an unescaped first dot, like the pattern of the public agent. */
 const FILE_NAME = /.runtime\.yaml/
 const SIZE_LIMIT = 1024 * 1024
 
@@ -38,16 +41,19 @@ const Shape = z.object({
   host: z.url({ protocol: /^https?$/ }).optional(),
   token: z.string().trim().min(1).optional(),
   crt: z.string().optional(),
-  /** Ours: the cluster of the agent itself, in place of host, token and crt. */
+  /** Our extension: the cluster of the agent itself, instead of host, token and crt. */
   inCluster: z.boolean().default(false),
   namespaces: z.array(z.string().min(1)).min(1).optional(),
+  /** Policy settings by their names without the prefix, such as `ALLOWED_SECRETS`. */
+  policy: PolicyOfRuntime.optional(),
   qps: z.number().positive().optional(),
   burst: z.int().positive().optional(),
 })
 
 /**
- * Reads every runtime file below a folder. A broken file does not concern the others; two files of one name are a problem of both but the
- * first in the order of their paths. Folders that begin with `..` are how Kubernetes swaps the contents of a mounted Secret.
+ * Reads every runtime file below a folder. A broken file does not affect the others. If several files name one runtime, the first in the
+ * order of their paths is used and the others are problems. Folders whose name begins with `..` are skipped: Kubernetes uses them to swap
+ * the contents of a mounted Secret.
  */
 export function readRuntimeFiles(dir: string, options: ReadOptions): RuntimeFiles {
   const problems: { file: string; message: string }[] = []
@@ -57,7 +63,7 @@ export function readRuntimeFiles(dir: string, options: ReadOptions): RuntimeFile
       const entry = readFile(join(dir, file), options)
       const before = runtimes.get(entry.name)
       if (before === undefined) runtimes.set(entry.name, { entry, file })
-      else problems.push({ file, message: `it names the runtime ${entry.name}, and so does ${before.file}` })
+      else problems.push({ file, message: `it names the runtime ${entry.name}, which ${before.file} names already` })
     } catch (error) {
       problems.push({ file, message: error instanceof Error ? error.message : String(error) })
     }
@@ -81,14 +87,14 @@ function listFiles(dir: string, problems: { file: string; message: string }[]): 
 function readFile(path: string, { insecure, here }: ReadOptions): RuntimeEntry {
   const text = readFileSync(path, 'utf8')
   if (text.length > SIZE_LIMIT) throw new Error('it is longer than 1 MiB')
-  // Pretty errors would repeat the line, which may be the token.
+  // Pretty errors would quote the line, which may be the token.
   const document = parseDocument(text, { prettyErrors: false })
   if (document.errors.length > 0) throw new Error(`it is not YAML: ${document.errors[0]?.code ?? ''}`)
   const parsed = Shape.safeParse(document.toJS())
   if (!parsed.success)
     throw new Error(parsed.error.issues.map(({ path: at, message }) => `${at.join('.')}: ${message}`).join('; '))
-  const { name, namespaces, qps, burst } = parsed.data
-  return { name, namespaces, qps, burst, access: accessOf(parsed.data, insecure, here) }
+  const { name, namespaces, qps, burst, policy } = parsed.data
+  return { name, namespaces, qps, burst, policy, access: accessOf(parsed.data, insecure, here) }
 }
 
 function accessOf(file: z.output<typeof Shape>, insecure: boolean, here: ClusterAccess | undefined): ClusterAccess {
@@ -111,7 +117,10 @@ function toPem(crt: string): string {
   return crt.includes('-----BEGIN') ? crt : Buffer.from(crt, 'base64').toString('utf8')
 }
 
-/** Where builds go when nothing says it: behind the slash of `<kube context>/<namespace>`, else the namespace of the token's account. */
+/**
+ * Returns the default namespace of builds: the part after the slash of `<kube context>/<namespace>`, else the namespace of the token's
+ * account.
+ */
 function namespaceOf(name: string, token: string): string {
   const after = name.split('/').slice(1).at(-1)
   if (after !== undefined && after !== '') return after

@@ -1,34 +1,33 @@
 /**
- * The agent of a platform that speaks protocol v1 (runner specification 2): it polls, carries tasks out workflow by workflow, reports, and
- * says that it is alive. Tasks in hand and reports survive kill -9 (`ledger.ts`). Not here: protocol v2 (`../agent.ts`).
+ * The agent of protocol v1: it polls the platform, carries out tasks workflow by workflow, reports their outcomes and sends heartbeats. Tasks in
+ * progress and reports survive kill -9 (package `work`). Protocol v2 is in `../agent.ts`.
  */
 import { isAbort, isFault, ticks, type Clock, type Logger } from '@windlass/kit'
 import type { Transport } from '@windlass/protocol'
+import { openWork, retryDelayMs, type Batch, type Run, type Unit, type Work } from '@windlass/work'
+import { withoutElection, type Leadership } from '@windlass/kube'
 import type { Agent } from '../agent.ts'
 import { carryOut, type V1Cluster } from './carry-out.ts'
-import { aloneLeadership, type Leadership, type Term } from './leadership.ts'
-import { openLedger, type Ledger } from './ledger.ts'
 import { openMetrics, type Metrics } from './metrics.ts'
-import { openOutbox, pauseMs, type Outbox } from './outbox.ts'
 import type { Platform } from './platform.ts'
 import { runAgentTask } from './proxy-task.ts'
-import { readTasks, toStatus, type TaskOutcome, type V1Task } from './shapes.ts'
-import { isCreate, splitTasks, type Batch } from './split.ts'
-import { openLaneGroups, openLanes, type LaneGroups, type Lanes } from './workflows.ts'
+import { readTasks, TaskStatusShape, toStatus, V1Task, type TaskOutcome, type TaskStatus } from './shapes.ts'
+import { isCreate, splitTasks, toBatch } from './split.ts'
 
 export interface V1Options {
   readonly platform: Platform
   readonly clusterOf: (runtime: string) => V1Cluster | undefined
-  /** Where tasks in hand and unsent reports are kept. */
+  /** Folder of tasks in progress and unsent reports. */
   readonly stateDir: string
-  /** Carries requests to app-proxies. */
+  /** Forwards requests to the app-proxies in `appProxies`; to none if that is absent. */
   readonly transport: Transport
+  readonly appProxies?: readonly string[] | undefined
   readonly leadership?: Leadership | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly pollMs?: number | undefined
   readonly heartbeatMs?: number | undefined
-  /** Of each runtime: workflows at once, and batches that wait before no more are pulled. */
+  /** Per runtime: workflows processed at once, and batches queued before polling stops. */
   readonly concurrency?: number | undefined
   readonly buffer?: number | undefined
   readonly forceDeletePvc?: boolean | undefined
@@ -38,7 +37,7 @@ export interface V1Agent extends Agent {
   metrics(): Promise<string>
 }
 
-/** Agent tasks at once. */
+/** Agent tasks processed at once. */
 const AGENT_TASKS = 20
 
 /** Starts polling. Throws `config-invalid` when the state folder cannot be written. */
@@ -46,10 +45,8 @@ export function startV1Agent(options: V1Options): V1Agent {
   return new PollingAgent(options)
 }
 
-interface Pulled {
-  readonly batch: Batch
-  readonly pulledAt: number
-}
+/** The group of the agent tasks. Those of the workflows are called `runtime/NAME`. */
+const AGENT_GROUP = 'agent-tasks'
 
 class PollingAgent implements V1Agent {
   readonly ready: Promise<void>
@@ -60,29 +57,38 @@ class PollingAgent implements V1Agent {
   readonly #polling = new AbortController()
   readonly #running = new AbortController()
   readonly #heard = Promise.withResolvers<void>()
-  readonly #ledger: Ledger
-  readonly #outbox: Outbox
-  readonly #workflows: LaneGroups<Pulled>
-  readonly #agentTasks: Lanes<V1Task>
+  readonly #work: Work<V1Task, TaskStatus>
   readonly #metrics: Metrics
   #heardAt = 0
-  #trouble: string | undefined
-  #isLeader = false
+  #pollError: string | undefined
+  /** Aborted when the right to poll is lost; undefined while another process has it. */
+  #term: AbortSignal | undefined
 
   constructor(options: V1Options) {
     const { clock, log, platform } = options
     this.#options = options
     this.#clock = clock
     this.#log = log
-    this.#ledger = openLedger(options.stateDir)
-    this.#outbox = openOutbox({ ledger: this.#ledger, platform, clock, log })
     const [concurrency, buffer] = [options.concurrency ?? 50, options.buffer ?? 1_000]
-    this.#workflows = openLaneGroups({ concurrency, buffer, work: (pulled) => this.#carryOut(pulled) })
-    this.#agentTasks = openLanes({ concurrency: AGENT_TASKS, buffer, work: (task) => this.#runAgentTask(task) })
+    this.#work = openWork<V1Task, TaskStatus>({
+      dir: options.stateDir,
+      setting: 'WINDLASS_AGENT_STATE_DIR',
+      encode: withoutSecrets,
+      decode: (stored) => V1Task.parse(stored),
+      decodeReport: (stored) => TaskStatusShape.parse(stored),
+      limits: (group) => ({ concurrency: group === AGENT_GROUP ? AGENT_TASKS : concurrency, buffer }),
+      run: (batch, run) => (batch.group === AGENT_GROUP ? this.#runAgentTasks(batch, run) : this.#carryOut(batch, run)),
+      failure: ({ task }, error) =>
+        this.#statusOf(task, { ok: false, isRetriable: true, reason: `internal error: ${String(error)}` }),
+      report: (key, status, { signal }) => platform.report(idOf(key), status, signal),
+      isRefusal: (error) => isFault(error, 'request-invalid', 'not-found'),
+      clock,
+      log,
+    })
     this.#metrics = openMetrics({
-      queued: () => this.#workflows.waiting,
-      unsent: () => this.#ledger.unsentCount(),
-      isLeader: () => this.#isLeader,
+      queued: () => this.#work.waiting() - this.#work.waiting(AGENT_GROUP),
+      unsent: () => this.#work.unsent,
+      isLeader: () => this.#isLeader(),
     })
     this.ready = this.#heard.promise
     this.ready.catch(() => undefined)
@@ -91,29 +97,26 @@ class PollingAgent implements V1Agent {
   }
 
   status(): ReturnType<Agent['status']> {
-    const tasks = this.#workflows.waiting + this.#workflows.running + this.#agentTasks.waiting + this.#agentTasks.running
-    const isStandby = !this.#isLeader && !this.#polling.signal.aborted
-    return { tasks, facts: this.#ledger.unsentCount(), epoch: 0, heardAt: isStandby ? this.#clock.now() : this.#heardAt }
+    const isStandby = !this.#isLeader() && !this.#polling.signal.aborted
+    const tasks = this.#work.waiting() + this.#work.running
+    return { tasks, facts: this.#work.unsent, epoch: 0, heardAt: isStandby ? this.#clock.now() : this.#heardAt }
   }
 
   metrics(): Promise<string> {
     return this.#metrics.registry.metrics()
   }
 
-  async idle(): Promise<void> {
-    await Promise.all([this.#workflows.idle(), this.#agentTasks.idle()])
-    this.#outbox.wake()
-    await this.#outbox.empty()
+  idle(): Promise<void> {
+    return this.#work.idle()
   }
 
-  /** Polls no more, finishes what was pulled and reports it, and only then stops; the grace of the pod is the limit. */
+  /**
+   * Stops polling, finishes and reports all pulled tasks, then stops. The limit is the grace period of the pod. The poll in progress is completed,
+   * because the platform sends the tasks of its answer only once.
+   */
   async close(graceMs?: number): Promise<void> {
-    if (this.#running.signal.aborted) return this.ended.catch(() => undefined)
     this.#polling.abort(new DOMException('the agent is closed', 'AbortError'))
-    const grace = new AbortController()
-    const limit = graceMs === undefined ? [] : [this.#clock.sleep(graceMs, grace.signal).catch(() => undefined)]
-    await Promise.race([this.idle(), ...limit])
-    grace.abort()
+    await this.#work.close(graceMs)
     this.#running.abort(new DOMException('the agent is closed', 'AbortError'))
     await this.ended.catch(() => undefined)
   }
@@ -121,135 +124,168 @@ class PollingAgent implements V1Agent {
   async #run(): Promise<void> {
     try {
       this.#resume()
-      await Promise.all([this.#outbox.run(this.#running.signal), this.#lead()])
+      await Promise.all([this.#work.ended, this.#lead()])
     } finally {
-      this.#running.abort()
+      this.#polling.abort(new DOMException('the agent is closed', 'AbortError'))
+      this.#running.abort(new DOMException('the agent is closed', 'AbortError'))
       this.#heard.reject(new DOMException('the agent is closed', 'AbortError'))
-      await Promise.all([this.#workflows.idle(), this.#agentTasks.idle()])
-      this.#ledger.close()
+      await this.#work.close(0)
     }
   }
 
   /**
-   * What an earlier process left. Deletions are carried out: they harm nobody. A create may be unwanted by now, so the platform is told
-   * that it was not done and sends it again if it still wants it.
+   * Handles the tasks that an earlier process left. Deletions are carried out, because repeating them is harmless. A create may no longer be wanted,
+   * so it is reported as failed and retriable; the platform sends it again if it still wants it.
    */
   #resume(): void {
-    const left = this.#ledger.unfinished()
     const reason = 'the agent was restarted before the task was carried out'
-    for (const task of left.filter((each) => isCreate(each) || each.type === 'AgentTask'))
-      this.#finish(task, { ok: false, isRetriable: true, reason })
-    this.#enqueue(left.filter((task) => !isCreate(task) && task.type !== 'AgentTask')).catch(() => undefined)
+    const tasks = this.#work.unfinished.map(({ task }) => task)
+    const isRepeatable = (task: V1Task): boolean => !isCreate(task) && task.type !== 'AgentTask'
+    for (const task of tasks.filter((each) => !isRepeatable(each))) this.#conclude(task, { ok: false, isRetriable: true, reason })
+    this.#accept(tasks.filter(isRepeatable)).catch((error: unknown) => this.#log.error({ err: error }, 'cannot resume tasks'))
   }
 
+  /** Polls and sends heartbeats while this process has the right to poll. */
   async #lead(): Promise<void> {
-    while (!this.#polling.signal.aborted) {
-      const term = await this.#acquire()
-      if (term === undefined) return
-      this.#isLeader = true
-      const signal = AbortSignal.any([this.#polling.signal, term.signal])
-      await Promise.all([this.#pollLoop(signal), this.#heartbeatLoop(AbortSignal.any([this.#running.signal, term.signal]))])
-      this.#isLeader = false
-      await term.end()
+    const term = async (signal: AbortSignal): Promise<void> => {
+      this.#term = signal
+      const polling = this.#pollLoop(AbortSignal.any([this.#polling.signal, signal]))
+      await Promise.all([polling, this.#heartbeatLoop(AbortSignal.any([this.#running.signal, signal]))])
+      this.#term = undefined
+    }
+    const { leadership = withoutElection() } = this.#options
+    try {
+      await leadership.lead(term, this.#polling.signal)
+    } catch (error) {
+      if (!isFault(error)) throw error
+      this.#log.warn({ err: error }, 'the lease cannot be used; run only one replica of this agent')
+      await withoutElection().lead(term, this.#polling.signal)
     }
   }
 
-  /** The right to poll; undefined when the agent is closed meanwhile. */
-  async #acquire(): Promise<Term | undefined> {
-    try {
-      return await (this.#options.leadership ?? aloneLeadership()).acquire(this.#polling.signal)
-    } catch (error) {
-      if (!isFault(error)) return undefined
-      this.#log.warn({ err: error }, 'no lease can be held, so run one replica only')
-      return aloneLeadership().acquire(this.#polling.signal)
-    }
+  #isLeader(): boolean {
+    return this.#term?.aborted === false
   }
 
   async #pollLoop(signal: AbortSignal): Promise<void> {
     const pollMs = this.#options.pollMs ?? 3_000
     for (let failures = 0; !signal.aborted;) {
       const startedAt = this.#clock.monotonic()
-      const error = await this.#poll(signal)
+      const error = await this.#work.pull((pulling) => this.#poll(pulling))
       if (signal.aborted) return
       failures = error === undefined ? 0 : failures + 1
       const took = this.#clock.monotonic() - startedAt
-      const wait = error === undefined ? Math.max(0, pollMs - took) : Math.max(pollMs, pauseMs(error, failures))
+      const wait = error === undefined ? Math.max(0, pollMs - took) : Math.max(pollMs, retryDelayMs(error, failures))
       await this.#clock.sleep(wait, signal).catch(() => undefined)
     }
   }
 
-  /** One poll; answers what went wrong. */
+  /** Polls once. Returns the error, if any. */
   async #poll(signal: AbortSignal): Promise<unknown> {
     const startedAt = this.#clock.monotonic()
     try {
       const answer = readTasks(await this.#options.platform.tasks(signal))
       this.#metrics.polled(true, this.#clock.monotonic() - startedAt)
       this.#heardAt = this.#clock.now()
-      this.#trouble = undefined
+      this.#pollError = undefined
       this.#heard.resolve()
-      for (const { task, words } of answer.broken) this.#refuse(task, `the task cannot be read: ${words}`)
-      if (answer.lost > 0) this.#log.error({ count: answer.lost }, 'what the platform sent is no task and says not whose it is')
-      await this.#enqueue(this.#ledger.accept(answer.tasks))
+      for (const { task, problem } of answer.broken) this.#refuse(task, `the task cannot be read: ${problem}`)
+      if (answer.lost > 0) this.#log.error({ count: answer.lost }, 'ignored items of a poll that are not tasks and have no id')
+      await this.#accept(answer.tasks.filter((task) => !this.#work.has(keyOf(task))))
       return undefined
     } catch (error) {
       if (isAbort(error)) return undefined
       this.#metrics.polled(false, this.#clock.monotonic() - startedAt)
-      this.#trouble = error instanceof Error ? error.message : String(error)
+      this.#pollError = error instanceof Error ? error.message : String(error)
       this.#log.warn({ err: error }, 'poll failed')
       return error
     }
   }
 
-  async #enqueue(tasks: readonly V1Task[]): Promise<void> {
+  async #accept(tasks: readonly V1Task[]): Promise<void> {
     if (tasks.length === 0) return
     const { batches, agentTasks, refused } = splitTasks(tasks)
     for (const { task, reason } of refused) this.#refuse(task, reason)
     const count = batches.reduce((sum, batch) => sum + batch.tasks.length, 0)
     this.#metrics.pulled({ agentTasks: agentTasks.length, clusterTasks: count })
-    this.#log.info(
-      { workflows: batches.length, tasks: count, agentTasks: agentTasks.length, queued: this.#workflows.waiting },
-      'pulled',
-    )
-    const pulledAt = this.#clock.monotonic()
-    for (const task of agentTasks) await this.#agentTasks.add(task._id, task)
-    for (const batch of batches) await this.#workflows.add(batch.runtime, batch.workflowId, { batch, pulledAt })
+    const queued = this.#work.waiting() - this.#work.waiting(AGENT_GROUP)
+    this.#log.info({ workflows: batches.length, tasks: count, agentTasks: agentTasks.length, queued }, 'pulled')
+    await this.#work.accept([
+      ...agentTasks.map((task) => ({ group: AGENT_GROUP, lane: task._id, units: [toUnit(task)] })),
+      ...batches.map((batch) => ({
+        group: `runtime/${batch.runtime}`,
+        lane: batch.workflowId,
+        units: batch.tasks.map(toUnit),
+      })),
+    ])
   }
 
   #refuse(task: V1Task, reason: string): void {
     this.#log.error({ taskId: task._id, type: task.type, reason }, 'task refused')
-    this.#ledger.accept([task])
-    this.#finish(task, { ok: false, isRetriable: false, reason })
+    this.#conclude(task, { ok: false, isRetriable: false, reason })
   }
 
-  async #carryOut(pulled: Pulled): Promise<void> {
+  /** Records the outcome of a task that is not carried out. */
+  #conclude(task: V1Task, outcome: TaskOutcome): void {
+    this.#work.finish([{ unit: toUnit(task), report: this.#statusOf(task, outcome) }])
+  }
+
+  async #carryOut({ lane, units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {
     const { clusterOf, forceDeletePvc = false, clock, log } = this.#options
-    const report = (task: V1Task, outcome: TaskOutcome): void => this.#finish(task, outcome)
+    const report = (task: V1Task, outcome: TaskOutcome): Promise<void> => this.#finish(run, task, outcome)
     const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report }
-    await carryOut(parts, pulled, this.#running.signal)
+    const batch = toBatch(
+      lane,
+      units.map(({ task }) => task),
+    )
+    await carryOut(parts, { batch, pulledAt: run.acceptedAt }, run.signal)
   }
 
-  async #runAgentTask(task: V1Task): Promise<void> {
-    const startedAt = this.#clock.monotonic()
-    const outcome = await runAgentTask(this.#options, task, this.#running.signal)
-    this.#metrics.agentTaskDone(task.type, this.#clock.monotonic() - startedAt)
-    if (!outcome.ok) this.#log.warn({ taskId: task._id, reason: outcome.reason }, 'agent task failed')
-    this.#finish(task, outcome)
+  async #runAgentTasks({ units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {
+    const { transport, appProxies = [], clock } = this.#options
+    for (const { task } of units) {
+      const startedAt = this.#clock.monotonic()
+      const outcome = await runAgentTask({ transport, appProxies, clock }, task, run.signal)
+      this.#metrics.agentTaskDone(task.type, this.#clock.monotonic() - startedAt)
+      if (!outcome.ok) this.#log.warn({ taskId: task._id, reason: outcome.reason }, 'agent task failed')
+      await this.#finish(run, task, outcome)
+    }
   }
 
-  /** An outcome that came about because the process ends is none: the next process finds the task in the ledger. */
-  #finish(task: V1Task, outcome: TaskOutcome): void {
-    if (!outcome.ok && this.#running.signal.aborted) return
-    const status = task.metadata.shouldReportStatus ? toStatus(task, outcome, this.#clock.now()) : undefined
-    this.#ledger.finish(task, status)
-    this.#outbox.wake()
+  /** Records an outcome. A failure caused by the shutdown of this process is not recorded: the next process finds the task in the ledger. */
+  async #finish(run: Run<TaskStatus>, task: V1Task, outcome: TaskOutcome): Promise<void> {
+    if (outcome.ok || !run.signal.aborted) await run.finish({ key: keyOf(task) }, this.#statusOf(task, outcome))
+  }
+
+  #statusOf(task: V1Task, outcome: TaskOutcome): TaskStatus | undefined {
+    return task.metadata.shouldReportStatus ? toStatus(task, outcome, this.#clock.now()) : undefined
   }
 
   async #heartbeatLoop(signal: AbortSignal): Promise<void> {
     for await (const _ of ticks(this.#options.heartbeatMs ?? 10_000, { clock: this.#clock, signal })) {
-      const message = this.#trouble === undefined ? 'All good' : `Polls fail: ${this.#trouble}`.slice(0, 500)
+      const message = this.#pollError === undefined ? 'All good' : `Polls fail: ${this.#pollError}`.slice(0, 500)
       await this.#options.platform.heartbeat(message, signal).catch((error: unknown) => {
         if (!isAbort(error)) this.#log.warn({ err: error }, 'heartbeat failed')
       })
     }
   }
+}
+
+/** Returns the key of a task. The platform counts the revision up to have a task carried out again. */
+function keyOf({ _id, metadata }: V1Task): string {
+  return `${metadata.currentStatusRevision}/${_id}`
+}
+
+function idOf(key: string): string {
+  return key.slice(key.indexOf('/') + 1)
+}
+
+function toUnit(task: V1Task): Unit<V1Task> {
+  return { key: keyOf(task), task }
+}
+
+/** Returns what is stored of a task. Manifests hold credentials, and a restarted agent does not carry out an old create. */
+function withoutSecrets(task: V1Task): unknown {
+  const { _id, type, metadata } = task
+  return { _id, type, metadata, ...(!isCreate(task) && type !== 'AgentTask' && { spec: task.spec }) }
 }

@@ -1,35 +1,36 @@
 /**
- * One batch of a workflow, task by task. After a create that failed the creates behind it are not tried: they would wait in the cluster for
- * what is missing. When another try cannot help, what this batch made goes again; otherwise the rest comes again with the failed one.
+ * Carries out one batch of a workflow, task by task. After a failed create, the creates that follow it are skipped: their objects would wait in the
+ * cluster for the missing one. If a retry cannot help, the objects of this batch are deleted; otherwise the platform sends the failed task and the
+ * skipped ones again.
  */
-import { fault, isAbort, type Clock, type Logger } from '@windlass/kit'
-import { refOf, type Kube, type ObjectRef } from '@windlass/kube'
-import { KubeObject } from '@windlass/protocol'
+import { fault, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
+import { refOf, type Kube, type KubeObject as ClusterObject, type ObjectRef } from '@windlass/kube'
+import { CLAIM_NOTE, KubeObject } from '@windlass/protocol'
+import { claimRefsOf, isBound, untilBound } from '@windlass/volumes'
 import { z } from 'zod'
-import { checkPolledPod, type AgentPolicy } from '../kubernetes/policy.ts'
-import { isAlreadyThere, isGone, toFailure } from './classify.ts'
+import type { AgentPolicy } from '../kubernetes/policy/agent-policy.ts'
+import { checkProtocolV1Object, checkProtocolV1Removal, isOfWorkflow } from '../kubernetes/policy/check.ts'
+import { isAlreadyThere, isGone, isInvalid, toFailure } from './classify.ts'
 import type { Metrics } from './metrics.ts'
 import type { TaskOutcome, V1Task } from './shapes.ts'
-import { isCreate, type Batch } from './split.ts'
+import { isCreate, type WorkflowBatch } from './split.ts'
 
 export interface CarryOutOptions {
-  /** The cluster of a runtime, or undefined when this agent does not serve it. */
+  /** Returns the cluster of a runtime, or undefined if this agent does not serve it. */
   readonly clusterOf: (runtime: string) => V1Cluster | undefined
   readonly forceDeletePvc: boolean
   readonly metrics: Metrics
   readonly clock: Clock
   readonly log: Logger
-  /** Called once for each task, in order. */
-  readonly report: (task: V1Task, outcome: TaskOutcome) => void
+  /** Called once for each task, in order. Resolves when the outcome is stored. */
+  readonly report: (task: V1Task, outcome: TaskOutcome) => Promise<void>
 }
 
-/** What a task of v1 needs to know of a cluster. */
+/** A cluster for tasks of protocol v1. */
 export interface V1Cluster {
   readonly kube: Kube
-  /** Namespaces that builds may use; all of them when absent. */
-  readonly namespaces?: readonly string[] | undefined
-  /** What pods may be; whatever the platform wants when absent. */
-  readonly policy?: AgentPolicy | undefined
+  /** Limits what the platform may create in it, and where. */
+  readonly policy: AgentPolicy
 }
 
 const OK: TaskOutcome = { ok: true }
@@ -40,37 +41,37 @@ const KIND_OF = {
   DeletePod: 'Pod',
 } as const
 
-/** Carries out a batch; never throws. */
+/** Carries out a batch. Throws only errors of `report`. */
 export async function carryOut(
   options: CarryOutOptions,
-  { batch, pulledAt }: { readonly batch: Batch; /** Of the clock's monotonic time. */ readonly pulledAt: number },
+  { batch, pulledAt }: { readonly batch: WorkflowBatch; /** Of the clock's monotonic time. */ readonly pulledAt: number },
   signal: AbortSignal,
 ): Promise<void> {
   const { clusterOf, metrics, clock, report } = options
   const cluster = clusterOf(batch.runtime)
   if (cluster === undefined) {
     const reason = `this agent does not serve the runtime ${batch.runtime}`
-    for (const task of batch.tasks) report(task, { ok: false, isRetriable: false, reason })
+    for (const task of batch.tasks) await report(task, { ok: false, isRetriable: false, reason })
     return
   }
   const startedAt = clock.monotonic()
-  const made: ObjectRef[] = []
+  const created: ObjectRef[] = []
   let failed: (TaskOutcome & { ok: false }) | undefined
   for (const task of batch.tasks) {
     if (failed !== undefined && isCreate(task)) {
-      report(task, { ...failed, reason: `not tried, because a task before it failed: ${failed.reason}` })
+      await report(task, { ...failed, reason: `skipped because an earlier task failed: ${failed.reason}` })
       continue
     }
     const taskStartedAt = clock.monotonic()
     const outcome = isCreate(task)
-      ? await create({ options, cluster, task, made }, signal)
+      ? await create({ options, cluster, task, created }, signal)
       : await remove({ options, cluster, task }, signal)
     metrics.kubeCall(task.type, clock.monotonic() - taskStartedAt)
     if (!outcome.ok && isCreate(task)) {
       failed = outcome
-      if (!outcome.isRetriable) await undo(options, cluster, made)
+      if (!outcome.isRetriable) await undo(options, cluster, created)
     }
-    report(task, outcome)
+    await report(task, outcome)
   }
   const [endedAt, now] = [clock.monotonic(), clock.now()]
   const sinceCreation = batch.createdAt === 0 ? undefined : Math.max(0, now - batch.createdAt)
@@ -83,27 +84,68 @@ interface TaskPart {
   readonly task: V1Task
 }
 
-async function create(part: TaskPart & { made: ObjectRef[] }, signal: AbortSignal): Promise<TaskOutcome> {
-  const { options, cluster, task, made } = part
+async function create(part: TaskPart & { created: ObjectRef[] }, signal: AbortSignal): Promise<TaskOutcome> {
+  const { options, cluster, task, created } = part
   const parsed = KubeObject.safeParse(task.spec)
   const name = parsed.success ? nameOf(parsed.data.metadata) : '(no name)'
   try {
-    if (!parsed.success) throw refused(`the manifest cannot be read: ${z.prettifyError(parsed.error)}`)
+    if (!parsed.success) throw refused(`invalid manifest: ${z.prettifyError(parsed.error)}`)
     const object = parsed.data
     if (object.kind !== 'Pod' && object.kind !== 'PersistentVolumeClaim') throw refused(`unsupported kind ${object.kind}`)
-    checkNamespace(cluster, object.metadata.namespace)
-    if (object.kind === 'Pod' && cluster.policy !== undefined) checkPolledPod(object, task.metadata.workflowId, cluster.policy)
+    const { workflowId, reName } = task.metadata
+    checkProtocolV1Object(object, { id: workflowId, runtime: reName }, cluster.policy)
     if (object.kind === 'Pod') options.metrics.podCreated(object.metadata.name)
-    const created = await createOrTake(cluster.kube, object, { workflowId: task.metadata.workflowId, signal })
-    if (created) made.push(refOf(object))
+    if (object.kind === 'Pod') await awaitClaims(part, object, signal)
+    const isNew = await createOrAdopt(cluster.kube, object, { workflowId, signal })
+    if (isNew) created.push(refOf(object))
     return OK
   } catch (error) {
     return failure(options, error, { doing: 'creating', name, task })
   }
 }
 
-/** True when it was created, false when the workflow had it already. */
-async function createOrTake(
+/** Maximum time that a pod waits for its claims, milliseconds. Waiting longer would delay the batches that end workflows and free disks. */
+const CLAIM_MS = 10_000
+
+/**
+ * Waits until the claims of a pod are bound, because a pod that the scheduler sees earlier can wait for minutes. Writes the placement of the pod to
+ * the claims first, because a provisioner cannot read it from a pod that does not exist.
+ */
+async function awaitClaims(
+  { options: { clock }, cluster: { kube } }: TaskPart,
+  pod: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const timeout = AbortSignal.timeout(CLAIM_MS)
+  const over = AbortSignal.any([signal, timeout])
+  for (const ref of claimRefsOf(pod)) {
+    const claim = await kube.find(ref, signal)
+    if (claim === undefined || isBound(claim)) continue
+    if (!(await notePlacement(kube, claim, pod))) continue
+    await untilBound(claim, { kube, clock, signal: over }).catch((error: unknown) => {
+      if (!timeout.aborted) throw error
+    })
+  }
+}
+
+const Requested = z.unknown().optional()
+const Placement = z.object({ nodeSelector: Requested, tolerations: Requested, affinity: Requested })
+
+/** Writes the node requirements of the pod to the claim. Returns false if the cluster does not allow it; the pod is then created without waiting. */
+async function notePlacement(kube: Kube, claim: ClusterObject, pod: KubeObject): Promise<boolean> {
+  if (claim.metadata.annotations?.[CLAIM_NOTE.placement] !== undefined) return true
+  const annotations = { [CLAIM_NOTE.placement]: JSON.stringify(Placement.parse(pod['spec'] ?? {})) }
+  try {
+    await kube.patch(refOf(claim), { metadata: { annotations } })
+    return true
+  } catch (error) {
+    if (isFault(error, 'cluster-refused', 'not-found')) return false
+    throw error
+  }
+}
+
+/** Returns true if the object was created, false if the workflow had it already. */
+async function createOrAdopt(
   kube: Kube,
   object: KubeObject,
   { workflowId, signal }: { workflowId: string; signal: AbortSignal },
@@ -114,29 +156,33 @@ async function createOrTake(
   } catch (error) {
     if (!isAlreadyThere(error)) throw error
     const there = await kube.find(refOf(object), signal)
-    const passing = there === undefined || there.metadata.deletionTimestamp !== undefined
-    if (passing) throw fault('cluster-unreachable', { message: 'an object of that name is still going' }, error)
+    const isBeingRemoved = there === undefined || there.metadata.deletionTimestamp !== undefined
+    if (isBeingRemoved) throw fault('cluster-unreachable', { message: 'an object with this name is still being deleted' }, error)
     if (!isSame(object, there, workflowId)) throw error
     return false
   }
 }
 
-/** The same when it is labelled with the workflow, or when it bears the workflow in its name and every label that it would have had. */
+/**
+ * Whether an existing object is the wanted one: it is labeled with the workflow, or it has a name of the workflow and all labels of the wanted
+ * object.
+ */
 function isSame(wanted: KubeObject, there: KubeObject, workflowId: string): boolean {
   const labels = there.metadata.labels ?? {}
   if (Object.values(labels).includes(workflowId)) return true
   const isLabelled = Object.values(wanted.metadata.labels ?? {}).includes(workflowId)
-  const isAlike = Object.entries(wanted.metadata.labels ?? {}).every(([key, value]) => labels[key] === value)
-  return !isLabelled && isAlike && wanted.metadata.name.includes(workflowId)
+  const hasLabels = Object.entries(wanted.metadata.labels ?? {}).every(([key, value]) => labels[key] === value)
+  const kind = wanted.kind === 'Pod' ? 'Pod' : 'PersistentVolumeClaim'
+  return !isLabelled && hasLabels && isOfWorkflow(kind, wanted.metadata.name, workflowId)
 }
 
 async function remove({ options, cluster, task }: TaskPart, signal: AbortSignal): Promise<TaskOutcome> {
   const parsed = DeleteSpec.safeParse(lowerKeys(task.spec))
   const name = parsed.success ? nameOf(parsed.data) : '(no name)'
   try {
-    if (!parsed.success) throw refused(`the task does not say what to delete: ${z.prettifyError(parsed.error)}`)
-    checkNamespace(cluster, parsed.data.namespace)
+    if (!parsed.success) throw refused(`invalid spec of a deletion: ${z.prettifyError(parsed.error)}`)
     const ref = { kind: task.type === 'DeletePod' ? KIND_OF.DeletePod : KIND_OF.DeletePvc, ...parsed.data }
+    checkProtocolV1Removal(ref, task.metadata.workflowId, cluster.policy)
     await cluster.kube.delete(ref, { signal })
     if (ref.kind === 'PersistentVolumeClaim' && options.forceDeletePvc) await dropFinalizers(cluster.kube, ref, signal)
     return OK
@@ -147,27 +193,30 @@ async function remove({ options, cluster, task }: TaskPart, signal: AbortSignal)
 
 const DeleteSpec = z.object({ name: z.string().min(1), namespace: z.string().min(1) })
 
-/** Keys of a deletion are written in any case. */
+/** Lowercases the keys of a deletion, which come in any case. */
 function lowerKeys(spec: unknown): unknown {
   if (typeof spec !== 'object' || spec === null) return spec
   return Object.fromEntries(Object.entries(spec).map(([key, value]) => [key.toLowerCase(), value]))
 }
 
-/** A claim without finalizers, or one that is gone by now, is what was wanted. */
+/** Removes the finalizers of a claim. Succeeds if there are none or the claim is gone. */
 async function dropFinalizers(kube: Kube, ref: ObjectRef, signal: AbortSignal): Promise<void> {
   try {
     await kube.patch(ref, [{ op: 'remove', path: '/metadata/finalizers' }], { form: 'json', signal })
   } catch (error) {
-    const status =
-      error instanceof Error && 'details' in error ? z.object({ httpStatus: z.number() }).safeParse(error.details) : undefined
-    if (status?.success !== true || ![404, 422].includes(status.data.httpStatus)) throw error
+    // The patch is invalid if there are no finalizers.
+    if (!isGone(error) && !isInvalid(error)) throw error
   }
 }
 
-/** What a refused batch had made would stay for ever: nobody else knows of it yet. */
-async function undo(options: CarryOutOptions, { kube }: V1Cluster, made: readonly ObjectRef[]): Promise<void> {
-  for (const ref of made.toReversed())
-    await kube.delete(ref).catch((error: unknown) => options.log.warn({ err: error, object: ref.name }, 'not undone'))
+/** Deletes the objects of a refused batch. They would stay forever, because only this process knows them. */
+async function undo(options: CarryOutOptions, { kube }: V1Cluster, created: readonly ObjectRef[]): Promise<void> {
+  for (const ref of created.toReversed())
+    await kube
+      .delete(ref)
+      .catch((error: unknown) =>
+        options.log.warn({ err: error, object: ref.name }, 'failed to delete an object of a refused batch'),
+      )
 }
 
 function failure(
@@ -178,12 +227,6 @@ function failure(
   const outcome = toFailure(error, doing, name)
   if (!isAbort(error)) log.warn({ err: error, taskId: task._id, workflowId: task.metadata.workflowId }, 'task failed')
   return outcome
-}
-
-function checkNamespace({ namespaces }: V1Cluster, namespace: string | undefined): void {
-  if (namespace === undefined) throw refused('the object names no namespace')
-  if (namespaces !== undefined && !namespaces.includes(namespace))
-    throw refused(`the policy of the agent does not allow the namespace ${namespace}`)
 }
 
 function refused(message: string): Error {

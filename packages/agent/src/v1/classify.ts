@@ -1,32 +1,42 @@
-/** Which failures are worth another try (runner specification 2.8, with what it got wrong put right). */
+/** Decides which failures are retriable, mostly as the public agent does. */
 import { Fault, isFault } from '@windlass/kit'
 import type { TaskOutcome } from './shapes.ts'
 
 /**
- * HTTP answers of the API server after which the same call fails again. 422 is new: an object that is not valid does not become valid.
+ * HTTP statuses of the API server after which the same call fails again. Unlike in the public agent, 422 is one of them: an invalid object does not
+ * become valid.
  */
 const FINAL = [400, 401, 403, 405, 406, 413, 415, 422]
 
-/** What is reported of a failure of the cluster; `doing` is `creating` or `deleting`, `object` is `namespace\name`. */
+/** Returns the failure to report; `doing` is `creating` or `deleting`, `object` is `namespace\name`. */
 export function toFailure(error: unknown, doing: string, object: string): TaskOutcome & { ok: false } {
-  const words = error instanceof Error ? error.message : String(error)
-  return { ok: false, isRetriable: isPassing(error), reason: `failed ${doing} resource: ${object}: ${words}` }
+  const cause = error instanceof Error ? error.message : String(error)
+  return { ok: false, isRetriable: isTransient(error), reason: `failed ${doing} resource: ${object}: ${cause}` }
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (!(error instanceof Fault)) return true
   if (error.code === 'policy-refused') return false
   if (isAlreadyThere(error)) return false
-  const status = Number(error.details['httpStatus'])
-  return !FINAL.includes(status)
+  return !FINAL.includes(statusOf(error) ?? 0)
 }
 
-/** An object of that name exists; other conflicts pass. */
+/** Returns the status of an answer of the API server. A page of a proxy in front of it says nothing about the object. */
+function statusOf({ details }: Fault): number | undefined {
+  return details['kubeReason'] === undefined ? undefined : Number(details['httpStatus'])
+}
+
+/** Whether an object of this name exists; other conflicts are transient. */
 export function isAlreadyThere(error: unknown): boolean {
   return isFault(error, 'conflict') && error.details['kubeReason'] === 'AlreadyExists'
 }
 
-/** Nothing is there to be deleted. */
+/** Whether the object to delete does not exist. */
 export function isGone(error: unknown): boolean {
-  return isFault(error) && [404, 410].includes(Number(error.details['httpStatus']))
+  return isFault(error) && (error.code === 'not-found' || statusOf(error) === 410)
+}
+
+/** Whether the API server found the object or the patch of it invalid. */
+export function isInvalid(error: unknown): boolean {
+  return isFault(error) && statusOf(error) === 422
 }

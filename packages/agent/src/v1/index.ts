@@ -1,4 +1,3 @@
 export { startV1Agent, type V1Agent, type V1Options } from './agent.ts'
-export { aloneLeadership, openLeadership, type Leadership } from './leadership.ts'
 export { openPlatform, type Platform, type PlatformOptions } from './platform.ts'
 export { type V1Cluster } from './carry-out.ts'

@@ -1,30 +1,30 @@
-/** What Prometheus reads of an agent of protocol v1: the names that dashboards know (runner specification 2.10). */
+/** Prometheus metrics of an agent of protocol v1, under the names of the public agent, which dashboards use. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Batch } from './split.ts'
+import type { WorkflowBatch } from './split.ts'
 
 export interface Metrics {
   readonly registry: Registry
   pulled(counts: { readonly agentTasks: number; readonly clusterTasks: number }): void
   polled(ok: boolean, ms: number): void
-  /** Counts engines by the number of their retry. */
+  /** Counts a created engine pod by its retry number. */
   podCreated(name: string): void
   kubeCall(type: string, ms: number): void
-  batchDone(batch: Batch, times: BatchTimes): void
+  batchDone(batch: WorkflowBatch, times: BatchTimes): void
   agentTaskDone(type: string, ms: number): void
 }
 
-/** Milliseconds that a batch took. */
+/** Durations of a batch, milliseconds. */
 export interface BatchTimes {
   readonly work: number
   readonly sincePull: number
-  /** Undefined when the platform did not say when it was created. */
+  /** Undefined if the platform did not send the time of creation. */
   readonly sinceCreation: number | undefined
 }
 
 export interface MetricSources {
-  /** Batches that wait. */
+  /** Number of queued batches. */
   readonly queued: () => number
-  /** Reports that the platform does not have yet. */
+  /** Number of unsent reports. */
   readonly unsent: () => number
   readonly isLeader: () => boolean
 }
@@ -48,36 +48,34 @@ export function openMetrics(sources: MetricSources): Metrics {
       },
     })
   const agentTasks = counter('runner_agent_tasks', 'Agent tasks pulled.')
-  const clusterTasks = counter('runner_wf_tasks', 'Tasks of workflows pulled.')
-  const retries = counter('runner_wf_tasks_retries', 'Engine pods created, by the number of their retry.', ['retry'])
+  const clusterTasks = counter('runner_wf_tasks', 'Workflow tasks pulled.')
+  const retries = counter('runner_wf_tasks_retries', 'Engine pods created, by retry number.', ['retry'])
   const polls = counter('runner_get_tasks_requests', 'Polls.')
-  gauge('runner_queue_size', 'Batches that wait for a free worker.', sources.queued)
-  gauge('windlass_agent_unsent_reports', 'Reports that the platform does not have yet.', sources.unsent)
-  gauge('windlass_agent_leader', 'Whether this process polls; another of its identity does otherwise.', () =>
-    sources.isLeader() ? 1 : 0,
-  )
-  const pollTime = histogram('runner_get_tasks_duration_sec', 'Time of a poll.', {
+  gauge('runner_queue_size', 'Queued batches.', sources.queued)
+  gauge('windlass_agent_unsent_reports', 'Reports that the platform has not acknowledged.', sources.unsent)
+  gauge('windlass_agent_leader', '1 if this process polls, 0 if another replica does.', () => (sources.isLeader() ? 1 : 0))
+  const pollTime = histogram('runner_get_tasks_duration_sec', 'Duration of a poll.', {
     labelNames: ['status'],
     buckets: [0.25, 0.5, 1, 2, 3, 6, 12, 30, 60],
   })
   const kind = { labelNames: ['workflow_type' as const] }
-  const sinceCreation = histogram('runner_wf_duration_since_creation_sec', 'From the creation of a batch to its end.', {
+  const sinceCreation = histogram('runner_wf_duration_since_creation_sec', 'Time from the creation of a batch to its end.', {
     ...kind,
     buckets: LONG,
   })
-  const inRunner = histogram('runner_wf_duration_in_runner_sec', 'From the pull of a batch to its end.', {
+  const inRunner = histogram('runner_wf_duration_in_runner_sec', 'Time from the pull of a batch to its end.', {
     ...kind,
     buckets: LONG,
   })
-  const processing = histogram('runner_wf_processing_sec', 'Time of work at a batch.', {
+  const processing = histogram('runner_wf_processing_sec', 'Processing time of a batch.', {
     ...kind,
     buckets: [0.5, 1, 2, 3, 6, 12],
   })
-  const agentTime = histogram('runner_agent_processing_sec', 'Time of work at an agent task.', {
+  const agentTime = histogram('runner_agent_processing_sec', 'Processing time of an agent task.', {
     labelNames: ['agent_type'],
     buckets: [0.25, 0.5, 1, 2, 3, 6],
   })
-  const kubeTime = histogram('runner_k8s_processing_sec', 'Time of a task in the cluster.', {
+  const kubeTime = histogram('runner_k8s_processing_sec', 'Processing time of a cluster task.', {
     labelNames: ['k8s_type'],
     buckets: [0.1, 0.25, 0.5, 1, 2, 3, 6, 12],
   })

@@ -1,17 +1,17 @@
-/** The three calls of an agent to a platform that speaks protocol v1 (runner specification 2.3 and 2.4). */
-import { fault, isAbort, isFault, type FaultCode } from '@windlass/kit'
+/** The three calls of an agent to a platform that speaks protocol v1. */
+import { fault, isAbort, isFault, parseJson, readText, sentences, type FaultCode } from '@windlass/kit'
 import type { HttpResponse, Transport } from '@windlass/protocol'
 import type { TaskStatus } from './shapes.ts'
 
 export interface Platform {
-  /** What is to be done; throws faults that may carry `retryAfterMs`. */
+  /** Polls for tasks. Throws faults that may carry `retryAfterMs`. */
   tasks(signal: AbortSignal): Promise<readonly unknown[]>
   report(taskId: string, status: TaskStatus, signal: AbortSignal): Promise<void>
   heartbeat(message: string, signal: AbortSignal): Promise<void>
 }
 
 export interface PlatformOptions {
-  /** Base URL; its path is kept. */
+  /** Base URL, which may have a path. */
   readonly url: string
   readonly agentId: string
   readonly token: string
@@ -23,7 +23,7 @@ export interface PlatformOptions {
 }
 
 const TIMEOUT_MS = 30_000
-/** Longest answer that is read: thousands of manifests. */
+/** Maximum size of an answer, enough for thousands of manifests. Bytes. */
 const ANSWER_LIMIT = 64 * 1024 * 1024
 
 export function openPlatform(options: PlatformOptions): Platform {
@@ -44,21 +44,25 @@ export function openPlatform(options: PlatformOptions): Platform {
     const request = { method, url: base + path, headers, signal, timeoutMs: options.timeoutMs ?? TIMEOUT_MS }
     try {
       const response = await options.transport({ ...request, ...(body !== undefined && { body: JSON.stringify(body) }) })
-      const text = await readText(response)
+      const text = await readText(response.body, ANSWER_LIMIT, tooLong)
       if (response.status >= 400) throw refusal(response, text)
       return text
     } catch (error) {
       if (isAbort(error) || signal.aborted || isFault(error)) throw error
-      const words = error instanceof Error ? error.message : String(error)
-      throw fault('server-unreachable', { message: `The platform at ${options.url} cannot be reached: ${words}.` }, error)
+      const cause = error instanceof Error ? error.message : String(error)
+      throw fault(
+        'server-unreachable',
+        { message: sentences(`The platform at ${options.url} cannot be reached: ${cause}`) },
+        error,
+      )
     }
   }
 
   return {
     async tasks(signal) {
-      const answer = parse(await call('GET', '/tasks?waitForStatusReport=true', { signal }))
+      const answer = parseJson(await call('GET', '/tasks?waitForStatusReport=true', { signal }))
       if (Array.isArray(answer)) return answer
-      throw fault('unavailable', { message: 'The platform answered a poll with something else than a list of tasks.' })
+      throw fault('unavailable', { message: 'The platform answered a poll with something other than a list of tasks.' })
     },
     async report(taskId, status, signal) {
       await call('POST', `/tasks/${encodeURIComponent(taskId)}/statuses`, { body: status, signal })
@@ -69,15 +73,8 @@ export function openPlatform(options: PlatformOptions): Platform {
   }
 }
 
-async function readText(response: HttpResponse): Promise<string> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of response.body) {
-    length += part.byteLength
-    if (length > ANSWER_LIMIT) throw fault('unavailable', { message: 'The answer of the platform is too long.' })
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
+function tooLong(): Error {
+  return fault('unavailable', { message: 'The answer of the platform is longer than 64 MiB.' })
 }
 
 function refusal(response: HttpResponse, text: string): Error {
@@ -85,21 +82,22 @@ function refusal(response: HttpResponse, text: string): Error {
   const retryAfter = Number(response.headers['retry-after'])
   const message = `The platform answered ${status}: ${text.slice(0, 300)}`
   const wait = Number.isFinite(retryAfter) && retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}
-  return fault(codeOf(status), { message, httpStatus: status, ...wait })
+  return fault(codeOf(status, text), { message, httpStatus: status, ...wait })
 }
 
-function codeOf(status: number): FaultCode {
+/** Statuses with which the platform refuses the content of a request. */
+const INVALID = [400, 409, 410, 422]
+
+/**
+ * Returns the code of an answer. Only the platform knows that a task is gone or a report invalid, and it answers with JSON; pages of a proxy in front
+ * of it pass.
+ */
+function codeOf(status: number, text: string): FaultCode {
   if (status === 401) return 'unauthenticated'
   if (status === 403) return 'forbidden'
-  if (status === 404) return 'not-found'
   if (status === 429) return 'rate-limited'
-  return status >= 500 ? 'unavailable' : 'request-invalid'
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const answer = parseJson(text)
+  if (typeof answer !== 'object' || answer === null) return 'unavailable'
+  if (status === 404) return 'not-found'
+  return INVALID.includes(status) ? 'request-invalid' : 'unavailable'
 }

@@ -1,4 +1,4 @@
-/** The one agent task there is: a request that is handed on to the app-proxy of the cluster (runner specification 2.9). */
+/** The only agent task: forwarding a request to the app-proxy of the cluster. */
 import { isAbort, retry, type Clock } from '@windlass/kit'
 import type { Transport } from '@windlass/protocol'
 import { z } from 'zod'
@@ -6,8 +6,12 @@ import type { TaskOutcome, V1Task } from './shapes.ts'
 
 export interface ProxyTaskOptions {
   readonly transport: Transport
+  /**
+   * Hosts or `host:port` that requests may go to; none if empty. Without this list the platform could reach every host that the pod of the agent can.
+   */
+  readonly appProxies: readonly string[]
   readonly clock: Clock
-  /** Between tries, milliseconds; 1 s, then 2 s when absent. */
+  /** Delay before the first retry, doubled each time. Milliseconds. Default: 1000. */
   readonly baseMs?: number
 }
 
@@ -25,17 +29,23 @@ const Params = z.looseObject({
   }),
 })
 
-const TRIES = 4
+const ATTEMPTS = 4
 const TIMEOUT_MS = 30_000
 
-/** Carries out an agent task; its params may hold secrets, and so may the answer: neither is told. */
+/** Carries out an agent task. Its params and the answer may hold secrets, so neither is reported. */
 export async function runAgentTask(options: ProxyTaskOptions, task: V1Task, signal: AbortSignal): Promise<TaskOutcome> {
   const spec = AgentSpec.safeParse(task.spec)
   if (!spec.success) return final('the task has no type and params')
   if (spec.data.type !== 'proxy') return final(`unknown type ${spec.data.type.slice(0, 100)}`)
   const params = Params.safeParse(spec.data.params)
-  if (!params.success) return final(`the params lack ${params.error.issues.map(({ path }) => path.join('.')).join(', ')}`)
+  if (!params.success)
+    return final(`invalid or missing params: ${params.error.issues.map(({ path }) => path.join('.')).join(', ')}`)
   const { variables, eventReporting } = params.data.runtimeContext.context
+  const unlisted = findUnlistedHost(variables.proxyUrl, options.appProxies)
+  if (unlisted !== undefined)
+    return final(
+      `the agent does not forward requests to ${unlisted}; to allow it, add it to WINDLASS_AGENT_APP_PROXIES of the agent`,
+    )
   const request = {
     method: variables.method,
     url: variables.proxyUrl,
@@ -48,11 +58,11 @@ export async function runAgentTask(options: ProxyTaskOptions, task: V1Task, sign
     signal,
     timeoutMs: TIMEOUT_MS,
   }
-  const wait = { clock: options.clock, signal, tries: TRIES, baseMs: options.baseMs ?? 1_000, maxMs: 8_000 }
+  const wait = { clock: options.clock, signal, tries: ATTEMPTS, baseMs: options.baseMs ?? 1_000, maxMs: 8_000 }
   try {
     const status = await retry({ ...wait, retryIf: (error) => !isAbort(error) }, async () => {
       const answer = await options.transport(request)
-      // Read to its end, so that the socket can be used again.
+      // Read to the end so that the connection can be reused.
       for await (const _ of answer.body) continue
       if (answer.status >= 500) throw new Error(`the app-proxy answered ${answer.status}`)
       return answer.status
@@ -62,6 +72,14 @@ export async function runAgentTask(options: ProxyTaskOptions, task: V1Task, sign
   } catch (error) {
     return { ok: false, isRetriable: true, reason: error instanceof Error ? error.message : String(error) }
   }
+}
+
+/** Returns the host of an address that is not listed, or undefined if it is listed. */
+function findUnlistedHost(address: string, listed: readonly string[]): string | undefined {
+  const { host, hostname, username, password } = new URL(address)
+  // A listed host has no user name and password, and the host behind an @ is easily misread.
+  if (username !== '' || password !== '') return `${host} with a user name`
+  return listed.some((entry) => [host, hostname].includes(entry.toLowerCase())) ? undefined : host
 }
 
 function final(reason: string): TaskOutcome {

@@ -1,14 +1,14 @@
-/** What a platform of protocol v1 and its agent say to each other (runner specification 2.4). */
+/** The messages between a platform of protocol v1 and its agent. */
 import { z } from 'zod'
 
 export const V1Task = z.looseObject({
   _id: z.string().min(1).max(200),
-  /** One of `TASK_TYPES`; another is answered, not dropped. */
+  /** One of `TASK_TYPES`; other types are reported as errors, not dropped. */
   type: z.string().max(100),
   metadata: z.looseObject({
     /** RFC 3339. */
     createdAt: z.string().default(''),
-    /** The runtime the task is for. */
+    /** The runtime of the task. */
     reName: z.string().default(''),
     workflowId: z.string().default(''),
     currentStatusRevision: z.int().default(0),
@@ -18,7 +18,7 @@ export const V1Task = z.looseObject({
 })
 export type V1Task = z.infer<typeof V1Task>
 
-/** In the order in which the tasks of one workflow are carried out. */
+/** In the order in which the tasks of a workflow are carried out. */
 export const CLUSTER_TYPES = ['CreatePvc', 'CreatePod', 'DeletePod', 'DeletePvc'] as const
 export type ClusterType = (typeof CLUSTER_TYPES)[number]
 
@@ -32,13 +32,13 @@ export const TaskStatusShape = z.object({
 })
 export type TaskStatus = z.infer<typeof TaskStatusShape>
 
-/** What became of a task, before it has a time and a revision. */
+/** The result of a task, before it gets a time and a revision. */
 export type TaskOutcome = { readonly ok: true } | { readonly ok: false; readonly isRetriable: boolean; readonly reason: string }
 
-/** Longest reason that is reported. */
+/** Maximum length of a reported reason. */
 const REASON_LIMIT = 4096
 
-/** The report of an outcome; its revision follows the one that the platform knows. */
+/** Returns the report of an outcome; its revision is the next after the one that the platform has. */
 export function toStatus(task: Pick<V1Task, 'metadata'>, outcome: TaskOutcome, now: number): TaskStatus {
   return {
     status: outcome.ok ? 'Success' : 'Error',
@@ -49,14 +49,14 @@ export function toStatus(task: Pick<V1Task, 'metadata'>, outcome: TaskOutcome, n
   }
 }
 
-/** Reads the tasks of one poll; what is not a task is answered as far as it says whose it is. */
+/** Parses the tasks of one poll. An invalid task that has an id is returned in `broken`, to be reported; `lost` counts the others. */
 export function readTasks(answer: readonly unknown[]): {
   tasks: V1Task[]
-  broken: { task: V1Task; words: string }[]
+  broken: { task: V1Task; problem: string }[]
   lost: number
 } {
   const tasks: V1Task[] = []
-  const broken: { task: V1Task; words: string }[] = []
+  const broken: { task: V1Task; problem: string }[] = []
   let lost = 0
   for (const item of answer) {
     const parsed = V1Task.safeParse(item)
@@ -66,7 +66,7 @@ export function readTasks(answer: readonly unknown[]): {
     }
     const head = BrokenTask.safeParse(item)
     if (!head.success) lost += 1
-    else broken.push({ task: V1Task.parse({ ...head.data, type: 'unknown' }), words: z.prettifyError(parsed.error) })
+    else broken.push({ task: V1Task.parse({ ...head.data, type: 'unknown' }), problem: z.prettifyError(parsed.error) })
   }
   return { tasks, broken, lost }
 }

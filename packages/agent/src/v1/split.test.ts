@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { CLUSTER_TYPES, V1Task } from './shapes.ts'
 import { splitTasks } from './split.ts'
 
-const Types = [...CLUSTER_TYPES, 'AgentTask', 'Unheard'] as const
+const Types = [...CLUSTER_TYPES, 'AgentTask', 'Unknown'] as const
 const parts = fc.record({
   type: fc.constantFrom(...Types),
   workflow: fc.constantFrom('w1', 'w2', 'w3', ''),
@@ -11,7 +11,7 @@ const parts = fc.record({
   minute: fc.nat(59),
 })
 
-test('R227: a shuffled poll comes out as batches by workflow in the order of work, oldest first, with no task lost or doubled', () => {
+test('splits a shuffled poll into batches by workflow, in order and oldest first, without losing or duplicating a task (R227)', () => {
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 30 }), (list) => {
       const tasks = list.map(({ type, workflow, runtime, minute }, n) =>
@@ -46,7 +46,7 @@ test('R227: a shuffled poll comes out as batches by workflow in the order of wor
   )
 })
 
-test('a time that cannot be read counts as the oldest, and kinds of batches are told apart', () => {
+test('counts an invalid time as the oldest and tells the kinds of batches apart', () => {
   const task = (type: string, workflowId: string, createdAt: string): V1Task =>
     V1Task.parse({ _id: `${type}-${workflowId}`, type, metadata: { workflowId, reName: 'r', createdAt } })
   const { batches } = splitTasks([

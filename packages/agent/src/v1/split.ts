@@ -1,8 +1,8 @@
-/** From the tasks of one poll to batches of work. Pure. */
+/** Groups the tasks of one poll into batches of work. Pure. */
 import { CLUSTER_TYPES, type ClusterType, type V1Task } from './shapes.ts'
 
 /** The tasks of one workflow, in the order in which they are carried out. */
-export interface Batch {
+export interface WorkflowBatch {
   readonly workflowId: string
   readonly runtime: string
   /** Epoch milliseconds of its oldest task. */
@@ -13,14 +13,14 @@ export interface Batch {
 
 export interface Split {
   /** Oldest first. */
-  readonly batches: readonly Batch[]
+  readonly batches: readonly WorkflowBatch[]
   /** Oldest first. */
   readonly agentTasks: readonly V1Task[]
-  /** What nobody can carry out, and why. */
+  /** Tasks that cannot be carried out, with the reason. */
   readonly refused: readonly { readonly task: V1Task; readonly reason: string }[]
 }
 
-/** Groups by workflow and sorts; each task is in exactly one of the three lists. */
+/** Groups by workflow and sorts. Each task is in exactly one of the three lists. */
 export function splitTasks(tasks: readonly V1Task[]): Split {
   const refused: { task: V1Task; reason: string }[] = []
   const groups = new Map<string, V1Task[]>()
@@ -34,7 +34,7 @@ export function splitTasks(tasks: readonly V1Task[]): Split {
       groups.set(task.metadata.workflowId, group)
       const runtime = group[0]?.metadata.reName ?? task.metadata.reName
       if (runtime === task.metadata.reName) group.push(task)
-      else refused.push({ task, reason: `runtime ${task.metadata.reName} is not ${runtime}, that of the workflow` })
+      else refused.push({ task, reason: `runtime ${task.metadata.reName} differs from ${runtime}, the runtime of the workflow` })
     }
   }
   const batches = [...groups].map(([workflowId, group]) => toBatch(workflowId, group))
@@ -45,7 +45,8 @@ export function splitTasks(tasks: readonly V1Task[]): Split {
   }
 }
 
-function toBatch(workflowId: string, group: readonly V1Task[]): Batch {
+/** Returns the tasks of one workflow as a batch. */
+export function toBatch(workflowId: string, group: readonly V1Task[]): WorkflowBatch {
   const creates = group.filter(isCreate).length
   return {
     workflowId,
@@ -56,7 +57,7 @@ function toBatch(workflowId: string, group: readonly V1Task[]): Batch {
   }
 }
 
-/** True for the tasks that make something. */
+/** Whether a task creates an object. */
 export function isCreate({ type }: Pick<V1Task, 'type'>): boolean {
   return type === 'CreatePvc' || type === 'CreatePod'
 }
@@ -69,7 +70,7 @@ function orderOf({ type }: V1Task): number {
   return CLUSTER_TYPES.findIndex((known) => known === type)
 }
 
-/** A time that cannot be read counts as the oldest: its task must not wait for ever. */
+/** Parses the time of creation. An invalid time counts as the oldest, so that its task does not wait forever. */
 function createdAt({ metadata }: V1Task): number {
   return Date.parse(metadata.createdAt) || 0
 }

@@ -6,21 +6,21 @@ import { freePort } from '../../../../e2e/support/process.ts'
 const root = join(import.meta.dirname, '../../../..')
 
 export interface AgentProcess extends AsyncDisposable {
-  /** Where `/livez`, `/readyz`, `/health` and `/metrics` are. */
+  /** Base URL of `/livez`, `/readyz`, `/health` and `/metrics`. */
   readonly health: string
   log(): string
   kill(signal: NodeJS.Signals): void
-  /** Its exit code, when it has ended. */
+  /** Its exit code, if it has ended. */
   ended(): Promise<number | null>
 }
 
-/** Starts the real process of an agent with nothing of this process's settings. */
+/** Starts the real process of an agent without the settings of this process. */
 export async function startAgentProcess(env: Record<string, string>, ...args: string[]): Promise<AgentProcess> {
   const port = await freePort()
-  const { PATH, HOME } = process.env
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
   const command = [join(root, 'packages/agent/src/main.ts'), ...args]
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', join(root, 'node_modules/node/bin/node'), ...command], {
-    env: { PATH, HOME, PORT: String(port), ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { runProgram } from '../../../../e2e/support/process.ts'
 
-/** Files of a private authority and of a server on 127.0.0.1, called platform.example too, that it vouches for. */
+/** Files of a private CA and of its certificate for a server on 127.0.0.1, also named platform.example. */
 export interface Certificates {
   readonly ca: string
   readonly cert: string
   readonly key: string
 }
 
-/** Makes a private authority and a certificate for 127.0.0.1 in a folder. */
+/** Creates a private CA and a certificate for 127.0.0.1 in a folder. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const [ca, caKey, cert, key, request] = ['ca.pem', 'ca.key', 'cert.pem', 'cert.key', 'cert.csr'].map((name) =>
     join(folder, name),

@@ -6,22 +6,22 @@ import type { Duplex } from 'node:stream'
 
 export interface ConnectProxy extends AsyncDisposable {
   readonly port: number
-  /** `CONNECT host:port` and `GET url`, of calls that were let through. */
+  /** `CONNECT host:port` and `GET url` of calls that were let through. */
   readonly passed: string[]
-  /** Calls that came without the right name and password. */
+  /** Number of calls without the right name and password. */
   readonly refused: string[]
 }
 
 export interface ConnectProxyOptions {
-  /** `name:password` that is asked for. */
+  /** The required `name:password`. */
   readonly login?: string
-  /** Names that the proxy knows: where `host` really is. */
+  /** Host names that the proxy resolves. */
   readonly hosts: Readonly<Record<string, string>>
-  /** Speaks TLS itself. */
+  /** Serves TLS itself. */
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-/** A forward proxy as companies have them: the only way out, asks for a login, tunnels TLS. */
+/** Opens a forward proxy as companies have them: the only outbound connection, with a login, tunneling TLS. */
 export async function openConnectProxy({ login, hosts, tls }: ConnectProxyOptions): Promise<ConnectProxy> {
   const passed: string[] = []
   const refused: string[] = []

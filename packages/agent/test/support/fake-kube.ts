@@ -15,14 +15,14 @@ export interface KubeCall {
   readonly token: string | undefined
 }
 
-/** The answer to a call instead of the usual one: a status, and the reason that the API server would give. */
-export type Answer = { readonly status: number; readonly reason?: string } | undefined
+/** Replaces the usual answer to a call: a status, and the reason that the API server would give, or the page of a proxy in front of it. */
+export type Answer = { readonly status: number; readonly reason?: string; readonly page?: string } | undefined
 
-/** An API server that keeps pods and claims in memory, and refuses as it is told to. */
+/** An API server that keeps pods and claims in memory and fails calls on demand. */
 export interface FakeKube extends AsyncDisposable {
   readonly url: string
   readonly calls: KubeCall[]
-  /** Calls that are waiting for their answer at this moment, and the most there were. */
+  /** Calls in progress now, and their maximum so far. */
   readonly inFlight: { now: number; most: number }
   readonly objects: Map<string, Record<string, unknown>>
   /** Decides about a call before it is carried out; may wait. */
@@ -39,7 +39,9 @@ export async function openFakeKube(): Promise<FakeKube> {
   const server = http.createServer((request, response) => {
     void answer(request).then(({ status, body }) => {
       inFlight.now -= 1
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+      const isPage = typeof body === 'string'
+      const type = isPage ? 'text/html' : 'application/json'
+      response.writeHead(status, { 'content-type': type }).end(isPage ? body : JSON.stringify(body))
     })
   })
 
@@ -51,8 +53,9 @@ export async function openFakeKube(): Promise<FakeKube> {
     const text = Buffer.concat(parts).toString('utf8')
     const call = toCall(request, text === '' ? undefined : JSON.parse(text))
     calls.push(call)
-    const told = await fake.intercept(call)
-    if (told !== undefined) return refuse(told.status, told.reason ?? '', `${call.line} is refused`)
+    const override = await fake.intercept(call)
+    if (override?.page !== undefined) return { status: override.status, body: override.page }
+    if (override !== undefined) return refuse(override.status, override.reason ?? '', `${call.line} is refused`)
     return carryOut(call)
   }
 

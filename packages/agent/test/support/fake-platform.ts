@@ -8,25 +8,31 @@ export interface Heard {
   readonly query: string
   readonly headers: http.IncomingHttpHeaders
   readonly body: Record<string, unknown>
-  /** Milliseconds since the platform was opened. */
-  readonly at: number
 }
 
-/** How the platform answers a call instead of as usual. */
-export type Trouble = number | 'hang' | 'cut' | 'nonsense' | { readonly status: number; readonly retryAfter: string }
+/** Replaces the usual answer to a call. */
+export type Trouble =
+  | number
+  | 'hang'
+  | 'cut'
+  | 'nonsense'
+  | { readonly status: number; readonly retryAfter: string }
+  /** Of the platform itself. A bare number is the answer of a proxy in front of it. */
+  | { readonly status: number; readonly error: string }
 
-/** A platform that knows protocol v1 only, and follows a script. */
+/** A platform that supports only protocol v1 and follows a script. */
 export interface FakePlatform extends AsyncDisposable {
   readonly url: string
   readonly polls: Heard[]
   readonly reports: Heard[]
   readonly heartbeats: Heard[]
-  /** Other calls, such as a hello of protocol v2: they are answered 404. */
+  /** Other calls, such as a hello of protocol v2, which are answered with 404. */
   readonly others: Heard[]
-  /** What the next poll answers; each list once. */
+  /** Answers of the next polls; each list is used once. */
   readonly script: unknown[][]
-  trouble: (heard: Heard) => Trouble | undefined
-  /** Reports of a task, oldest first. */
+  /** A promise delays the answer until it resolves. */
+  trouble: (heard: Heard) => Trouble | undefined | Promise<Trouble | undefined>
+  /** Returns the reports of a task, oldest first. */
   reportsOf(taskId: string): Record<string, unknown>[]
 }
 
@@ -36,19 +42,23 @@ export interface FakePlatformOptions {
 }
 
 export async function openFakePlatform({ tls, port = 0 }: FakePlatformOptions = {}): Promise<FakePlatform> {
-  const openedAt = performance.now()
   const serve: http.RequestListener = (request, response) => void answer(request, response)
   const server = tls === undefined ? http.createServer(serve) : https.createServer(tls, serve)
 
   async function answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-    const heard = await read(request, openedAt)
+    const heard = await read(request)
     const action = /^(?:\/base)?\/api\/agent\/[^/]+\/(.*)$/.exec(heard.path)?.[1] ?? ''
     const list = action === 'tasks' ? platform.polls : action === 'status' ? platform.heartbeats : undefined
     ;(list ?? (action.startsWith('tasks/') ? platform.reports : platform.others)).push(heard)
-    const trouble = platform.trouble(heard)
+    const trouble = await platform.trouble(heard)
     if (trouble === 'hang') return
     if (trouble === 'cut') return void request.socket.destroy()
     if (trouble === 'nonsense') return void response.end('<html>')
+    if (typeof trouble === 'object' && 'error' in trouble) {
+      const { status, error } = trouble
+      response.writeHead(status, { 'content-type': 'application/json' })
+      return void response.end(JSON.stringify({ status, code: '0', name: error, message: error, context: {} }))
+    }
     if (trouble !== undefined) {
       const { status, retryAfter } = typeof trouble === 'number' ? { status: trouble, retryAfter: undefined } : trouble
       return void response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end('trouble')
@@ -80,11 +90,10 @@ export async function openFakePlatform({ tls, port = 0 }: FakePlatformOptions = 
   return platform
 }
 
-async function read(request: http.IncomingMessage, openedAt: number): Promise<Heard> {
-  const at = performance.now() - openedAt
+async function read(request: http.IncomingMessage): Promise<Heard> {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part)
   const text = Buffer.concat(parts).toString('utf8')
   const [path = '', query = ''] = (request.url ?? '').split('?')
-  return { method: request.method ?? '', path, query, headers: request.headers, body: text === '' ? {} : JSON.parse(text), at }
+  return { method: request.method ?? '', path, query, headers: request.headers, body: text === '' ? {} : JSON.parse(text) }
 }

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nodeTransport, silentLog, systemClock, type Logger } from '@windlass/kit'
+import { defined, nodeTransport, silentLog, systemClock, type Logger } from '@windlass/kit'
 import { openPlatform, startV1Agent, type V1Agent, type V1Options } from '../../src/v1/index.ts'
 import { openFakeKube, type FakeKube } from './fake-kube.ts'
+import { policyWith } from './attempt-objects.ts'
 import { openFakePlatform, type FakePlatform } from './fake-platform.ts'
 
 export const AGENT_ID = 'cluster/one'
@@ -22,7 +23,9 @@ export async function openV1Scene(log: Logger = silentLog): Promise<V1Scene> {
   const kube = await openFakeKube()
   const stateDir = mkdtempSync(join(tmpdir(), 'agent-v1-'))
   const agents: V1Agent[] = []
-  const cluster = { kube: kube.kube() }
+  // The tests are about carrying out tasks and use minimal objects.
+  const policy = policyWith({ POLICY: 'permissive', SERVICE_ACCOUNTS: 'default' })
+  const cluster = { kube: kube.kube(), policy }
   const transport = nodeTransport()
   return {
     platform,
@@ -31,7 +34,7 @@ export async function openV1Scene(log: Logger = silentLog): Promise<V1Scene> {
     agent({ timeoutMs, ...options } = {}) {
       const line = { url: platform.url, agentId: AGENT_ID, token: TOKEN, transport, version: '1.2.3', chartVersion: '9.9.9' }
       const agent = startV1Agent({
-        platform: openPlatform({ ...line, ...(timeoutMs !== undefined && { timeoutMs }) }),
+        platform: openPlatform({ ...line, ...defined({ timeoutMs }) }),
         clusterOf: (runtime) => (runtime === 're' ? cluster : undefined),
         stateDir,
         transport,
@@ -66,7 +69,7 @@ export interface TaskOptions {
 
 let tasks = 0
 
-/** A task as a platform sends it. */
+/** Returns a task as a platform sends it. */
 export function task(type: string, options: TaskOptions = {}): { _id: string; [field: string]: unknown } {
   tasks += 1
   const workflow = options.workflow ?? 'wf1'
@@ -88,10 +91,10 @@ export function task(type: string, options: TaskOptions = {}): { _id: string; [f
   }
 }
 
-/** Waits until something is so; fails after a minute. */
+/** Waits until a condition holds. Fails after a minute. */
 export async function until(what: string, is: () => boolean): Promise<void> {
   for (let i = 0; !is(); i += 1) {
-    if (i > 6_000) throw new Error(`not within a minute: ${what}`)
+    if (i > 6_000) throw new Error(`timed out after a minute: ${what}`)
     await systemClock.sleep(10)
   }
 }

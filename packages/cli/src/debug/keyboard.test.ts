@@ -1,28 +1,28 @@
 import { expect, test } from 'vitest'
-import { LeaveKeys } from './keyboard.ts'
+import { DetachKeys } from './keyboard.ts'
 
-function press(...pieces: string[]): { text: string; isLeft: boolean } {
-  const keys = new LeaveKeys()
+function press(...chunks: string[]): { text: string; isDetached: boolean } {
+  const keys = new DetachKeys()
   let text = ''
-  for (const piece of pieces) {
-    const pressed = keys.push(Buffer.from(piece))
+  for (const chunk of chunks) {
+    const pressed = keys.push(Buffer.from(chunk))
     text += pressed.keys.toString()
-    if (pressed.isLeft) return { text, isLeft: true }
+    if (pressed.isDetached) return { text, isDetached: true }
   }
-  return { text, isLeft: false }
+  return { text, isDetached: false }
 }
 
-test('Ctrl-P Ctrl-Q leaves, in one piece or in two, and nothing of it is passed on', () => {
-  expect(press('ls\r\u0010\u0011')).toEqual({ text: 'ls\r', isLeft: true })
-  expect(press('ls', '\u0010', '\u0011')).toEqual({ text: 'ls', isLeft: true })
+test('Ctrl-P Ctrl-Q detaches, in one chunk or two, and is not passed on', () => {
+  expect(press('ls\r\u0010\u0011')).toEqual({ text: 'ls\r', isDetached: true })
+  expect(press('ls', '\u0010', '\u0011')).toEqual({ text: 'ls', isDetached: true })
 })
 
-test('a tilde and a dot leave at the beginning of a line only', () => {
-  expect(press('~.')).toEqual({ text: '', isLeft: true })
-  expect(press('ls\r', '~', '.')).toEqual({ text: 'ls\r', isLeft: true })
-  expect(press('cd ~/x\r~/bin/run ~.')).toEqual({ text: 'cd ~/x\r~/bin/run ~.', isLeft: false })
+test('`~.` detaches only at the start of a line', () => {
+  expect(press('~.')).toEqual({ text: '', isDetached: true })
+  expect(press('ls\r', '~', '.')).toEqual({ text: 'ls\r', isDetached: true })
+  expect(press('cd ~/x\r~/bin/run ~.')).toEqual({ text: 'cd ~/x\r~/bin/run ~.', isDetached: false })
 })
 
-test('all other keys go through, Ctrl-C and Ctrl-P with another key among them', () => {
-  expect(press('\u0003\u0010', 'x\u001B[A')).toEqual({ text: '\u0003\u0010x\u001B[A', isLeft: false })
+test('passes on all other keys, including Ctrl-C and Ctrl-P with another key', () => {
+  expect(press('\u0003\u0010', 'x\u001B[A')).toEqual({ text: '\u0003\u0010x\u001B[A', isDetached: false })
 })

@@ -1,11 +1,11 @@
-/** The keyboard of a person at a raw terminal: every key goes through, but for the two ways to leave. */
+/** Keyboard input of a raw terminal. All keys pass through, except the two key sequences that detach. */
 import type { ReadStream, WriteStream } from 'node:tty'
 
 export interface Keyboard extends Disposable {
-  /** Keys as they are pressed; ends when the person leaves, or standard input is over. */
+  /** Keys as they are pressed; ends when the user detaches or standard input ends. */
   readonly keys: AsyncIterable<Buffer>
-  /** True once the person has asked to leave. */
-  readonly hasLeft: () => boolean
+  /** Returns true after the user detached. */
+  readonly hasDetached: () => boolean
 }
 
 const CTRL_P = 0x10
@@ -14,17 +14,17 @@ const TILDE = 0x7e
 const DOT = 0x2e
 const ENTER = [0x0d, 0x0a]
 
-/** Finds Ctrl-P Ctrl-Q, and `~.` at the beginning of a line, in whatever pieces keys come. */
-export class LeaveKeys {
+/** Detects Ctrl-P Ctrl-Q, and `~.` at the start of a line, across chunks. */
+export class DetachKeys {
   #held: number | undefined
   #isLineStart = true
 
-  /** The keys to pass on, and whether the person leaves. */
-  push(bytes: Buffer): { readonly keys: Buffer; readonly isLeft: boolean } {
+  /** Returns the keys to pass on, and whether the user detached. */
+  push(bytes: Buffer): { readonly keys: Buffer; readonly isDetached: boolean } {
     const out: number[] = []
     for (const byte of bytes) {
       if (this.#held !== undefined) {
-        if (byte === (this.#held === CTRL_P ? CTRL_Q : DOT)) return { keys: Buffer.from(out), isLeft: true }
+        if (byte === (this.#held === CTRL_P ? CTRL_Q : DOT)) return { keys: Buffer.from(out), isDetached: true }
         out.push(this.#held)
         this.#held = undefined
       }
@@ -32,29 +32,29 @@ export class LeaveKeys {
       else out.push(byte)
       this.#isLineStart = ENTER.includes(byte)
     }
-    return { keys: Buffer.from(out), isLeft: false }
+    return { keys: Buffer.from(out), isDetached: false }
   }
 }
 
-/** Takes over standard input; a terminal is raw until disposed. The stream itself stays open for whoever asks next. */
+/** Takes over standard input; a terminal is in raw mode until disposed. The stream stays open for later readers. */
 export function openKeyboard(input: NodeJS.ReadStream | ReadStream): Keyboard {
   if (input.isTTY) input.setRawMode(true)
-  const leave = new LeaveKeys()
+  const detector = new DetachKeys()
   const waiting: Buffer[] = []
-  let hasLeft = false
+  let hasDetached = false
   let isOver = false
-  let news = Promise.withResolvers<void>()
+  let changed = Promise.withResolvers<void>()
 
   const onChunk = (chunk: Buffer | string): void => {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk)
-    const { keys, isLeft } = input.isTTY ? leave.push(bytes) : { keys: bytes, isLeft: false }
+    const { keys, isDetached } = input.isTTY ? detector.push(bytes) : { keys: bytes, isDetached: false }
     if (keys.length > 0) waiting.push(keys)
-    hasLeft ||= isLeft
-    news.resolve()
+    hasDetached ||= isDetached
+    changed.resolve()
   }
   const onEnd = (): void => {
     isOver = true
-    news.resolve()
+    changed.resolve()
   }
   input.on('data', onChunk)
   input.once('end', onEnd)
@@ -62,17 +62,17 @@ export function openKeyboard(input: NodeJS.ReadStream | ReadStream): Keyboard {
 
   async function* read(): AsyncGenerator<Buffer> {
     for (;;) {
-      news = Promise.withResolvers()
+      changed = Promise.withResolvers()
       const keys = Buffer.concat(waiting.splice(0))
       if (keys.length > 0) yield keys
-      else if (isOver || hasLeft) return
-      else await news.promise
+      else if (isOver || hasDetached) return
+      else await changed.promise
     }
   }
 
   return {
     keys: read(),
-    hasLeft: () => hasLeft,
+    hasDetached: () => hasDetached,
     [Symbol.dispose]() {
       input.off('data', onChunk)
       input.off('end', onEnd)
@@ -83,14 +83,14 @@ export function openKeyboard(input: NodeJS.ReadStream | ReadStream): Keyboard {
   }
 }
 
-/** Sizes of a terminal as it is resized, until `signal` is aborted. */
+/** Calls `onSize` when the terminal is resized, until `signal` is aborted. */
 export function watchSize(
   output: NodeJS.WriteStream | WriteStream,
   signal: AbortSignal,
   onSize: (size: { columns: number; rows: number }) => void,
 ): void {
   if (!output.isTTY) return
-  const tell = (): void => onSize({ columns: output.columns, rows: output.rows })
-  output.on('resize', tell)
-  signal.addEventListener('abort', () => void output.off('resize', tell), { once: true })
+  const notify = (): void => onSize({ columns: output.columns, rows: output.rows })
+  output.on('resize', notify)
+  signal.addEventListener('abort', () => void output.off('resize', notify), { once: true })
 }

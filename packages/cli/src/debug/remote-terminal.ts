@@ -1,41 +1,36 @@
-/** A terminal of a server's build: keys go out in numbered parts, what it shows comes over a stream; both go on after a break. */
-import { backoffMs, systemClock } from '@windlass/kit'
+/** A terminal in a build on a server. Keys are sent in numbered parts, output is streamed; both resume after a connection loss. */
+import { backoffMs, pauseMs, systemClock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
-import {
-  TerminalEnd,
-  TerminalInputAck,
-  type Client,
-  type TerminalInputBatch,
-  type TerminalPart,
-  type TerminalRecord,
-} from '@windlass/protocol'
+import type { ApiClient } from '@windlass/client'
+import { TerminalEnd, type TerminalInputBatch, type TerminalPart, type TerminalRecord } from '@windlass/protocol'
 
 export interface RemoteTerminal {
-  readonly client: Client
+  readonly client: ApiClient
   readonly buildId: string
   readonly record: TerminalRecord
   readonly signal: AbortSignal
 }
 
-const AWAY = { baseMs: 100, maxMs: 2_000 }
-/** Output is acknowledged after so many parts, so that the server need not keep it. */
+const BACKOFF = { baseMs: 100, maxMs: 2_000 }
+/** Number of output parts after which an acknowledgement is sent, so that the server can drop them. */
 const ACK_EVERY = 20
 const ANSWER_MS = 10_000
 
 export interface Shown {
-  /** Number of the last output that was shown. */
+  /** Number of the last output part shown. */
   seq: number
 }
 
-/** What the terminal shows, each byte once; answers how it ended. Throws the server's fault when it refuses. */
+/** Yields the output, each byte once, and returns how the terminal ended. Throws the server's fault if it rejects the call. */
 export async function* showOutput(
   { client, buildId, record, signal }: RemoteTerminal,
   shown: Shown,
 ): AsyncGenerator<Buffer, TerminalEnd | undefined> {
-  const path = `/v1/builds/${buildId}/terminals/${record.id}/output`
   for (let misses = 0; !signal.aborted; misses += 1) {
+    let reason: unknown
     try {
-      for await (const { event, data, id } of client.events(path, { query: { after: shown.seq }, signal })) {
+      const query = { after: shown.seq }
+      for await (const { event, data, id } of client.debug.followTerminal(buildId, record.id, { query, signal })) {
         misses = 0
         if (event === 'end') return TerminalEnd.parse(JSON.parse(data))
         const seq = Number(id)
@@ -46,13 +41,14 @@ export async function* showOutput(
     } catch (error) {
       if (signal.aborted) return undefined
       if (!isFault(error) || !error.retryable) throw error
+      reason = error
     }
-    await systemClock.sleep(backoffMs(AWAY, misses + 1), signal).catch(() => undefined)
+    await systemClock.sleep(pauseMs(BACKOFF, misses + 1, reason), signal).catch(() => undefined)
   }
   return undefined
 }
 
-/** Sends keys and sizes in order, one call at a time; what is pressed meanwhile goes with the next. */
+/** Sends keys and sizes in order, one call at a time. Later input is batched into the next call. */
 export class KeySender {
   readonly #terminal: RemoteTerminal
   readonly #shown: Shown
@@ -69,7 +65,7 @@ export class KeySender {
 
   push(part: TerminalPart): void {
     const last = this.#parts.at(-1)
-    // Keys that wait anyway go as one part; only what is on its way may not change any more.
+    // Merge waiting keys into one part; parts already being sent must not change.
     if ('keys' in part && last !== undefined && 'keys' in last && last.keys.length < 8_192)
       this.#parts[this.#parts.length - 1] = {
         keys: Buffer.concat([Buffer.from(last.keys, 'base64'), Buffer.from(part.keys, 'base64')]).toString('base64'),
@@ -78,12 +74,12 @@ export class KeySender {
     this.#sending ??= this.#sendAll()
   }
 
-  /** Told after each piece that was shown. */
+  /** Call after showing a part; sends an acknowledgement if one is due. */
   acknowledge(): void {
     if (this.#shown.seq - this.#acked >= ACK_EVERY) this.#sending ??= this.#sendAll()
   }
 
-  /** Resolves when all that was pressed is with the server. */
+  /** Resolves when the server has received all input. */
   async flushed(): Promise<void> {
     await this.#sending
   }
@@ -96,7 +92,7 @@ export class KeySender {
         this.#seq += parts.length
       } while (this.#parts.length > 0)
     } catch {
-      // The terminal is over, or the server refuses: its output says so.
+      // The terminal ended, or the server rejected the input: the output stream reports it.
     } finally {
       this.#sending = undefined
     }
@@ -104,15 +100,14 @@ export class KeySender {
 
   async #send(batch: TerminalInputBatch): Promise<void> {
     const { client, buildId, record, signal } = this.#terminal
-    const path = `/v1/builds/${buildId}/terminals/${record.id}/input`
     for (let n = 1; ; n += 1) {
       try {
-        await client.call('POST', path, TerminalInputAck, { body: batch, signal, timeoutMs: ANSWER_MS })
+        await client.debug.sendInput(buildId, record.id, batch, { signal, timeoutMs: ANSWER_MS })
         this.#acked = batch.ackSeq ?? this.#acked
         return
       } catch (error) {
         if (signal.aborted || !isFault(error) || !error.retryable) throw error
-        await systemClock.sleep(backoffMs(AWAY, n), signal)
+        await systemClock.sleep(backoffMs(BACKOFF, n), signal)
       }
     }
   }

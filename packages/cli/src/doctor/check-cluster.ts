@@ -1,19 +1,19 @@
-/** The cluster that builds are to run in: its version, nodes, storage, and what the namespace lets run. */
+/** Checks the cluster for builds: version, nodes, storage, and pod security of the namespace. */
 import { isFault } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import { z } from 'zod'
 import { testCluster } from '../runner/acceptance/test-cluster.ts'
-import { wordsOf } from './check-server.ts'
+import { messageOf } from './check-server.ts'
 import type { Report } from './report.ts'
 
 export interface ClusterCheck {
   readonly kube: Kube
   readonly namespace: string
-  /** The class that claims of builds name. */
+  /** Storage class of the volume claims of builds. */
   readonly storageClass: string
 }
 
-/** False when the cluster cannot be reached, and nothing more can be told. */
+/** Runs the checks. Resolves to false if the cluster cannot be reached. */
 export async function checkCluster(check: ClusterCheck, report: Report): Promise<boolean> {
   if (!(await isReachable(check.kube, report))) return false
   const parts = { agent: true, runtime: true, provisioner: true, monitor: true }
@@ -24,7 +24,12 @@ export async function checkCluster(check: ClusterCheck, report: Report): Promise
       await look(check, report)
     } catch (error) {
       if (!isFault(error, 'cluster-refused')) throw error
-      report({ check: 'cluster', status: 'warn', message: wordsOf(error), hint: 'Ask as somebody who may read this.' })
+      report({
+        check: 'cluster',
+        status: 'warn',
+        message: messageOf(error),
+        hint: 'Run doctor with an account that has this permission.',
+      })
     }
   }
   return true
@@ -35,8 +40,9 @@ async function isReachable(kube: Kube, report: Report): Promise<boolean> {
     await kube.version()
     return true
   } catch (error) {
-    const hint = 'Check the kubeconfig and its context (--kube-config-path, --kube-context-name), and that its API server is up.'
-    report({ check: 'Kubernetes', status: 'fail', message: wordsOf(error), hint })
+    const hint =
+      'Check the kubeconfig and its context (--kube-config-path, --kube-context-name), and that the API server is running.'
+    report({ check: 'Kubernetes', status: 'fail', message: messageOf(error), hint })
     return false
   }
 }
@@ -51,22 +57,22 @@ const Node = z.looseObject({
     .prefault({}),
 })
 
-/** What keeps builds from nodes that are large enough. */
+/** Reports node conditions that keep builds from being scheduled. */
 async function checkNodes({ kube }: ClusterCheck, report: Report): Promise<void> {
   for (const node of await kube.list({ kind: 'Node' })) {
     const { metadata, spec, status } = Node.parse(node)
     const check = `node ${metadata.name}`
     if (spec.unschedulable)
-      report({ check, status: 'warn', message: 'takes no new pods', hint: `kubectl uncordon ${metadata.name}` })
+      report({ check, status: 'warn', message: 'is cordoned', hint: `Run \`kubectl uncordon ${metadata.name}\`.` })
     for (const { type, status: value, message } of status.conditions) {
       if (type === 'Ready' && value !== 'True')
-        report({ check, status: 'warn', message: `is not ready: ${message}`, hint: 'Look at its kubelet.' })
+        report({ check, status: 'warn', message: `is not ready: ${message}`, hint: 'Check its kubelet.' })
       if (type.endsWith('Pressure') && value === 'True')
         report({
           check,
           status: 'warn',
           message: `${type}: ${message}`,
-          hint: 'The kubelet evicts pods while this lasts. Free what it names, or add nodes.',
+          hint: 'The kubelet evicts pods in this condition. Free the resource, or add nodes.',
         })
     }
   }
@@ -81,7 +87,7 @@ async function checkNamespace({ kube, namespace }: ClusterCheck, report: Report)
       check: 'namespace',
       status: 'warn',
       message: `${namespace} does not exist`,
-      hint: `Install the Runner (windlass runner init), or: kubectl create namespace ${namespace}`,
+      hint: `Install the Runner with \`windlass runner init\`, or run \`kubectl create namespace ${namespace}\`.`,
     })
   const level = found.metadata.labels?.[ENFORCE] ?? 'privileged'
   report({
@@ -91,7 +97,7 @@ async function checkNamespace({ kube, namespace }: ClusterCheck, report: Report)
     hint:
       level === 'privileged'
         ? undefined
-        : `The Docker daemon of a build needs a privileged pod: kubectl label namespace ${namespace} ${ENFORCE}=privileged --overwrite`,
+        : `The Docker daemon of a build needs a privileged pod. Run \`kubectl label namespace ${namespace} ${ENFORCE}=privileged --overwrite\`.`,
   })
 }
 
@@ -102,17 +108,17 @@ async function checkStorage({ kube, namespace, storageClass }: ClusterCheck, rep
       check: 'storage class',
       status: 'warn',
       message: `${storageClass} does not exist`,
-      hint: 'Only an agent that makes disks by itself (WINDLASS_AGENT_VOLUME_DIR) needs none. Else install the chart with its provisioner, or name another class in the runtime (pvcs.dind.storageClassName).',
+      hint: 'Install the chart with its provisioner, or set another class in the runtime (pvcs.dind.storageClassName). Only an agent that creates disks itself (WINDLASS_AGENT_VOLUME_DIR) needs no class.',
     })
   const { provisioner } = z.looseObject({ provisioner: z.string() }).parse(found)
   if (!provisioner.includes('dind-volume-provisioner'))
-    return report({ check: 'storage class', status: 'pass', message: `${storageClass}, made by ${provisioner}` })
+    return report({ check: 'storage class', status: 'pass', message: `${storageClass}, provisioned by ${provisioner}` })
   const pods = await kube.list({ kind: 'Pod', namespace, labels: 'codefresh.io/application=volume-provisioner' })
   const isRunning = pods.some((pod) => z.looseObject({ phase: z.string() }).safeParse(pod['status']).data?.phase === 'Running')
   report({
     check: 'storage class',
     status: isRunning ? 'pass' : 'warn',
-    message: `${storageClass}, made by our provisioner, which ${isRunning ? 'runs' : `does not run in ${namespace}`}`,
-    hint: isRunning ? undefined : `kubectl -n ${namespace} get pods -l codefresh.io/application=volume-provisioner`,
+    message: `${storageClass}, provisioned by the Windlass provisioner, which ${isRunning ? 'is running' : `is not running in ${namespace}`}`,
+    hint: isRunning ? undefined : `Run \`kubectl -n ${namespace} get pods -l codefresh.io/application=volume-provisioner\`.`,
   })
 }

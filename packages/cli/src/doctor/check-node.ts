@@ -1,12 +1,12 @@
 /**
- * A pod that looks at a node from inside: what the Docker daemon needs of the kernel (the dind image, privileged as it is in builds), and
- * the way from the pod network to the server (this command in the image of the engine). It is removed whatever happens.
+ * Checks a node from within a pod: what the Docker daemon needs of the kernel (dind image, privileged as in builds), and the connection
+ * from the pod network to the server (this command in the engine image). The pod is always removed.
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
 import { z } from 'zod'
-import { wordsOf } from './check-server.ts'
+import { messageOf } from './check-server.ts'
 import type { Finding } from '../runner/acceptance/finding.ts'
 import type { Report } from './report.ts'
 
@@ -17,9 +17,9 @@ export interface NodeCheck {
   readonly dindImage: string
   readonly engineImage: string
   readonly serverUrl: string
-  /** PEM text of the server's private authority. */
+  /** PEM text of the server's private certificate authority. */
   readonly serverCa?: string | undefined
-  /** Where builds run. */
+  /** Node selector of builds. */
   readonly nodeSelector: Readonly<Record<string, string>>
   readonly tolerations: readonly unknown[]
   /** Proxy variables of the engine. */
@@ -29,7 +29,7 @@ export interface NodeCheck {
 const START_MS = 120_000
 const POLL_MS = 250
 
-/** Runs the pod and reports what its two containers say. */
+/** Runs the pod and reports the findings of its two containers. */
 export async function checkNode(check: NodeCheck, report: Report): Promise<void> {
   const pod = podOf(check)
   const ref = { kind: 'Pod', namespace: check.namespace, name: pod.metadata.name } as const
@@ -45,8 +45,8 @@ export async function checkNode(check: NodeCheck, report: Report): Promise<void>
     report({
       check: 'pod',
       status: 'fail',
-      message: wordsOf(error),
-      hint: 'The words are those of the cluster: builds would meet the same.',
+      message: messageOf(error),
+      hint: 'The cluster rejected the pod; builds would fail with the same error.',
     })
   } finally {
     await check.kube.delete(ref, { graceSeconds: 0 }).catch(() => false)
@@ -68,7 +68,7 @@ const Pod = z.looseObject({
     .prefault({}),
 })
 
-/** Name of the node when both containers have ended; undefined after a report of why they did not. */
+/** Resolves to the node name when both containers have ended. Reports why and resolves to undefined if they do not. */
 async function waitForEnd({ kube, clock }: NodeCheck, ref: ObjectRef, report: Report): Promise<string | undefined> {
   const until = clock.monotonic() + START_MS
   for (;;) {
@@ -83,7 +83,7 @@ async function waitForEnd({ kube, clock }: NodeCheck, ref: ObjectRef, report: Re
         check: 'pod',
         status: 'fail',
         message: text,
-        hint: 'Builds would wait for the same: see images, selectors, taints and quotas.',
+        hint: 'Builds would wait for the same reason. Check images, node selectors, taints and quotas.',
       })
       return undefined
     }
@@ -110,7 +110,7 @@ function podOf(check: NodeCheck): KubeObject {
       name: `windlass-doctor-${randomBytes(4).toString('hex')}`,
       namespace: check.namespace,
       labels: { app: 'windlass-doctor' },
-      // Certificates are public: this spares a ConfigMap that might stay behind.
+      // Certificates are public, and an annotation needs no ConfigMap that might be left behind.
       ...(hasCa && { annotations: { [CA_NOTE]: check.serverCa } }),
     },
     spec: {
@@ -152,7 +152,7 @@ const authorityFile = { path: 'ca.pem', fieldRef: { fieldPath: `metadata.annotat
 
 const STATUSES: readonly Finding['status'][] = ['pass', 'warn', 'fail']
 
-/** `status|check|message|hint` of `check-node`. */
+/** Reports a line of `check-node`: `status|check|message|hint`. */
 function readLine(line: string, report: Report): void {
   const [given, check, message, hint] = line.split('|')
   const status = STATUSES.find((name) => name === given)
@@ -167,7 +167,7 @@ const Line = z.object({
   hint: z.string().optional(),
 })
 
-/** What this command said in the pod, one finding a line. */
+/** Reports a line of this command's JSON output in the pod. */
 function readFinding(line: string, report: Report): void {
   if (!line.startsWith('{')) return
   const found = Line.parse(JSON.parse(line))

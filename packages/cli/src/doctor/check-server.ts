@@ -1,8 +1,9 @@
-/** From here to the server: name, proxy, certificate, clock, credential. Each finding names what to change. */
+/** Checks the connection to the server: name, proxy, certificate, clock and key. Each finding has a hint. */
 import { lookup } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { connect, rootCertificates, type PeerCertificate } from 'node:tls'
+import { pathOf, ROUTES } from '@windlass/client'
 import { isFault, nodeTransport, proxyFrom, proxyOf, type Clock } from '@windlass/kit'
 import type { Report } from './report.ts'
 
@@ -10,23 +11,23 @@ export interface ServerCheck {
   readonly url: string
   readonly token?: string | undefined
   readonly caFile?: string | undefined
-  /** For the proxy variables. */
+  /** Source of the proxy variables. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
 }
 
 const TIMEOUT_MS = 10_000
-/** A certificate that ends sooner is a warning. */
+/** A certificate that expires within this time is a warning. */
 const EXPIRY_MS = 14 * 86_400_000
-/** Tokens and leases are judged by the server's clock; people compare times of logs. */
+/** Larger clock differences are a warning. Tokens and leases use the server's clock, and users compare log times. */
 const SKEW_MS = 5_000
 
-/** Looks at the way to a server, first thing first; stops where the rest could only repeat the failure. */
+/** Runs the checks in order, and stops if the remaining ones would only repeat a failure. */
 export async function checkServer(check: ServerCheck, report: Report): Promise<void> {
   const url = new URL(check.url)
-  const way = checkProxy(check, url, report)
-  if (way === undefined) return
-  const { proxy } = way
+  const route = checkProxy(check, url, report)
+  if (route === undefined) return
+  const { proxy } = route
   if (proxy === undefined && !(await checkName(url, report))) return
   if (url.protocol === 'http:') {
     report({
@@ -39,20 +40,20 @@ export async function checkServer(check: ServerCheck, report: Report): Promise<v
   if (await checkAnswer(check, report)) await checkToken(check, report)
 }
 
-/** The proxy on the way, if any; undefined when the variables cannot be understood. */
+/** Determines the proxy, if any. Returns undefined if the variables are invalid. */
 function checkProxy(check: ServerCheck, url: URL, report: Report): { proxy: string | undefined } | undefined {
   try {
     const proxy = proxyOf(url, proxyFrom(check.environment))
     const text =
-      proxy === undefined ? `${url.hostname} is reached directly` : `${url.hostname} is reached by ${new URL(proxy).host}`
+      proxy === undefined ? `${url.hostname} is reached directly` : `${url.hostname} is reached through ${new URL(proxy).host}`
     report({ check: 'proxy', status: 'pass', message: text })
     return { proxy }
   } catch (error) {
     report({
       check: 'proxy',
       status: 'fail',
-      message: wordsOf(error),
-      hint: 'Write HTTP_PROXY and HTTPS_PROXY as http://host:port, and hosts to reach directly into NO_PROXY.',
+      message: messageOf(error),
+      hint: 'Set HTTP_PROXY and HTTPS_PROXY to http://host:port, and NO_PROXY to the hosts to reach directly.',
     })
     return undefined
   }
@@ -61,34 +62,33 @@ function checkProxy(check: ServerCheck, url: URL, report: Report): { proxy: stri
 async function checkName(url: URL, report: Report): Promise<boolean> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0) {
-    report({ check: 'DNS', status: 'pass', message: `${host} is an address` })
+    report({ check: 'DNS', status: 'pass', message: `${host} is an IP address` })
     return true
   }
   try {
     const addresses = await lookup(host, { all: true })
-    report({ check: 'DNS', status: 'pass', message: `${host} is ${addresses.map(({ address }) => address).join(', ')}` })
+    report({ check: 'DNS', status: 'pass', message: `${host} resolves to ${addresses.map(({ address }) => address).join(', ')}` })
     return true
   } catch (error) {
     report({
       check: 'DNS',
       status: 'fail',
-      message: `${host} has no address: ${wordsOf(error)}`,
-      hint: 'Check the name, and the resolver: /etc/resolv.conf here, the cluster DNS (CoreDNS) in a pod. Behind a proxy set HTTPS_PROXY.',
+      message: `${host} cannot be resolved: ${messageOf(error)}`,
+      hint: 'Check the name and the resolver (/etc/resolv.conf; in a pod the cluster DNS). Behind a proxy set HTTPS_PROXY.',
     })
     return false
   }
 }
 
-/** Why a chain is refused, by OpenSSL's name for it, and what helps. */
+/** Hints for rejected certificate chains, by OpenSSL error code. */
 const CHAIN_FIXES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "Renew the server's certificate.",
   CERT_NOT_YET_VALID: 'Check the clock of this machine and of the server.',
-  DEPTH_ZERO_SELF_SIGNED_CERT:
-    'Give the certificate as an authority: --ca-file, WINDLASS_CA_FILE, or global.caBundle of the chart.',
-  SELF_SIGNED_CERT_IN_CHAIN: 'Give the private authority: --ca-file, WINDLASS_CA_FILE, or global.caBundle of the chart.',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'Give the private authority: --ca-file, WINDLASS_CA_FILE, or global.caBundle of the chart.',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'Let the server send its intermediate certificates too, or give the authority by --ca-file.',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'Use a name that the certificate holds, or have the name added to it.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'Trust the certificate with --ca-file, WINDLASS_CA_FILE, or global.caBundle of the chart.',
+  SELF_SIGNED_CERT_IN_CHAIN: 'Trust the private CA with --ca-file, WINDLASS_CA_FILE, or global.caBundle of the chart.',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'Trust the private CA with --ca-file, WINDLASS_CA_FILE, or global.caBundle of the chart.',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'Configure the server to send its intermediate certificates, or trust the CA with --ca-file.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Use a name that is in the certificate, or add the name to the certificate.',
 }
 
 async function checkCertificate(check: ServerCheck, url: URL, report: Report): Promise<boolean> {
@@ -96,14 +96,14 @@ async function checkCertificate(check: ServerCheck, url: URL, report: Report): P
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const ca = check.caFile === undefined ? undefined : [...rootCertificates, readFileSync(check.caFile, 'utf8')]
   try {
-    const { certificate, refused } = await shakeHands({ host, port, ca })
-    const issuer = [certificate.issuer?.O ?? certificate.issuer?.CN ?? 'nobody'].flat().join(', ')
+    const { certificate, refused } = await handshake({ host, port, ca })
+    const issuer = [certificate.issuer?.O ?? certificate.issuer?.CN ?? 'an unknown issuer'].flat().join(', ')
     if (refused !== undefined) {
       report({
         check: 'TLS',
         status: 'fail',
         message: `the certificate of ${host}, issued by ${issuer}, is not trusted: ${refused}`,
-        hint: CHAIN_FIXES[refused] ?? 'Look at the chain: openssl s_client -connect HOST:PORT -showcerts',
+        hint: CHAIN_FIXES[refused] ?? 'Inspect the chain: `openssl s_client -connect HOST:PORT -showcerts`.',
       })
       return false
     }
@@ -112,7 +112,7 @@ async function checkCertificate(check: ServerCheck, url: URL, report: Report): P
     report({
       check: 'TLS',
       status: left < EXPIRY_MS ? 'warn' : 'pass',
-      message: `issued by ${issuer}, good for ${days} days`,
+      message: `issued by ${issuer}, valid for ${days} days`,
       hint: left < EXPIRY_MS ? "Renew the server's certificate." : undefined,
     })
     return true
@@ -120,8 +120,8 @@ async function checkCertificate(check: ServerCheck, url: URL, report: Report): P
     report({
       check: 'TLS',
       status: 'fail',
-      message: `no connection to ${host}:${port}: ${wordsOf(error)}`,
-      hint: 'Check that the server runs, its port, and firewalls on the way. Behind a proxy set HTTPS_PROXY.',
+      message: `no connection to ${host}:${port}: ${messageOf(error)}`,
+      hint: 'Check that the server is running, its port, and firewalls. Behind a proxy set HTTPS_PROXY.',
     })
     return false
   }
@@ -129,11 +129,11 @@ async function checkCertificate(check: ServerCheck, url: URL, report: Report): P
 
 interface Handshake {
   readonly certificate: PeerCertificate
-  /** OpenSSL's name of what is wrong with the chain. */
+  /** OpenSSL error code of a rejected chain. */
   readonly refused: string | undefined
 }
 
-async function shakeHands(target: { host: string; port: number; ca: string[] | undefined }): Promise<Handshake> {
+async function handshake(target: { host: string; port: number; ca: string[] | undefined }): Promise<Handshake> {
   const { promise, resolve, reject } = Promise.withResolvers<Handshake>()
   const name = isIP(target.host) === 0 ? { servername: target.host } : {}
   const socket = connect({ ...target, ...name, rejectUnauthorized: false, timeout: TIMEOUT_MS }, () => {
@@ -141,11 +141,11 @@ async function shakeHands(target: { host: string; port: number; ca: string[] | u
     resolve({ certificate: socket.getPeerCertificate(), refused: codeOf(refused) })
   })
   socket.once('error', reject)
-  socket.once('timeout', () => reject(new Error(`no answer within ${TIMEOUT_MS} ms`)))
+  socket.once('timeout', () => reject(new Error(`no response within ${TIMEOUT_MS} ms`)))
   return promise.finally(() => socket.destroy())
 }
 
-/** Declared as an Error, and in fact a text for most reasons. */
+/** Returns the error code. Node declares an Error, but most reasons are strings. */
 function codeOf(refused: unknown): string | undefined {
   if (typeof refused === 'string') return refused
   if (!(refused instanceof Error)) return undefined
@@ -153,7 +153,7 @@ function codeOf(refused: unknown): string | undefined {
 }
 
 async function checkAnswer(check: ServerCheck, report: Report): Promise<boolean> {
-  const url = `${check.url.replace(/\/+$/, '')}/v1/status`
+  const url = check.url.replace(/\/+$/, '') + pathOf(ROUTES.server.status)
   const sentAt = check.clock.now()
   try {
     const transport = nodeTransport({ caFile: check.caFile, proxy: proxyFrom(check.environment) })
@@ -164,37 +164,38 @@ async function checkAnswer(check: ServerCheck, report: Report): Promise<boolean>
       report({
         check: 'server',
         status: 'fail',
-        message: `${url} answered ${answer.status}, and not as a Windlass server does`,
-        hint: 'Check the URL and its path, and what a proxy or an ingress in between does with it.',
+        message: `${url} returned ${answer.status}, which is not a response of a Windlass server`,
+        hint: 'Check the URL and its path, and any proxy or ingress in between.',
       })
       return false
     }
-    report({ check: 'server', status: 'pass', message: `answers in ${tookMs} ms` })
+    report({ check: 'server', status: 'pass', message: `responds in ${tookMs} ms` })
     checkClock({ date: answer.headers['date'], from: sentAt, to: check.clock.now() }, report)
     return true
   } catch (error) {
     report({
       check: 'server',
       status: 'fail',
-      message: `${url} does not answer: ${wordsOf(error)}`,
-      hint: 'Check that the server runs, and the firewall or proxy on the way. A proxy that answers 407 wants a name and a password.',
+      message: `${url} does not respond: ${messageOf(error)}`,
+      hint: 'Check that the server is running, and any firewall or proxy. A proxy that returns 407 needs a user name and password.',
     })
     return false
   }
 }
 
-/** The header has whole seconds: half a second is neither here nor there. */
+/** Compares the clocks. The `date` header has whole seconds, so the difference has a tolerance of one second. */
 function checkClock({ date, from, to }: { date: string | undefined; from: number; to: number }, report: Report): void {
   const server = Date.parse(date ?? '')
-  if (Number.isNaN(server)) return report({ check: 'clock', status: 'warn', message: 'the server does not tell its time' })
+  if (Number.isNaN(server)) return report({ check: 'clock', status: 'warn', message: 'the server sent no valid date' })
   const skew = Math.max(0, Math.max(from - server - 1_000, server - to))
   report({
     check: 'clock',
     status: skew > SKEW_MS ? 'warn' : 'pass',
-    message: skew > SKEW_MS ? `differs from the server's by ${Math.round(skew / 1000)} s` : "agrees with the server's",
+    message:
+      skew > SKEW_MS ? `differs from that of the server by ${Math.round(skew / 1000)} s` : 'agrees with that of the server',
     hint:
       skew > SKEW_MS
-        ? 'Set the clock by NTP (chrony, systemd-timesyncd): certificates and times in logs depend on it.'
+        ? 'Synchronize the clock with NTP (chrony, systemd-timesyncd): certificates and log times depend on it.'
         : undefined,
   })
 }
@@ -202,16 +203,21 @@ function checkClock({ date, from, to }: { date: string | undefined; from: number
 async function checkToken(check: ServerCheck, report: Report): Promise<void> {
   if (check.token === undefined) return
   const transport = nodeTransport({ caFile: check.caFile, proxy: proxyFrom(check.environment) })
-  const url = `${check.url.replace(/\/+$/, '')}/v1/whoami`
+  const url = check.url.replace(/\/+$/, '') + pathOf(ROUTES.server.whoami)
   const headers = { accept: 'application/json', authorization: `Bearer ${check.token}` }
   const { status } = await transport({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS })
-  if (status === 200) return report({ check: 'key', status: 'pass', message: 'the server knows it' })
-  report({ check: 'key', status: 'fail', message: `the server answered ${status}`, hint: 'Log in again: windlass auth login' })
+  if (status === 200) return report({ check: 'key', status: 'pass', message: 'accepted by the server' })
+  report({
+    check: 'key',
+    status: 'fail',
+    message: `rejected by the server with status ${status}`,
+    hint: 'Log in again with `windlass auth login`.',
+  })
 }
 
-/** The words of an error, with the code of the system where it has one. */
-export function wordsOf(error: unknown): string {
+/** Returns the message of an error, including those of an AggregateError. */
+export function messageOf(error: unknown): string {
   if (isFault(error) || !(error instanceof Error)) return isFault(error) ? error.message : String(error)
-  if (error instanceof AggregateError) return error.errors.map((part) => wordsOf(part)).join('; ')
+  if (error instanceof AggregateError) return error.errors.map((part) => messageOf(part)).join('; ')
   return error.message
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lineSplitter, tameLine } from './line-splitter.ts'
+import { growth, LINEAR } from '../../../plan/test/cpu-time.ts'
+import { lineSplitter, sanitizeLine, textFor } from './line-splitter.ts'
 
-test('lines are the same wherever the chunks are cut', () => {
+test('splits lines regardless of chunk boundaries', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' })), fc.array(fc.nat(20)), (words, sizes) => {
       const lines = words.map((word) => word.replaceAll(/[\r\n]/g, ''))
@@ -21,27 +22,96 @@ test('lines are the same wherever the chunks are cut', () => {
   )
 })
 
-test('what stands after the last line end comes once, by flush', () => {
+test('flush returns the text after the last line end once', () => {
   const splitter = lineSplitter()
   expect(splitter.push(Buffer.from('a\r\nb')).map(String)).toEqual(['a'])
   expect(splitter.flush()?.toString()).toBe('b')
   expect(splitter.flush()).toBeUndefined()
 })
 
-test('output without line ends is shown in parts instead of being kept', () => {
+test('splits output without line ends into parts instead of buffering it', () => {
   const splitter = lineSplitter()
   expect(splitter.push(Buffer.alloc(200_000, 'x')).map(({ length }) => length)).toEqual([65_536, 65_536, 65_536])
 })
 
-test('a tame line keeps colours and loses whatever moves the cursor, sets titles or rings', () => {
-  expect(tameLine('\u001B[31mred\u001B[0m')).toBe('\u001B[31mred\u001B[0m')
-  expect(tameLine('\u001B[2J\u001B[1;1Hgone\u0007')).toBe('gone')
-  expect(tameLine('\u001B]0;title\u0007text\u001B]52;c;aGk=\u001B\\')).toBe('text')
-  expect(tameLine('\u001Bcreset')).toBe('reset')
-  expect(tameLine('tab\tstays')).toBe('tab\tstays')
+test('a sanitized line keeps colors and drops sequences that move the cursor, set titles or ring the bell', () => {
+  expect(sanitizeLine('\u001B[31mred\u001B[0m')).toBe('\u001B[31mred\u001B[0m')
+  expect(sanitizeLine('\u001B[2J\u001B[1;1Hgone\u0007')).toBe('gone')
+  expect(sanitizeLine('\u001B]0;title\u0007text\u001B]52;c;aGk=\u001B\\')).toBe('text')
+  expect(sanitizeLine('\u001Bcreset')).toBe('reset')
+  expect(sanitizeLine('tab\tstays')).toBe('tab\tstays')
 })
 
-test('of a line that redraws itself the last state is shown', () => {
-  expect(tameLine('10%\r50%\r100%')).toBe('100%')
-  expect(tameLine('done\r')).toBe('done')
+test('keeps the last state of a line that redraws itself', () => {
+  expect(sanitizeLine('10%\r50%\r100%')).toBe('100%')
+  expect(sanitizeLine('done\r')).toBe('done')
 })
+
+test.each([
+  ['\u001B[\u00072J', '2J'],
+  ['\u001B[\u009F6n', '6n'],
+  ['\u001B[?1049\u0007h', 'h'],
+  ['\u001B[\t2J', '\t2J'],
+  ['\u001B[\u001B[2J', ''],
+  ['\u001B[\u001B[31m2J', '\u001B[31m2J'],
+  ['\u001B\u0007[2J', '[2J'],
+  ['\u001B\u001B\u001B', ''],
+  ['\u001B[3', ''],
+  ['\u001B[é2J', 'é2J'],
+  ['\u001B[>4;2m', ''],
+  ['\u001B[?4m', ''],
+  ['\u001B[4 m', ''],
+  ['a\nb', 'ab'],
+])('no sequence remains of %j', (line, expected) => {
+  expect(sanitizeLine(line)).toBe(expected)
+})
+
+test('a line end does not leave an incomplete sequence', () => {
+  expect(textFor({ isTTY: true }, '\u001B[\n2J\u001B]0;title\nrest')).toBe('\n2J\nrest')
+  expect(textFor({ isTTY: false }, '\u001B[\n2J')).toBe('\u001B[\n2J')
+})
+
+const PIECES = [
+  '\u001B',
+  '[',
+  ']',
+  '\\',
+  'm',
+  'J',
+  'h',
+  '?',
+  '>',
+  ';',
+  ':',
+  '2',
+  ' ',
+  '\t',
+  '\n',
+  '\r',
+  '\u0007',
+  '\u009B',
+  '\u009F',
+  '\u0000',
+  'P',
+]
+
+test('the text for a terminal has no control characters except colors, and is not changed by a second pass', () => {
+  const hostile = fc.array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PIECES) }, fc.string({ unit: 'binary' })))
+  fc.assert(
+    fc.property(hostile, (pieces) => {
+      const once = textFor({ isTTY: true }, pieces.join(''))
+      // oxlint-disable-next-line no-control-regex
+      expect(once.replaceAll(/\u001B\[[\d;:]*m/g, '.')).not.toMatch(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/)
+      expect(textFor({ isTTY: true }, once)).toBe(once)
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test.each(['\r', '\u001B', '\u001B[', '\u001B[1', '\u001B[1;', '\u001B]', '\u001B]x', '1', ' ', '\u001B[ '])(
+  'takes linear time for many %j',
+  (piece) => {
+    for (const start of ['', '\u001B', '\u001B[', '\u001B]'])
+      expect(growth(25_000, (n) => void sanitizeLine(`${start}${piece.repeat(n)}é`))).toBeLessThan(LINEAR)
+  },
+)

@@ -1,15 +1,15 @@
-/** Cuts the bytes of one stream into lines. Output need not be UTF-8, and a chunk may end anywhere, also inside a character. */
+/** Splits the bytes of a stream into lines. Output need not be UTF-8, and a chunk may end within a character. */
 const NEWLINE = 10
 const RETURN = 13
-/** A line longer than this is shown in parts, so that output without line ends takes no memory. */
+/** Longer lines are split into parts, to bound the memory for output without line ends. */
 const LONGEST_LINE_BYTES = 65_536
 
 export interface LineSplitter {
-  /** The lines that these bytes complete, without their line ends. */
+  /** Returns the lines that these bytes complete, without line ends. */
   push(bytes: Uint8Array): Buffer[]
-  /** The same as one piece with its line ends as they came, for output that is passed on as it is; undefined when no line is complete. */
+  /** Returns the completed lines as one buffer with their original line ends; undefined if no line is complete. */
   pushWhole(bytes: Uint8Array): Buffer | undefined
-  /** What stands after the last line end, once; undefined when nothing does. */
+  /** Returns the text after the last line end, once; undefined if there is none. */
   flush(): Buffer | undefined
 }
 
@@ -50,15 +50,24 @@ export function lineSplitter(): LineSplitter {
 }
 
 /**
- * A line of output made safe for a terminal: colours stay, everything else that moves the cursor, sets titles or the clipboard goes.
- * Of a line that redraws itself by carriage returns, the last state is kept.
+ * Makes a line of output safe for a terminal: keeps colors, and removes all other control characters and sequences except tabs.
+ * Keeps only the last state of a line that redraws itself with carriage returns.
  */
-export function tameLine(line: string): string {
-  const last = line.slice(line.replace(/\r+$/, '').lastIndexOf('\r') + 1)
-  return last.replace(UNSAFE, '')
+export function sanitizeLine(line: string): string {
+  let end = line.length
+  while (line[end - 1] === '\r') end -= 1
+  return line.slice(line.lastIndexOf('\r', end - 1) + 1, end).replace(COLOR_OR_UNSAFE, '$1')
 }
 
-// CSI sequences that are not colours, OSC/DCS/APC strings, other escapes, and control characters but tab and escape itself.
-const UNSAFE =
+/** Returns the text for an output: on a terminal, each line is made safe like by `sanitizeLine`. A file or pipe receives it unchanged. */
+export function textFor({ isTTY }: { readonly isTTY: boolean }, text: string): string {
+  return isTTY ? text.split('\n').map(sanitizeLine).join('\n') : text
+}
+
+/**
+ * Complete color sequences, which are captured; then other CSI sequences, OSC/DCS/APC strings, other escapes, and control characters except tab.
+ * Each alternative also matches an incomplete sequence, so no escape remains that the following text could complete.
+ */
+const COLOR_OR_UNSAFE =
   // oxlint-disable-next-line no-control-regex
-  /\u001B\[[0-?]*[ -/]*(?!m)[@-~]|\u001B[\]PX^_][^\u0007\u001B]*(?:\u0007|\u001B\\|$)|\u001B(?!\[)[ -/]*[0-~]?|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F\u0080-\u009F]/g
+  /(\u001B\[[\d;:]*m)|\u001B\[[0-?]*[ -/]*[@-~]?|\u001B[\]PX^_][^\u0007\u001B]*(?:\u0007|\u001B\\|$)|\u001B[ -/]*[0-~]?|[\u0000-\u0008\u000A-\u001F\u007F-\u009F]/g

@@ -5,7 +5,7 @@ import type { Terminal } from '../printer.ts'
 import { LogView, type LogViewOptions, type ViewItem } from './log-view.ts'
 import { tailTerminal } from './tail-terminal.ts'
 
-function paper(): { terminal: Terminal; text: () => string } {
+function memoryTerminal(): { terminal: Terminal; text: () => string } {
   let written = ''
   const terminal = {
     isTTY: false,
@@ -18,7 +18,7 @@ function paper(): { terminal: Terminal; text: () => string } {
 }
 
 function show(items: readonly ViewItem[], options: Partial<LogViewOptions> = {}): string {
-  const { terminal, text } = paper()
+  const { terminal, text } = memoryTerminal()
   using view = new LogView({ terminal, clock: manualClock(), ...options })
   for (const item of items) view.show(item)
   view[Symbol.dispose]()
@@ -47,19 +47,40 @@ const output = (step: string, text: string): ViewItem => ({
   bytes: Buffer.from(text),
 })
 
-test('a step has a header with its title, its lines as they are, and its duration', () => {
+test('shows a header with the title of a step, its raw lines and its duration', () => {
   expect(
     show([started('a', 0), output('a', 'one\ntw'), output('a', 'o\n'), finished('a', 1_234)], { titleOf: () => 'Say it' }),
   ).toBe('▶ a  Say it\none\ntwo\n✔ a  1.2 s\n')
 })
 
-test('a failed step says why, and how long it took', () => {
+test('shows why the pods of a build are waiting', () => {
+  const message = 'The engine pod engine-1 runs but has not called http://10.0.0.5:7400.'
+  const data = { reason: 'engine-silent', message }
+  expect(show([{ kind: 'event', attempt: 1, at: 0, type: 'attempt.waiting', data }])).toBe(`… waiting: ${message}\n`)
+})
+
+test('hides the short wait for a new disk', () => {
+  const message = '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found'
+  const data = { reason: 'disk-unavailable', message }
+  expect(show([{ kind: 'event', attempt: 1, at: 0, type: 'attempt.waiting', data }])).toBe('')
+})
+
+test('shows the reason and duration of a failed step', () => {
   expect(show([started('a', 0), finished('a', 2_000, { status: 'error', reason: 'exit-code', exitCode: 3 })])).toContain(
     '✖ a  2.0 s  exit code 3\n',
   )
 })
 
-test('lines carry the name of their step only while several run', () => {
+test('does not repeat the reason of a failed step', () => {
+  const failed = finished('a', 2_000, { status: 'error', reason: 'exit-code', message: 'Exit code 3.' })
+  const systemLine = output('a', '[SYSTEM] Exit code 3. Look above.\n')
+  expect(show([started('a', 0), systemLine, failed])).toBe('▶ a\n[SYSTEM] Exit code 3. Look above.\n✖ a  2.0 s\n')
+  expect(show([started('a', 0), systemLine, started('b', 1), output('b', 'between\n'), failed])).toContain(
+    '✖ a  2.0 s  Exit code 3.\n',
+  )
+})
+
+test('prefixes lines with the step name only while several steps run', () => {
   const text = show([
     started('a', 0),
     output('a', 'alone\n'),
@@ -73,29 +94,29 @@ test('lines carry the name of their step only while several run', () => {
   expect(text).toContain('\na | one\nb | two\n')
 })
 
-test('one step alone comes without headers, byte for byte', () => {
+test('shows a single step without headers, byte for byte', () => {
   expect(
     show([started('a', 0), output('a', 'one\ntwo'), started('b', 0), output('b', 'x\n'), finished('a', 1)], { step: 'a' }),
   ).toBe('one\ntwo\n')
 })
 
-test('the time stands in front when asked for', () => {
+test('prefixes lines with the time if requested', () => {
   expect(show([started('a', 0), output('a', 'one\n')], { timestamps: true })).toContain('1970-01-01T00:00:00.005Z one\n')
 })
 
-test('a second attempt is announced, and its steps begin anew', () => {
+test('announces a second attempt and restarts its steps', () => {
   const again: ViewItem = { kind: 'event', attempt: 2, at: 9, type: 'attempt.started', data: {} }
   expect(show([started('a', 0), again, started('a', 10), finished('a', 11)])).toBe('▶ a\n\n↻ attempt 2\n\n▶ a\n✔ a  1 ms\n')
 })
 
-test('a skipped step is one line', () => {
+test('shows a skipped step in one line', () => {
   expect(show([finished('a', 5, { status: 'skipped', reason: 'condition-false' })])).toBe(
     '– a  The condition of the step is not met.\n',
   )
 })
 
-test('a tail keeps the last lines until it is released', () => {
-  const { terminal, text } = paper()
+test('a tail holds back the last lines until it is released', () => {
+  const { terminal, text } = memoryTerminal()
   const tail = tailTerminal(terminal, 2)
   for (const line of ['1\n', '2\n', '3\n']) tail.terminal.write(line)
   expect(text()).toBe('')

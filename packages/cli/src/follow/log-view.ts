@@ -1,6 +1,6 @@
 /**
- * A build as a person sees it while it runs: a header per step, its lines as they come, its result and duration.
- * Lines carry the name of their step only where several steps speak at once. Not here: where the items come from (`feed.ts`, package local).
+ * The terminal view of a running build: a header per step, its lines, its result and duration. Lines are prefixed with the step name only
+ * while several steps run. The items come from `feed.ts` or package local.
  */
 import { isTerminalStream } from '@windlass/protocol'
 import type { Clock } from '@windlass/kit'
@@ -8,11 +8,11 @@ import { formatDuration } from '@windlass/plan'
 import { markOf, paintStatus } from '../format/style.ts'
 import { formatTime } from '../format/time.ts'
 import type { Terminal } from '../printer.ts'
-import { lineSplitter, tameLine, type LineSplitter } from './line-splitter.ts'
+import { lineSplitter, sanitizeLine, textFor, type LineSplitter } from './line-splitter.ts'
 import { openStatusLine, type StatusLine } from './status-line.ts'
-import { describeOutcome, textField } from './wording.ts'
+import { describeOutcome, isPassing, textField } from './wording.ts'
 
-/** One thing to show: a fact about the build, or bytes of one of its streams. */
+/** An item to show: an event of the build, or bytes of one of its streams. */
 export type ViewItem =
   | {
       readonly kind: 'event'
@@ -24,30 +24,30 @@ export type ViewItem =
   | { readonly kind: 'log'; readonly attempt: number; readonly at: number; readonly stream: string; readonly bytes: Uint8Array }
 
 export interface LogViewOptions {
-  /** Of a build of a server: people are told how to reach a step that is held. */
+  /** Id of a build on a server, for the hint how to debug a held step. */
   readonly buildId?: string | undefined
   readonly terminal: Terminal
   readonly clock: Clock
-  /** Put the time in front of each line. */
+  /** Prefixes each line with its time. */
   readonly timestamps?: boolean
-  /** Show the lines of this step alone, without headers. */
+  /** Shows only this step, without headers. */
   readonly step?: string | undefined
-  /** Title of a step; its name when it has none. */
+  /** Returns the title of a step, or its name. */
   readonly titleOf?: (step: string) => string
-  /** True for a step that only holds others: it has no lines of its own. */
+  /** Returns true for a group, which writes no lines itself. */
   readonly isGroup?: (step: string) => boolean
 }
 
-/** How many of the last lines of each step are kept for the summary. */
+/** Number of last lines of each step kept for the summary. */
 const KEPT_LINES = 10
 const KEPT_LINE_CHARS = 500
 const STEP_PREFIX = 'step/'
-/** Lines of the engine itself begin with it. */
+/** Prefix of lines written by the engine. */
 const SYSTEM_MARK = '[SYSTEM]'
 
 interface Stream {
   readonly lines: LineSplitter
-  /** The last lines, for the summary. */
+  /** Last lines, for the summary. */
   last: string[]
   at: number
 }
@@ -56,9 +56,9 @@ export class LogView implements Disposable {
   readonly #options: LogViewOptions
   readonly #status: StatusLine
   readonly #streams = new Map<string, Stream>()
-  /** Running steps and when they began, epoch milliseconds. */
+  /** Running steps with their start times, epoch milliseconds. */
   readonly #running = new Map<string, number>()
-  /** The same of groups. */
+  /** Running groups with their start times, epoch milliseconds. */
   readonly #groups = new Map<string, number>()
   /** The step whose header was printed last. */
   #open: string | undefined
@@ -72,35 +72,35 @@ export class LogView implements Disposable {
     this.#status = openStatusLine(options.terminal, options.clock)
   }
 
-  /** Shows one item. Items of one build come in their order; none is shown twice, so give each once. */
+  /** Shows one item. Callers must pass each item once, in order. */
   show(item: ViewItem): void {
-    // What terminals of the debugger have shown moves the cursor, and is no part of the log.
+    // Recordings of debugger terminals move the cursor and are not part of the log.
     if (item.kind === 'log' && isTerminalStream(item.stream)) return
     if (item.kind === 'log') this.#showBytes(item.stream, item.bytes, item.at)
     else this.#showEvent(item)
   }
 
-  /** What the status line says while nothing runs; undefined says nothing. */
+  /** Sets the status line while no step runs; undefined clears it. */
   wait(text: string | undefined): void {
     if (this.#running.size === 0) this.#status.set(text)
   }
 
-  /** Prints a line of our own. */
+  /** Prints a note, which is not part of the log. */
   note(text: string): void {
     if (this.#options.step === undefined) this.#write(`${text}\n`)
   }
 
-  /** The last lines that a step wrote, as far as they were shown. */
+  /** Returns the last shown lines of a step. */
   lastLines(step: string): readonly string[] {
     return this.#streams.get(STEP_PREFIX + step)?.last ?? []
   }
 
-  /** The step whose lines stand last on the screen. */
+  /** The step whose lines were printed last. */
   get openStep(): string | undefined {
     return this.#open
   }
 
-  /** Shows what stands after the last line end of each stream, and takes the status line away. */
+  /** Flushes incomplete lines and removes the status line. */
   [Symbol.dispose](): void {
     for (const name of this.#streams.keys()) this.#flush(name)
     this.#status[Symbol.dispose]()
@@ -120,9 +120,12 @@ export class LogView implements Disposable {
       case 'step.decided':
         return step === undefined ? undefined : this.#stepDecided(step, item.data)
       case 'build.waiting':
-        return this.note(this.#style.yellow(`… waiting: ${describeOutcome(item.data)}`))
+      case 'attempt.waiting':
+        return isPassing(item.data) ? undefined : this.note(this.#style.yellow(`… waiting: ${describeOutcome(item.data)}`))
       case 'attempt.lost':
         return this.note(this.#style.yellow(`! attempt ${item.attempt} was lost: ${describeOutcome(item.data)}`))
+      case 'log.incomplete':
+        return this.#incomplete(item.data)
       case 'notice':
         return this.#notice(item.data)
       default:
@@ -133,7 +136,7 @@ export class LogView implements Disposable {
   #stepWaiting(step: string, data: Readonly<Record<string, unknown>>): void {
     const phase = textField(data, 'phase')
     if (phase === undefined) return this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}`)
-    // Somebody may sit at a terminal here from now on: nothing may be drawn into it.
+    // A terminal may be attached from here on, so the status line must not draw over it.
     this.#status.set(undefined)
     const how = this.#options.buildId === undefined ? '' : `: windlass debug ${this.#options.buildId} ${step}`
     this.note(this.#style.yellow(`‖ ${step} is held by the debugger (${phase})${how}`))
@@ -156,7 +159,7 @@ export class LogView implements Disposable {
     if (this.#options.isGroup?.(step) === true) return this.#groupStarted(step, at)
     const isRepeat = this.#running.has(step)
     this.#running.set(step, at)
-    this.#say()
+    this.#updateStatus()
     if (isRepeat || this.#options.step !== undefined) return
     if (this.#running.size === 1) this.#open = step
     const title = this.#options.titleOf?.(step) ?? step
@@ -164,7 +167,7 @@ export class LogView implements Disposable {
     this.#heading(this.#style.bold(`${markOf('running')} ${step}`) + (isPlain ? '' : this.#style.dim(`  ${title}`)))
   }
 
-  /** Its children speak for it; its own line comes when it ends. */
+  /** Shows only the name of a group; its result follows when it ends. */
   #groupStarted(step: string, at: number): void {
     this.#groups.set(step, at)
     if (this.#options.step === undefined) this.#heading(this.#style.dim(`${markOf('running')} ${step}`))
@@ -174,19 +177,25 @@ export class LogView implements Disposable {
     this.#flush(STEP_PREFIX + step)
     const since = this.#running.get(step) ?? this.#groups.get(step)
     this.#running.delete(step)
-    this.#say()
+    this.#updateStatus()
     if (this.#options.step !== undefined) return
     const status = textField(item.data, 'status') ?? 'success'
-    const words = describeOutcome(item.data)
+    const text = this.#isShownAbove(step, describeOutcome(item.data)) ? '' : describeOutcome(item.data)
     const time = since === undefined ? '' : formatDuration(Math.max(0, item.at - since))
-    const line = [`${markOf(status)} ${step}`, time, status === 'success' ? '' : words].filter((part) => part !== '').join('  ')
+    const line = [`${markOf(status)} ${step}`, time, status === 'success' ? '' : text].filter((part) => part !== '').join('  ')
     if (status === 'skipped' && since === undefined) this.#skipped(line)
     else this.#write(`${paintStatus(this.#style, status, line)}\n`)
   }
 
+  /** Returns true if the line above is the engine's line with this message. */
+  #isShownAbove(step: string, message: string): boolean {
+    const last = this.#streams.get(STEP_PREFIX + step)?.last.at(-1) ?? ''
+    return step === this.#open && message !== '' && last.startsWith(`${SYSTEM_MARK} ${message.slice(0, KEPT_LINE_CHARS / 2)}`)
+  }
+
   #stepDecided(step: string, data: Readonly<Record<string, unknown>>): void {
     this.#running.delete(step)
-    this.#say()
+    this.#updateStatus()
     const decision = textField(data, 'decision') ?? ''
     const by = data['by']
     const who = typeof by === 'object' && by !== null && 'name' in by && typeof by.name === 'string' ? ` by ${by.name}` : ''
@@ -195,7 +204,7 @@ export class LogView implements Disposable {
       this.#write(`${paintStatus(this.#style, status, `${markOf(status)} ${step}  ${decision}${who}`)}\n`)
   }
 
-  /** Skipped steps stand together. */
+  /** Prints skipped steps without blank lines between them. */
   #skipped(line: string): void {
     if (this.#afterSkipped) this.#write(`${this.#style.dim(line)}\n`)
     else this.#heading(this.#style.dim(line))
@@ -209,7 +218,17 @@ export class LogView implements Disposable {
     this.note(data['level'] === 'warning' ? this.#style.yellow(`! ${text}`) : this.#style.dim(text))
   }
 
-  #say(): void {
+  /** Shows that part of a log is missing; with a single step only if it concerns that step. */
+  #incomplete(data: Readonly<Record<string, unknown>>): void {
+    const step = textField(data, 'step')
+    if (this.#options.step !== undefined && this.#options.step !== step) return
+    if (step !== undefined) this.#flush(STEP_PREFIX + step)
+    const isPlain = step === undefined || this.#options.step !== undefined || step === this.#open
+    const text = `${isPlain ? '' : `${step}: `}${textField(data, 'message') ?? ''}`
+    this.#write(`${this.#style.yellow(`! ${text}`)}\n`)
+  }
+
+  #updateStatus(): void {
     const names = [...this.#running.keys()]
     this.#status.set(names.length === 0 ? undefined : names.join(', '))
   }
@@ -222,7 +241,7 @@ export class LogView implements Disposable {
     for (const line of stream.lines.push(bytes)) this.#showLine(name, stream, line)
   }
 
-  /** In a pipe, lines that need nothing in front go out together: a loud step has millions of them. */
+  /** Returns true if lines without prefix can be written in bulk to a pipe, which keeps steps with millions of lines fast. */
   #passesWhole(name: string): boolean {
     const { terminal, timestamps, step } = this.#options
     if (terminal.isTTY || timestamps === true || terminal.takesLines === true) return false
@@ -257,31 +276,32 @@ export class LogView implements Disposable {
     this.#write(this.#prefix(step, stream.at), line)
   }
 
-  /** Empty where it is plain whose line it is. */
+  /** Returns the prefix of a line; empty if its step is clear from the context. */
   #prefix(step: string | undefined, at: number): string {
     const time = this.#options.timestamps === true ? `${formatTime(at)} ` : ''
-    // Once several steps have spoken at the same time, the ones that still run keep their names.
+    // After several steps ran at the same time, the remaining ones keep their prefixes.
     if (this.#running.size > 1) this.#open = undefined
     const isPlain = step === undefined || this.#options.step !== undefined || step === this.#open
     return this.#style.dim(time) + (isPlain ? '' : this.#style.cyan(`${step} | `))
   }
 
-  /** Headings that follow each other stand together. */
+  /** Prints a heading, separated by a blank line unless it follows another heading. */
   #heading(line: string): void {
-    const standsAlone = !this.#isFirst && !this.#afterHeading
-    this.#write(standsAlone ? `\n${line}\n` : `${line}\n`)
+    const isSeparated = !this.#isFirst && !this.#afterHeading
+    this.#write(isSeparated ? `\n${line}\n` : `${line}\n`)
     this.#afterHeading = true
   }
 
-  /** In a pipe the bytes of a line go out as they came; on a terminal they may not move the cursor. */
+  /** Writes a line. A pipe receives the raw bytes; on a terminal they must not move the cursor. */
   #write(text: string, line?: Buffer): void {
     this.#isFirst = false
     this.#afterSkipped = false
     this.#afterHeading = false
-    if (line === undefined) return this.#status.write(text)
-    if (this.#options.terminal.isTTY) {
-      const tame = tameLine(line.toString())
-      return this.#status.write(`${text}${tame.startsWith(SYSTEM_MARK) ? this.#style.dim(tame) : `${tame}\u001B[0m`}\n`)
+    const { terminal } = this.#options
+    if (line === undefined) return this.#status.write(textFor(terminal, text))
+    if (terminal.isTTY) {
+      const safe = sanitizeLine(line.toString())
+      return this.#status.write(`${text}${safe.startsWith(SYSTEM_MARK) ? this.#style.dim(safe) : `${safe}\u001B[0m`}\n`)
     }
     this.#status.write(Buffer.concat([Buffer.from(text), line, Buffer.from('\n')]))
   }

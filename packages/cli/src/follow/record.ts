@@ -1,12 +1,13 @@
-/** The final record of a build: what `-o json` leaves on standard output, the same for a server's build and a local one. */
+/** The final record of a build, which `-o json` prints. It is the same for builds on a server and local builds. */
+import { defined } from '@windlass/kit/defined'
 import type { Problem } from '@windlass/kit/faults'
 import type { Build, BuildStep } from '@windlass/protocol'
 
-/** Times are epoch milliseconds; what is not known is null, so that scripts find every key. */
+/** Times are epoch milliseconds. Unknown values are null, so that scripts find every key. */
 export interface StepRecord {
   readonly name: string
   readonly title: string
-  /** The group that holds it, or the step whose hook it is. */
+  /** The group that contains it, or the step whose hook it is. */
   readonly parent: string | null
   readonly type: string
   readonly status: string
@@ -14,7 +15,7 @@ export interface StepRecord {
   readonly message: string | null
   readonly hint: string | null
   readonly exitCode: number | null
-  /** Peaks; null for a step that took less than a second. */
+  /** Peak usage; null for a step that took less than a second. */
   readonly usage: NonNullable<BuildStep['usage']> | null
   readonly startedAt: number | null
   readonly finishedAt: number | null
@@ -40,7 +41,7 @@ export interface BuildRecord {
   readonly steps: readonly StepRecord[]
 }
 
-/** The record of a build of the server. */
+/** Returns the record of a build on a server. */
 export function toRecord(build: Build): BuildRecord {
   const problems = build.problems?.map(({ severity, ...problem }): Problem => ({
     ...problem,
@@ -61,7 +62,7 @@ export function toRecord(build: Build): BuildRecord {
     createdAt: build.createdAt,
     startedAt: build.startedAt ?? null,
     finishedAt: build.finishedAt ?? null,
-    ...(problems !== undefined && { problems }),
+    ...defined({ problems }),
     steps: (build.steps ?? []).map(toStepRecord),
   }
 }

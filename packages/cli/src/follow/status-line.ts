@@ -1,15 +1,16 @@
-/** One line at the bottom of a terminal that says what is going on now. Nothing where the output is no terminal. */
+/** A status line at the bottom of a terminal. Does nothing if the output is not a terminal. */
 import type { Clock } from '@windlass/kit'
 import { formatDuration } from '@windlass/plan'
 import { cut } from '../format/columns.ts'
 import type { Terminal } from '../printer.ts'
+import { sanitizeLine } from './line-splitter.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
 const PERIOD_MS = 250
 const CLEAR = '\r\u001B[2K'
 
 export interface StatusLine {
-  /** What to say, and since when (monotonic milliseconds); undefined says nothing. */
+  /** Sets the text, shown with the time since then; undefined clears the line. */
   set(text: string | undefined): void
   /** Writes above the line. */
   write(bytes: string | Uint8Array): void
@@ -18,7 +19,8 @@ export interface StatusLine {
 
 export function openStatusLine(terminal: Terminal, clock: Clock): StatusLine {
   if (!terminal.isTTY) return { set: () => undefined, write: (bytes) => terminal.write(bytes), [Symbol.dispose]: () => undefined }
-  let said: { text: string; since: number } | undefined
+  let shown: { text: string; since: number } | undefined
+  let given: string | undefined
   let isDrawn = false
   let frame = 0
   const clear = (): void => {
@@ -26,11 +28,11 @@ export function openStatusLine(terminal: Terminal, clock: Clock): StatusLine {
     isDrawn = false
   }
   const draw = (): void => {
-    if (said === undefined) return
+    if (shown === undefined) return
     const mark = FRAMES[frame % FRAMES.length] ?? ''
-    const seconds = Math.floor((clock.monotonic() - said.since) / 1000) * 1000
+    const seconds = Math.floor((clock.monotonic() - shown.since) / 1000) * 1000
     const time = seconds === 0 ? '' : `  ${formatDuration(seconds).replace(/\.0 s$/, ' s')}`
-    terminal.write(CLEAR + terminal.style.cyan(cut(`${mark} ${said.text}${time}`, terminal.columns - 1)))
+    terminal.write(CLEAR + terminal.style.cyan(cut(`${mark} ${shown.text}${time}`, terminal.columns - 1)))
     isDrawn = true
   }
   const timer = setInterval(() => {
@@ -40,9 +42,10 @@ export function openStatusLine(terminal: Terminal, clock: Clock): StatusLine {
   timer.unref()
   return {
     set(text) {
-      if (text === said?.text) return
-      said = text === undefined ? undefined : { text, since: clock.monotonic() }
-      if (said === undefined) clear()
+      if (text === given) return
+      given = text
+      shown = text === undefined ? undefined : { text: sanitizeLine(text), since: clock.monotonic() }
+      if (shown === undefined) clear()
     },
     write(bytes) {
       clear()
@@ -50,7 +53,7 @@ export function openStatusLine(terminal: Terminal, clock: Clock): StatusLine {
     },
     [Symbol.dispose]() {
       clearInterval(timer)
-      said = undefined
+      shown = undefined
       clear()
     },
   }

@@ -5,7 +5,7 @@ const step = (name: string, parent: string | null = null): { name: string; paren
 const lines = (...steps: { name: string; parent: string | null }[]): string[] =>
   toTree(steps).map(({ label, depth }) => `${' '.repeat(depth)}${label}`)
 
-test('children stand below their group, in the order of the document', () => {
+test('lists children below their group, in document order', () => {
   expect(lines(step('a'), step('group'), step('left', 'group'), step('right', 'group'), step('z'))).toEqual([
     'a',
     'group',
@@ -15,7 +15,7 @@ test('children stand below their group, in the order of the document', () => {
   ])
 })
 
-test('hooks stand below their step by their moment, and those of the build around all steps', () => {
+test('lists hooks below their step in order of execution, and hooks of the build around all steps', () => {
   const all = [
     step('.on_finish'),
     step('.on_elected'),
@@ -26,7 +26,7 @@ test('hooks stand below their step by their moment, and those of the build aroun
   expect(lines(...all)).toEqual(['on_elected', 'test', ' on_elected', ' on_fail', 'on_finish'])
 })
 
-test('parts of a typed step are named by what their step does not say', () => {
+test('labels parts of a typed step without the prefix of their step', () => {
   expect(lines(step('greet'), step('greet.main', 'greet'), step('greet.main.deep', 'greet.main'))).toEqual([
     'greet',
     ' main',
@@ -34,6 +34,6 @@ test('parts of a typed step are named by what their step does not say', () => {
   ])
 })
 
-test('a step that is called like a moment is a step', () => {
+test('a step may be named like a hook', () => {
   expect(lines(step('first'), step('on_elected'))).toEqual(['first', 'on_elected'])
 })

@@ -1,17 +1,17 @@
-/** Steps as a tree: children below their group, hooks around the step they belong to. */
+/** Steps as a tree: children below their group, hooks around their step. */
 import { HOOK_MOMENTS } from '@windlass/plan'
 import type { StepRecord } from './record.ts'
 
 export interface Branch<T> {
   readonly step: T
   readonly depth: number
-  /** The part of the name that its parent does not say already. */
+  /** The name without the prefix of its parent. */
   readonly label: string
 }
 
 type Node = Pick<StepRecord, 'name' | 'parent'>
 
-/** Parents before their children, siblings in the order given; what runs before the build stands first. */
+/** Returns the steps with parents before their children and siblings in the given order; hooks before the build come first. */
 export function toTree<T extends Node>(steps: readonly T[]): Branch<T>[] {
   const names = new Set(steps.map(({ name }) => name))
   const isRoot = ({ parent }: T): boolean => parent === null || !names.has(parent)
@@ -28,7 +28,7 @@ export function toTree<T extends Node>(steps: readonly T[]): Branch<T>[] {
   return branches
 }
 
-/** `on_finish` of `test.on_finish`; `.on_finish` of the build is `on_finish`. */
+/** Returns `on_finish` for `test.on_finish`, and for `.on_finish` of the build. */
 function labelOf({ name, parent }: Node): string {
   if (name.startsWith('.')) return parent === null ? name.slice(1) : name.slice(name.lastIndexOf('.') + 1)
   return parent !== null && name.startsWith(`${parent}.`) ? name.slice(parent.length + 1) : name
@@ -38,7 +38,7 @@ function byMoment(a: Node, b: Node): number {
   return momentOf(a) - momentOf(b)
 }
 
-/** Only hooks have an order of their own: on_elected before all else, the others after it. */
+/** Returns the sort key: `on_elected` comes first, then the steps, then the other hooks. */
 function momentOf({ name }: Node): number {
   const moment = HOOK_MOMENTS.findIndex((known) => name.endsWith(`.${known}`))
   if (moment < 0) return 1

@@ -1,4 +1,4 @@
-/** What stands below the log of a build that has ended: a table of its steps, what failed, and how the build ended. */
+/** The summary below the log of an ended build: a table of its steps, the failure, and the result. */
 import { formatDuration } from '@windlass/plan'
 import { alignColumns, cut } from '../format/columns.ts'
 import { countProblems, formatProblem } from '../format/problems.ts'
@@ -11,17 +11,17 @@ import { textOfReason } from './wording.ts'
 
 export interface SummaryOptions {
   readonly terminal: Terminal
-  /** The last lines a step wrote. */
+  /** Returns the last lines of a step. */
   readonly lastLines?: (step: string) => readonly string[]
-  /** The step whose lines stand directly above: they need not be shown again. */
+  /** The step whose lines are directly above the summary, which are not repeated. */
   readonly shownLast?: string | undefined
-  /** Texts of files that problems point into. */
+  /** Texts of files, for quoting the lines of problems. */
   readonly sources?: ReadonlyMap<string, string>
-  /** Name of the file that problems without one are in. */
+  /** File name for problems that have none. */
   readonly file?: string | undefined
 }
 
-/** Lines of the summary. */
+/** Returns the lines of the summary. */
 export function summarize(build: BuildRecord, options: SummaryOptions): string[] {
   const style = options.terminal.style
   const lines: string[] = []
@@ -36,7 +36,7 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   return lines
 }
 
-/** The step to look at: not the group around it, and not a hook whose failure counts for nothing. */
+/** Returns the failed step to show, preferably not a group and not a hook whose failure is ignored. */
 function failedStep({ steps }: BuildRecord): StepRecord | undefined {
   const failed = steps.filter(({ status }) => status === 'error')
   return failed.find(({ type, name }) => type !== 'group' && !/\.on_(success|fail|finish)(\.|$)/.test(name)) ?? failed[0]
@@ -59,7 +59,7 @@ function timeOf({ startedAt, finishedAt }: { startedAt: number | null; finishedA
   return startedAt === null || finishedAt === null ? '' : formatDuration(Math.max(0, finishedAt - startedAt))
 }
 
-/** The last lines of the failed step, where they are not the last ones on the screen. */
+/** Returns the last lines of the failed step, unless they are directly above. */
 function lastLinesOf(step: StepRecord, { terminal, lastLines, shownLast }: SummaryOptions): string[] {
   const { style } = terminal
   const last = step.name === shownLast ? [] : (lastLines?.(step.name) ?? [])
@@ -80,9 +80,9 @@ function lastLine(build: BuildRecord, style: Style): string {
   const time = timeOf(build)
   const after = time === '' ? '' : ` after ${time}`
   if (build.status === 'success') return style.green(`${markOf('success')} ${name} succeeded${after}`)
-  const words = build.status === 'terminated' ? 'was terminated' : 'failed'
+  const ending = build.status === 'terminated' ? 'was terminated' : 'failed'
   const why = whyEnded(build)
-  return style.red(`${markOf(build.status)} ${name} ${words}${after}${why === undefined ? '' : `: ${why}`}`)
+  return style.red(`${markOf(build.status)} ${name} ${ending}${after}${why === undefined ? '' : `: ${why}`}`)
 }
 
 function whyEnded(build: BuildRecord): string | undefined {

@@ -2,11 +2,11 @@ import type { Terminal } from '../printer.ts'
 
 export interface TailTerminal {
   readonly terminal: Terminal
-  /** Writes the last lines; from then on everything goes straight through. */
+  /** Writes the buffered lines, and passes on all later writes. */
   release(): void
 }
 
-/** A terminal that keeps the last lines to itself until they are asked for. */
+/** Returns a terminal that buffers the last lines until it is released. */
 export function tailTerminal(target: Terminal, lines: number): TailTerminal {
   const kept: (string | Uint8Array)[] = []
   let isOpen = false
@@ -33,7 +33,7 @@ export function tailTerminal(target: Terminal, lines: number): TailTerminal {
   }
 }
 
-/** Every line comes in one piece; what has no line end is a status line. */
+/** Returns true for a line. Lines are written whole, and a text without line end is a status line. */
 function endsLine(bytes: string | Uint8Array): boolean {
   return typeof bytes === 'string' ? bytes.endsWith('\n') : bytes.at(-1) === 10
 }

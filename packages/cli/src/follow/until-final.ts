@@ -1,29 +1,46 @@
 import { backoffMs, type Clock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
 import { isFinalBuild, type BuildStatus } from '@windlass/plan'
-import type { Build, Client } from '@windlass/protocol'
-import { getBuild } from '../api.ts'
+import { requireBuildId } from '../input/build-id.ts'
+import type { ApiClient } from '@windlass/client'
+import type { Build } from '@windlass/protocol'
 
 const BACKOFF = { baseMs: 100, maxMs: 2_000 }
 
 export interface WaitOptions {
-  readonly client: Client
+  readonly client: ApiClient
   readonly buildId: string
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** This status is as good as the end. */
+  /** A status that also ends the wait. */
   readonly status?: BuildStatus | undefined
+  /** True if the server already returned the build, so a missing answer means that the server is unreachable. */
+  readonly isKnown?: boolean
 }
 
-/** The build once it has ended, or has the status that is waited for. Goes on through a server that is away for a while; throws its fault, or the signal's reason. */
-export async function untilFinal({ client, buildId, clock, signal, status }: WaitOptions): Promise<Build> {
-  let hasAnswered = false
+/**
+ * Resolves to the build when it has ended or reached `status`. After a first answer it retries while the server is unreachable.
+ * Throws the server's fault, or the signal's reason.
+ */
+export async function untilFinal(options: WaitOptions): Promise<Build> {
+  const { status } = options
+  return poll(options, (build) => isFinalBuild(build.status) || build.status === status)
+}
+
+/** Returns a build that the server already returned. Retries while the server is unreachable, like `untilFinal`. */
+export function getKnownBuild(options: Omit<WaitOptions, 'status' | 'isKnown'>): Promise<Build> {
+  return poll({ ...options, isKnown: true }, () => true)
+}
+
+async function poll(options: WaitOptions, isEnough: (build: Build) => boolean): Promise<Build> {
+  const { client, buildId, clock, signal } = options
+  let hasAnswered = options.isKnown ?? false
   for (let n = 1; ; n += 1) {
     signal.throwIfAborted()
     try {
-      const build = await getBuild(client, buildId, signal)
+      const build = await client.builds.get(requireBuildId(buildId), { signal })
       hasAnswered = true
-      if (isFinalBuild(build.status) || build.status === status) return build
+      if (isEnough(build)) return build
     } catch (error) {
       if (!hasAnswered || !isFault(error) || !error.retryable) throw error
     }

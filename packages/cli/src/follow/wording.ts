@@ -1,13 +1,13 @@
-/** Sentences about outcomes. */
+/** Texts for outcomes. */
 import { REASONS, type Reason } from '@windlass/plan'
 
-/** A text field of an event's data; undefined when there is none. */
+/** Returns a text field of an event's data, if any. */
 export function textField(data: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = data[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** Why a step or build ended as it did, in one sentence: its own message, or the text of its reason. */
+/** Returns why a step or build ended: its message, or the text of its reason. */
 export function describeOutcome(outcome: Readonly<Record<string, unknown>>): string {
   const reason = textField(outcome, 'reason')
   const message = textField(outcome, 'message')
@@ -16,7 +16,13 @@ export function describeOutcome(outcome: Readonly<Record<string, unknown>>): str
   return textOfReason(reason) ?? textField(outcome, 'status') ?? ''
 }
 
-/** What a person is told about a reason; undefined for none. */
+/** Returns true for the short wait of each first build on a new disk, which is not shown. */
+export function isPassing(data: Readonly<Record<string, unknown>>): boolean {
+  const isOfDisk = textField(data, 'reason') === 'disk-unavailable'
+  return isOfDisk && textField(data, 'message')?.includes('unbound immediate PersistentVolumeClaims') === true
+}
+
+/** Returns the text for a reason; undefined if there is none. */
 export function textOfReason(reason: string | undefined): string | undefined {
   if (reason === undefined) return undefined
   return isReason(reason) ? REASONS[reason].text : reason

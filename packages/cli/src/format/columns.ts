@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** Lines of a table with two spaces between columns; the last column is not padded. Cells may hold colours. */
+/** Returns the lines of a table with two spaces between columns. The last column is not padded. Cells may contain colors. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = []
   for (const row of rows) {
@@ -14,12 +14,12 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** Characters that a terminal shows, colours left out. */
+/** Returns the number of visible characters, without color codes. */
 export function widthOf(text: string): number {
   return Array.from(stripVTControlCharacters(text)).length
 }
 
-/** Cuts a text to a width, with an ellipsis where something is left out. */
+/** Cuts a text to a width, with an ellipsis if it is longer. */
 export function cut(text: string, width: number): string {
   const characters = Array.from(text)
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`

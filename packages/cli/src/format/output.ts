@@ -1,5 +1,6 @@
-/** Prints things in the format that was asked for. */
+/** Prints resources in the requested format. */
 import { systemClock } from '@windlass/kit'
+import { textFor } from '../follow/line-splitter.ts'
 import type { Printer } from '../printer.ts'
 import type { Kind } from '../resources/kinds.ts'
 import type { OutputFormat } from '../output-formats.ts'
@@ -11,7 +12,7 @@ export interface OutputOptions<T> {
   readonly headers: boolean
 }
 
-/** Prints a list. As JSON or YAML it is a list also when it holds one thing or none. */
+/** Prints a list. JSON and YAML print a list even for one resource or none. */
 export async function printList<T>(out: Printer, items: readonly T[], options: OutputOptions<T>): Promise<void> {
   const { kind, format } = options
   if (format === 'json' || format === 'yaml') return printValue(out, items, format)
@@ -25,8 +26,8 @@ export async function printList<T>(out: Printer, items: readonly T[], options: O
 
 function toTable<T>(items: readonly T[], { kind, format, headers, out }: OutputOptions<T> & { out: Printer }): string[] {
   const columns = Object.entries({ ...kind.columns, ...(format === 'wide' && kind.wide) })
-  const look = { now: systemClock.now(), style: out.stdout.style }
-  const rows = items.map((item) => columns.map(([, cell]) => cell(item, look)))
+  const renderContext = { now: systemClock.now(), style: out.stdout.style }
+  const rows = items.map((item) => columns.map(([, cell]) => cell(item, renderContext)))
   return alignColumns(headers ? [columns.map(([head]) => out.stdout.style.dim(head)), ...rows] : rows)
 }
 
@@ -34,5 +35,6 @@ function toTable<T>(items: readonly T[], { kind, format, headers, out }: OutputO
 export async function printValue(out: Printer, value: unknown, format: 'json' | 'yaml'): Promise<void> {
   if (format === 'json') return out.line(JSON.stringify(value, null, 2))
   const { stringify } = await import('yaml')
-  out.stdout.write(stringify(value, { lineWidth: 0 }))
+  // YAML may contain the control characters U+0080 to U+009F.
+  out.stdout.write(textFor(out.stdout, stringify(value, { lineWidth: 0 })))
 }

@@ -1,13 +1,13 @@
-/** Errors as a person wants to read them: what, where, what to do. */
-import { isFault, type Fault, type Problem } from '@windlass/kit/faults'
+/** Formats errors: message, position and hint. */
+import { isFault, sentences, type Fault, type Problem } from '@windlass/kit/faults'
 import type { Style } from './style.ts'
 
-/** Text of a file by its name as it stands in problems; undefined when it is not at hand. */
+/** Texts of files, by the name used in problems. */
 export type Sources = ReadonlyMap<string, string>
 
 const TAB_WIDTH = 2
 
-/** A problem with `file:line:column`, the line it is about and a caret below the place. */
+/** Returns the lines of a problem: `file:line:column`, the source line and a caret. */
 export function formatProblem(problem: Problem, sources: Sources, style: Style): string[] {
   const place = [problem.file, problem.line, problem.line === undefined ? undefined : problem.column]
     .filter((part) => part !== undefined)
@@ -22,7 +22,7 @@ export function formatProblem(problem: Problem, sources: Sources, style: Style):
   return lines
 }
 
-/** The line before, the line itself and a caret; 1-based places. */
+/** Returns the previous line, the line and a caret. Positions are 1-based. */
 function snippet(source: string, line: number, column: number | undefined, style: Style): string[] {
   const all = linesOf(source)
   const width = String(line).length
@@ -41,7 +41,7 @@ function snippet(source: string, line: number, column: number | undefined, style
 
 let split: { readonly source: string; readonly lines: readonly string[] } = { source: '', lines: [] }
 
-/** Hundreds of problems are about one text; it is split once. */
+/** Splits a text into lines, with a cache because hundreds of problems may share a text. */
 function linesOf(source: string): readonly string[] {
   if (split.source !== source) split = { source, lines: source.split(/\r?\n/) }
   return split.lines
@@ -51,7 +51,7 @@ function expandTabs(text: string): string {
   return text.replaceAll('\t', ' '.repeat(TAB_WIDTH))
 }
 
-/** `2 problems (1 error, 1 warning)`. */
+/** Returns a count such as `2 problems (1 error, 1 warning)`. */
 export function countProblems(problems: readonly Problem[]): string {
   const warnings = problems.filter(({ severity }) => severity === 'warning').length
   const errors = problems.length - warnings
@@ -62,14 +62,14 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** An error that ended a command: one line what, the problems with their places, one line hint. The stack only for whoever debugs. */
+/** Returns the lines of an error that ended a command: message, problems and hint. The stack is included only in debug mode. */
 export function formatError(error: unknown, options: { style: Style; debug: boolean; sources?: Sources }): string[] {
   const { style, debug, sources = new Map() } = options
   if (!isFault(error)) {
-    const what = error instanceof Error ? error.message : String(error)
+    const what = sentences(error instanceof Error ? error.message : String(error))
     const lines = [`${style.red('error:')} ${what}`]
     if (debug && error instanceof Error) lines.push(style.dim(error.stack ?? ''))
-    else lines.push(`${style.dim('hint:')} This looks like a bug. Run again with WINDLASS_DEBUG=1 and report what it prints.`)
+    else lines.push(`${style.dim('hint:')} This looks like a bug. Run again with WINDLASS_DEBUG=1 and report the output.`)
     return lines
   }
   return formatFault(error, { style, debug, sources })
@@ -77,8 +77,8 @@ export function formatError(error: unknown, options: { style: Style; debug: bool
 
 function formatFault(error: Fault, options: { style: Style; debug: boolean; sources: Sources }): string[] {
   const { style, debug, sources } = options
-  const problems = error.details.problems ?? []
-  const lines = [`${style.red('error:')} ${error.message}`]
+  const problems = (error.details.problems ?? []).filter(({ path, message }) => error.message !== `${path}: ${message}`)
+  const lines = [`${style.red('error:')} ${sentences(error.message)}`]
   for (const problem of problems) lines.push(...formatProblem(problem, sources, style))
   const pointsAtProblems = error.hint.startsWith('See `problems`')
   if (!pointsAtProblems) lines.push(`${style.dim('hint:')} ${error.hint}`)

@@ -1,36 +1,25 @@
-/** Colours, or none: each function returns its text, dressed for the terminal it is meant for. */
-export interface Style {
-  readonly bold: (text: string) => string
-  readonly dim: (text: string) => string
-  readonly red: (text: string) => string
-  readonly green: (text: string) => string
-  readonly yellow: (text: string) => string
-  readonly cyan: (text: string) => string
+import { styleText } from 'node:util'
+
+type Color = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+/** Text styles for a terminal; without color each function returns its text unchanged. */
+export type Style = Readonly<Record<Color, (text: string) => string>>
+
+/** The caller decides for each stream whether it has color, because output and errors can go to different places. */
+export function styleFor(hasColor: boolean): Style {
+  const paint = (color: Color) => (text: string) =>
+    hasColor && text !== '' ? styleText(color, text, { validateStream: false }) : text
+  return {
+    bold: paint('bold'),
+    dim: paint('dim'),
+    red: paint('red'),
+    green: paint('green'),
+    yellow: paint('yellow'),
+    cyan: paint('cyan'),
+  }
 }
 
-const CODES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] } as const
-
-const plain = (text: string): string => text
-const NONE: Style = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain }
-
-function paint([on, off]: readonly [number, number]): (text: string) => string {
-  return (text) => (text === '' ? '' : `\u001B[${on}m${text}\u001B[${off}m`)
-}
-
-const COLOURED: Style = {
-  bold: paint(CODES.bold),
-  dim: paint(CODES.dim),
-  red: paint(CODES.red),
-  green: paint(CODES.green),
-  yellow: paint(CODES.yellow),
-  cyan: paint(CODES.cyan),
-}
-
-export function styleFor(hasColour: boolean): Style {
-  return hasColour ? COLOURED : NONE
-}
-
-/** The colour of a build or step status: green ended well, red did not, yellow waits, cyan is at work. */
+/** Colors a build, step or agent status: green for success, red for failure, cyan for running, dim for skipped, yellow otherwise. */
 export function paintStatus(style: Style, status: string, text: string = status): string {
   switch (status) {
     case 'success':
@@ -50,7 +39,7 @@ export function paintStatus(style: Style, status: string, text: string = status)
   }
 }
 
-/** One character that stands for a status. */
+/** Returns the symbol of a status. */
 export function markOf(status: string): string {
   switch (status) {
     case 'success':

@@ -1,4 +1,4 @@
-/** Lists as kubectl prints them: a table of chosen columns, names, ids, JSON or YAML; once, or again and again. */
+/** Lists in the formats of kubectl: a table with selectable columns, names, ids, JSON or YAML; with `--watch` repeatedly. */
 import { systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import type { Printer } from '../printer.ts'
@@ -14,7 +14,7 @@ export interface Listing {
 }
 
 export interface Table<T> {
-  /** Singular. */
+  /** Singular name of the kind. */
   readonly kind: string
   readonly list: () => Promise<readonly T[]>
   readonly nameOf: (item: T) => string
@@ -23,10 +23,10 @@ export interface Table<T> {
 }
 
 const WATCH_MS = 3_000
-/** So many faults in a row end a watch. */
+/** Number of consecutive faults that ends a watch. */
 const WATCH_FAULTS = 10
 
-/** Prints the list, with `watch` until the process is interrupted. Throws `usage` for a column that does not exist. */
+/** Prints the list; with `watch` until the process is interrupted. Throws `usage` for an unknown column. */
 export async function printTable<T extends { readonly id: string }>(
   out: Printer,
   options: Listing,
@@ -62,8 +62,8 @@ async function printOnce<T extends { readonly id: string }>(
     { ...table.columns, ...table.wide },
     selectColumns,
   )
-  const look = { now: systemClock.now(), style: out.stdout.style }
-  const rows = items.map((item) => columns.map(([, cell]) => cell(item, look)))
+  const renderContext = { now: systemClock.now(), style: out.stdout.style }
+  const rows = items.map((item) => columns.map(([, cell]) => cell(item, renderContext)))
   const head = columns.map(([name]) => out.stdout.style.dim(name))
   for (const line of alignColumns(noHeaders ? rows : [head, ...rows])) out.line(line)
 }
@@ -76,6 +76,6 @@ function chooseColumns<T>(shown: Columns<T>, all: Columns<T>, selected: string |
     const name = given.trim().toUpperCase().replaceAll(/[-_]/g, ' ')
     const found = Object.entries(all).find(([column]) => column === name)
     if (found !== undefined) return found
-    throw fault('usage', { message: `There is no column ${given}.`, hint: `The columns are ${Object.keys(all).join(', ')}.` })
+    throw fault('usage', { message: `The column "${given}" does not exist.`, hint: `Use one of ${Object.keys(all).join(', ')}.` })
   })
 }

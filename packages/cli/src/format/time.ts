@@ -1,4 +1,4 @@
-/** Age of a moment in one unit, as kubectl writes it: `12s`, `5m`, `3h`, `8d`. Both in epoch milliseconds. */
+/** Formats an age in one unit, like kubectl: `12s`, `5m`, `3h`, `8d`. Times are epoch milliseconds. */
 export function formatAge(at: number, now: number): string {
   const seconds = Math.max(0, Math.floor((now - at) / 1000))
   if (seconds < 120) return `${seconds}s`
@@ -7,7 +7,7 @@ export function formatAge(at: number, now: number): string {
   return `${Math.floor(seconds / 86_400)}d`
 }
 
-/** A moment in ISO 8601, UTC; empty when it is not known. */
+/** Formats a time in ISO 8601, UTC; empty if undefined. */
 export function formatTime(at: number | undefined): string {
   return at === undefined ? '' : new Date(at).toISOString()
 }

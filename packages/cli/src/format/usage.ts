@@ -2,7 +2,7 @@ import type { BuildStep } from '@windlass/protocol'
 
 type Usage = NonNullable<BuildStep['usage']>
 
-/** `512 MiB`, `1.4 GiB`; whole numbers below ten thousand. */
+/** Formats a size such as `512 MiB` or `1.4 GiB`. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
   let value = bytes
@@ -11,7 +11,7 @@ export function formatBytes(bytes: number): string {
   return `${value >= 10 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** Most memory with its limit, and processor time: `410 MiB of 512 MiB, 3.2 s CPU`; empty when nothing is known. */
+/** Formats peak memory with its limit, and CPU time: `410 MiB of 512 MiB, 3.2 s CPU`; empty if unknown. */
 export function formatUsage(usage: Usage | undefined | null): string {
   if (usage === undefined || usage === null) return ''
   const { memoryPeakBytes: peak, memoryLimitBytes: limit, cpuMs } = usage

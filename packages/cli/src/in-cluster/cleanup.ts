@@ -1,53 +1,53 @@
-/** `in-cluster cleanup`: before a release is uninstalled, agent and runtime leave the server, and their Secrets the cluster. */
+/** The command `in-cluster cleanup`, run before a release is uninstalled: removes agent and runtime from the server, and their Secrets. */
 import { systemClock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
-import type { Client } from '@windlass/protocol'
-import { patiently, pathOf, type Place } from './place.ts'
+import type { ApiClient } from '@windlass/client'
+import { retryUnreachable, type CommandContext } from './context.ts'
 
-/** How long builds that run may still take. */
+/** How long to wait for running builds. */
 const WAIT_MS = 60_000
-const LOOK_MS = 3_000
+const POLL_MS = 3_000
 
 /**
- * Throws `conflict` while builds run on the runtime. A key that is gone and a server that cannot be reached are told, and keep nobody from
- * uninstalling.
+ * Throws `conflict` if builds still run on the runtime. A missing or invalid key and an unreachable server are only reported, so that the
+ * release can be uninstalled anyway.
  */
-export async function cleanUp(place: Place): Promise<void> {
-  if (place.admin === undefined) leave(place, 'no API key is mounted')
-  else await leaveServer(place, place.admin)
-  for (const name of [place.config.AGENT_SECRET, 'codefresh-certs-server']) {
-    if (name !== undefined) await removeSecret(place, name)
+export async function cleanUp(context: CommandContext): Promise<void> {
+  if (context.admin === undefined) reportSkipped(context, 'no API key is mounted')
+  else await removeFromServer(context, context.admin)
+  for (const name of [context.config.AGENT_SECRET, 'codefresh-certs-server']) {
+    if (name !== undefined) await removeSecret(context, name)
   }
 }
 
-async function leaveServer(place: Place, admin: Client): Promise<void> {
-  const { RUNTIME: runtime, AGENT: agent } = place.config
+async function removeFromServer(context: CommandContext, admin: ApiClient): Promise<void> {
+  const { RUNTIME: runtime, AGENT: agent } = context.config
   try {
-    await remove(place, `runtime ${runtime}`, () =>
-      whenIdle(() => admin.text('DELETE', pathOf('runtimes', runtime), { query: { force: true } })),
-    )
-    if (agent !== undefined) await remove(place, `agent ${agent}`, () => admin.text('DELETE', pathOf('agents', agent)))
+    await remove(context, `runtime ${runtime}`, () => whenIdle(() => admin.runtimes.delete(runtime, { query: { force: true } })))
+    if (agent !== undefined) await remove(context, `agent ${agent}`, () => admin.agents.delete(agent))
   } catch (error) {
     if (!isFault(error, 'server-unreachable') && !isFault(error, 'unauthenticated')) throw error
-    leave(place, error.message)
+    reportSkipped(context, error.message)
   }
 }
 
-function leave({ config, out }: Place, why: string): void {
-  out.note(`The server was not asked: ${why}. On it, remove by hand: runtime ${config.RUNTIME}, agent ${config.AGENT ?? 'none'}.`)
+function reportSkipped({ config, out }: CommandContext, why: string): void {
+  out.note(
+    `Nothing was removed from the server: ${why}. Remove manually: runtime ${config.RUNTIME}, agent ${config.AGENT ?? 'none'}.`,
+  )
 }
 
-async function remove({ out }: Place, what: string, call: () => Promise<unknown>): Promise<void> {
+async function remove({ out }: CommandContext, what: string, call: () => Promise<unknown>): Promise<void> {
   try {
-    await patiently(call)
+    await retryUnreachable(call)
     out.note(`${what}: removed`)
   } catch (error) {
     if (!isFault(error, 'not-found')) throw error
-    out.note(`${what}: was gone`)
+    out.note(`${what}: already removed`)
   }
 }
 
-/** Tries again for a while as long as builds run. */
+/** Retries for up to `WAIT_MS` while builds run. */
 async function whenIdle<T>(call: () => Promise<T>): Promise<T> {
   const end = systemClock.monotonic() + WAIT_MS
   for (;;) {
@@ -55,14 +55,14 @@ async function whenIdle<T>(call: () => Promise<T>): Promise<T> {
       return await call()
     } catch (error) {
       if (!isFault(error, 'conflict') || systemClock.monotonic() > end) throw error
-      await systemClock.sleep(LOOK_MS)
+      await systemClock.sleep(POLL_MS)
     }
   }
 }
 
-/** A Secret that the user gave is not ours to delete, and then we have no right to. */
-async function removeSecret(place: Place, name: string): Promise<void> {
-  const kube = place.kube()
+/** Deletes a Secret. The command has no permission to delete a Secret that the user provided, which is ignored. */
+async function removeSecret(context: CommandContext, name: string): Promise<void> {
+  const kube = context.kube()
   try {
     await kube.delete({ kind: 'Secret', name, namespace: kube.namespace })
   } catch (error) {

@@ -1,28 +1,28 @@
-/** Secrets that the chart's commands keep: made once, replaced in place, gone with their owner. No finalizers. */
+/** Secrets maintained by the `in-cluster` commands. They are deleted with their owner and have no finalizers. */
 import { isFault } from '@windlass/kit/faults'
 import type { Kind, Kube, KubeObject } from '@windlass/kube'
 import { z } from 'zod'
 
-export interface KeptSecret {
+export interface SecretInput {
   readonly name: string
-  /** Plain values; they are encoded here. */
+  /** Plain values, not base64. */
   readonly values: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
-  /** What the Secret goes with; left alone when it is not there. */
+  /** Owner of the Secret; ignored if it does not exist. */
   readonly owner?: { readonly kind: Kind; readonly name: string } | undefined
 }
 
 const SecretShape = z.looseObject({ data: z.record(z.string(), z.string()).optional() })
 
-/** The plain value of a key; undefined when Secret or key are not there. */
+/** Returns the plain value of a key; undefined if Secret or key do not exist. */
 export async function readSecret(kube: Kube, name: string, key: string): Promise<string | undefined> {
   const found = await kube.find({ kind: 'Secret', name, namespace: kube.namespace })
   const encoded = found === undefined ? undefined : SecretShape.parse(found).data?.[key]
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8').trim()
 }
 
-/** Makes the Secret, or replaces its values when it is there. Safe to call twice. */
-export async function keepSecret(kube: Kube, secret: KeptSecret): Promise<void> {
+/** Creates the Secret, or replaces its values. Idempotent. */
+export async function applySecret(kube: Kube, secret: SecretInput): Promise<void> {
   const { name } = secret
   const owner = secret.owner && (await kube.find({ ...secret.owner, namespace: kube.namespace }))
   const data = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The lines between the steps of a plan. */
+/** Edges of the plan graph. */
 import type { Preview } from '@windlass/plan'
 
 export interface Edge {

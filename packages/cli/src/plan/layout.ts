@@ -1,4 +1,4 @@
-/** Where the boxes of a plan stand: from left to right in the order in which steps can run, groups around their steps. */
+/** Layout of the plan graph: left to right in the order in which steps can run, with groups around their steps. */
 import type { Preview, PreviewStep } from '@windlass/plan'
 
 export interface Box {
@@ -13,7 +13,7 @@ export interface Box {
 export interface Layout {
   readonly width: number
   readonly height: number
-  /** Groups before what is inside them. */
+  /** Groups come before the boxes within them. */
   readonly boxes: readonly Box[]
 }
 
@@ -26,8 +26,8 @@ const HEADER = 26
 const NARROWEST = 120
 const WIDEST = 300
 
-/** Takes time in proportion to steps and lines. */
-export function layOut({ steps }: Preview): Layout {
+/** Computes the layout in time linear in steps and edges. */
+export function computeLayout({ steps }: Preview): Layout {
   const body = steps.filter(({ hook }) => hook === undefined)
   const inside = Map.groupBy(
     steps.filter(({ parent, hook }) => parent !== undefined && hook === undefined),
@@ -81,7 +81,7 @@ interface Flow {
   readonly height: number
 }
 
-/** Columns by how many steps come before at least; in a column one below the other. */
+/** Arranges blocks in columns by rank, and within a column one below the other. */
 function arrange(blocks: readonly Block[]): Flow {
   const rank = ranksOf(blocks.map(({ step }) => step))
   const columns = Map.groupBy(blocks, ({ step }) => rank.get(step.name) ?? 0)
@@ -101,7 +101,7 @@ function arrange(blocks: readonly Block[]): Flow {
   return { places, width: Math.max(0, x - GAP_X), height }
 }
 
-/** The longest way to each step among these; steps that wait for each other share a rank. */
+/** Returns the length of the longest path to each step. A step in a cycle gets a rank only from steps before the cycle. */
 function ranksOf(steps: readonly PreviewStep[]): ReadonlyMap<string, number> {
   const known = new Map(steps.map((step) => [step.name, step]))
   const ranks = new Map<string, number>()

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { compile } from '@windlass/pipeline'
 import { previewPlan, type Preview } from '@windlass/plan'
+import { growth, LINEAR } from '../../../plan/test/cpu-time.ts'
 import { styleFor } from '../format/style.ts'
 import type { Printer } from '../printer.ts'
-import { layOut } from './layout.ts'
+import { computeLayout } from './layout.ts'
 import { printTree } from './print-tree.ts'
 import { toDot } from './to-dot.ts'
 import { toSvg } from './to-svg.ts'
@@ -35,12 +36,12 @@ function preview(text: string, branch = 'next'): Preview {
   return previewPlan(plan)
 }
 
-function tree(of: Preview, hasColour = false): string[] {
+function tree(of: Preview, hasColor = false): string[] {
   const lines: string[] = []
   const terminal = {
     isTTY: false,
     columns: 80,
-    style: styleFor(hasColour),
+    style: styleFor(hasColor),
     write: () => undefined,
     drained: async () => undefined,
   }
@@ -49,9 +50,9 @@ function tree(of: Preview, hasColour = false): string[] {
   return lines
 }
 
-test('the tree tells which steps run, and why or why not', () => {
+test('the tree shows which steps run, and why or why not', () => {
   expect(tree(preview(DOCUMENT)).slice(0, 8)).toEqual([
-    'pipeline.yml @ next  one step after the other · 4 run · 1 depend · 1 skipped',
+    'pipeline.yml @ next  steps in sequence · 4 run · 1 depend · 1 skipped',
     '',
     '✔ clone      git-clone  acme/app',
     '✔ tests      parallel',
@@ -62,44 +63,49 @@ test('the tree tells which steps run, and why or why not', () => {
   ])
 })
 
-test('values of secrets are hidden in every form', () => {
+test('hides values of secrets in every format', () => {
   const of = preview(DOCUMENT)
   expect(tree(of).at(-1)).toMatch(/^ {2}KEY +••••• +build$/)
   expect(JSON.stringify(of)).toContain('{"name":"KEY","level":"build","isSecret":true}')
 })
 
-test('colours change nothing but colours', () => {
+test('output with colors equals output without, except for the color codes', () => {
   const escapes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g')
   const bare = tree(preview(DOCUMENT), true).map((line) => line.replace(escapes, '').trimEnd())
   expect(bare).toEqual(tree(preview(DOCUMENT)))
 })
 
-test('the picture holds every step once, groups around theirs, and nothing of a step is markup', () => {
+test('the SVG contains every step once, with groups around their steps, and escapes markup', () => {
   const of = preview(DOCUMENT)
   const svg = toSvg(of)
   expect(svg.match(/<rect /g)).toHaveLength(5)
   expect(svg).toContain('alpine:&#34;&#60;&#38;3&#34;')
-  const boxes = new Map(layOut(of).boxes.map((box) => [box.step.name, box]))
+  const boxes = new Map(computeLayout(of).boxes.map((box) => [box.step.name, box]))
   const [tests, unit, clone] = ['tests', 'unit', 'clone'].map((name) => boxes.get(name))
   if (tests === undefined || unit === undefined || clone === undefined) throw new Error('a box is missing')
   expect(unit.x > tests.x && unit.x + unit.width < tests.x + tests.width && unit.y > tests.y).toBe(true)
   expect(clone.x + clone.width).toBeLessThan(tests.x)
 })
 
-test('the graph for Graphviz has its lines', () => {
+test('the Graphviz output contains edges and clusters', () => {
   const dot = toDot(preview(DOCUMENT))
   expect(dot).toContain('"clone" -> "tests";')
   expect(dot).toContain('subgraph "cluster_tests" {')
 })
 
-test('a thousand steps are drawn in little time', () => {
-  const steps = Array.from({ length: 1_000 }, (_, index) => {
-    const when = index === 0 ? '' : `, when: {steps: [{name: s${index >> 1 === index ? 0 : index >> 1}}]}`
-    return `  s${index}: {image: alpine, commands: [echo]${when}}`
-  })
-  const of = preview(`version: '1.0'\nmode: parallel\nsteps:\n${steps.join('\n')}\n`)
-  const began = process.cpuUsage()
-  toSvg(of)
-  tree(of)
-  expect(process.cpuUsage(began).user / 1_000).toBeLessThan(1_500)
+test('rendering time is linear in the number of steps', () => {
+  const plans = new Map<number, Preview>()
+  for (const count of [125, 1_000]) {
+    const steps = Array.from({ length: count }, (_, index) => {
+      const when = index === 0 ? '' : `, when: {steps: [{name: s${index >> 1}}]}`
+      return `  s${index}: {image: alpine, commands: [echo]${when}}`
+    })
+    plans.set(count, preview(`version: '1.0'\nmode: parallel\nsteps:\n${steps.join('\n')}\n`))
+  }
+  const draw = (count: number): void => {
+    const of = plans.get(count) ?? preview('')
+    toSvg(of)
+    tree(of)
+  }
+  expect(growth(125, draw)).toBeLessThan(LINEAR)
 })

@@ -1,4 +1,4 @@
-/** A plan for people: the steps as a tree, then what they need. */
+/** The text form of a plan: the steps as a tree, then images, services and variables. */
 import type { Preview, PreviewStep, PreviewVariable, StepForecast } from '@windlass/plan'
 import { toTree } from '../follow/step-tree.ts'
 import type { Style } from '../format/style.ts'
@@ -12,7 +12,7 @@ export interface TreeHead {
 
 const MARKS: Readonly<Record<StepForecast, string>> = { runs: '✔', skipped: '–', depends: '?', fails: '✖' }
 
-/** Longest name, subject and value that is shown in full. */
+/** Maximum widths of names, subjects and values; longer texts are cut. */
 const NAME_COLUMNS = 44
 const SUBJECT_COLUMNS = 48
 const VALUE_COLUMNS = 60
@@ -23,7 +23,7 @@ export function printTree(preview: Preview, { title, branch, out }: TreeHead): v
   const count = (forecast: StepForecast, word: string): string[] =>
     counts.has(forecast) ? [`${counts.get(forecast)?.length} ${word}`] : []
   const facts = [
-    `${preview.mode === 'serial' ? 'one step after the other' : 'steps in parallel'}`,
+    `${preview.mode === 'serial' ? 'steps in sequence' : 'steps in parallel'}`,
     ...count('runs', 'run'),
     ...count('depends', 'depend'),
     ...count('skipped', 'skipped'),
@@ -70,13 +70,13 @@ function stepLines({ steps, stages }: Preview, style: Style): string[] {
     const title = step.title === step.name || step.hook !== undefined ? [] : [step.title]
     const rest = [...title, ...step.notes, ...step.services.map((service) => `with ${service}`)].join(', ')
     const why = step.because === undefined ? '' : paintWhy(style, forecast, step.because)
-    const told = [rest === '' ? '' : style.dim(rest), why].filter((part) => part !== '').join('  ')
-    const line = `${paint(MARKS[forecast])} ${name}  ${style.dim(kind.padEnd(kindWidth))}  ${forecast === 'skipped' ? style.dim(subject) : subject}  ${stage}${told}`
+    const details = [rest === '' ? '' : style.dim(rest), why].filter((part) => part !== '').join('  ')
+    const line = `${paint(MARKS[forecast])} ${name}  ${style.dim(kind.padEnd(kindWidth))}  ${forecast === 'skipped' ? style.dim(subject) : subject}  ${stage}${details}`
     return line.trimEnd()
   })
 }
 
-/** Each step with the lines that lead to it; hooks stand with the step that they belong to. */
+/** Returns the steps with their tree lines. Hooks are listed with their step. */
 function toRows(steps: readonly PreviewStep[]): Row[] {
   const branches = toTree(steps.map((step) => ({ ...step, parent: step.parent ?? step.hook?.of ?? null })))
   const rows: Row[] = []

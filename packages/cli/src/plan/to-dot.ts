@@ -1,23 +1,23 @@
-/** A plan in the language of Graphviz. */
+/** A plan in the DOT language of Graphviz. */
 import type { Preview, PreviewStep } from '@windlass/plan'
 import { edgesOf } from './edges.ts'
 
 const COLOURS = { runs: '#2da44e', depends: '#bf8700', skipped: '#8c959f', fails: '#cf222e' } as const
 
-/** Groups are clusters; hooks hang on what they belong to with dotted lines. */
+/** Renders groups as clusters, and hooks with dotted edges. */
 export function toDot(preview: Preview): string {
   const children = Map.groupBy(preview.steps, ({ parent }) => parent)
   const lines = ['digraph build {', '  rankdir=LR; compound=true;', '  node [shape=box, style=rounded, fontname="sans-serif"];']
   const write = (step: PreviewStep, indent: string): void => {
     const inside = children.get(step.name) ?? []
-    const colour = `color="${COLOURS[step.forecast]}"`
+    const color = `color="${COLOURS[step.forecast]}"`
     if (inside.length === 0) {
       lines.push(
-        `${indent}${quote(step.name)} [label=${quote([step.title, step.subject].filter((text) => text !== '').join('\n'))}, ${colour}];`,
+        `${indent}${quote(step.name)} [label=${quote([step.title, step.subject].filter((text) => text !== '').join('\n'))}, ${color}];`,
       )
       return
     }
-    lines.push(`${indent}subgraph ${quote(`cluster_${step.name}`)} {`, `${indent}  label=${quote(step.title)}; ${colour};`)
+    lines.push(`${indent}subgraph ${quote(`cluster_${step.name}`)} {`, `${indent}  label=${quote(step.title)}; ${color};`)
     lines.push(`${indent}  ${quote(step.name)} [shape=point, style=invis];`)
     for (const child of inside) write(child, `${indent}  `)
     lines.push(`${indent}}`)

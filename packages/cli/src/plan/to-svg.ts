@@ -1,6 +1,6 @@
-/** A plan as a picture; it needs no style sheet and no script, and suits light and dark pages. */
+/** A plan as a self-contained SVG for light and dark pages. */
 import type { Preview, StepForecast } from '@windlass/plan'
-import { layOut, type Box } from './layout.ts'
+import { computeLayout, type Box } from './layout.ts'
 
 const COLOURS: Readonly<Record<StepForecast, string>> = {
   runs: '#2da44e',
@@ -10,7 +10,7 @@ const COLOURS: Readonly<Record<StepForecast, string>> = {
 }
 
 export function toSvg(preview: Preview): string {
-  const { width, height, boxes } = layOut(preview)
+  const { width, height, boxes } = computeLayout(preview)
   const byName = new Map(boxes.map((box) => [box.step.name, box]))
   const hooks = Map.groupBy(
     preview.steps.filter(({ hook }) => hook !== undefined),
@@ -34,7 +34,7 @@ export function toSvg(preview: Preview): string {
 }
 
 function drawBox({ step, x, y, width, height, isGroup }: Box, moments: string): string {
-  const colour = COLOURS[step.forecast]
+  const color = COLOURS[step.forecast]
   const dashes = step.forecast === 'runs' ? '' : ' stroke-dasharray="5 3"'
   const fill = isGroup ? 'fill="#8c959f" fill-opacity="0.08"' : 'fill="#ffffff"'
   const text = (dy: number, content: string, style: string): string =>
@@ -43,7 +43,7 @@ function drawBox({ step, x, y, width, height, isGroup }: Box, moments: string): 
       : `<text x="${round(x + 12)}" y="${round(y + dy)}" ${style}>${escape(fit(content, width, style.includes('600') ? WIDE : NARROW))}</text>`
   return [
     `<g><title>${escape([step.name, step.because ?? ''].filter((part) => part !== '').join(': '))}</title>`,
-    `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="8" ${fill} stroke="${colour}" stroke-width="1.5"${dashes}/>`,
+    `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="8" ${fill} stroke="${color}" stroke-width="1.5"${dashes}/>`,
     text(isGroup ? 18 : 21, step.title, `font-size="13" font-weight="600" fill="${isGroup ? '#8c959f' : '#1f2328'}"`),
     isGroup ? '' : text(39, step.subject, 'font-size="11" fill="#656d76"'),
     text(height - 8, moments, 'font-size="10" fill="#0969da"'),
@@ -59,7 +59,7 @@ function arrow(from: Box, to: Box): string {
   return `<path d="M${round(x1)} ${round(y1)}C${round(x1 + bend)} ${round(y1)} ${round(to.x - bend)} ${round(y2)} ${round(to.x - 2)} ${round(y2)}" fill="none" stroke="#8c959f" stroke-width="1.4" marker-end="url(#tip)"/>`
 }
 
-/** Widths of a character that hold in the wider of the usual fonts. */
+/** Character widths, estimated for the wider common fonts. */
 const WIDE = 7.9
 const NARROW = 6.6
 

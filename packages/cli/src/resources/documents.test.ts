@@ -15,7 +15,7 @@ function faultOf(work: () => unknown): { message: string; hint: string } {
   throw new Error('nothing was thrown')
 }
 
-test('one file may describe many things; each pipeline keeps its own text and first line', () => {
+test('a file may contain several documents; each pipeline keeps its own text and first line', () => {
   const text =
     'kind: project\nmetadata: { name: demo }\n---\nkind: pipeline\nmetadata: { name: demo/app }\nspec:\n  steps: {}\n---\nkind: context\nmetadata: { name: c, default: true }\nspec: { type: config, data: { A: b } }\n'
   const [project, pipeline, context] = read(text)
@@ -25,26 +25,26 @@ test('one file may describe many things; each pipeline keeps its own text and fi
   expect(context).toMatchObject({ kind: 'contexts', body: { name: 'c', isDefault: true, type: 'config', data: { A: 'b' } } })
 })
 
-test('steps without a kind are a pipeline that is named on the command line', () => {
+test('a document with steps and no kind is a pipeline named on the command line', () => {
   expect(read("version: '1.0'\nsteps: {}\n", { name: 'demo/app', runtime: 'local' })).toMatchObject([
     { kind: 'pipelines', name: 'demo/app', body: { runtime: 'local', document: "version: '1.0'\nsteps: {}\n" } },
   ])
   expect(faultOf(() => read('steps: {}')).hint).toContain('--name')
 })
 
-test('a runtime keeps its type and agent apart from its specification', () => {
+test('separates the type and agent of a runtime from its specification', () => {
   const [runtime] = read('kind: runtime\nmetadata: { name: r }\nspec: { type: docker, agent: a, capacity: 3 }\n')
   expect(runtime?.body).toMatchObject({ name: 'r', type: 'docker', agent: 'a', spec: { capacity: 3 } })
 })
 
-test('a wrong kind is answered with the nearest right one', () => {
-  expect(faultOf(() => read('kind: pipline\nmetadata: { name: x }\n')).hint).toBe("Did you mean 'pipeline'?")
+test('suggests the nearest kind for an unknown one', () => {
+  expect(faultOf(() => read('kind: pipline\nmetadata: { name: x }\n')).hint).toBe('Did you mean "pipeline"?')
 })
 
-test('YAML that cannot be read is told with its place', () => {
+test('reports invalid YAML with its position', () => {
   expect(faultOf(() => read('kind: "project\n')).message).toBe('f.yml is not valid YAML.')
 })
 
-test('a file with nothing in it is refused', () => {
-  expect(faultOf(() => read('# nothing\n')).message).toBe('f.yml holds no document.')
+test('rejects an empty file', () => {
+  expect(faultOf(() => read('# nothing\n')).message).toBe('f.yml does not contain a document.')
 })

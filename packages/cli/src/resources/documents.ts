@@ -1,49 +1,54 @@
-/** Documents of `apply` and `create`: several in a file, each of one kind. */
+/** Documents of `apply` and `create`. A file may contain several. */
+import { isRecord } from '@windlass/kit/json'
+import { defined } from '@windlass/kit/defined'
 import { fault, type Problem } from '@windlass/kit/faults'
 import { nearest } from '@windlass/plan'
 import { AgentInput, ContextInput, PipelineInput, ProjectInput, RuntimeInput, StepTypeInput } from '@windlass/protocol'
 import { isMap, parseAllDocuments, type Document } from 'yaml'
 import type { z } from 'zod'
-import type { KindName } from '../kind-names.ts'
-import type { InputFile } from '../input-files.ts'
+import type { InputFile } from '../input/input-files.ts'
 
 const DOCUMENT_KINDS = ['pipeline', 'project', 'context', 'runtime', 'agent', 'step-type'] as const
 type DocumentKind = (typeof DOCUMENT_KINDS)[number]
+type ResourceKind = `${DocumentKind}s`
 
-/** One thing to make, ready to be sent. */
-export interface Wanted {
-  readonly kind: KindName
+/** A resource to create, ready to be sent. */
+export interface ResourceInput {
+  readonly kind: ResourceKind
   readonly name: string
   readonly body: unknown
-  /** Where its document begins, to place the problems that the server finds. */
+  /** File and first line of its document, to map the positions of problems found by the server. */
   readonly file: string
   readonly firstLine: number
 }
 
 export interface DocumentOptions {
-  /** Name of a pipeline that does not say its own. */
+  /** Name of a pipeline document without a name. */
   readonly name: string | undefined
   readonly runtime: string | undefined
 }
 
-/** Everything that a file describes, in its order. Throws `document-invalid` with places. */
-export function readDocuments(file: InputFile, options: DocumentOptions): Wanted[] {
+/** Reads the documents of a file, in order. Throws `document-invalid` with positions. */
+export function readDocuments(file: InputFile, options: DocumentOptions): ResourceInput[] {
   const documents = parseAllDocuments(file.text, { prettyErrors: true })
-  const wanted: Wanted[] = []
+  const wanted: ResourceInput[] = []
   for (const document of Array.isArray(documents) ? documents : []) {
-    refuseSyntaxErrors(document, file.name)
+    requireValidSyntax(document, file.name)
     if (document.contents === null) continue
     const [from, , end] = document.range
     const start = from + (/^---[^\n]*\n/.exec(file.text.slice(from))?.[0].length ?? 0)
     const firstLine = file.text.slice(0, start).split('\n').length
-    wanted.push(toWanted(document, { file: file.name, firstLine, text: file.text.slice(start, end), options }))
+    wanted.push(toResourceInput(document, { file: file.name, firstLine, text: file.text.slice(start, end), options }))
   }
   if (wanted.length === 0)
-    throw fault('document-invalid', { message: `${file.name} holds no document.`, hint: 'Write at least one.' })
+    throw fault('document-invalid', {
+      message: `${file.name} does not contain a document.`,
+      hint: 'Write at least one document.',
+    })
   return wanted
 }
 
-function refuseSyntaxErrors(document: Document.Parsed, file: string): void {
+function requireValidSyntax(document: Document.Parsed, file: string): void {
   if (document.errors.length === 0) return
   const problems = document.errors.map(({ message, linePos }): Problem => ({
     file,
@@ -62,33 +67,33 @@ interface Part {
   readonly options: DocumentOptions
 }
 
-function toWanted(document: Document.Parsed, part: Part): Wanted {
+function toResourceInput(document: Document.Parsed, part: Part): ResourceInput {
   const value: unknown = document.toJS({ maxAliasCount: 100 })
-  if (!isRecord(value) || !isMap(document.contents)) throw wrong(part, 'A document must be a mapping.')
+  if (!isRecord(value) || !isMap(document.contents)) throw invalid(part, 'A document must be a mapping.')
   const { kind } = value
   if (kind === undefined && ('steps' in value || 'stages' in value || 'version' in value)) return barePipeline(part)
   const known = DOCUMENT_KINDS.find((name) => name === kind)
   if (known === undefined) {
     const near = typeof kind === 'string' ? nearest(kind, DOCUMENT_KINDS) : undefined
-    const hint = near === undefined ? `The kinds are ${DOCUMENT_KINDS.join(', ')}.` : `Did you mean '${near}'?`
-    throw wrong(part, kind === undefined ? 'A document needs a kind.' : `There is no kind ${JSON.stringify(kind)}.`, hint)
+    const hint = near === undefined ? `Use one of ${DOCUMENT_KINDS.join(', ')}.` : `Did you mean "${near}"?`
+    throw invalid(
+      part,
+      kind === undefined ? 'A document needs a kind.' : `The kind ${JSON.stringify(kind)} does not exist.`,
+      hint,
+    )
   }
   const metadata = isRecord(value['metadata']) ? value['metadata'] : {}
   const name = metadata['name'] ?? (known === 'pipeline' ? part.options.name : undefined)
-  if (typeof name !== 'string' || name === '') throw wrong(part, `A ${known} needs metadata.name.`)
+  if (typeof name !== 'string' || name === '') throw invalid(part, `A ${known} needs metadata.name.`)
   const spec = isRecord(value['spec']) ? value['spec'] : {}
-  return wantedOf(known, { part, name, metadata, spec })
+  return resourceInputOf(known, { part, name, metadata, spec })
 }
 
-function barePipeline(part: Part): Wanted {
+function barePipeline(part: Part): ResourceInput {
   const { name, runtime } = part.options
   if (name === undefined)
-    throw wrong(part, 'A pipeline needs a name.', 'Give it by --name, or write kind: pipeline and metadata.name.')
-  return check(
-    PipelineInput,
-    { name, document: part.text, ...(runtime !== undefined && { runtime }) },
-    { part, kind: 'pipelines', name },
-  )
+    throw invalid(part, 'A pipeline needs a name.', 'Add --name, or write kind: pipeline and metadata.name.')
+  return check(PipelineInput, { name, document: part.text, ...defined({ runtime }) }, { part, kind: 'pipelines', name })
 }
 
 interface Named {
@@ -98,16 +103,12 @@ interface Named {
   readonly spec: Readonly<Record<string, unknown>>
 }
 
-function wantedOf(kind: DocumentKind, { part, name, metadata, spec }: Named): Wanted {
+function resourceInputOf(kind: DocumentKind, { part, name, metadata, spec }: Named): ResourceInput {
   const isDefault = metadata['default'] ?? spec['isDefault'] ?? false
   switch (kind) {
     case 'pipeline': {
       const { runtime } = part.options
-      return check(
-        PipelineInput,
-        { name, document: part.text, ...(runtime !== undefined && { runtime }) },
-        { part, kind: 'pipelines', name },
-      )
+      return check(PipelineInput, { name, document: part.text, ...defined({ runtime }) }, { part, kind: 'pipelines', name })
     }
     case 'project':
       return check(ProjectInput, { name, ...spec }, { part, kind: 'projects', name })
@@ -122,13 +123,17 @@ function wantedOf(kind: DocumentKind, { part, name, metadata, spec }: Named): Wa
     }
     case 'runtime': {
       const { type, agent, isDefault: _, ...rest } = spec
-      const body = { name, isDefault, ...(type !== undefined && { type }), ...(agent !== undefined && { agent }), spec: rest }
+      const body = { name, isDefault, ...defined({ type, agent }), spec: rest }
       return check(RuntimeInput, body, { part, kind: 'runtimes', name })
     }
   }
 }
 
-function check(shape: z.ZodType, body: unknown, { part, kind, name }: { part: Part; kind: KindName; name: string }): Wanted {
+function check(
+  shape: z.ZodType,
+  body: unknown,
+  { part, kind, name }: { part: Part; kind: ResourceKind; name: string },
+): ResourceInput {
   const parsed = shape.safeParse(body)
   if (parsed.success) return { kind, name, body: parsed.data, file: part.file, firstLine: part.firstLine }
   const problems = parsed.error.issues.map((issue): Problem => ({
@@ -136,13 +141,9 @@ function check(shape: z.ZodType, body: unknown, { part, kind, name }: { part: Pa
     line: part.firstLine,
     message: `${issue.path.join('.')}: ${issue.message}`,
   }))
-  throw fault('document-invalid', { message: `${kind.slice(0, -1)} '${name}' in ${part.file} has wrong fields.`, problems })
+  throw fault('document-invalid', { message: `The ${kind.slice(0, -1)} "${name}" in ${part.file} has invalid fields.`, problems })
 }
 
-function wrong({ file, firstLine }: Part, message: string, hint = 'See `windlass apply --help`.'): Error {
+function invalid({ file, firstLine }: Part, message: string, hint = 'See `windlass apply --help`.'): Error {
   return fault('document-invalid', { message: `${file}:${firstLine}: ${message}`, hint })
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,39 +1,56 @@
-/** The kinds of things that `get`, `delete` and `apply` know: where they live in the API and what is shown of them. */
+/** The resource kinds of `get` and `delete`: their calls and columns. */
+import type { ApiClient } from '@windlass/client'
 import { fault } from '@windlass/kit/faults'
 import { formatDuration } from '@windlass/plan'
-import { Agent, ApiKey, Build, Context, Pipeline, Project, Runtime, StepType } from '@windlass/protocol'
-import type { z } from 'zod'
+import type { Agent, ApiKey, Build, Context, Pipeline, Project, Runtime, StepTypeResource } from '@windlass/protocol'
 import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
 import type { Style } from '../format/style.ts'
 import { KIND_NAMES, type KindName } from '../kind-names.ts'
 
-export interface Look {
+export interface RenderContext {
   readonly now: number
   readonly style: Style
 }
 
-export type Columns<T> = Readonly<Record<string, (item: T, look: Look) => string>>
+export type Columns<T> = Readonly<Record<string, (item: T, renderContext: RenderContext) => string>>
+
+/** The calls for a kind. Resources are found by name, or by id if they have no name. */
+export interface KindCalls<T> {
+  list(options: { readonly query: ListQuery }): Promise<{ readonly items: readonly T[]; readonly next?: string | undefined }>
+  get(name: string): Promise<T>
+  /** Absent if the kind has no versions. */
+  versions?(name: string): Promise<{ readonly items: readonly T[] }>
+  /** Absent if resources of the kind cannot be deleted. */
+  remove?(name: string, options: { readonly query: { readonly force: true } } | undefined): Promise<void>
+}
+
+/** A page, and the filter of builds. */
+export interface ListQuery {
+  readonly limit: number
+  readonly cursor: string | undefined
+  readonly pipeline?: string | undefined
+  readonly status?: string | undefined
+  readonly branch?: string | undefined
+  readonly annotation?: string[] | undefined
+}
 
 export interface Kind<T> {
   readonly name: KindName
   readonly singular: string
-  /** What to say to find one: the name, or the id of things without names. */
-  readonly path: string
-  readonly shape: z.ZodType<T>
+  readonly of: (client: ApiClient) => KindCalls<T>
   readonly nameOf: (item: T) => string
   readonly columns: Columns<T>
-  /** Further columns of `-o wide`. */
+  /** Additional columns of `-o wide`. */
   readonly wide: Columns<T>
 }
 
-const age = (item: { createdAt: number }, { now }: Look): string => formatAge(item.createdAt, now)
+const age = (item: { createdAt: number }, { now }: RenderContext): string => formatAge(item.createdAt, now)
 
 const pipelines: Kind<Pipeline> = {
   name: 'pipelines',
   singular: 'pipeline',
-  path: '/v1/pipelines',
-  shape: Pipeline,
+  of: ({ pipelines: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
   nameOf: ({ name }) => name,
   columns: {
     NAME: ({ name }) => name,
@@ -51,8 +68,7 @@ const pipelines: Kind<Pipeline> = {
 const builds: Kind<Build> = {
   name: 'builds',
   singular: 'build',
-  path: '/v1/builds',
-  shape: Build,
+  of: ({ builds: { list, get } }) => ({ list, get }),
   nameOf: ({ id }) => id,
   columns: {
     ID: ({ id }) => id,
@@ -77,8 +93,7 @@ const builds: Kind<Build> = {
 export const runtimes: Kind<Runtime> = {
   name: 'runtimes',
   singular: 'runtime',
-  path: '/v1/runtimes',
-  shape: Runtime,
+  of: ({ runtimes: { list, get, delete: remove } }) => ({ list: () => list(), get, remove }),
   nameOf: ({ name }) => name,
   columns: {
     NAME: ({ name }) => name,
@@ -92,7 +107,10 @@ export const runtimes: Kind<Runtime> = {
   },
   wide: {
     ID: ({ id }) => id,
-    WARM: ({ warm }) => (warm === undefined ? '' : `${warm.ready} ready, ${warm.starting} starting`),
+    WARM: ({ warm }) =>
+      warm === undefined
+        ? ''
+        : `${warm.ready} ready, ${warm.starting} starting${warm.problem === undefined ? '' : `; ${warm.problem}`}`,
     CAPACITY: ({ spec }) => (typeof spec['capacity'] === 'number' ? String(spec['capacity']) : ''),
   },
 }
@@ -100,8 +118,7 @@ export const runtimes: Kind<Runtime> = {
 const agents: Kind<Agent> = {
   name: 'agents',
   singular: 'agent',
-  path: '/v1/agents',
-  shape: Agent,
+  of: ({ agents: { list, get, delete: remove } }) => ({ list: () => list(), get, remove }),
   nameOf: ({ name }) => name,
   columns: {
     NAME: ({ name }) => name,
@@ -117,8 +134,7 @@ const agents: Kind<Agent> = {
 const projects: Kind<Project> = {
   name: 'projects',
   singular: 'project',
-  path: '/v1/projects',
-  shape: Project,
+  of: ({ projects: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
   nameOf: ({ name }) => name,
   columns: { NAME: ({ name }) => name, PIPELINES: (project) => String(project.pipelines), AGE: age },
   wide: { ID: ({ id }) => id, VARIABLES: ({ variables }) => Object.keys(variables).join(',') },
@@ -127,8 +143,7 @@ const projects: Kind<Project> = {
 const contexts: Kind<Context> = {
   name: 'contexts',
   singular: 'context',
-  path: '/v1/contexts',
-  shape: Context,
+  of: ({ contexts: { list, get, delete: remove } }) => ({ list: () => list(), get, remove: (name) => remove(name) }),
   nameOf: ({ name }) => name,
   columns: { NAME: ({ name }) => name, TYPE: ({ type }) => type, DEFAULT: ({ isDefault }) => (isDefault ? 'yes' : ''), AGE: age },
   wide: { ID: ({ id }) => id, KEYS: ({ data }) => Object.keys(data).join(',') },
@@ -137,29 +152,31 @@ const contexts: Kind<Context> = {
 const keys: Kind<ApiKey> = {
   name: 'keys',
   singular: 'key',
-  path: '/v1/keys',
-  shape: ApiKey,
+  of: ({ keys: { list, delete: remove } }) => ({
+    list: () => list(),
+    get: (name) => findKey(list, name),
+    remove: (name) => remove(name),
+  }),
   nameOf: ({ name }) => name,
   columns: { NAME: ({ name }) => name, ROLE: ({ role }) => role, PREFIX: ({ prefix }) => prefix, AGE: age },
   wide: { ID: ({ id }) => id },
 }
 
-const stepTypes: Kind<StepType> = {
+const stepTypes: Kind<StepTypeResource> = {
   name: 'step-types',
   singular: 'step-type',
-  path: '/v1/step-types',
-  shape: StepType,
+  of: ({ stepTypes: { list, get, versions, delete: remove } }) => ({ list, get, versions, remove: (name) => remove(name) }),
   nameOf: ({ name, version }) => `${name}:${version}`,
   columns: {
     NAME: ({ name }) => name,
     VERSION: ({ version }) => version,
     VERSIONS: ({ versions }) => String(versions),
-    AGE: (item, look) => (item.builtIn ? 'built in' : age(item, look)),
+    AGE: (item, renderContext) => (item.builtIn ? 'built in' : age(item, renderContext)),
   },
   wide: { DESCRIPTION: ({ description }) => description.split('\n')[0] ?? '' },
 }
 
-/** Calls `use` with the kind of that name; plural and singular are both understood. Throws `usage`. */
+/** Calls `use` with the named kind, in plural or singular. Throws `usage`. */
 export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
   switch (name.endsWith('s') ? name : `${name}s`) {
     case 'pipelines':
@@ -179,11 +196,18 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
     case 'step-types':
       return use(stepTypes)
     default:
-      throw fault('usage', { message: `There is no kind '${name}'.`, hint: `The kinds are ${KIND_NAMES.join(', ')}.` })
+      throw fault('usage', { message: `The kind "${name}" does not exist.`, hint: `Use one of ${KIND_NAMES.join(', ')}.` })
   }
 }
 
-function durationOf({ startedAt, finishedAt }: Build, { now }: Look): string {
+function durationOf({ startedAt, finishedAt }: Build, { now }: RenderContext): string {
   if (startedAt === undefined) return ''
   return formatDuration(Math.max(0, (finishedAt ?? now) - startedAt))
+}
+
+/** Returns a key from the list of keys, because the server has no route for a single one. Throws `not-found`. */
+async function findKey(list: ApiClient['keys']['list'], name: string): Promise<ApiKey> {
+  const found = (await list()).items.find((key) => key.name === name || key.id === name)
+  if (found === undefined) throw fault('not-found', { message: `The key "${name}" does not exist.` })
+  return found
 }

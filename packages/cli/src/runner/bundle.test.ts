@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { hideSecrets, hideTokens } from './bundle.ts'
 import { toTar } from './tar.ts'
 
-test('R210: what is secret by its name is hidden, and what refers to a Secret is not', () => {
+test('hides values with secret names, but not references to Secrets (R210)', () => {
   const pod = {
     env: [
       { name: 'API_TOKEN', value: 'abc' },
@@ -28,7 +28,7 @@ test('R210: what is secret by its name is hidden, and what refers to a Secret is
   })
 })
 
-test('R210: tokens are hidden by their form wherever they stand', () => {
+test('hides tokens by their format anywhere in a text (R210)', () => {
   const texts = [
     '6b011d1efe29dabbc30e6f2e.dt4jm3H7PBUmz_hx_pE4TtWN',
     'eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl',
@@ -44,13 +44,13 @@ test('R210: tokens are hidden by their form wherever they stand', () => {
   expect(hideTokens('https://user:pass@proxy.example.com/x')).toBe('https://[hidden]@proxy.example.com/x')
 })
 
-test('an archive is read by tar, long paths included', () => {
+test('`tar` reads an archive, including long paths', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'windlass-tar-'))
   const long = `${'namespace/'.repeat(12)}pod.log`
   try {
     writeFileSync(
       join(folder, 'b.tar'),
-      toTar(
+      await toTar(
         new Map([
           ['a.txt', 'hello'],
           [long, 'x'.repeat(600)],

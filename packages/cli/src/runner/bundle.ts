@@ -1,4 +1,4 @@
-/** What support needs to see of a Runner, with everything taken out that is secret. Pure but for `collect`. */
+/** Diagnostics of a Runner for support, without secrets. Pure, except `collect`. */
 import type { Kube, Kind, KubeObject } from '@windlass/kube'
 import { stringify } from 'yaml'
 import { z } from 'zod'
@@ -20,19 +20,19 @@ const NAMESPACED: readonly Kind[] = [
   'ResourceQuota',
 ]
 const WIDE: readonly Kind[] = ['PersistentVolume', 'StorageClass', 'Node']
-/** Lines of each container's log. */
+/** Number of log lines per container. */
 const LOG_LINES = 500
 const HIDDEN = '[hidden]'
 
-/** Files of the bundle: path and text. A part that cannot be had is told in its file. */
+/** Collects the files of the bundle: path and text. The file of an unavailable part contains the error. */
 export async function collect(kube: Kube, namespace: string): Promise<Map<string, string>> {
   const files = new Map<string, string>()
-  files.set('version.txt', await orWhy(() => kube.version()))
+  files.set('version.txt', await orError(() => kube.version()))
   for (const kind of NAMESPACED)
-    files.set(`${namespace}/${kind.toLowerCase()}.yaml`, await orWhy(async () => toText(await kube.list({ kind, namespace }))))
+    files.set(`${namespace}/${kind.toLowerCase()}.yaml`, await orError(async () => toText(await kube.list({ kind, namespace }))))
   for (const kind of WIDE)
-    files.set(`cluster/${kind.toLowerCase()}.yaml`, await orWhy(async () => toText(await kube.list({ kind }))))
-  const secrets = await orWhy(async () => toText(await kube.list({ kind: 'Secret', namespace, content: 'metadata' })))
+    files.set(`cluster/${kind.toLowerCase()}.yaml`, await orError(async () => toText(await kube.list({ kind }))))
+  const secrets = await orError(async () => toText(await kube.list({ kind: 'Secret', namespace, content: 'metadata' })))
   files.set(`${namespace}/secret-names.yaml`, secrets)
   for (const [path, text] of await collectLogs(kube, namespace)) files.set(path, text)
   return files
@@ -54,17 +54,17 @@ async function collectLogs(kube: Kube, namespace: string): Promise<[string, stri
     for (const { name } of [...spec.initContainers, ...spec.containers]) {
       const read = (): Promise<string> =>
         kube.logs({ kind: 'Pod', namespace, name: metadata.name }, { container: name, tailLines: LOG_LINES })
-      logs.push([`${namespace}/logs/${metadata.name}.${name}.log`, hideTokens(await orWhy(read))])
+      logs.push([`${namespace}/logs/${metadata.name}.${name}.log`, hideTokens(await orError(read))])
     }
   }
   return logs
 }
 
-async function orWhy(read: () => Promise<string>): Promise<string> {
+async function orError(read: () => Promise<string>): Promise<string> {
   try {
     return await read()
   } catch (error) {
-    return `not to be had: ${error instanceof Error ? error.message : String(error)}\n`
+    return `not available: ${error instanceof Error ? error.message : String(error)}\n`
   }
 }
 
@@ -80,12 +80,12 @@ function toText(objects: readonly KubeObject[]): string {
 const SECRET_NAME = /token|secret|password|passwd|credential|api.?key|access.?key|private.?key|license/i
 const HARMLESS_NAME = /secretKeyRef|secretName|imagePullSecrets|automountServiceAccountToken|tokenExpirationSeconds|^secrets?$/i
 
-/** The object without values whose name says that they are secret, and without what managed it. */
+/** Returns the object without managed fields, and with values hidden whose names suggest a secret. */
 export function hideSecrets(value: unknown, name = ''): unknown {
   if (typeof value === 'string' && SECRET_NAME.test(name) && !HARMLESS_NAME.test(name)) return HIDDEN
   if (Array.isArray(value)) return value.map((item) => hideSecrets(item, name))
   if (!isTree(value)) return value
-  // A variable of a container: its name stands beside its value.
+  // An environment variable of a container has its name in a sibling field.
   const own = typeof value['name'] === 'string' && typeof value['value'] === 'string' ? value['name'] : undefined
   const entries = Object.entries(value).filter(([key]) => key !== 'managedFields' && !key.endsWith('last-applied-configuration'))
   return Object.fromEntries(
@@ -96,7 +96,7 @@ export function hideSecrets(value: unknown, name = ''): unknown {
   )
 }
 
-/** Tokens by their form, wherever they stand: ours and the vendor's, JSON web tokens, logins in URLs, private keys. */
+/** Hides tokens by their format: Windlass and Codefresh tokens, JSON web tokens, credentials in URLs, private keys. */
 export function hideTokens(text: string): string {
   return text
     .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g, HIDDEN)

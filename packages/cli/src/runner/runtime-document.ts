@@ -1,10 +1,11 @@
-/** A runtime environment as a file that people change and give back: the vendor's form (runner specification 4.1). Pure. */
+/** The editable file format of a runtime environment, as in the Codefresh CLI. Pure. */
+import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
 import type { Runtime } from '@windlass/protocol'
 import { z } from 'zod'
 import { isTree, type Tree } from './values/read-values.ts'
 
-/** What `get re NAME -o yaml` prints; `patch re` reads it back. */
+/** Returns the document that `get re NAME -o yaml` prints and `patch re` reads. */
 export function toDocument(runtime: Runtime): Tree {
   return {
     version: runtime.version,
@@ -21,26 +22,26 @@ export function toDocument(runtime: Runtime): Tree {
 
 export interface RuntimeChange {
   readonly name: string
-  /** The own layer of the runtime, whole. */
+  /** The complete layer of the runtime itself. */
   readonly spec: Tree
 }
 
-/** Reads a file in the vendor's form, or as a document of `apply` (`kind: runtime`). Throws `document-invalid` without a name. */
+/** Reads a file in the Codefresh format, or a document of `apply` (`kind: runtime`). Throws `document-invalid` without a name. */
 export function fromDocument(document: unknown, { file, name }: { file: string; name: string | undefined }): RuntimeChange {
   if (!isTree(document)) throw fault('document-invalid', { message: `${file} must be a mapping.` })
   const metadata = isTree(document['metadata']) ? document['metadata'] : {}
   const own = metadata['name'] ?? name
   if (typeof own !== 'string' || own === '')
     throw fault('document-invalid', {
-      message: `${file} does not say which runtime environment it is.`,
-      hint: 'Write metadata.name, or name it on the command line.',
+      message: `${file} does not name a runtime environment.`,
+      hint: 'Set metadata.name, or name it on the command line.',
     })
   const { kind, spec } = document
   if (kind === undefined) return { name: own, spec: without(document, ['metadata']) }
   if (kind !== 'runtime' || !isTree(spec))
     throw fault('document-invalid', {
       message: `${file} is not a runtime environment.`,
-      hint: 'Its kind is runtime, and it has a spec.',
+      hint: 'Set kind to runtime, and add a spec.',
     })
   return { name: own, spec: without(spec, ['type', 'agent', 'isDefault']) }
 }
@@ -49,7 +50,7 @@ function without(tree: Tree, keys: readonly string[]): Tree {
   return Object.fromEntries(Object.entries(tree).filter(([key]) => !keys.includes(key)))
 }
 
-/** The namespace of a runtime's builds, as its specification says. */
+/** Returns the namespace of a runtime's builds in its specification. */
 export function namespaceOf({ spec }: Pick<Runtime, 'spec'>): string | undefined {
   const shape = z.looseObject({ runtimeScheduler: z.looseObject({ cluster: z.looseObject({ namespace: z.string() }) }) })
   return shape.safeParse(spec).data?.runtimeScheduler.cluster.namespace
@@ -61,13 +62,11 @@ export interface Leaf {
   readonly to?: unknown
 }
 
-/** The leaves in which two trees differ, by path. */
+/** Returns the leaves in which two trees differ, by path. */
 export function diffTrees(from: unknown, to: unknown, path = ''): Leaf[] {
   if (isTree(from) && isTree(to)) {
     const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])].toSorted()
     return keys.flatMap((key) => diffTrees(from[key], to[key], path === '' ? key : `${path}.${key}`))
   }
-  return JSON.stringify(from) === JSON.stringify(to)
-    ? []
-    : [{ path, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }]
+  return JSON.stringify(from) === JSON.stringify(to) ? [] : [{ path, ...defined({ from, to }) }]
 }

@@ -1,32 +1,32 @@
-/** Words of the command line as files: paths, patterns that no shell has expanded, and `-`. */
+/** Resolves arguments to files: paths, patterns that the shell did not expand, and `-`. */
 import { globSync, statSync } from 'node:fs'
 
 export interface FoundFiles {
-  /** In the order given, each once; those of a pattern by name. `-` is standard input. */
+  /** Unique, in the given order; matches of a pattern are sorted. `-` is standard input. */
   readonly paths: readonly string[]
-  /** Words that name nothing. */
+  /** Arguments without a matching file. */
   readonly missing: readonly string[]
 }
 
 const MAGIC = /[*?[\]{}]/
 
-/** Every file that the words name. A file whose name looks like a pattern is taken for itself. */
-export function findFiles(words: readonly string[]): FoundFiles {
+/** Finds the files. An existing file whose name looks like a pattern is not expanded. */
+export function findFiles(args: readonly string[]): FoundFiles {
   const paths = new Set<string>()
   const missing: string[] = []
-  for (const word of words) {
-    const found = word === '-' || isThere(word) ? [word] : MAGIC.test(word) ? expand(word) : []
-    if (found.length === 0) missing.push(word)
+  for (const arg of args) {
+    const found = arg === '-' || exists(arg) ? [arg] : MAGIC.test(arg) ? expand(arg) : []
+    if (found.length === 0) missing.push(arg)
     for (const path of found) paths.add(path)
   }
   return { paths: [...paths], missing }
 }
 
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Folders that a pattern matches too are left out. */
+/** Expands a pattern to files; folders are ignored. */
 function expand(pattern: string): string[] {
   return globSync(pattern)
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)

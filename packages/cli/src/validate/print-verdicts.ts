@@ -1,63 +1,64 @@
-/** Verdicts on files in the formats of `validate`. */
+/** Prints validation results in the formats of `validate`. */
 import {
   formatLint,
   formatMessages,
   formatTables,
   formatValid,
   stepTypes,
-  toPublishedProblem,
+  toCodefreshProblem,
   type Diagnostic,
 } from '@windlass/pipeline'
+import { defined } from '@windlass/kit/defined'
 import { countProblems, formatProblem } from '../format/problems.ts'
 import type { Printer } from '../printer.ts'
-import type { Verdict } from './judge-file.ts'
+import type { Verdict } from './validate-file.ts'
 
 export const VALIDATE_FORMATS = ['human', 'message', 'printify', 'lint', 'json'] as const
 export type ValidateFormat = (typeof VALIDATE_FORMATS)[number]
 
-export interface Look {
+export interface PrintOptions {
   readonly format: ValidateFormat
-  /** Where links of the published formats lead; none when undefined. */
+  /** Base URL for links of the Codefresh formats; no links if undefined. */
   readonly docsUrl: string | undefined
 }
 
-/** Prints all verdicts: one JSON value, or one file after the other. */
-export function printVerdicts(out: Printer, verdicts: readonly Verdict[], look: Look): void {
-  if (look.format === 'json') return printJson(out, verdicts)
+/** Prints all results, as one JSON value or file by file. */
+export function printVerdicts(out: Printer, verdicts: readonly Verdict[], printOptions: PrintOptions): void {
+  if (printOptions.format === 'json') return printJson(out, verdicts)
   for (const verdict of verdicts) {
-    if (look.format === 'human') {
+    if (printOptions.format === 'human') {
       printVerdict(out, verdict)
       continue
     }
     if (verdicts.length > 1) out.line(`${verdict.file}:`)
-    for (const part of published(out, verdict, look)) if (part !== '') out.line(part.replace(/\n$/, ''))
+    for (const part of codefreshParts(out, verdict, printOptions)) if (part !== '') out.line(part.replace(/\n$/, ''))
   }
 }
 
-/** The texts that the published validator prints for a document. */
-function published(out: Printer, { file, text, problems }: Verdict, { format, docsUrl }: Look): string[] {
-  const colour = out.stdout.hasColour === true
-  if (problems.length === 0) return [formatValid(colour)]
+/** Returns the texts that the Codefresh validator prints for a document. */
+function codefreshParts(out: Printer, { file, text, problems }: Verdict, { format, docsUrl }: PrintOptions): string[] {
+  const color = out.stdout.hasColor === true
+  if (problems.length === 0) return [formatValid(color)]
   const links = docsUrl === undefined ? {} : { docsUrl, types: stepTypes({ text, file }) }
-  if (format === 'message') return [formatMessages(problems) || formatValid(colour)]
-  if (format === 'printify') return [formatTables(problems, { colour, ...links }) || formatValid(colour)]
-  const lint = formatLint(problems, { colour, ...links })
+  if (format === 'message') return [formatMessages(problems) || formatValid(color)]
+  if (format === 'printify') return [formatTables(problems, { colour: color, ...links }) || formatValid(color)]
+  const lint = formatLint(problems, { colour: color, ...links })
   return [lint.warningMessage ?? '', lint.message, lint.summarize, lint.documentationLinks]
 }
 
-/** One object for one file, a list with the names of the files for several. */
+/** Prints an object for a single file, or a list with file names for several. */
 function printJson(out: Printer, verdicts: readonly Verdict[]): void {
-  const plain = verdicts.map(({ file, valid, problems }) => ({ file, valid, problems: problems.map(toJson) }))
+  const plain = verdicts.map(({ file, valid, problems }) => ({ file, valid, problems: problems.map((one) => toJson(one, file)) }))
   const [only] = plain
   const value = plain.length === 1 && only !== undefined ? { valid: only.valid, problems: only.problems } : plain
   out.line(JSON.stringify(value, null, 2))
 }
 
-/** Our own fields, and those of the published shape that they do not say. */
-function toJson(diagnostic: Diagnostic): object {
-  const { file: _file, ...problem } = diagnostic
-  const { level, stepName, code } = toPublishedProblem(diagnostic)
-  return { ...problem, level, ...(stepName !== undefined && { stepName }), ...(code !== undefined && { number: code }) }
+/** Returns our fields, plus those that only the Codefresh format has. Includes the file of a problem in another file, such as a manifest. */
+function toJson(diagnostic: Diagnostic, validated: string): object {
+  const { file, ...problem } = diagnostic
+  const { level, stepName, code } = toCodefreshProblem(diagnostic)
+  return { ...problem, level, ...defined({ stepName, number: code, file: file === validated ? undefined : file }) }
 }
 
 function printVerdict(out: Printer, { file, text, valid, problems }: Verdict): void {

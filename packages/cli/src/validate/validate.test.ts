@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findFiles } from './find-files.ts'
-import { judgeFile } from './judge-file.ts'
+import { validateFile } from './validate-file.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -18,7 +18,7 @@ function write(name: string, text: string): string {
   return join(folder, name)
 }
 
-test('patterns are expanded, files keep their order and are named once, and what is missing is told', () => {
+test('expands patterns, keeps files unique and in order, and reports missing ones', () => {
   const at = (...names: string[]): string[] => names.map((name) => join(folder, name))
   const found = findFiles(at('b.yml', '[ab].yml', '**/*.yaml', 'odd[1].yml', 'none.yml', '*.txt'))
   expect(found.paths).toEqual(at('b.yml', 'a.yml', 'deep/c.yaml', 'odd[1].yml'))
@@ -26,7 +26,7 @@ test('patterns are expanded, files keep their order and are named once, and what
   expect(findFiles(['-']).paths).toEqual(['-'])
 })
 
-test('every document of a file is checked, each by its kind, with the lines of the file', async () => {
+test('validates every document of a file by its kind, with line numbers of the file', async () => {
   const file = write(
     'many.yml',
     `# comment
@@ -51,26 +51,26 @@ spec: { type: foo, data: {} }
 kind: shoe
 `,
   )
-  const { valid, problems } = await judgeFile(file)
+  const { valid, problems } = await validateFile(file)
   expect(valid).toBe(false)
-  const told = problems.map(({ line, code, message }) => `${line} ${code} ${message}`)
-  expect(told).toContain('10 required "candidate" is required')
-  expect(told).toContain('13 required "version" is required')
-  expect(told.find((one) => one.startsWith('16 document type:'))).toBeDefined()
-  expect(told.at(-1)).toBe('20 document There is no kind "shoe".')
+  const found = problems.map(({ line, code, message }) => `${line} ${code} ${message}`)
+  expect(found).toContain('10 required "candidate" is required')
+  expect(found).toContain('13 required "version" is required')
+  expect(found.find((one) => one.startsWith('16 document type:'))).toBeDefined()
+  expect(found.at(-1)).toBe('20 document The kind "shoe" does not exist.')
 })
 
-test('two pipelines without a kind in one file are one too many, and text that is no YAML is told as that', async () => {
-  const two = await judgeFile(write('two.yml', "version: '1.0'\nsteps: {}\n---\nversion: '1.0'\nsteps: {}\n"))
+test('rejects two pipelines without a kind in one file, and invalid YAML', async () => {
+  const two = await validateFile(write('two.yml', "version: '1.0'\nsteps: {}\n---\nversion: '1.0'\nsteps: {}\n"))
   expect(two.problems.map(({ code, line }) => `${line} ${code}`)).toEqual(['3 several-documents'])
-  const none = await judgeFile(write('none.yml', 'kind: project\n  x: [\n'))
+  const none = await validateFile(write('none.yml', 'kind: project\n  x: [\n'))
   expect(none.valid).toBe(false)
 })
 
-test('a file that was read before is read anew when asked', async () => {
+test('reads a file again if requested', async () => {
   const file = write('again.yml', "version: '1.0'\nsteps: {}\n")
-  expect((await judgeFile(file)).valid).toBe(true)
+  expect((await validateFile(file)).valid).toBe(true)
   write('again.yml', 'version: 2\nsteps: {}\n')
-  expect((await judgeFile(file)).valid).toBe(true)
-  expect((await judgeFile(file, { again: true })).valid).toBe(false)
+  expect((await validateFile(file)).valid).toBe(true)
+  expect((await validateFile(file, { again: true })).valid).toBe(false)
 })

@@ -1,14 +1,14 @@
-/** Files that change while they are watched. */
+/** Watches files for changes. */
 import { watch, type FSWatcher } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Clock } from '@windlass/kit'
 
-/** Editors write a file in several steps; what comes within this time is one change. */
+/** Editors write a file in several steps; changes within this time count as one. */
 const SETTLE_MS = 80
 
 /**
- * Calls `onChange` with the files that were written, one call after the other, until `signal` is aborted. The folders are watched, not the
- * files: editors replace files by renaming.
+ * Calls `onChange` with the changed files, one call at a time, until `signal` is aborted. Watches folders instead of files, because
+ * editors replace files by renaming.
  */
 export async function watchFiles(
   paths: readonly string[],

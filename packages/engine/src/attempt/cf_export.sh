@@ -1,7 +1,7 @@
 #!/bin/sh
-# Hands variables on to the steps that follow: cf_export [--mask] NAME=VALUE ... NAME ...
-# NAME alone takes the value of the exported variable. --mask may stand anywhere and hides the values in later logs.
-# Its own variables are named so that they hide none of the caller's.
+# Passes variables to the following steps: cf_export [--mask] NAME=VALUE ... NAME ...
+# NAME alone takes the value of the exported variable. --mask is accepted in any position and masks the values in later logs.
+# The prefix keeps local variables from shadowing those of the caller.
 _cf_mask=
 for _cf_word in "$@"; do
   [ "$_cf_word" = --mask ] && _cf_mask='--mask '
@@ -14,7 +14,7 @@ for _cf_word in "$@"; do
   esac
   case $_cf_name in
     '' | [0-9]* | *[!A-Za-z0-9_]*)
-      echo "cf_export: '$_cf_name' is not a name of a variable; write NAME=VALUE or NAME, without \$" >&2
+      echo "cf_export: '$_cf_name' is not a valid variable name; write NAME=VALUE or NAME, without \$" >&2
       exit 1
       ;;
   esac

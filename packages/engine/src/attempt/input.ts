@@ -1,21 +1,21 @@
-/** What one attempt is given and what it hands back. */
+/** Input and options of one attempt. */
 import type { Journal } from '@windlass/journal'
 import type { Clock, Logger } from '@windlass/kit'
 import type { Command, EngineClaimed, EngineEvent } from '@windlass/protocol'
-import type { DebugLink } from '../debug/debugger.ts'
 import type { Docker } from '../docker/docker.ts'
+import type { DebugLink } from '../debug/link.ts'
 
-/** What to run: the answer of a claim without its token and certificate, so that a local run can make one. */
+/** What to run: the claim response without token and certificate, so that a local run can create it. */
 export type AttemptInput = Omit<EngineClaimed, 'token' | 'docker'> & {
-  /** File of this machine with the token of a cloud role, which steps get a copy of. */
+  /** Local file with the token of a cloud role. Steps get a copy of it. */
   readonly webIdentityFile?: string
 }
 
-/** A work tree of this machine that takes the place of the repository that the first git-clone step would fetch. */
+/** A local work tree that replaces the repository of the first git-clone step. */
 export interface LocalSource {
-  /** Absolute path of the folder; uncommitted changes and `.git` are included. */
+  /** Absolute path. Uncommitted changes and `.git` are included. */
   readonly path: string
-  /** Folder name in the shared volume; the folder's own name when absent. */
+  /** Folder name in the shared volume. Defaults to the name of the local folder. */
   readonly name?: string
 }
 
@@ -25,24 +25,26 @@ export interface AttemptOptions {
   readonly journal: Journal<EngineEvent>
   readonly clock: Clock
   readonly log: Logger
-  /** Aborted when the process is asked to end: containers are stopped, and no outcome is reported. */
+  /** Aborted when the process must end: containers are stopped and no outcome is reported. */
   readonly signal: AbortSignal
-  /** Wishes from outside while the attempt runs, such as `terminate`; it may end at any time. */
+  /** Commands from the server or user, such as `terminate`. May end at any time. */
   readonly commands: AsyncIterable<Command>
-  /** How people reach the steps that the debugger holds. */
+  /** Connects users to the steps that the debugger holds. */
   readonly debug?: DebugLink | undefined
-  /** How long a step is held when the debug run does not say; `DEBUG_TIMEOUT_MS` when absent. */
+  /** Hold time of a step if the debug run has none. Default `DEBUG_TIMEOUT_MS`. */
   readonly debugTimeoutMs?: number | undefined
+  /** Base URL of the server as seen by this engine. Absent without a server. */
+  readonly serverUrl?: string | undefined
   readonly source?: LocalSource | undefined
-  /** Run these steps alone; leave these out. */
+  /** Run only these steps; skip these. */
   readonly only?: readonly string[] | undefined
   readonly skip?: readonly string[] | undefined
-  /** Repositories at `file://` URLs of the machine of the Docker daemon may be cloned. Default false. */
+  /** Allow cloning `file://` URLs from the machine of the Docker daemon. Default false. */
   readonly hostFiles?: boolean | undefined
-  /** The image that clones, builds and keeps network namespaces; `TOOLS_IMAGE` when absent. */
+  /** The image for cloning, building and holding network namespaces. Default `TOOLS_IMAGE`. */
   readonly toolsImage?: string | undefined
-  /** Clean the disk of the daemon, where it is that of one of our pods; never a person's own Docker. Default false. */
+  /** Clean the disk of the daemon. Only for the daemons of our pods, never for a user's own Docker. Default false. */
   readonly clean?: boolean | undefined
-  /** How long the daemon may take to have the tools image (it is loaded into an empty disk) before it is pulled. Default 0. */
+  /** How long to wait for the tools image to be loaded onto an empty disk before pulling it. Milliseconds. Default 0. */
   readonly toolsWaitMs?: number | undefined
 }

@@ -1,32 +1,32 @@
 /**
- * Network namespaces made ahead of time. A step that joins one starts in a third of the time that a bridge of its own would take
- * (106 ms instead of 312 ms). A namespace belongs to one step at a time and is handed on when that step is gone.
+ * Network namespaces created ahead of time. A step that joins one starts in a third of the time that its own bridge network takes (106 ms instead of
+ * 312 ms). A namespace belongs to one step at a time and is reused when that step has ended.
  */
 import { isFault } from '@windlass/kit'
 import type { Docker } from '../docker/docker.ts'
-import { attemptLabels, type Reach } from './context.ts'
 import type { AttemptInput } from './input.ts'
+import { attemptLabels } from './labels.ts'
+import type { ServiceNetwork } from './service-network.ts'
 
 export interface Namespaces {
-  /** Starts one more in the background, on the default network or on those of services. */
+  /** Starts another namespace in the background, on the default network or on those of services. */
   prepare(networks?: readonly string[]): void
   /**
-   * Does `work` in a namespace that nobody else has; it goes to the next when `work` is done. One that has died meanwhile
-   * (`docker kill $(docker ps -q)` in a step) is replaced, and `work` is done once more. With `reach` the namespace is one in which the
-   * services of a step are known by name, or the one that they share.
+   * Runs `work` in an exclusive namespace, which is reused afterwards. If the namespace dies meanwhile (`docker kill $(docker ps -q)` in a step), it
+   * is replaced and `work` runs once more. With `serviceNetwork`, the namespace is one that resolves the services of the step, or the one that they share.
    */
-  lend<T>(work: (network: string) => Promise<T>, reach?: Reach): Promise<T>
-  /** Starts one for services and steps to share; it goes with the attempt. */
+  withNamespace<T>(work: (network: string) => Promise<T>, serviceNetwork?: ServiceNetwork): Promise<T>
+  /** Starts a namespace for services and steps to share. Removed with the attempt. */
   open(networks: readonly string[]): Promise<string>
-  /** Removes those on a network: nobody will ask for it any more. */
+  /** Removes the idle namespaces on a network that is no longer needed. */
   forget(network: string): Promise<void>
-  /** Resolves when none is being made any more: from then on all of them can be found and removed. */
+  /** Resolves when none is starting: from then on all of them can be found and removed. */
   settled(): Promise<void>
 }
 
-/** `image` must be on the daemon and have `/bin/sleep`. */
+/** Opens the pools. `image` must be on the daemon and have `/bin/sleep`. */
 export function openNamespaces(docker: Docker, input: AttemptInput, image: string): Namespaces {
-  /** Values for `ContainerSpec.network`, by the networks that they are on. */
+  /** Values for `ContainerSpec.network`, keyed by their networks. */
   const pools = new Map<string, Promise<string>[]>()
   const starting = new Set<Promise<unknown>>()
 
@@ -55,14 +55,14 @@ export function openNamespaces(docker: Docker, input: AttemptInput, image: strin
 
   function begin(networks: readonly string[]): Promise<string> {
     const namespace = start(networks)
-    // Whoever acquires it meets the failure; until then it must not count as unhandled.
+    // The failure is reported by `acquire`; until then it must not count as unhandled.
     const settled = namespace.catch(() => undefined)
     starting.add(settled)
     void settled.then(() => starting.delete(settled))
     return namespace
   }
 
-  /** One that could not be started ahead of time is tried once more. */
+  /** Takes an idle namespace. One that failed to start ahead of time is started again. */
   async function acquire(networks: readonly string[]): Promise<string> {
     const ready = await poolOf(networks)
       .shift()
@@ -88,9 +88,9 @@ export function openNamespaces(docker: Docker, input: AttemptInput, image: strin
       const idle = keys.flatMap((key) => pools.get(key)?.splice(0) ?? [])
       await Promise.all(idle.map(remove))
     },
-    async lend(work, reach) {
-      if (reach?.namespace !== undefined) return work(reach.namespace)
-      const networks = reach?.networks ?? []
+    async withNamespace(work, serviceNetwork) {
+      if (serviceNetwork?.namespace !== undefined) return work(serviceNetwork.namespace)
+      const networks = serviceNetwork?.networks ?? []
       const idle = poolOf(networks)
       for (let isLast = false; ; isLast = true) {
         const network = await acquire(networks)
@@ -108,7 +108,7 @@ export function openNamespaces(docker: Docker, input: AttemptInput, image: strin
   }
 }
 
-/** True for errors of starting a container whose network namespace has died. */
+/** Returns true for errors of starting a container whose network namespace has died. */
 function isGone(error: unknown): boolean {
   return (
     isFault(error, 'docker-refused') &&

@@ -1,9 +1,9 @@
-/** A small file out of a container, as text. */
+/** Reads a small text file from a container. */
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
 import type { Docker } from '../docker/docker.ts'
 
-/** Undefined when there is no such file, or it is larger than `maxBytes`. A link is followed once. */
+/** Returns undefined if the file does not exist or is larger than `maxBytes`. Follows one link. */
 export async function readText(
   docker: Docker,
   id: string,

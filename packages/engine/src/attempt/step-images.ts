@@ -1,11 +1,12 @@
-/** The images of steps: looked for on the disk, else pulled, and fetched ahead while earlier steps run. */
+/** Finds or pulls the images of steps, and pulls images of later steps ahead of time. */
 import { isFault, retry, type Clock, type Logger } from '@windlass/kit'
 import type { RegistryAccess } from '@windlass/protocol'
 import type { ImageClaims } from '../clean/image-claims.ts'
+import { isDiskFull } from '../docker/containers.ts'
 import type { Docker } from '../docker/docker.ts'
 import type { Image, RegistryLogin } from '../docker/images.ts'
-import { StepFailure } from './context.ts'
-import { findRegistryOf, getRegistry, qualify, toLogin } from './registries.ts'
+import { findRegistryOf, getRegistry, loginFor, qualify } from './registries.ts'
+import { StepFailure } from './step-outcome.ts'
 
 export interface ImageRequest {
   readonly name: string
@@ -14,19 +15,19 @@ export interface ImageRequest {
 }
 
 export interface FoundImage extends Image {
-  /** What to name when a container is made of it. */
+  /** The name to create containers with. */
   readonly name: string
   /** One line for the log. */
   readonly note: string
 }
 
 export interface StepImages {
-  /** Throws `StepFailure` (`image-not-found`, `integration-missing`). */
+  /** Finds or pulls an image. Throws `StepFailure` (`image-not-found`, `integration-missing`). */
   ensure(
     request: ImageRequest,
     options: { readonly signal: AbortSignal; readonly say: (line: string) => Promise<void> },
   ): Promise<FoundImage>
-  /** Begins to fetch an image that will be needed; failures show when it is. */
+  /** Starts to pull an image that will be needed. Failures are reported by `ensure`. */
   prefetch(request: ImageRequest): void
 }
 
@@ -37,13 +38,13 @@ export interface StepImagesOptions {
   readonly log: Logger
   /** Aborted at the end of the attempt. */
   readonly signal: AbortSignal
-  /** Keeps the cleaner away from the images of steps. */
+  /** Protects the images of steps from the cleaner. */
   readonly claims?: Pick<ImageClaims, 'claim'> | undefined
 }
 
 const PULL = { baseMs: 500, maxMs: 5_000, tries: 3 }
 
-/** An image that is on the disk is taken as it is: a build that must have a newer one names a digest or another tag. */
+/** Uses an image that is on the disk as it is: a build that needs a newer one must use a digest or another tag. */
 export function openStepImages(options: StepImagesOptions): StepImages {
   const { docker, registries, log } = options
   const fetching = new Map<string, Promise<FoundImage>>()
@@ -54,7 +55,7 @@ export function openStepImages(options: StepImagesOptions): StepImages {
     if (known !== undefined) return known
     const work = fetchImage(request)
     fetching.set(key, work)
-    // A failure is not remembered: the next try of a step asks the registry again.
+    // A failure is not cached: the next try of a step asks the registry again.
     work.catch(() => fetching.delete(key))
     return work
   }
@@ -98,9 +99,7 @@ export function openStepImages(options: StepImagesOptions): StepImages {
       }
     },
     prefetch(request) {
-      fetchOnce(request).catch((error: unknown) =>
-        log.debug({ err: error, image: request.name }, 'image cannot be fetched ahead'),
-      )
+      fetchOnce(request).catch((error: unknown) => log.debug({ err: error, image: request.name }, 'image cannot be prefetched'))
     },
   }
 }
@@ -109,9 +108,9 @@ function resolveImage(
   { name, registryContext }: ImageRequest,
   registries: readonly RegistryAccess[],
 ): { name: string; login: RegistryLogin | undefined } {
-  if (registryContext === undefined) return { name, login: toLogin(findRegistryOf(name, registries)) }
-  const registry = getRegistry(registryContext, registries)
-  return { name: qualify(name, registry), login: toLogin(registry) }
+  const registry = registryContext === undefined ? findRegistryOf(name, registries) : getRegistry(registryContext, registries)
+  const qualified = registryContext === undefined ? name : qualify(name, registry)
+  return { name: qualified, login: loginFor(qualified, registry) }
 }
 
 async function pull({
@@ -122,18 +121,20 @@ async function pull({
   signal,
 }: StepImagesOptions & { name: string; login: RegistryLogin | undefined }): Promise<void> {
   try {
-    await retry({ ...PULL, clock, signal, retryIf: isPassing }, () => docker.pullImage(name, { login, signal }))
+    await retry({ ...PULL, clock, signal, retryIf: isTransient }, () => docker.pullImage(name, { login, signal }))
   } catch (error) {
     if (!isFault(error, 'docker-refused')) throw error
+    if (isDiskFull(error))
+      throw new StepFailure('disk-full', `The image ${name} cannot be pulled: ${error.message}`, { cause: error })
     throw new StepFailure('image-not-found', `The image ${name} cannot be pulled: ${error.message}`, {
       cause: error,
-      hint: 'Check the name and the tag; for a private registry add a registry context and name it in `registry_context`.',
+      hint: pullHint(error.message, name),
     })
   }
 }
 
-/** False when the registry has said no for good. */
-function isPassing(error: unknown): boolean {
+/** Returns false if the registry has rejected the image permanently. */
+function isTransient(error: unknown): boolean {
   if (!isFault(error, 'docker-refused')) return false
   return !/not found|manifest unknown|denied|unauthorized|no such host|invalid reference|does not exist|no basic auth/i.test(
     error.message,
@@ -142,4 +143,14 @@ function isPassing(error: unknown): boolean {
 
 function shortId(image: Image): string {
   return image.id.replace(/^sha256:/, '').slice(0, 12)
+}
+
+/** Returns a hint for the error message of a daemon or registry. */
+export function pullHint(message: string, name: string): string {
+  const registry = name.includes('/') ? (name.split('/')[0] ?? name) : name
+  if (/x509|certificate|server gave HTTP response to HTTPS client/i.test(message))
+    return `The Docker daemon does not trust ${registry}: add the CA of that registry to the daemon, or list it in \`insecure-registries\`.`
+  if (/no such host|dial tcp|i\/o timeout|Client\.Timeout|TLS handshake timeout|server misbehaving/i.test(message))
+    return `The Docker daemon does not reach the registry: check the host in the image name, and the network and DNS of the daemon.`
+  return 'Check the name and the tag; for a private registry add a registry context and name it in `registry_context`.'
 }

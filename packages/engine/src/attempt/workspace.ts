@@ -1,6 +1,6 @@
 /**
- * What a build keeps on its daemon: the shared volume, and a small volume of its own that holds `cf_export` and whose existence tells a later
- * attempt that this disk still has the build's state. A container that never runs is the door to both: files go in and out through its archive.
+ * What a build keeps on its daemon: the shared volume, and a small volume of the build that holds `cf_export` and whose existence tells a later
+ * attempt that this disk has the state of the build. Files are copied in and out through the archive API of a container that never runs.
  */
 import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
@@ -11,36 +11,30 @@ import { pack } from 'tar-stream'
 import { removeProjects } from '../compose/remove-project.ts'
 import { refusalStatus, type ContainerMount, type FileStat } from '../docker/containers.ts'
 import type { Docker } from '../docker/docker.ts'
-import { attemptLabels, LABEL_BUILD } from './context.ts'
 import type { AttemptInput } from './input.ts'
-import { addFiles, addKubeconfig, hasKubeconfig, hasSensitive, SENSITIVE_PATH } from './private-files.ts'
+import { addFiles, addKubeconfig, hasKubeconfig, hasSensitive, SENSITIVE_PATH } from '../secrets/private-files.ts'
 import { readText } from './read-text.ts'
-
-/** Where a build's own volume is mounted in steps, read-only. Its parent is a folder of the container's own. */
-export const BIN_PATH = '/windlass/bin'
-/** Exported variables of one step: a file of its container, so that steps at the same time do not meet. */
-export const EXPORT_PATH = '/windlass/env_vars_to_export'
-/** The name under which pipelines know it: a link to the file of whichever container looks. */
-export const EXPORT_LINK = `${VOLUME_PATH}/env_vars_to_export`
+import { attemptLabels, LABEL_BUILD } from './labels.ts'
+import { BIN_PATH, EXPORT_PATH, EXPORT_LINK } from './paths.ts'
 
 export interface Workspace {
-  /** True when this disk has the state of an earlier attempt. */
+  /** True if this disk has the state of an earlier attempt. */
   readonly kept: boolean
-  /** The mounts of every step: shared volume, own volume, and what the runtime mounts in the daemon's pod for all steps. */
+  /** The mounts of every step: the shared volume, the build's own volume, and the mounts of the runtime in the daemon's pod. */
   readonly mounts: readonly ContainerMount[]
-  /** Where the shared volume lies on the machine of the daemon. */
+  /** Path of the shared volume on the machine of the daemon. */
   readonly mountpoint: string
-  /** Of a path below the shared volume. */
+  /** Returns the status of a path below the shared volume. */
   stat(path: string): Promise<FileStat | undefined>
-  /** Text of a file of the shared volume; undefined when there is none, or it is larger than `maxBytes`. */
+  /** Returns the text of a file on the shared volume, or undefined if it does not exist or is larger than `maxBytes`. */
   read(path: string, maxBytes: number): Promise<string | undefined>
   /** Unpacks an archive into a folder of the shared volume. */
   unpack(path: string, archive: Uint8Array | Readable, signal?: AbortSignal): Promise<void>
-  /** Puts a shell that needs no libraries beside `cf_export`, for debuggers in images that have none. */
+  /** Adds a statically linked shell next to `cf_export`, for debugging in images without a shell. */
   addShell(): Promise<void>
-  /** Makes the link to the export file (again). */
+  /** Creates the link to the export file (again). */
   relink(): Promise<void>
-  /** Gives back what only this attempt needs; with `forget`, the build's own volume too. */
+  /** Removes what only this attempt needs. With `forget`, removes the build's own volume too. */
   close(options: { readonly forget: boolean }): Promise<void>
 }
 
@@ -50,15 +44,16 @@ export interface WorkspaceOptions {
   readonly image: string
 }
 
-/** Makes or finds the volumes of a build. The image must be on the daemon, and nothing of an earlier attempt may run any more. */
+/** Creates or finds the volumes of a build. The image must be on the daemon, and no container of an earlier attempt may be running. */
 export async function openWorkspace({ docker, input, image }: WorkspaceOptions): Promise<Workspace> {
   const marker = `windlass-build-${input.buildId}`
   const found = await docker.findVolume(marker)
   const kept = found !== undefined && (await docker.findVolume(input.volumeName)) !== undefined
-  // A reset belongs to the first attempt of a build; later ones go on with what it left.
+  // A reset applies to the first attempt of a build. Later attempts continue with its volume.
   if (input.resetVolume && !kept) await docker.removeVolume(input.volumeName)
   const [shared] = await Promise.all([
-    docker.createVolume(input.volumeName, {}),
+    // With labels, a later run can find and remove a volume that only this build uses.
+    docker.createVolume(input.volumeName, input.keepVolume === false ? attemptLabels(input) : {}),
     docker.createVolume(marker, attemptLabels(input)),
   ])
   const volume = (source: string, target: string, readOnly: boolean): ContainerMount => ({
@@ -73,25 +68,30 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
     volume(input.volumeName, VOLUME_PATH, false),
     ...(hasSensitive(input) ? [volume(sensitive, SENSITIVE_PATH, false)] : []),
   ]
-  const door = await openDoor({ docker, input, image, mounts: [...common, volume(marker, BIN_PATH, false)] })
-  await docker.putArchive(await door.id(), '/', await fixtures(input))
+  const mounts = [...common, volume(marker, BIN_PATH, false)]
+  const container = await openVolumeContainer({ docker, input, image, mounts }).catch(async (error: unknown) => {
+    // The marker means that an attempt has used the volume, which is not the case after a failure here.
+    await removeLeftovers(docker, input.buildId)
+    if (!kept) await docker.removeVolume(marker)
+    throw error
+  })
   let shell: Promise<void> | undefined
   async function addShell(): Promise<void> {
-    const id = await door.id()
+    const id = await container.id()
     const program = await docker.getArchive(id, '/bin/busybox')
     if (program === undefined) throw fault('docker-refused', { message: 'The tools image has no busybox.' })
-    // The daemon locks the container while it is read: what comes out has to be out before anything goes in.
+    // The daemon locks the container while it is read, so the read must finish before the write.
     await docker.putArchive(id, BIN_PATH, await buffer(program))
   }
   return {
     kept,
     mounts: [...common, volume(marker, BIN_PATH, true), ...userMounts(input)],
     mountpoint: shared.mountpoint,
-    stat: async (path) => docker.statFile(await door.id(), path),
-    read: async (path, maxBytes) => readText(docker, await door.id(), { path, maxBytes }),
-    unpack: async (path, archive, signal) => docker.putArchive(await door.id(), path, archive, signal),
+    stat: async (path) => docker.statFile(await container.id(), path),
+    read: async (path, maxBytes) => readText(docker, await container.id(), { path, maxBytes }),
+    unpack: async (path, archive, signal) => docker.putArchive(await container.id(), path, archive, signal),
     addShell: () => (shell ??= addShell()),
-    relink: async () => docker.putArchive(await door.id(), '/', await exportLink()),
+    relink: async () => docker.putArchive(await container.id(), '/', await exportLink()),
     close: async ({ forget }) => {
       await removeLeftovers(docker, input.buildId)
       if (hasSensitive(input)) await docker.removeVolume(sensitive)
@@ -103,7 +103,7 @@ export async function openWorkspace({ docker, input, image }: WorkspaceOptions):
   }
 }
 
-/** What is mounted in the daemon's container stands at the same place in every step. */
+/** Returns the mounts of the daemon's container, which steps get at the same path. */
 function userMounts({ userMounts: mounts = [] }: Pick<AttemptInput, 'userMounts'>): ContainerMount[] {
   return mounts.map(({ path, readOnly }) => ({ type: 'bind', source: path, target: path, readOnly }))
 }
@@ -113,19 +113,19 @@ export async function removeLeftovers(docker: Docker, buildId: string): Promise<
   await removeProjects(docker, [`${LABEL_BUILD}=${buildId}`], 0)
 }
 
-export interface DoorOptions {
+export interface FileContainerOptions {
   readonly docker: Docker
   readonly input: AttemptInput
   readonly image: string
   readonly mounts: readonly ContainerMount[]
 }
 
-export interface Door {
+export interface FileContainer {
   id(): Promise<string>
 }
 
-/** A container that never runs; made anew when a step has removed it (`docker rm $(docker ps -aq)`). */
-export async function openDoor({ docker, input, image, mounts }: DoorOptions): Promise<Door> {
+/** Creates a container that never runs. It is created again if a step has removed it (`docker rm $(docker ps -aq)`). */
+export async function openFileContainer({ docker, input, image, mounts }: FileContainerOptions): Promise<FileContainer> {
   const create = (): Promise<string> =>
     docker.createContainer({
       image,
@@ -150,6 +150,13 @@ export async function openDoor({ docker, input, image, mounts }: DoorOptions): P
   }
 }
 
+/** Opens the container and copies the files that every build has on its volumes. */
+async function openVolumeContainer(options: FileContainerOptions): Promise<FileContainer> {
+  const container = await openFileContainer(options)
+  await options.docker.putArchive(await container.id(), '/', await fixtures(options.input))
+  return container
+}
+
 const CF_EXPORT = readFileSync(new URL('cf_export.sh', import.meta.url))
 
 async function fixtures(input: AttemptInput): Promise<Buffer> {
@@ -170,7 +177,7 @@ function addLink(tar: ReturnType<typeof pack>): void {
   tar.entry({ name: EXPORT_LINK.slice(1), type: 'symlink', linkname: EXPORT_PATH })
 }
 
-/** A small tar archive in memory. */
+/** Creates a small tar archive in memory. */
 export async function archive(fill: (tar: ReturnType<typeof pack>) => void): Promise<Buffer> {
   const tar = pack()
   fill(tar)

@@ -1,10 +1,11 @@
-/** Carries out what was chosen, one thing after another; what cannot go stays, and the rest goes on. */
+/** Removes the chosen objects one by one. An object that the daemon refuses to remove is skipped. */
 import type { Clock, Logger } from '@windlass/kit'
 import type { DaemonState, Removal } from '@windlass/volumes/clean'
-import { LABEL_BUILD, type AttemptContext } from '../attempt/context.ts'
+import type { AttemptContext } from '../attempt/context.ts'
 import { refusalStatus } from '../docker/containers.ts'
 import type { Docker } from '../docker/docker.ts'
 import type { ImageClaims } from './image-claims.ts'
+import { LABEL_BUILD } from '../attempt/labels.ts'
 
 export interface CarryOut {
   readonly docker: Docker
@@ -15,18 +16,18 @@ export interface CarryOut {
   readonly signal: AbortSignal
 }
 
-/** Removes in the given order; answers how many are gone. */
+/** Removes the objects in the given order. Returns the number of removed objects. */
 export async function carryOut(options: CarryOut, removals: readonly Removal[]): Promise<number> {
-  let gone = 0
+  let removed = 0
   for (const removal of removals) {
-    if (options.signal.aborted) return gone
-    if (await remove(options, removal)) gone += 1
+    if (options.signal.aborted) return removed
+    if (await remove(options, removal)) removed += 1
   }
-  return gone
+  return removed
 }
 
 async function remove({ docker, claims, log, dryRun }: CarryOut, removal: Removal): Promise<boolean> {
-  log.info({ ...removal, dryRun }, 'disk cleaner removes')
+  log.info({ ...removal, dryRun }, 'disk cleaner removes an object')
   if (dryRun) return false
   try {
     if (removal.kind === 'volume') await docker.removeVolume(removal.name)
@@ -35,12 +36,12 @@ async function remove({ docker, claims, log, dryRun }: CarryOut, removal: Remova
     return true
   } catch (error) {
     if (refusalStatus(error) === undefined) throw error
-    log.debug({ err: error, ...removal }, 'disk cleaner was refused')
+    log.debug({ err: error, ...removal }, 'the daemon refused a removal')
     return false
   }
 }
 
-/** What the daemon has now, and what of it the build needs. */
+/** Returns the objects of the daemon and which of them the build needs. */
 export async function readDaemon(
   { docker, input }: Pick<AttemptContext, 'docker' | 'input'>,
   claims: ImageClaims,
@@ -58,12 +59,12 @@ export async function readDaemon(
   }
 }
 
-/** Volumes that the build comes back to though no container has them for a moment. */
+/** Returns the volumes that the build needs even while no container uses them. */
 function ownVolumes({ buildId, volumeName }: AttemptContext['input']): string[] {
   return [volumeName, `windlass-build-${buildId}`, `windlass-sensitive-${buildId}`]
 }
 
-/** Removes containers that have ended, but for those of the build itself: the engine may still ask how they ended. */
+/** Removes exited containers of other builds. The engine may still read the exit status of its own. */
 export async function removeEnded({ docker, input }: Pick<AttemptContext, 'docker' | 'input'>): Promise<number> {
   const ended = (await docker.listHeldContainers()).filter(
     ({ exited, labels }) => exited && labels[LABEL_BUILD] !== input.buildId,

@@ -1,7 +1,7 @@
 /**
- * Keeps the disk of a build from filling up, over the Docker API. What may go is decided by pure functions of `volumes/clean`. During the
- * build a full disk is emptied step by step; when the build ends and a clean-up is due, what has to go is left as a list to the daemon's
- * pod, which removes it after the containers are gone; what that had no time for is removed while the next build runs.
+ * Keeps the disk of a build from filling up, over the Docker API. Pure functions of `volumes/clean` decide what to remove. During the build, a full
+ * disk is cleaned step by step. If a clean-up is due when the build ends, the list of removals is left to the daemon's pod, which runs it after the
+ * containers are gone. What remains then is removed during the next build.
  */
 import {
   chooseImages,
@@ -28,26 +28,29 @@ import type { ImageClaims } from './image-claims.ts'
 import { followUses, type UseLog } from './use-log.ts'
 
 export interface DiskCleaner {
-  /** Notes what the build used, and what has to go after it. To be called before its end is told; ends the watch; takes milliseconds, or five seconds with a daemon that is slow. */
+  /**
+   * Records what the build used and what to remove after it. Must be called before the end of the attempt is reported. Stops the watch. Takes
+   * milliseconds, at most 5 s with a slow daemon.
+   */
   wrapUp(): Promise<void>
 }
 
 export interface CleanerOptions {
   readonly claims: ImageClaims
-  /** Aborted when the attempt is over. */
+  /** Aborted at the end of the attempt. */
   readonly signal: AbortSignal
-  /** Tells people what was done. */
+  /** Writes a line to the log of the build. */
   readonly say: (line: string) => Promise<void>
 }
 
-/** The first step of a build is not kept waiting for the cleaner's work. */
+/** Delay before the cleaner starts, so that it does not slow down the first step. Milliseconds. */
 const BEGIN_MS = 1_000
 const EVERY_MS = 5_000
-/** When nothing more can be removed. */
-const REST_MS = 60_000
+/** Delay when nothing more can be removed. Milliseconds. */
+const IDLE_MS = 60_000
 const WRAP_UP_MS = 5_000
 
-/** Starts in the background; does nothing on a daemon that is not of one of our pods. */
+/** Starts in the background. Does nothing if the daemon is not in one of our pods. */
 export function startCleaner(context: AttemptContext, options: CleanerOptions): DiskCleaner {
   return new Cleaner(context, options)
 }
@@ -57,7 +60,7 @@ class Cleaner implements DiskCleaner {
   readonly #claims: ImageClaims
   readonly #say: CleanerOptions['say']
   readonly #end = new AbortController()
-  readonly #hurry = new AbortController()
+  readonly #skipDelay = new AbortController()
   readonly #uses: UseLog
   readonly #record: Promise<DiskRecord | undefined>
 
@@ -67,7 +70,7 @@ class Cleaner implements DiskCleaner {
     this.#say = say
     signal.addEventListener('abort', () => this.#end.abort(), { once: true })
     this.#uses = followUses(context, this.#end.signal)
-    const begin = context.clock.sleep(BEGIN_MS, this.#hurry.signal).catch(() => undefined)
+    const begin = context.clock.sleep(BEGIN_MS, this.#skipDelay.signal).catch(() => undefined)
     this.#record = begin.then(() => openDiskRecord(context))
     this.#run().catch((error: unknown) => {
       if (!this.#end.signal.aborted) context.log.warn({ err: error }, 'disk cleaner stopped')
@@ -76,8 +79,8 @@ class Cleaner implements DiskCleaner {
 
   async wrapUp(): Promise<void> {
     const { clock, log } = this.#context
-    this.#hurry.abort()
-    const done = this.#noteEnd().catch((error: unknown) => log.warn({ err: error }, 'the use of the disk is not noted'))
+    this.#skipDelay.abort()
+    const done = this.#recordEnd().catch((error: unknown) => log.warn({ err: error }, 'disk usage not recorded'))
     await Promise.race([done, clock.sleep(WRAP_UP_MS, this.#end.signal).catch(() => undefined)])
     this.#end.abort()
   }
@@ -87,17 +90,17 @@ class Cleaner implements DiskCleaner {
     const facts = await record?.facts()
     if (record === undefined || facts === undefined) return this.#end.abort()
     const { settings, ignored } = readCleanSettings(facts.variables)
-    if (ignored.length > 0) this.#context.log.warn({ ignored }, 'settings of the disk cleaner make no sense')
-    if (facts.leftOver) await this.#finishLast(record, facts)
+    if (ignored.length > 0) this.#context.log.warn({ ignored }, 'ignored invalid settings of the disk cleaner')
+    if (facts.leftOver) await this.#finishLastCleanUp(record, facts)
     while (settings.watch) {
       const { log, clock } = this.#context
-      const isStuck = await this.#look(record).catch((error: unknown) => log.warn({ err: error }, 'disk cleaner failed'))
-      await clock.sleep(isStuck === true ? REST_MS : EVERY_MS, this.#end.signal)
+      const isStuck = await this.#clean(record).catch((error: unknown) => log.warn({ err: error }, 'disk cleaner failed'))
+      await clock.sleep(isStuck === true ? IDLE_MS : EVERY_MS, this.#end.signal)
     }
   }
 
-  /** The clean-up of the build before ran out of time. */
-  async #finishLast(record: DiskRecord, facts: DiskFacts): Promise<void> {
+  /** Removes what the clean-up after the previous build had no time for. */
+  async #finishLastCleanUp(record: DiskRecord, facts: DiskFacts): Promise<void> {
     const { settings } = readCleanSettings(facts.variables)
     const state = await readDaemon(this.#context, this.#claims)
     const list = readRemovals(await record.read('left-over')).filter((removal) => !isInUse(state, removal))
@@ -106,23 +109,23 @@ class Cleaner implements DiskCleaner {
     await record.write({ 'left-over': '', last_cleaned_ts: `${this.#now()}\n`, last_cleaned_pod: `${facts.pod}\n` })
   }
 
-  /** Empties the disk while it is too full; true when it stays so and nothing was removed. */
-  async #look(record: DiskRecord): Promise<boolean> {
+  /** Cleans the disk while it is too full. Returns true if it stays full and nothing was removed. */
+  async #clean(record: DiskRecord): Promise<boolean> {
     let total = 0
     for (const measure of MEASURES) {
       const facts = await record.facts()
       if (facts === undefined) return false
       const { settings } = readCleanSettings(facts.variables)
       if (!isTooFull(facts.usage, settings)) return false
-      const removed = await this.#take(measure, settings, record)
+      const removed = await this.#apply(measure, settings, record)
       total += removed
-      // A full disk has no room for that either.
+      // This write fails too on a full disk.
       await this.#count(record, COUNTERS[measure]).catch((error: unknown) =>
         this.#context.log.debug({ err: error }, 'not counted'),
       )
       if (removed === 0) continue
-      await this.#say(`The disk of the build is ${percent(facts.usage)} full: removed ${removed} ${WHAT[measure]}.`)
-      // The daemon's pod looks every 5 s.
+      await this.#say(`The disk of the build is ${percent(facts.usage)} full: removed ${removed} ${DESCRIPTIONS[measure]}.`)
+      // The daemon's pod measures the disk every 5 s.
       await this.#context.clock.sleep(EVERY_MS + 1_000, this.#end.signal)
     }
     if (total === 0)
@@ -135,7 +138,7 @@ class Cleaner implements DiskCleaner {
     await record.write({ [counter]: `${count}\n` })
   }
 
-  async #take(measure: Measure, settings: CleanSettings, record: DiskRecord): Promise<number> {
+  async #apply(measure: Measure, settings: CleanSettings, record: DiskRecord): Promise<number> {
     if (measure === 'containers') return settings.dryRun ? 0 : removeEnded(this.#context)
     const state = await readDaemon(this.#context, this.#claims)
     const nowSeconds = this.#now()
@@ -151,11 +154,11 @@ class Cleaner implements DiskCleaner {
     return carryOut(this.#carryOut(settings), removals)
   }
 
-  async #noteEnd(): Promise<void> {
+  async #recordEnd(): Promise<void> {
     const record = await this.#record
     const facts = await record?.facts()
     if (record === undefined || facts === undefined) return
-    this.#noteOwn()
+    this.#recordOwnUses()
     const { settings } = readCleanSettings(facts.variables)
     const events = { [`events/${this.#now()}`]: this.#uses.text() }
     const due = dueReason(facts, settings, this.#now())
@@ -175,15 +178,15 @@ class Cleaner implements DiskCleaner {
     ]
   }
 
-  /** Uses that no event tells: images that were on the disk already, and the shared volume. */
-  #noteOwn(): void {
+  /** Adds uses that cause no event: images that were on the disk already, and the shared volume. */
+  #recordOwnUses(): void {
     const at = this.#now()
     const images = this.#claims.claimed().map((name) => ({ kind: 'image', name, at }) as const)
     this.#uses.history.add([...images, { kind: 'volume', name: this.#context.input.volumeName, at }])
   }
 
   async #history(record: DiskRecord): Promise<UseHistory> {
-    this.#noteOwn()
+    this.#recordOwnUses()
     const history = new UseHistory()
     history.add((await record.read('events')).split('\n').flatMap(usesOf))
     history.add(this.#uses.history.all())
@@ -200,18 +203,18 @@ class Cleaner implements DiskCleaner {
   }
 }
 
-/** Files that count what was done, for the daemon's metrics. */
+/** Counter files for the daemon's metrics. */
 const COUNTERS: Readonly<Record<Measure, string>> = {
   containers: 'cleaner_agent_actions_containers',
   volumes: 'cleaner_agent_actions_volumes',
   images: 'cleaner_agent_actions_images',
   purge: 'cleaner_agent_actions_purges',
 }
-const WHAT: Readonly<Record<Measure, string>> = {
-  containers: 'containers that had ended',
-  volumes: 'volumes that were not used lately',
-  images: 'images that were not used lately',
-  purge: 'images and caches that are not in use',
+const DESCRIPTIONS: Readonly<Record<Measure, string>> = {
+  containers: 'exited containers',
+  volumes: 'volumes that were not used recently',
+  images: 'images that were not used recently',
+  purge: 'unused images and caches',
 }
 
 function isInUse(state: DaemonState, removal: Removal): boolean {

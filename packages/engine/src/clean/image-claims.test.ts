@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openImageClaims } from './image-claims.ts'
 
-test('an image that a step has claimed is not removed, and one that is being removed is claimed by nobody', async () => {
+test('does not remove a claimed image or claim an image that is being removed', async () => {
   const claims = openImageClaims()
   const removed: string[] = []
   expect(await claims.claim('used')).toBe(true)

@@ -1,20 +1,20 @@
-/** Keeps the cleaner and the steps of a build from meeting at one image. */
+/** Prevents the cleaner from removing images that steps of the build use. */
 
 export interface ImageClaims {
-  /** A step is about to use an image. False when it is being removed: it is gone when this resolves. */
+  /** Claims an image for a step. Waits for a running removal and returns false then. */
   claim(id: string): Promise<boolean>
   isClaimed(id: string): boolean
   claimed(): readonly string[]
-  /** Does the removal of an image that nobody has claimed, and answers whether it is gone; one that is claimed stays. */
+  /** Runs the removal of an unclaimed image and returns its result. Returns false for a claimed image. */
   remove(id: string, work: () => Promise<boolean>): Promise<boolean>
 }
 
 export function openImageClaims(): ImageClaims {
   const claimed = new Set<string>()
-  const going = new Map<string, Promise<boolean>>()
+  const removals = new Map<string, Promise<boolean>>()
   return {
     async claim(id) {
-      const removal = going.get(id)
+      const removal = removals.get(id)
       if (removal === undefined) claimed.add(id)
       else await removal.catch(() => false)
       return removal === undefined
@@ -22,13 +22,13 @@ export function openImageClaims(): ImageClaims {
     isClaimed: (id) => claimed.has(id),
     claimed: () => [...claimed],
     async remove(id, work) {
-      if (claimed.has(id) || going.has(id)) return false
+      if (claimed.has(id) || removals.has(id)) return false
       const removal = work()
-      going.set(id, removal)
+      removals.set(id, removal)
       try {
         return await removal
       } finally {
-        going.delete(id)
+        removals.delete(id)
       }
     },
   }

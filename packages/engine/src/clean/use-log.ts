@@ -1,12 +1,12 @@
-/** Remembers what the daemon of a build used: its own memory ends after 256 events. */
+/** Records what the daemon of a build used: the daemon itself keeps only 256 events. */
 import { lineOf, USE_ACTIONS, UseHistory, usesOf } from '@windlass/volumes/clean'
 import type { AttemptContext } from '../attempt/context.ts'
 
-const AGAIN_MS = 1_000
+const RETRY_MS = 1_000
 
 export interface UseLog {
   readonly history: UseHistory
-  /** The file of this build. */
+  /** Returns the contents of this build's event file. */
   text(): string
 }
 
@@ -21,10 +21,10 @@ export function followUses({ docker, clock, log }: AttemptContext, signal: Abort
         for await (const line of docker.followEvents({ since, actions: USE_ACTIONS, signal })) history.add(usesOf(line))
       } catch (error) {
         if (signal.aborted) return
-        log.debug({ err: error }, 'events of the daemon broke off')
+        log.debug({ err: error }, 'event stream of the daemon ended')
       }
       since = Math.max(since, ...history.all().map(({ at }) => at))
-      await clock.sleep(AGAIN_MS, signal)
+      await clock.sleep(RETRY_MS, signal)
     }
   }
   follow().catch(() => undefined)

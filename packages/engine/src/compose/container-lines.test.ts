@@ -5,7 +5,7 @@ const text = (parts: readonly { readonly bytes: Buffer }[]): string =>
   Buffer.concat(parts.map(({ bytes }) => bytes)).toString('utf8')
 const out = (value: string) => [{ source: 1 as const, bytes: Buffer.from(value) }]
 
-test('each line gets the name of its container, however its bytes arrive', () => {
+test('prefixes each line with its container for any chunking', () => {
   const lines = new ContainerLines('db_1  | ')
   expect(text(lines.push(out('one\ntw')))).toBe('db_1  | one\n')
   expect(text(lines.push(out('o\n\nthree')))).toBe('db_1  | two\ndb_1  | \n')
@@ -14,7 +14,7 @@ test('each line gets the name of its container, however its bytes arrive', () =>
   expect(lines.last).toEqual(['one', 'two', 'three'])
 })
 
-test('a line without an end does not fill the memory, and only the last lines are kept', () => {
+test('splits endless lines and keeps only the last lines', () => {
   const lines = new ContainerLines('x | ')
   expect(text(lines.push(out('a'.repeat(200_000)))).length).toBe(3 * (65_536 + 5))
   lines.push(out('\n\u001b[31mred\u001b[0m\r\n'))

@@ -1,10 +1,10 @@
-/** The output of one container of several: whole lines with its name in front, and the last of them for messages. */
+/** The output of one of several containers: whole lines prefixed with its name, and the last lines for messages. */
 import { stripVTControlCharacters } from 'node:util'
 import type { OutputPart } from '../docker/demux.ts'
 
 const NEWLINE = 10
-/** A longer line goes out in pieces. */
-const LONGEST_LINE = 65_536
+/** Longer lines are split. Bytes. */
+const MAX_LINE_BYTES = 65_536
 const KEPT_LINES = 10
 const KEPT_CHARS = 300
 
@@ -13,17 +13,17 @@ export class ContainerLines {
   readonly #last: string[] = []
   #rest = Buffer.alloc(0)
 
-  /** `prefix` stands before each line, such as `db_1  | `. */
+  /** `prefix` precedes each line, for example `db_1  | `. */
   constructor(prefix: string) {
     this.#prefix = Buffer.from(prefix)
   }
 
-  /** What can be written now. */
+  /** Adds output and returns the lines that are complete. */
   push(parts: readonly OutputPart[]): OutputPart[] {
     const lines: Buffer[] = []
     let text = Buffer.concat([this.#rest, ...parts.map(({ bytes }) => bytes)])
-    for (let end = text.indexOf(NEWLINE); end >= 0 || text.length > LONGEST_LINE; end = text.indexOf(NEWLINE)) {
-      const length = end >= 0 && end <= LONGEST_LINE ? end : LONGEST_LINE
+    for (let end = text.indexOf(NEWLINE); end >= 0 || text.length > MAX_LINE_BYTES; end = text.indexOf(NEWLINE)) {
+      const length = end >= 0 && end <= MAX_LINE_BYTES ? end : MAX_LINE_BYTES
       lines.push(...this.#toLine(text.subarray(0, length)))
       text = text.subarray(end === length ? length + 1 : length)
     }
@@ -31,7 +31,7 @@ export class ContainerLines {
     return lines.length === 0 ? [] : [{ source: 1, bytes: Buffer.concat(lines) }]
   }
 
-  /** The line that has no end; the container is gone. */
+  /** Returns the unterminated last line, once the container has ended. */
   end(): OutputPart[] {
     if (this.#rest.length === 0) return []
     const bytes = Buffer.concat(this.#toLine(this.#rest))
@@ -39,7 +39,7 @@ export class ContainerLines {
     return [{ source: 1, bytes }]
   }
 
-  /** The last lines, not masked. */
+  /** The last lines, unmasked. */
   get last(): readonly string[] {
     return this.#last
   }

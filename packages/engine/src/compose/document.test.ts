@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ComposeDocument, finishDocument, toDocument, type FinishOptions } from './document.ts'
+import { finishDocument, toDocument, type FinishOptions } from './document.ts'
+import { ComposeDocument } from './schema.ts'
 
 const options: FinishOptions = {
   labels: { 'windlass.io/build': 'b' },
@@ -24,7 +25,7 @@ function finish(services: object, change: Partial<FinishOptions> = {}, rest: obj
   return { ...JSON.parse(JSON.stringify(document)), ...notes }
 }
 
-test('every container, network and volume carries the labels of the build, and runs an image that is on the daemon', () => {
+test('labels every container, network and volume and uses images of the daemon', () => {
   const { services, networks, volumes } = finish(
     {
       db: { image: 'postgres:17', labels: { mine: 'yes' }, tty: true, networks: { back: null } },
@@ -53,7 +54,7 @@ test('every container, network and volume carries the labels of the build, and r
   })
 })
 
-test('P070: mounts stay in the shared volume; other places of the machine are refused', () => {
+test('rejects mounts outside of the shared volume (P070)', () => {
   const volumes = [
     { type: 'bind', source: '/codefresh/volume/app/data', target: '/data', read_only: true },
     { type: 'bind', source: '/codefresh/volume', target: '/all' },
@@ -76,7 +77,7 @@ test('P070: mounts stay in the shared volume; other places of the machine are re
   ])
 })
 
-test('P183: where steps may not have the daemon, services may neither, nor what would give it to them', () => {
+test('rejects access to the daemon for services if steps have none (P183)', () => {
   const services = {
     test: {
       image: 'app',
@@ -88,16 +89,18 @@ test('P183: where steps may not have the daemon, services may neither, nor what 
     },
   }
   expect(finish(services).problems).toEqual([])
-  expect(finish(services, { socketPath: undefined }).problems).toEqual([
-    'Service "test" wants privileged, which this runtime does not allow.',
-    'Service "test" wants pid: host, which this runtime does not allow.',
-    'Service "test" wants network_mode: host, which this runtime does not allow.',
-    'Service "test" wants devices, which this runtime does not allow.',
-    'Service "test" mounts the socket of the Docker daemon, which this runtime does not allow.',
-  ])
+  expect(finish(services, { socketPath: undefined }).problems.toSorted()).toEqual(
+    [
+      'Service "test" wants privileged, which this runtime does not allow.',
+      'Service "test" wants pid: host, which this runtime does not allow.',
+      'Service "test" wants network_mode: host, which this runtime does not allow.',
+      'Service "test" wants devices, which this runtime does not allow.',
+      'Service "test" mounts the socket of the Docker daemon, which this runtime does not allow.',
+    ].toSorted(),
+  )
 })
 
-test('files as secrets are mounted, because compose would look for them on another machine', () => {
+test('mounts secret files, which compose would look for on another machine', () => {
   const { services, secrets, sources } = finish(
     { test: { image: 'app', secrets: [{ source: 'key' }, { source: 'value', target: 'v' }] } },
     {},
@@ -111,7 +114,7 @@ test('files as secrets are mounted, because compose would look for them on anoth
   expect(sources).toEqual(['key.txt'])
 })
 
-test('P115: services that share a network namespace lose what only a network of their own can have', () => {
+test('removes network settings from services that share a network namespace (P115)', () => {
   const service = {
     image: 'postgres',
     ports: [{ target: 5432 }],
@@ -124,7 +127,7 @@ test('P115: services that share a network namespace lose what only a network of 
   for (const key of ['ports', 'hostname', 'networks', 'extra_hosts']) expect(services.db).not.toHaveProperty(key)
 })
 
-test('a name given to a container becomes a name on the network, so that two builds cannot clash', () => {
+test('turns container_name into a network alias so that builds cannot conflict', () => {
   const { services, networks } = finish(
     { db: { image: 'postgres', container_name: 'database', networks: { back: { aliases: ['pg'] } } } },
     { network: { kind: 'network', name: 'net' }, moreNetworks: ['outer'] },
@@ -140,7 +143,7 @@ test('a name given to a container becomes a name on the network, so that two bui
   expect(networks.outer).toEqual({ external: true, name: 'outer' })
 })
 
-test('the key version is left out, and a document without services has none', () => {
+test('drops the version key and adds empty services', () => {
   expect(JSON.parse(JSON.stringify(toDocument({ version: '2.1', services: { a: { image: 'x' } }, networks: {} })))).toEqual({
     services: { a: { image: 'x' } },
     networks: {},

@@ -1,46 +1,14 @@
 /**
- * A compose document in the long form that `docker compose config` writes (compose specification), and what becomes of it here: labels, images
- * that are on the daemon, mounts that stay in the shared volume, and a network that the engine knows. Pure.
+ * A compose document in the long form of `docker compose config` (compose specification), and its conversion for a build: labels, images of the
+ * daemon, mounts in the shared volume, and a network of the engine. Pure.
  */
+import { defined } from '@windlass/kit'
 import { VOLUME_PATH, type JsonTemplate } from '@windlass/plan'
-import { z } from 'zod'
+import type { z } from 'zod'
+import { checkRights } from './rights.ts'
+import type { Mount, ComposeService, ComposeDocument } from './schema.ts'
 
-const Mount = z.looseObject({
-  type: z.string(),
-  source: z.string().optional(),
-  target: z.string(),
-  read_only: z.boolean().optional(),
-})
-const FileRef = z.looseObject({ source: z.string(), target: z.string().optional() })
-const FileSource = z.looseObject({ file: z.string().optional() })
-const Attachment = z.looseObject({ aliases: z.array(z.string()).optional() }).nullable()
-const Named = z.looseObject({ name: z.string().optional(), external: z.boolean().optional() }).nullable()
-
-export const ComposeService = z.looseObject({
-  image: z.string().optional(),
-  build: z.looseObject({ labels: z.record(z.string(), z.string()).nullish() }).optional(),
-  container_name: z.string().optional(),
-  labels: z.record(z.string(), z.string()).nullish(),
-  network_mode: z.string().optional(),
-  networks: z.record(z.string(), Attachment).nullish(),
-  volumes: z.array(Mount).optional(),
-  secrets: z.array(FileRef).optional(),
-  configs: z.array(FileRef).optional(),
-  restart: z.string().optional(),
-  ports: z.unknown().optional(),
-})
-export type ComposeService = z.infer<typeof ComposeService>
-
-export const ComposeDocument = z.looseObject({
-  services: z.record(z.string(), ComposeService).default({}),
-  networks: z.record(z.string(), Named).nullish(),
-  volumes: z.record(z.string(), Named).nullish(),
-  secrets: z.record(z.string(), FileSource).nullish(),
-  configs: z.record(z.string(), FileSource).nullish(),
-})
-export type ComposeDocument = z.infer<typeof ComposeDocument>
-
-/** The document of a pipeline for compose. The key `version` means nothing any more, and compose warns of it. */
+/** Returns an inline document for compose. The key `version` is obsolete and would cause a warning. */
 export function toDocument(inline: JsonTemplate): object {
   if (inline === null || typeof inline !== 'object' || Array.isArray(inline)) return { services: {} }
   return { services: {}, ...(inline as object), version: undefined }
@@ -48,62 +16,63 @@ export function toDocument(inline: JsonTemplate): object {
 
 /** How the containers reach each other and the step. */
 export type ComposeNetwork =
-  /** A network of the project's own. */
+  /** A network of the project. */
   | { readonly kind: 'own' }
-  /** A network that exists. */
+  /** An existing network. */
   | { readonly kind: 'network'; readonly name: string }
-  /** All in one namespace: `container:<id>`. */
+  /** One namespace for all: `container:<id>`. */
   | { readonly kind: 'namespace'; readonly namespace: string }
 
 export interface FinishOptions {
   readonly labels: Readonly<Record<string, string>>
-  /** Service -> what to make its containers of; services that build their image are not in it. */
+  /** Service -> image of its containers. Services that build their image are missing. */
   readonly images: ReadonlyMap<string, string>
-  /** Mounts the shared volume in every service. */
+  /** Mount the shared volume in every service. */
   readonly addVolume: boolean
   readonly volumeName: string
-  /** Where the shared volume lies on the machine of the daemon. */
+  /** Path of the shared volume on the machine of the daemon. */
   readonly mountpoint: string
-  /** The daemon's socket on its own machine; undefined when steps may not have it. */
+  /** The daemon's socket on its own machine. Undefined if steps have no access to it. */
   readonly socketPath: string | undefined
   readonly network: ComposeNetwork
-  /** Driver options of networks that are made. */
+  /** Driver options of created networks. */
   readonly networkOptions: Readonly<Record<string, string>>
-  /** Further networks that every service is on. */
+  /** Additional networks of every service. */
   readonly moreNetworks: readonly string[]
   /** Services that end by themselves. */
   readonly candidates: readonly string[]
-  /** Ports are published on the daemon's machine. */
+  /** Publish ports on the daemon's machine. */
   readonly publish: boolean
-  /** The daemon keeps the output of the containers; else whoever is attached has it alone. */
+  /** Let the daemon keep the output of the containers. Otherwise only an attachment receives it. */
   readonly keepLogs: boolean
 }
 
 export interface Finished {
   readonly document: object
-  /** Why it may not run, one sentence each. */
+  /** Why it must not run, one sentence each. */
   readonly problems: readonly string[]
-  /** Folders and files of the shared volume that are mounted: paths below it. */
+  /** Mounted folders and files of the shared volume: paths below it. */
   readonly sources: readonly string[]
-  /** True when what the containers write on the shared volume outlives them. */
+  /** True if writes of the containers to the shared volume outlive them. */
   readonly sharesVolume: boolean
 }
 
 const SOCKETS = ['/var/run/docker.sock', '/run/docker.sock']
 
-/** The document to run. */
+/** Converts a document for the build. */
 export function finishDocument(document: ComposeDocument, options: FinishOptions): Finished {
-  const notes: Notes = { problems: [], sources: new Set() }
+  const { volumeName } = options
+  const problems = checkRights(document, { userAccess: options.socketPath !== undefined, volumeName })
+  const notes: Notes = { problems, sources: new Set() }
   const services = Object.entries(document.services).map(([name, service]) => {
     const at = { name, document, options, notes }
-    checkRights(service, at)
     return [name, finishService(service, at)] as const
   })
   const { secrets, configs, ...rest } = document
   return {
     document: {
       ...rest,
-      // Those of files are mounts by now; others are put in by compose itself.
+      // Secrets and configs from files are mounts now; compose handles the others.
       secrets: withoutFiles(secrets),
       configs: withoutFiles(configs),
       services: Object.fromEntries(services),
@@ -146,7 +115,10 @@ function finishService(service: ComposeService, at: Place): object {
   const image = options.images.get(name)
   return {
     ...rest,
-    // The output of a terminal comes in another form, and would hold its control characters.
+    // `environment` and `labels` contain their values already. They must not be read again next to credentials.
+    env_file: undefined,
+    label_file: undefined,
+    // A terminal's output has another format and contains control characters.
     tty: false,
     ...(image !== undefined && { image, pull_policy: 'never' }),
     ...(service.build !== undefined && { build: { ...service.build, labels: { ...service.build.labels, ...options.labels } } }),
@@ -163,7 +135,7 @@ function finishService(service: ComposeService, at: Place): object {
 
 type Files = ComposeDocument['secrets']
 
-/** Compose mounts files of its own machine, which is a container here. */
+/** Converts files to mounts. Compose would mount files of its own machine, which is a container here. */
 function fileMounts(
   refs: ComposeService['secrets'],
   files: Files,
@@ -180,12 +152,12 @@ function withoutFiles(files: Files): object {
   return Object.fromEntries(Object.entries(files ?? {}).filter(([, { file }]) => file === undefined))
 }
 
-/** A mount whose source is inside the shared volume, the daemon's socket, or a volume. */
+/** Converts a mount. Its source must be inside the shared volume, the daemon's socket, or a volume. */
 function finishMount(mount: z.infer<typeof Mount>, { name, options, notes }: Place): object {
   if (mount.type !== 'bind') return mount
   const source = mount.source ?? ''
   const { read_only: readOnly } = mount
-  const common = { target: mount.target, ...(readOnly !== undefined && { read_only: readOnly }) }
+  const common = { target: mount.target, ...defined({ read_only: readOnly }) }
   if (SOCKETS.includes(source)) {
     if (options.socketPath === undefined)
       notes.problems.push(`Service "${name}" mounts the socket of the Docker daemon, which this runtime does not allow.`)
@@ -201,7 +173,7 @@ function finishMount(mount: z.infer<typeof Mount>, { name, options, notes }: Pla
   return { type: 'bind', source: `${options.mountpoint}/${path}`, ...common }
 }
 
-/** What only shared namespaces of the network cannot have. */
+/** Keys that do not apply in a shared network namespace. */
 const OWN_NETWORK_KEYS = [
   'hostname',
   'domainname',
@@ -217,8 +189,8 @@ const OWN_NETWORK_KEYS = [
 function attach(service: ComposeService, containerName: string | undefined, options: FinishOptions): object {
   const { network, moreNetworks } = options
   if (network.kind === 'namespace') {
-    const gone = Object.fromEntries(OWN_NETWORK_KEYS.map((key) => [key, undefined]))
-    return { ...gone, ports: undefined, network_mode: network.namespace }
+    const removed = Object.fromEntries(OWN_NETWORK_KEYS.map((key) => [key, undefined]))
+    return { ...removed, ports: undefined, network_mode: network.namespace }
   }
   if (service.network_mode !== undefined) return {}
   const own = service.networks ?? { default: null }
@@ -240,7 +212,7 @@ function finishNetworks({ networks }: ComposeDocument, options: FinishOptions): 
   }
 }
 
-/** Networks and volumes that are made for the project carry its labels, and have names of its own. */
+/** Adds labels to the networks and volumes of the project and removes custom names. */
 function labelled(
   named: ComposeDocument['networks'],
   { labels }: FinishOptions,
@@ -254,26 +226,4 @@ function labelled(
       return [key, { ...rest, driver_opts: options, labels: { ...(rest['labels'] as object | undefined), ...labels } }]
     }),
   )
-}
-
-/** Where steps may not have the daemon, containers must not reach its machine in other ways. */
-function checkRights(service: ComposeService, { name, document, options, notes }: Place): void {
-  if (options.socketPath !== undefined) return
-  const wanted = [
-    service['privileged'] === true && 'privileged',
-    ...(['pid', 'ipc', 'userns_mode', 'uts', 'cgroup'] as const).map((key) => service[key] === 'host' && `${key}: host`),
-    (service.network_mode === 'host' || service.network_mode?.startsWith('container:') === true) &&
-      `network_mode: ${service.network_mode}`,
-    ...(['cap_add', 'devices', 'security_opt', 'device_cgroup_rules', 'cgroup_parent', 'volumes_from'] as const).map(
-      (key) => service[key] !== undefined && key,
-    ),
-    ...(service.volumes ?? []).map(
-      ({ type, source = '' }) =>
-        type === 'volume' &&
-        document.volumes?.[source]?.external === true &&
-        document.volumes[source].name !== options.volumeName &&
-        `the external volume ${source}`,
-    ),
-  ].filter((key) => key !== false)
-  for (const key of wanted) notes.problems.push(`Service "${name}" wants ${key}, which this runtime does not allow.`)
 }

@@ -1,5 +1,5 @@
-/** Follows the containers of a composition: their output line by line, and what they ended as. */
-import { isFault } from '@windlass/kit'
+/** Follows the containers of a composition: their output line by line, and their exit codes. */
+import { isFault, sentences } from '@windlass/kit'
 import type { StepPart } from '../attempt/context.ts'
 import { refusalStatus, type Attachment } from '../docker/containers.ts'
 import type { OutputPart } from '../docker/demux.ts'
@@ -8,32 +8,32 @@ import type { ProjectContainer } from './project.ts'
 
 export interface Followed {
   readonly container: ProjectContainer
-  /** As compose calls it in its log: `db_1`. */
+  /** The name that compose uses in its log: `db_1`. */
   readonly title: string
-  /** The last lines of its output, not masked. */
+  /** The last lines of its output, unmasked. */
   readonly lastLines: readonly string[]
-  /** Undefined while it runs, or is to be started (again). */
+  /** Undefined while it runs or will be started (again). */
   readonly exitCode: number | undefined
-  /** Resolves with the exit code when it has ended for good and all its output was written. Rejects with the faults of the daemon. */
+  /** Resolves with the exit code when the container has ended and all its output is written. Rejects with the faults of the daemon. */
   readonly ended: Promise<number>
 }
 
 export interface Following {
   readonly all: readonly Followed[]
-  /** Lets go of the containers; what they say from here on is lost. Resolves when nothing is written any more. */
+  /** Detaches from the containers; later output is lost. Resolves when nothing is being written anymore. */
   stop(): Promise<void>
 }
 
 export interface FollowOptions {
   readonly part: Pick<StepPart, 'context'>
-  /** In whole lines. */
+  /** Receives whole lines. */
   readonly write: (parts: readonly OutputPart[]) => Promise<void>
 }
 
-/** A restart policy, or a program that has closed its output: how long until looking again. */
-const LOOK_MS = 100
+/** Delay before checking a container again that closed its output or may be restarted by its policy. Milliseconds. */
+const POLL_MS = 100
 
-/** Attaches to all of them. Call it before they start: nothing is missed then. */
+/** Attaches to all containers. Must be called before they start, so that no output is lost. */
 export async function followContainers(
   containers: readonly ProjectContainer[],
   { part, write }: FollowOptions,
@@ -86,7 +86,7 @@ async function follow(options: Follow): Promise<Followed> {
   }
 }
 
-/** Reads until the container is gone for good; one that its restart policy starts again is attached again. */
+/** Reads until the container has ended permanently. Attaches again if its restart policy restarts it. */
 async function pump({ container, lines, part, write, stopping }: Follow, first: Attachment): Promise<number> {
   const { docker, clock } = part.context
   for (let attachment: Attachment | undefined = first; ;) {
@@ -97,8 +97,8 @@ async function pump({ container, lines, part, write, stopping }: Follow, first: 
       await write(lines.end())
       return state?.exitCode ?? GONE
     }
-    await clock.sleep(LOOK_MS, stopping)
-    // 409: it is about to be started again.
+    await clock.sleep(POLL_MS, stopping)
+    // 409: it is about to be restarted.
     attachment = await docker.attachContainer(container.id, { stdin: false }).catch(unlessGone)
   }
 }
@@ -113,7 +113,7 @@ async function read(
     if (stopping.aborted) return
     for await (const parts of attachment.output) await write(lines.push(parts))
   } catch (error) {
-    // Closing the connection in the middle of a frame looks like a daemon that broke off.
+    // Closing the connection in the middle of a frame looks like a lost daemon.
     if (!stopping.aborted || !isFault(error, 'docker-unreachable')) throw error
   } finally {
     stopping.removeEventListener('abort', close)
@@ -121,7 +121,7 @@ async function read(
   }
 }
 
-/** Of a container that somebody has removed. */
+/** Exit code of a container that was removed. */
 const GONE = 137
 
 function unlessGone(error: unknown): undefined {
@@ -129,18 +129,18 @@ function unlessGone(error: unknown): undefined {
   if (status !== 404 && status !== 409) throw error
 }
 
-/** What a person needs to know of containers that ended badly: name, exit code, last lines. Empty when none did. */
+/** Describes failed containers: name, exit code, last lines. Empty if there are none. */
 export function describeFailures(followed: readonly Followed[]): string {
-  return followed
-    .filter(({ exitCode }) => exitCode !== undefined && exitCode !== 0)
-    .map(
+  const failed = followed.filter(({ exitCode }) => exitCode !== undefined && exitCode !== 0)
+  return sentences(
+    ...failed.map(
       ({ container, exitCode, lastLines }) =>
         `Service "${container.service}" ended with exit code ${exitCode}${quoteLines(lastLines)}`,
-    )
-    .join(' ')
+    ),
+  )
 }
 
-/** The last lines after a sentence, and its end. */
+/** Formats the last lines as the end of a sentence. */
 export function quoteLines(lines: readonly string[]): string {
-  return lines.length === 0 ? ', without a word.' : `; its last lines: ${lines.slice(-5).join(' ⏎ ')}`
+  return lines.length === 0 ? ', without output' : `; its last lines: ${lines.slice(-5).join(' ⏎ ')}`
 }

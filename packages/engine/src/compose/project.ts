@@ -1,30 +1,35 @@
 /**
- * One composition on the daemon, by the real `docker compose` in the tools image. Compose reads the document and makes and starts the
- * containers; images, output, waiting and removal are ours, so that logins, masking, time limits and labels hold here as everywhere.
+ * Runs one composition on the daemon with the real `docker compose` in the tools image. Compose reads the document and creates and starts the
+ * containers. The engine handles images, output, waiting and removal, so that logins, masking, timeouts and labels work as for other steps.
  */
 import { readFileSync } from 'node:fs'
-import { sha256 } from '@windlass/kit'
+import { defined, sentences, sha256 } from '@windlass/kit'
 import { VOLUME_PATH, type JsonTemplate, type Reason, type ResolvedCompose } from '@windlass/plan'
-import { attemptLabels, StepFailure, type StepPart } from '../attempt/context.ts'
+import type { StepPart } from '../attempt/context.ts'
 import { getRegistry } from '../attempt/registries.ts'
-import { loginsFor, toDockerConfig } from '../build/credentials.ts'
+import { authsIn, loginsFor, toDockerConfig } from '../image-build/credentials.ts'
 import { parseImageName, registryDomain } from '../docker/images.ts'
-import { toMounts } from '../steps/mounts.ts'
-import { runTool, type ToolEnd } from '../steps/tool-container.ts'
-import { ComposeDocument, finishDocument, toDocument, type ComposeNetwork, type Finished } from './document.ts'
+import { toMounts } from '../containers/mounts.ts'
+import { INSIDE, outsideFailure, OUTSIDE, roots } from '../containers/inside.ts'
+import { runTool, type ToolEnd } from '../containers/tool-container.ts'
+import { finishDocument, toDocument, type ComposeNetwork, type Finished } from './document.ts'
 import { LABEL_PROJECT } from './remove-project.ts'
+import { buildPaths } from './rights.ts'
+import { attemptLabels } from '../attempt/labels.ts'
+import { StepFailure } from '../attempt/step-outcome.ts'
+import { ComposeDocument } from './schema.ts'
 
-const SCRIPT = readFileSync(new URL('compose.sh', import.meta.url), 'utf8')
+const SCRIPT = `${INSIDE}\n${readFileSync(new URL('compose.sh', import.meta.url), 'utf8')}`
 const FILES = '/run/windlass'
 
 export interface ProjectSpec {
   readonly name: string
   readonly compose: ResolvedCompose
-  /** Services that are merged over those of the document; they end by themselves. */
+  /** Services merged over those of the document. They end by themselves. */
   readonly candidates?: Readonly<Record<string, JsonTemplate>>
-  /** `KEY=VALUE` for `${KEY}`. */
+  /** `KEY=VALUE` entries for `${KEY}`. */
   readonly variables: readonly string[]
-  /** Relative paths of an inline document start here. */
+  /** Base of relative paths in an inline document. */
   readonly directory: string
   readonly registryContexts: readonly string[]
   readonly addVolume: boolean
@@ -32,48 +37,49 @@ export interface ProjectSpec {
   readonly moreNetworks: readonly string[]
   readonly publish: boolean
   readonly keepLogs: boolean
-  /** Of everything that is made; those of the attempt when absent. */
+  /** Labels of all created objects. Default: those of the attempt. */
   readonly labels?: Readonly<Record<string, string>>
-  /** What a document that cannot be used is called. */
+  /** Reason code for an invalid document. */
   readonly reason: Reason
 }
 
 export interface ProjectContainer {
   readonly id: string
   readonly service: string
-  /** 1-based among the containers of the service. */
+  /** 1-based number among the containers of the service. */
   readonly number: number
 }
 
 export interface Project {
   readonly name: string
-  /** In the order of the document; made and not started. */
+  /** In the order of the document. Created but not started. */
   readonly containers: readonly ProjectContainer[]
-  /** True when containers may have something to write on the shared volume before they end. */
+  /** True if containers may write to the shared volume before they end. */
   readonly sharesVolume: boolean
-  /** True when images were built for it, which go with it. */
+  /** True if images were built for it. They are removed with it. */
   readonly builds: boolean
-  /** True when ports of the daemon's machine are taken. */
+  /** True if it publishes ports on the daemon's machine. */
   readonly publishes: boolean
-  /** Starts all of them, those that others depend on first; resolves when compose is done. Throws `StepFailure`. */
+  /** Starts all containers in the order of their dependencies. Resolves when compose is done. Throws `StepFailure`. */
   start(signal: AbortSignal): Promise<void>
 }
 
-/** A name for the project of a step; no two steps of builds that run at once have the same. */
+/** Returns the project name for a step, unique among concurrent builds. */
 export function projectName(buildId: string, step: string): string {
   return `windlass-${buildId}-${sha256(step).slice(0, 8)}`
 }
 
-/** Reads the document, fetches the images, and makes the containers. Throws `StepFailure`. The caller removes the project, whatever happens. */
+/** Reads the document, pulls the images and creates the containers. Throws `StepFailure`. The caller must remove the project in any case. */
 export async function createProject(part: StepPart, spec: ProjectSpec): Promise<Project> {
   const document = await readDocument(part, spec)
   if (Object.keys(document.services).length === 0)
-    throw new StepFailure(spec.reason, 'The composition has no services.', { hint: 'Write at least one service or candidate.' })
+    throw new StepFailure(spec.reason, 'The composition has no services.', { hint: 'Add at least one service or candidate.' })
   const finished = await finish(part, { spec, document })
   const files = { 'final.json': JSON.stringify(finished.document), variables: '' }
   const options = ['--file', `${FILES}/final.json`]
+  const places = Object.values(document.services).flatMap(buildPaths)
   const builds = Object.values(document.services).some(({ build }) => build !== undefined)
-  if (builds) await buildImages(part, spec, { files, options })
+  if (builds) await buildImages(part, spec, { files: { ...files, places: places.join('\0') }, options })
   await runCompose(part, spec, { files, arguments: [...options, '--progress', 'quiet', 'create', '--pull', 'never'] })
   return {
     name: spec.name,
@@ -87,13 +93,14 @@ export async function createProject(part: StepPart, spec: ProjectSpec): Promise<
   }
 }
 
-/** With the logins of the account, for what the Dockerfiles stand on. */
+/** Builds images with the logins of the account for their base images. */
 async function buildImages(
   part: StepPart,
   spec: ProjectSpec,
   { files, options }: { files: ComposeCall['files']; options: readonly string[] },
 ): Promise<void> {
   const logins = loginsFor({ registryContexts: spec.registryContexts, buildx: false }, part.context.input.registries)
+  part.output.hide(authsIn(logins))
   await runCompose(part, spec, {
     files: { ...files, 'config.json': JSON.stringify(toDockerConfig(logins)), variables: `DOCKER_CONFIG=${FILES}` },
     arguments: [...options, '--progress', 'plain', 'build'],
@@ -111,7 +118,7 @@ async function listContainers({ context }: StepPart, name: string, order: readon
     .toSorted((a, b) => order.indexOf(a.service) - order.indexOf(b.service) || a.number - b.number)
 }
 
-/** The document as compose understands it: variables filled in, candidates merged, everything in its long form. */
+/** Returns the document as compose reads it: variables substituted, candidates merged, in long form. */
 async function readDocument(part: StepPart, spec: ProjectSpec): Promise<ComposeDocument> {
   const { compose, variables, candidates = {} } = spec
   const wrong = variables.find((entry) => !/^[^=\0]+=/.test(entry))
@@ -127,6 +134,7 @@ async function readDocument(part: StepPart, spec: ProjectSpec): Promise<ComposeD
       variables: variables.join('\0'),
     },
     arguments: ['--file', path, '--file', `${FILES}/candidates.json`, 'config', '--format', 'json'],
+    isReading: true,
   })
   const parsed = ComposeDocument.safeParse(JSON.parse(result.toString('utf8')))
   if (!parsed.success) throw new StepFailure(spec.reason, `The composition cannot be read: ${parsed.error.message}`)
@@ -151,8 +159,8 @@ async function finish(part: StepPart, { spec, document }: { spec: ProjectSpec; d
     publish: spec.publish,
     keepLogs: spec.keepLogs,
   })
-  if (finished.problems.length > 0) throw new StepFailure('invalid-step', finished.problems.join(' '))
-  // Makes folders that are missing, and refuses links that could lead out of the volume.
+  if (finished.problems.length > 0) throw new StepFailure('invalid-step', sentences(...finished.problems))
+  // Creates missing folders and rejects links that lead out of the volume.
   await toMounts(
     context,
     finished.sources.map((source) => ({ source, target: '/', readOnly: false })),
@@ -160,7 +168,7 @@ async function finish(part: StepPart, { spec, document }: { spec: ProjectSpec; d
   return finished
 }
 
-/** Fetches the images of all services at once; each service gets the image by its id, so that compose has nothing to fetch. */
+/** Pulls the images of all services in parallel. Services get their image by id, so that compose pulls nothing. */
 async function fetchImages(
   { context, output, signal }: StepPart,
   { spec, document }: { spec: ProjectSpec; document: ComposeDocument },
@@ -175,7 +183,7 @@ async function fetchImages(
     Object.entries(document.services).map(async ([service, { image, build }]) => {
       if (build !== undefined) return []
       if (image === undefined || image === '')
-        throw new StepFailure(spec.reason, `Service "${service}" has no image.`, { hint: 'Write `image` or `build`.' })
+        throw new StepFailure(spec.reason, `Service "${service}" has no image.`, { hint: 'Add `image` or `build`.' })
       const registryContext = contexts.get(registryDomain(parseImageName(image).repository))
       const found = await context.images.ensure(
         { name: image, registryContext },
@@ -190,9 +198,11 @@ async function fetchImages(
 interface ComposeCall {
   readonly files: Readonly<Record<string, string>>
   readonly arguments: readonly string[]
+  /** Without daemon, network and logins: files written by steps may name any other file, and errors quote its contents. */
+  readonly isReading?: true
 }
 
-/** Throws `StepFailure` with the words of compose. */
+/** Throws `StepFailure` with the error message of compose. */
 async function runCompose(part: StepPart, spec: ProjectSpec, call: ComposeCall): Promise<ToolEnd> {
   const { docker } = part.context
   const path = 'path' in spec.compose ? spec.compose.path : undefined
@@ -200,22 +210,23 @@ async function runCompose(part: StepPart, spec: ProjectSpec, call: ComposeCall):
   const end = await runTool(part, {
     script: SCRIPT,
     arguments: ['--project-name', spec.name, '--project-directory', directory, ...call.arguments],
-    environment: path === undefined ? {} : { COMPOSE_PATH: path },
+    environment: { ...roots(part.context), ...defined({ COMPOSE_PATH: path }) },
     secrets: call.files,
-    // It talks to the daemon by its socket: a namespace of its own would only have to be made.
-    network: 'host',
-    mounts: [{ type: 'bind', source: docker.socketPath, target: '/var/run/docker.sock', readOnly: false }],
+    // Compose uses the socket of the daemon, so a separate network namespace would only cost time.
+    network: call.isReading ? 'none' : 'host',
+    mounts: call.isReading ? [] : [{ type: 'bind', source: docker.socketPath, target: '/var/run/docker.sock', readOnly: false }],
   })
   if (end.exitCode === 0) return end
+  if (end.exitCode === OUTSIDE) throw outsideFailure(end.tail)
   if (path !== undefined && (end.exitCode === 20 || end.exitCode === 21))
     throw new StepFailure(spec.reason, `There is no compose file at ${path}.`, {
-      hint: `Paths are relative to \`working_directory\`. Is the repository cloned before? Files are below ${VOLUME_PATH}.`,
+      hint: `Paths are relative to \`working_directory\`. Clone the repository in an earlier step. Files are below ${VOLUME_PATH}.`,
     })
-  throw new StepFailure(spec.reason, `The composition cannot be started: ${lastWords(end.tail)}`)
+  throw new StepFailure(spec.reason, `The composition cannot be started: ${lastError(end.tail)}`)
 }
 
-/** The last line of compose that is not a warning, in the words of the pipeline. */
-function lastWords(tail: string): string {
+/** Returns the last line of compose that is not a warning, without paths of the engine. */
+function lastError(tail: string): string {
   const lines = tail.split('\n').filter((line) => line.trim() !== '' && !/level=warning/.test(line))
   return (lines.at(-1) ?? 'compose gave no reason')
     .trim()

@@ -1,8 +1,8 @@
-/** Removes what a composition has on the daemon. */
+/** Removes the objects of a composition from the daemon. */
 import type { Docker } from '../docker/docker.ts'
 import { refusalStatus } from '../docker/containers.ts'
 
-/** With the name of the project on everything that compose makes. */
+/** The label with the project name on all objects of compose. */
 export const LABEL_PROJECT = 'com.docker.compose.project'
 
 /** Stops and removes the containers with all these labels, then the networks and named volumes of compositions that have them. */
@@ -10,7 +10,7 @@ export async function removeProjects(docker: Docker, labels: readonly string[], 
   const containers = await docker.listContainers(labels)
   await Promise.all(
     containers.map(async ({ id, isRunning }) => {
-      // One that cannot be stopped is killed below.
+      // Containers that do not stop are killed below.
       if (isRunning && graceMs > 0) await docker.stopContainer(id, graceMs).catch(() => undefined)
       await docker.removeContainer(id)
     }),
@@ -19,7 +19,7 @@ export async function removeProjects(docker: Docker, labels: readonly string[], 
   await removeVolumes(docker, [...labels, LABEL_PROJECT])
 }
 
-/** Removes a project, and with `builds` the images that were built for it: looking for them takes 40 ms where there are 500. */
+/** Removes a project. With `builds`, also removes the images that were built for it; finding them takes 40 ms among 500 images. */
 export async function removeProject(
   docker: Docker,
   name: string,
@@ -30,7 +30,7 @@ export async function removeProject(
   if (builds) for (const { id } of await docker.listImages(label)) await docker.removeImage(id)
 }
 
-/** Removes the networks with all these labels; one that a container is still on stays. */
+/** Removes the networks with all these labels. A network with containers is skipped. */
 export async function removeNetworks(docker: Docker, labels: readonly string[]): Promise<void> {
   for (const { id } of await docker.listNetworks(labels)) await unlessInUse(docker.removeNetwork(id))
 }

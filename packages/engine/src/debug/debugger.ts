@@ -1,6 +1,6 @@
 /**
- * Where a debug run stops, and the steps that it holds. A hold ends by somebody's word, when a shell in it is left by `exit`, or when nobody
- * attends to it for too long. Not here: how terminals reach a person (`report/terminal-link.ts`, or a callback on this machine).
+ * Decides where a debug run stops, and holds the steps there. A hold ends by a command, by `exit` in one of its shells, or by a timeout without
+ * activity. Terminals reach the user through `report/terminal-link.ts` or a local callback.
  */
 import { fault, type Clock } from '@windlass/kit'
 import type { ExportedVariable, PlanStep } from '@windlass/plan'
@@ -15,37 +15,19 @@ import {
 import type { Automaton } from '../output/mask.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import type { AttemptContext } from '../attempt/context.ts'
-import { openBox, type Box, type BoxSpec } from './box.ts'
+import { openDebugContainer, type DebugContainer, type DebugContainerSpec } from './debug-container.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
-
-/** A step that is held, for whoever attends to it. */
-export interface HeldStep {
-  readonly step: string
-  readonly phase: DebugPhase
-  /** Opens a terminal in the container of the step. Throws `docker-refused`, or `not-held` when the step went on meanwhile. */
-  open(terminal: string, shape: TerminalShape): Promise<Terminal>
-  resume(action: DebugAction): void
-  /** Resolves when the step goes on or ends. */
-  readonly released: Promise<void>
-}
-
-/** Who is told of the debugger's news. */
-export interface DebugLink {
-  /** A step is held from now on. */
-  onHeld?(held: HeldStep): void
-  /** A terminal was asked for by a command; what it shows and takes goes through the link. Never rejects. */
-  serve?(terminal: string, opened: Promise<Terminal>): Promise<void>
-}
+import type { HeldStep, DebugLink } from './link.ts'
 
 export interface DebuggerOptions {
   readonly settings: DebugSettings | undefined
-  /** How long a step is held when the settings do not say; `DEBUG_TIMEOUT_MS` when absent. */
+  /** Hold time of a step if the settings have none. Default `DEBUG_TIMEOUT_MS`. */
   readonly timeoutMs?: number | undefined
   readonly clock: Clock
   readonly link: DebugLink
-  /** Where a terminal is recorded, and what is masked in it. */
+  /** Opens the recording of a terminal and returns the secrets to mask in it. */
   readonly openRecord: (terminal: string) => { readonly output: StepOutput; readonly secrets: Automaton | undefined }
-  /** A hold was not attended to, and the build is to stop. */
+  /** Called when a hold timed out and the build must stop. */
   readonly onTimeout: (step: string) => void
 }
 
@@ -54,17 +36,17 @@ export interface HoldRequest {
   readonly step: string
   readonly phase: DebugPhase
   readonly output: StepOutput
-  /** Of the step; aborted with its reason. */
+  /** The signal of the step, aborted with its reason. */
   readonly signal: AbortSignal
-  readonly spec: BoxSpec
+  readonly spec: DebugContainerSpec
   readonly shell: 'sh' | 'bash'
-  /** The step is its container: make it at once. */
+  /** The container replaces the step, so it is created at once. */
   readonly isStep?: boolean
 }
 
 export interface HoldEnd {
   readonly action: Exclude<DebugAction, 'extend'>
-  /** What was handed on by `cf_export` in terminals. */
+  /** Variables that `cf_export` exported in terminals. */
   readonly exports: readonly ExportedVariable[]
 }
 
@@ -84,7 +66,7 @@ export class Debugger {
     this.#settings = options.settings
   }
 
-  /** True when the step is to be held there. Nothing is held outside of debug runs. */
+  /** Returns true if the step must be held in this phase. Always false outside of debug runs. */
   stopsAt({ name, breakpoints = [] }: Pick<PlanStep, 'name' | 'breakpoints'>, phase: DebugPhase): boolean {
     const settings = this.#settings
     if (settings === undefined) return false
@@ -92,21 +74,21 @@ export class Debugger {
     return phase === 'failure' ? settings.onFailure : breakpoints.includes(phase)
   }
 
-  /** Holds a step until it may go on. Rejects with the reason of `signal`, or as making its container does. */
+  /** Holds a step until it may continue. Rejects with the reason of `signal`, or if its container cannot be created. */
   async hold(request: HoldRequest): Promise<HoldEnd> {
     const { context, step, spec, signal, output, phase } = request
-    const box = openBox(context, step, spec)
-    const hold = new Hold(request, box, this.#options)
-    // Whoever is told that the step is held finds it at once; terminals wait for the container by themselves.
+    const container = openDebugContainer(context, step, spec)
+    const hold = new Hold(request, container, this.#options)
+    // Registered first: a client that learns of the hold finds it at once. Terminals wait for the container.
     this.#holds.set(step, hold)
     try {
-      if (request.isStep === true) await box.container()
-      await output.say(`${SAID[phase]} Look around with \`windlass debug\`; it goes on after \`exit\`.`)
+      if (request.isStep === true) await container.start()
+      await output.say(`${HELD[phase]} Attach with \`windlass debug\`; \`exit\` continues the step.`)
       this.#options.link.onHeld?.(hold)
-      const action = await this.#untilReleased(hold, signal)
-      return { action, exports: await box.close() }
+      const action = await this.#awaitRelease(hold, signal)
+      return { action, exports: await container.close() }
     } catch (error) {
-      await box.close().catch(() => undefined)
+      await container.close().catch(() => undefined)
       throw error
     } finally {
       this.#holds.delete(step)
@@ -114,8 +96,8 @@ export class Debugger {
     }
   }
 
-  /** Carries out a command about the debugger; one that comes too late has no effect. */
-  obey(command: DebugCommand): void {
+  /** Handles a debugger command. A command that comes too late has no effect. */
+  handle(command: DebugCommand): void {
     if (command.type === 'debug') {
       this.#settings = command.settings
       return
@@ -127,7 +109,7 @@ export class Debugger {
     void this.#options.link.serve?.(command.terminal, opened)
   }
 
-  async #untilReleased(hold: Hold, signal: AbortSignal): Promise<HoldEnd['action']> {
+  async #awaitRelease(hold: Hold, signal: AbortSignal): Promise<HoldEnd['action']> {
     const { clock, onTimeout, timeoutMs = DEBUG_TIMEOUT_MS } = this.#options
     const over = new AbortController()
     const stopped = Promise.withResolvers<never>()
@@ -137,9 +119,9 @@ export class Debugger {
     try {
       for (;;) {
         const settings = this.#settings
-        // A debug run that is switched off lets go of what it holds.
-        const rest = settings === undefined ? 0 : hold.attendedAt + (settings.timeoutMs ?? timeoutMs) - clock.monotonic()
-        const pause = clock.sleep(Math.max(0, Math.min(rest, LOOK_MS)), over.signal).then(() => undefined)
+        // Turning the debug run off releases its holds.
+        const rest = settings === undefined ? 0 : hold.lastActivityAt + (settings.timeoutMs ?? timeoutMs) - clock.monotonic()
+        const pause = clock.sleep(Math.max(0, Math.min(rest, POLL_MS)), over.signal).then(() => undefined)
         pause.catch(() => undefined)
         const action = await Promise.race([hold.decided, stopped.promise, pause])
         if (action !== undefined) return action
@@ -154,12 +136,12 @@ export class Debugger {
   }
 }
 
-/** Settings and key presses move the end of a hold: it is looked at that often. */
-const LOOK_MS = 1_000
+/** How often to check the end of a hold, which settings and key presses postpone. Milliseconds. */
+const POLL_MS = 1_000
 
-const SAID: Readonly<Record<DebugPhase, string>> = {
+const HELD: Readonly<Record<DebugPhase, string>> = {
   before: 'Held by the debugger before the step.',
-  override: 'Held by the debugger in the place of the step: its commands are not run.',
+  override: 'Held by the debugger instead of the step: its commands are not run.',
   after: 'Held by the debugger after the step.',
   failure: 'Held by the debugger, because the step failed.',
 }
@@ -173,22 +155,22 @@ class Hold implements HeldStep {
   readonly phase: DebugPhase
   readonly released: Promise<void>
   readonly decided: Promise<HoldEnd['action']>
-  /** When a key was last pressed, or more time asked for; by the clock that never jumps. */
-  attendedAt: number
+  /** Time of the last key press or extension. Monotonic clock. */
+  lastActivityAt: number
   readonly #request: HoldRequest
-  readonly #box: Box
+  readonly #container: DebugContainer
   readonly #options: DebuggerOptions
   readonly #decide: (action: HoldEnd['action']) => void
   readonly #release: () => void
   #isOver = false
 
-  constructor(request: HoldRequest, box: Box, options: DebuggerOptions) {
+  constructor(request: HoldRequest, container: DebugContainer, options: DebuggerOptions) {
     this.step = request.step
     this.phase = request.phase
     this.#request = request
-    this.#box = box
+    this.#container = container
     this.#options = options
-    this.attendedAt = options.clock.monotonic()
+    this.lastActivityAt = options.clock.monotonic()
     const decided = Promise.withResolvers<HoldEnd['action']>()
     const released = Promise.withResolvers<void>()
     this.decided = decided.promise
@@ -198,14 +180,14 @@ class Hold implements HeldStep {
   }
 
   resume(action: DebugAction): void {
-    if (action === 'extend') this.#attend()
+    if (action === 'extend') this.#touch()
     else this.#decide(action)
   }
 
   async open(terminal: string, shape: TerminalShape): Promise<Terminal> {
     if (this.#isOver) throw notHeld(this.step)
-    this.#attend()
-    const container = await this.#box.container()
+    this.#touch()
+    const container = await this.#container.start()
     const { output, secrets } = this.#options.openRecord(terminal)
     const { docker, clock } = this.#request.context
     const opened = await openTerminal({
@@ -216,9 +198,9 @@ class Hold implements HeldStep {
       shell: this.#request.shell,
       secrets,
       record: output,
-      onInput: () => this.#attend(),
+      onInput: () => this.#touch(),
     })
-    // Leaving the shell means that the person is done; a command has only ended.
+    // Leaving the shell means that the user is done; the end of a single command does not.
     if (shape.command === undefined) opened.ended.then(() => this.#decide('continue')).catch(() => undefined)
     return opened
   }
@@ -228,7 +210,7 @@ class Hold implements HeldStep {
     this.#release()
   }
 
-  #attend(): void {
-    this.attendedAt = this.#options.clock.monotonic()
+  #touch(): void {
+    this.lastActivityAt = this.#options.clock.monotonic()
   }
 }

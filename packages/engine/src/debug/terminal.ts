@@ -1,37 +1,37 @@
-/** A terminal in a container: what it shows is masked and recorded, what is typed goes to the process as it is. */
+/** A terminal in a container: output is masked and recorded, input goes to the process unchanged. */
 import type { Duplex } from 'node:stream'
 import type { Clock } from '@windlass/kit'
 import type { TerminalShape } from '@windlass/protocol'
-import { BIN_PATH } from '../attempt/workspace.ts'
 import type { Docker } from '../docker/docker.ts'
 import type { TerminalSize } from '../docker/execs.ts'
 import { Masker, type Automaton } from '../output/mask.ts'
 import type { StepOutput } from '../output/step-output.ts'
+import { BIN_PATH } from '../attempt/paths.ts'
 
-/** A shell that needs nothing of the image. */
+/** A static shell that does not depend on the image. */
 export const STATIC_SHELL = `${BIN_PATH}/busybox`
 
 export interface Terminal {
-  /** What it shows, as it comes; for one reader. Ends with the process; unread output holds the process up. */
+  /** Masked output for one reader. Ends with the process. Unread output blocks the process. */
   readonly output: AsyncIterable<Buffer>
   write(bytes: Uint8Array): void
   resize(size: TerminalSize): Promise<void>
-  /** Exit code of the shell or the command, once all output was read. Rejects when the daemon is lost. */
+  /** Exit code of the shell or command, once all output was read. Rejects if the daemon is lost. */
   readonly ended: Promise<number>
 }
 
 export interface TerminalOptions {
   readonly docker: Docker
   readonly clock: Clock
-  /** A container that runs. */
+  /** A running container. */
   readonly container: string
   readonly shape: TerminalShape
-  /** The shell to use when the image has it. */
+  /** The preferred shell, if the image has it. */
   readonly shell: 'sh' | 'bash'
   readonly secrets: Automaton | undefined
-  /** Takes what was shown, for later; masks by itself. */
+  /** Records the output. Does its own masking. */
   readonly record: StepOutput
-  /** Called for each key press. */
+  /** Called for each input. */
   readonly onInput: () => void
 }
 
@@ -48,7 +48,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   ended.catch(() => undefined)
   const output = show(exec.terminal, options, async () => {
     const code = await exec.exitCode()
-    if (code === undefined) reject(new Error('the terminal broke off'))
+    if (code === undefined) reject(new Error('the terminal connection was lost'))
     else resolve(code)
   })
   return {
@@ -71,7 +71,7 @@ async function findShell(docker: Docker, container: string, wanted: 'sh' | 'bash
   return [STATIC_SHELL, 'sh']
 }
 
-/** The beginning of a secret is held back; a person who types must see the letter all the same, so two bytes of it are shown. */
+/** Bytes that may be the start of a secret are held back. Two of them are shown, so that users see what they type. */
 const SHOWN_OF_SECRET = 2
 const SHOWN_AFTER_MS = 20
 
@@ -98,7 +98,7 @@ async function* show(
     const rest = masker.end()
     if (rest.length > 0) yield rest
   } catch {
-    // A connection that broke shows in the exit code, which is not known then.
+    // A lost connection has no exit code, which `onEnd` reports.
   } finally {
     terminal.destroy()
     await record.end()
@@ -106,7 +106,7 @@ async function* show(
   }
 }
 
-/** True when nothing more comes for a moment. */
+/** Returns true if no more output arrives for a moment. */
 async function isLater(next: Promise<unknown>, clock: Clock): Promise<boolean> {
   const over = new AbortController()
   const pause = clock.sleep(SHOWN_AFTER_MS, over.signal).then(

@@ -1,9 +1,10 @@
-/** Containers: create, attach, start, wait, kill, remove, and archives in and out of them. */
+/** Container calls: create, attach, start, wait, kill, remove, and archives in and out. */
+import { randomBytes } from 'node:crypto'
 import type { Duplex, Readable } from 'node:stream'
-import { isFault } from '@windlass/kit'
+import { defined, fault, isFault, systemClock, type Clock } from '@windlass/kit'
 import { z } from 'zod'
 import { Demultiplexer, type OutputPart } from './demux.ts'
-import { HEAD_MS, SHORT_CALL_MS, unreachable, type DockerHttp } from './http.ts'
+import { HEADERS_MS, isAnswerLost, SHORT_CALL_MS, unreachable, type DockerHttp } from './http.ts'
 
 export type ContainerMount =
   /** `subpath` needs API 1.45. */
@@ -15,13 +16,13 @@ export type ContainerMount =
       readonly subpath?: string | undefined
     }
   | { readonly type: 'bind'; readonly source: string; readonly target: string; readonly readOnly: boolean }
-  /** Memory of the container's own; gone when it stops. */
+  /** Memory of the container, freed when it stops. */
   | { readonly type: 'tmpfs'; readonly target: string }
 
 export interface ContainerSpec {
   /** Name or id. */
   readonly image: string
-  /** The image's own when absent; an empty list takes it away. */
+  /** Default: that of the image. An empty list removes it. */
   readonly entrypoint?: readonly string[] | undefined
   readonly command?: readonly string[] | undefined
   /** `NAME=VALUE` entries. */
@@ -33,11 +34,11 @@ export interface ContainerSpec {
   /** `bridge`, `none` or `container:<id>`. */
   readonly network: string
   readonly hostname?: string | undefined
-  /** Capabilities beside the usual ones; the filters of system calls and of `/proc` are taken away with them. */
+  /** Additional capabilities. They also disable the system call filters and the masking of `/proc`. */
   readonly capabilities?: readonly string[] | undefined
-  /** A small init is the first process; it passes signals on and reaps. */
+  /** Run a small init as first process, which forwards signals and reaps. */
   readonly init?: boolean | undefined
-  /** Standard input is opened and closed after the first attachment. */
+  /** Standard input is open and closes after the first attachment. */
   readonly stdin: boolean
 }
 
@@ -46,7 +47,7 @@ export interface ContainerState {
   readonly exitCode: number
   readonly oomKilled: boolean
   readonly error: string
-  /** Bytes; 0 without a limit. */
+  /** Bytes. 0 without a limit. */
   readonly memoryLimit: number
 }
 
@@ -54,16 +55,19 @@ export interface ListedContainer {
   readonly id: string
   readonly labels: Readonly<Record<string, string>>
   readonly isRunning: boolean
-  /** Ports that the daemon's machine passes on. */
+  /** Ports published on the daemon's machine. */
   readonly published: readonly { readonly port: number; readonly hostPort: number }[]
 }
 
 export interface Attachment {
-  /** Pieces of output as they arrive; ends with the container. Throws `docker-unreachable` when it broke off. Unread output holds the container up. */
+  /**
+   * Chunks of output as they arrive. Ends with the container. Throws `docker-unreachable` if the connection is lost. Unread output blocks the
+   * container.
+   */
   readonly output: AsyncIterable<readonly OutputPart[]>
-  /** Where standard input goes when the container has one. */
+  /** Standard input of the container, if it has one. */
   readonly input: Duplex
-  /** Lets go of the container; it runs on. */
+  /** Detaches from the container, which continues to run. */
   close(): void
 }
 
@@ -78,6 +82,9 @@ const Inspected = z.looseObject({
   State: z.looseObject({ Running: z.boolean(), ExitCode: z.int(), OOMKilled: z.boolean(), Error: z.string() }),
   HostConfig: z.looseObject({ Memory: z.number() }),
 })
+const Started = z.looseObject({ State: z.looseObject({ StartedAt: z.string(), Error: z.string() }) })
+/** `StartedAt` of a container that was not started. */
+const NEVER = '0001-01-01'
 const Port = z.looseObject({ PrivatePort: z.int(), PublicPort: z.int().optional(), IP: z.string().optional() })
 const Listed = z.array(
   z.looseObject({
@@ -90,62 +97,68 @@ const Listed = z.array(
 const Stat = z.looseObject({ size: z.number(), linkTarget: z.string() })
 
 export interface Containers {
-  /** Answers the id. Throws `docker-refused` (404 without the image). */
+  /** Returns the id. Creates one container even if the response is lost. Throws `docker-refused` (404 without the image). */
   createContainer(spec: ContainerSpec): Promise<string>
-  /** Attach before starting: nothing that the container says is missed then. */
+  /** Attaches to a container. Attach before the start, so that no output is lost. */
   attachContainer(
     id: string,
     options: { readonly stdin: boolean; readonly signal?: AbortSignal | undefined },
   ): Promise<Attachment>
   /**
-   * A start that fails for a reason that passes is made once more, after `beforeAgain`: the failed one ended every attachment, so whoever
-   * is attached attaches again.
+   * Starts a container, once even if the response is lost. Retries a transient failure once unless `tries` is 1. A failed start ends every attachment, so an attached caller must create
+   * a new container.
    */
-  startContainer(id: string, beforeAgain?: () => Promise<void>): Promise<void>
-  /** Resolves when the daemon watches for the next exit; `exited` then gives the exit code. */
+  startContainer(id: string, options?: { readonly tries: 1 | 2 }): Promise<void>
+  /** Resolves when the daemon watches for the next exit; `exited` then resolves with the exit code. */
   watchExit(id: string, signal?: AbortSignal): Promise<{ readonly exited: Promise<number> }>
   inspectContainer(id: string): Promise<ContainerState>
-  /** Containers with all these labels, running or not. */
+  /** Returns the containers with all these labels, running or not. */
   listContainers(labels: readonly string[]): Promise<readonly ListedContainer[]>
-  /** Sends a signal; a container that does not run (any more) is no error. */
+  /** Sends a signal. Ignores containers that do not run. */
   killContainer(id: string, name: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** Sends the stop signal of its image, and KILL after `graceMs` (whole seconds); one that does not run is no error. */
+  /** Sends the stop signal of the image, and KILL after `graceMs` (whole seconds). Ignores containers that do not run. */
   stopContainer(id: string, graceMs: number): Promise<void>
-  /** Kills and removes, with its anonymous volumes; one that is gone is no error. */
+  /** Kills and removes a container with its anonymous volumes. Ignores missing containers. */
   removeContainer(id: string): Promise<void>
-  /** Unpacks a tar archive into a folder of the container, which need not run. */
+  /** Unpacks a tar archive into a folder of the container, which does not have to run. */
   putArchive(id: string, path: string, archive: Uint8Array | Readable, signal?: AbortSignal): Promise<void>
-  /** A file or folder as tar archive; undefined when it does not exist. About 40 ms: look with `statFile` (2 ms) first. */
+  /** Returns a file or folder as tar archive, or undefined if it does not exist. Takes about 40 ms; check with `statFile` (2 ms) first. */
   getArchive(id: string, path: string): Promise<Readable | undefined>
   statFile(id: string, path: string): Promise<FileStat | undefined>
 }
 
-export function containerCalls(http: DockerHttp): Containers {
+export function containerCalls(http: DockerHttp, clock: Clock = systemClock): Containers {
   return {
     async createContainer(spec) {
-      const { Id } = await http.json('POST', '/containers/create', Created, { body: toDocker(spec) })
-      return Id
+      const name = `windlass-${randomBytes(8).toString('hex')}`
+      const call = { query: { name }, body: toDocker(spec), isOnce: true }
+      const create = (): Promise<z.output<typeof Created>> => http.json('POST', '/containers/create', Created, call)
+      try {
+        return (await create()).Id
+      } catch (error) {
+        if (!isAnswerLost(error)) throw error
+        // The name is taken (409) if the daemon has created the container.
+        return (await ignoring([409], create()))?.Id ?? (await awaitCreated(http, { name, clock }))
+      }
     },
     async attachContainer(id, { stdin, signal }) {
       const query = { stream: true, stdout: true, stderr: true, ...(stdin && { stdin: true }) }
       const socket = await http.hijack(`/containers/${id}/attach`, { query, signal })
       return { output: readOutput(http, socket), input: socket, close: () => socket.destroy() }
     },
-    async startContainer(id, beforeAgain) {
+    async startContainer(id, { tries } = { tries: 2 }) {
       try {
-        await http.done('POST', `/containers/${id}/start`)
+        await start(http, id)
       } catch (error) {
-        // About one start in 130 fails this way in dind (runc loses its own socket); the next one works.
-        if (!isFault(error, 'docker-refused') || !/runc create failed.*connection reset by peer/.test(error.message)) throw error
-        await beforeAgain?.()
-        await http.done('POST', `/containers/${id}/start`)
+        if (tries === 1 || !isTransientStart(error)) throw error
+        await start(http, id)
       }
     },
     async watchExit(id, signal) {
       const response = await http.stream('POST', `/containers/${id}/wait`, {
         query: { condition: 'next-exit' },
         signal,
-        timeoutMs: HEAD_MS,
+        timeoutMs: HEADERS_MS,
       })
       return { exited: readExit(http, response) }
     },
@@ -187,6 +200,41 @@ export function containerCalls(http: DockerHttp): Containers {
   }
 }
 
+/** Maximum time between the reservation of a name by the daemon and the registration of its container. Milliseconds. */
+const CREATION_MS = 10_000
+
+/** Returns the id of a container whose name is taken. The daemon finds it only when it has finished the creation. */
+async function awaitCreated(http: DockerHttp, { name, clock }: { name: string; clock: Clock }): Promise<string> {
+  for (const deadline = clock.monotonic() + CREATION_MS; clock.monotonic() < deadline; await clock.sleep(200)) {
+    const found = await ignoring([404], http.json('GET', `/containers/${name}/json`, Created))
+    if (found !== undefined) return found.Id
+  }
+  throw unreachable(http.endpoint, new Error(`the container ${name} is still being created`))
+}
+
+/**
+ * Starts a container once. If the connection closes before the response, the state tells whether the daemon has started it: the same call for a
+ * container that has ended would run it again.
+ */
+async function start(http: DockerHttp, id: string): Promise<void> {
+  const call = (): Promise<void> => http.done('POST', `/containers/${id}/start`, { isOnce: true })
+  try {
+    await call()
+  } catch (error) {
+    if (!isAnswerLost(error)) throw error
+    // The daemon answers this after a start that is under way.
+    const { State } = await http.json('GET', `/containers/${id}/json`, Started)
+    if (!State.StartedAt.startsWith(NEVER)) return
+    if (State.Error !== '') throw fault('docker-refused', { message: State.Error })
+    await call()
+  }
+}
+
+/** About one start in 130 fails like this in dind, because runc loses its own socket. The next start works. */
+export function isTransientStart(error: unknown): boolean {
+  return isFault(error, 'docker-refused') && /runc create failed.*connection reset by peer/.test(error.message)
+}
+
 function toListed({ Id, Labels, State, Ports }: z.output<typeof Listed>[number]): ListedContainer {
   const published = (Ports ?? []).flatMap(({ PrivatePort, PublicPort }) =>
     PublicPort === undefined ? [] : [{ port: PrivatePort, hostPort: PublicPort }],
@@ -195,7 +243,7 @@ function toListed({ Id, Labels, State, Ports }: z.output<typeof Listed>[number])
     id: Id,
     labels: Labels ?? {},
     isRunning: State === 'running' || State === 'restarting',
-    // A port is listed once for each family of addresses.
+    // A port is listed once for each address family.
     published: published.filter(
       (one, index) => published.findIndex(({ port, hostPort }) => port === one.port && hostPort === one.hostPort) === index,
     ),
@@ -214,7 +262,7 @@ async function* readOutput(http: DockerHttp, socket: Duplex): AsyncGenerator<rea
   } finally {
     socket.destroy()
   }
-  if (!demultiplexer.isWhole) throw unreachable(http.endpoint, new Error('the output of a container broke off'))
+  if (!demultiplexer.isWhole) throw unreachable(http.endpoint, new Error('the output stream of a container ended early'))
 }
 
 async function readExit(http: DockerHttp, response: AsyncIterable<Buffer>): Promise<number> {
@@ -229,13 +277,18 @@ async function readExit(http: DockerHttp, response: AsyncIterable<Buffer>): Prom
   }
 }
 
-/** The HTTP status of a refusal by the daemon, undefined for other errors. */
+/** Returns the HTTP status of a refusal by the daemon, or undefined for other errors. */
 export function refusalStatus(error: unknown): number | undefined {
   const status = isFault(error, 'docker-refused') ? error.details['dockerStatus'] : undefined
   return typeof status === 'number' ? status : undefined
 }
 
-/** The result of a call, or undefined when the daemon refused it with one of these statuses. */
+/** Returns true for a call that the daemon refused because its disk is full. */
+export function isDiskFull(error: unknown): boolean {
+  return isFault(error, 'docker-refused') && error.message.includes('no space left on device')
+}
+
+/** Resolves with the result of a call, or with undefined if the daemon refused it with one of these statuses. */
 export async function ignoring<T>(statuses: readonly number[], call: Promise<T>): Promise<T | undefined> {
   try {
     return await call
@@ -249,12 +302,9 @@ export async function ignoring<T>(statuses: readonly number[], call: Promise<T>)
 function toDocker(spec: ContainerSpec): object {
   return {
     Image: spec.image,
-    ...(spec.entrypoint !== undefined && { Entrypoint: spec.entrypoint }),
-    ...(spec.command !== undefined && { Cmd: spec.command }),
+    ...defined({ Entrypoint: spec.entrypoint, Cmd: spec.command }),
     Env: spec.environment,
-    ...(spec.workingDirectory !== undefined && { WorkingDir: spec.workingDirectory }),
-    ...(spec.user !== undefined && { User: spec.user }),
-    ...(spec.hostname !== undefined && { Hostname: spec.hostname }),
+    ...defined({ WorkingDir: spec.workingDirectory, User: spec.user, Hostname: spec.hostname }),
     Labels: spec.labels,
     ...(spec.stdin && { OpenStdin: true, StdinOnce: true, AttachStdin: true }),
     HostConfig: {
@@ -267,8 +317,8 @@ function toDocker(spec: ContainerSpec): object {
         MaskedPaths: [],
         ReadonlyPaths: [],
       }),
-      // The output is taken by attaching; a log that the daemon keeps as well costs 2 s per 81 MB. A connection that breaks off loses
-      // bytes for good then, which ends the attempt as `dind-lost`.
+      // The engine reads output through attachments; a second copy in the daemon's log costs 2 s per 81 MB. A lost connection then loses bytes, so it
+      // ends the attempt as `dind-lost`.
       LogConfig: { Type: 'none' },
     },
   }
@@ -278,5 +328,5 @@ function toDockerMount(mount: ContainerMount): object {
   if (mount.type === 'tmpfs') return { Type: 'tmpfs', Target: mount.target }
   const common = { Type: mount.type, Source: mount.source, Target: mount.target, ReadOnly: mount.readOnly }
   if (mount.type === 'bind') return common
-  return { ...common, VolumeOptions: { NoCopy: true, ...(mount.subpath !== undefined && { Subpath: mount.subpath }) } }
+  return { ...common, VolumeOptions: { NoCopy: true, ...defined({ Subpath: mount.subpath }) } }
 }

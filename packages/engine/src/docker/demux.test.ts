@@ -17,7 +17,7 @@ function multiplex(list: readonly { source: 1 | 2; bytes: Uint8Array }[]): Buffe
   )
 }
 
-test('both outputs come out whole and in order, however the connection cuts its pieces', () => {
+test('separates both outputs completely and in order for any chunking', () => {
   fc.assert(
     fc.property(frames, fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 30 }), (list, sizes) => {
       const wire = multiplex(list)
@@ -37,7 +37,7 @@ test('both outputs come out whole and in order, however the connection cuts its 
   )
 })
 
-test('a connection that ends within a frame is noticed', () => {
+test('detects a connection that closes in the middle of a frame', () => {
   const wire = multiplex([{ source: 1, bytes: Buffer.from('hello') }])
   const cut = new Demultiplexer()
   cut.push(wire.subarray(0, wire.length - 1))

@@ -1,6 +1,6 @@
 /**
- * Takes the multiplexed output of a container apart: frames of an 8-byte header (stream, three zeros, u32 length) and payload
- * (Docker Engine API, "Attach to a container"). Works on whatever pieces the socket gives; payload bytes are never copied.
+ * Demultiplexes the output of a container: frames of an 8-byte header (stream, three zeros, u32 length) and payload (Docker Engine API, "Attach to a
+ * container"). Accepts chunks of any size and never copies payload bytes.
  */
 
 /** Consecutive bytes of one output: 1 is standard output, 2 standard error. */
@@ -13,11 +13,11 @@ const HEADER_BYTES = 8
 
 export class Demultiplexer {
   #source: 1 | 2 = 1
-  /** Payload bytes of the current frame that are still to come. */
+  /** Payload bytes of the current frame that have not arrived yet. */
   #left = 0
   #header = Buffer.alloc(0)
 
-  /** The parts in one piece of the connection, in order. */
+  /** Returns the parts in a chunk, in order. */
   push(chunk: Buffer): OutputPart[] {
     const parts: OutputPart[] = []
     let position = 0
@@ -34,7 +34,7 @@ export class Demultiplexer {
     return parts
   }
 
-  /** False when the connection ended within a frame: bytes are missing. */
+  /** False if the connection closed in the middle of a frame. */
   get isWhole(): boolean {
     return this.#left === 0 && this.#header.length === 0
   }

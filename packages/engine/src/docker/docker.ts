@@ -1,4 +1,4 @@
-/** The verbs of the Docker Engine API that the engine uses, on one daemon. Safe for concurrent use. */
+/** The calls of the Docker Engine API that the engine uses, for one daemon. Safe for concurrent use. */
 import { backoffMs, fault, isFault, type Clock } from '@windlass/kit'
 import { z } from 'zod'
 import { containerCalls, type Containers } from './containers.ts'
@@ -14,22 +14,22 @@ import { volumeCalls, type Volumes } from './volumes.ts'
 
 export interface DockerOptions {
   /**
-   * Settings as the docker CLI reads them: DOCKER_HOST, DOCKER_CONTEXT, DOCKER_TLS_VERIFY, DOCKER_CERT_PATH, DOCKER_CONFIG, HOME; and
-   * DOCKER_TLS_SERVER_NAME, the name in the daemon's certificate where its address is not in it.
+   * Variables of the docker CLI: DOCKER_HOST, DOCKER_CONTEXT, DOCKER_TLS_VERIFY, DOCKER_CERT_PATH, DOCKER_CONFIG, HOME. Also DOCKER_TLS_SERVER_NAME,
+   * the name in the daemon's certificate if it does not contain the address.
    */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 export interface Docker extends Containers, Execs, Housekeeping, Images, Stats, Networks, System, Volumes {
-  /** Where the daemon listens, for messages. */
+  /** Address of the daemon, for messages. */
   readonly host: string
-  /** Of the daemon. */
+  /** Version of the daemon. */
   readonly version: string
-  /** The negotiated version of the API, e.g. `1.41`. */
+  /** The negotiated API version, for example `1.41`. */
   readonly api: string
-  /** The daemon's socket as a path on its own machine, for containers that talk to it. */
+  /** Path of the daemon's socket on its own machine, for containers that use it. */
   readonly socketPath: string
-  /** True when the API is this version or later. */
+  /** Returns true if the API has this version or a later one. */
   hasApi(version: string): boolean
   /** Throws `docker-unreachable`. */
   ping(timeoutMs: number): Promise<void>
@@ -37,18 +37,18 @@ export interface Docker extends Containers, Execs, Housekeeping, Images, Stats, 
 }
 
 const NEWEST_API = '1.47'
-/** What the calls of this client need at least. */
+/** The minimum API version of this client. */
 const OLDEST_API = '1.40'
 const PING_MS = 10_000
 
 const Version = z.looseObject({ Version: z.string() })
 
-/** Connects and agrees on the version of the API. Throws `docker-unreachable`, `config-invalid` or, with a daemon that is too old, `docker-refused`. */
-export async function openDocker(options: DockerOptions): Promise<Docker> {
+/** Connects and negotiates the API version. Throws `docker-unreachable`, `config-invalid`, or `docker-refused` if the daemon is too old. */
+export async function openDocker(options: DockerOptions, signal?: AbortSignal): Promise<Docker> {
   const http = openHttp(findEndpoint(options.env))
   try {
-    const api = await negotiate(http)
-    const { Version: version } = await http.json('GET', '/version', Version, { timeoutMs: PING_MS })
+    const api = await negotiate(http, signal)
+    const { Version: version } = await http.json('GET', '/version', Version, { timeoutMs: PING_MS, signal })
     return toDocker(http, { api, version })
   } catch (error) {
     http.close()
@@ -56,7 +56,7 @@ export async function openDocker(options: DockerOptions): Promise<Docker> {
   }
 }
 
-/** Connects to a daemon that may still be starting: tries again at once and ever slower up to half a second, until `signal` is aborted. */
+/** Connects to a daemon that may still be starting. Retries with a backoff of up to half a second until `signal` is aborted. */
 export async function awaitDocker(
   options: DockerOptions,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
@@ -64,7 +64,7 @@ export async function awaitDocker(
   for (let n = 1; ; n += 1) {
     signal.throwIfAborted()
     try {
-      return await openDocker(options)
+      return await openDocker(options, signal)
     } catch (error) {
       if (!isFault(error, 'docker-unreachable')) throw error
       await clock.sleep(backoffMs({ baseMs: 20, maxMs: 500 }, Math.ceil(n / 10)), signal)
@@ -94,14 +94,14 @@ function toDocker(http: DockerHttp, { api, version }: { api: string; version: st
   }
 }
 
-async function negotiate(http: DockerHttp): Promise<string> {
-  const response = await http.stream('GET', '/_ping', { timeoutMs: PING_MS })
+async function negotiate(http: DockerHttp, signal: AbortSignal | undefined): Promise<string> {
+  const response = await http.stream('GET', '/_ping', { timeoutMs: PING_MS, signal })
   response.resume()
   const header = response.headers['api-version']
   const offered = typeof header === 'string' ? header : OLDEST_API
   if (compareVersions(offered, OLDEST_API) < 0)
     throw fault('docker-refused', {
-      message: `The Docker daemon at ${http.endpoint.text} speaks API ${offered}; at least ${OLDEST_API} is needed.`,
+      message: `The Docker daemon at ${http.endpoint.text} offers API ${offered}, but at least ${OLDEST_API} is required.`,
       hint: 'Upgrade Docker to 19.03 or later.',
     })
   const api = compareVersions(offered, NEWEST_API) < 0 ? offered : NEWEST_API

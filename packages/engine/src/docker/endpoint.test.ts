@@ -25,11 +25,11 @@ const meta = (host: string): string =>
   JSON.stringify({ Name: 'far', Endpoints: { docker: { Host: host, SkipTLSVerify: false } } })
 const id = sha256('far')
 
-test('without any setting it is the local socket', () => {
+test('defaults to the local socket', () => {
   expect(findEndpoint({ HOME: home({}) })).toMatchObject({ kind: 'unix', path: '/var/run/docker.sock' })
 })
 
-test('DOCKER_HOST wins, with or without TLS', () => {
+test('prefers DOCKER_HOST, with or without TLS', () => {
   expect(findEndpoint({ DOCKER_HOST: 'unix:///run/other.sock' })).toMatchObject({ kind: 'unix', path: '/run/other.sock' })
   expect(findEndpoint({ DOCKER_HOST: 'tcp://10.0.0.7' })).toMatchObject({ host: '10.0.0.7', port: 2375, tls: undefined })
   const certificates = home({ 'ca.pem': 'CA', 'cert.pem': 'CERT', 'key.pem': 'KEY' })
@@ -50,7 +50,7 @@ test('DOCKER_HOST wins, with or without TLS', () => {
   })
 })
 
-test('the current context and DOCKER_CONTEXT are followed', () => {
+test('uses the current context or DOCKER_CONTEXT', () => {
   const files = {
     '.docker/config.json': JSON.stringify({ currentContext: 'far' }),
     [`.docker/contexts/meta/${id}/meta.json`]: meta('tcp://far.example.com:2376'),
@@ -61,7 +61,7 @@ test('the current context and DOCKER_CONTEXT are followed', () => {
   expect(findEndpoint({ HOME: home(files), DOCKER_CONTEXT: 'default' })).toMatchObject({ kind: 'unix' })
 })
 
-test('an address that cannot be used and a context that does not exist are refused with what to do', () => {
+test('rejects an invalid address or context with a hint', () => {
   const refusal = (env: Record<string, string>): unknown => {
     try {
       return findEndpoint(env)

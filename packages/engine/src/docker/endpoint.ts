@@ -1,16 +1,16 @@
-/** Where the Docker daemon listens, found as the docker CLI finds it: DOCKER_HOST, else the current context, else the local socket. */
+/** Finds the Docker daemon like the docker CLI: DOCKER_HOST, else the current context, else the local socket. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fault, sha256 } from '@windlass/kit'
+import { fault, parseJson, sha256 } from '@windlass/kit'
 import { z } from 'zod'
 
 export interface Tls {
   readonly ca: string | undefined
   readonly cert: string | undefined
   readonly key: string | undefined
-  /** False: the daemon's certificate is taken as it is. */
+  /** False: accept any certificate of the daemon. */
   readonly verify: boolean
-  /** The name that the certificate must be for, when it is not the host's. */
+  /** The expected name in the certificate, if it is not the host. */
   readonly serverName: string | undefined
 }
 
@@ -26,8 +26,8 @@ const ContextMeta = z.looseObject({
 })
 
 /**
- * The endpoint that `env` means. DOCKER_TLS_SERVER_NAME is ours: the name in the daemon's certificate where the address is not in it.
- * Throws `config-invalid` for addresses that cannot be used and for contexts that do not exist.
+ * Returns the endpoint that `env` selects. DOCKER_TLS_SERVER_NAME is specific to Windlass: the name in the daemon's certificate if it does not
+ * contain the address. Throws `config-invalid` for invalid addresses and unknown contexts.
  */
 export function findEndpoint(env: Env): Endpoint {
   if (env['DOCKER_HOST']) return toEndpoint(env['DOCKER_HOST'], tlsFromEnv(env))
@@ -43,8 +43,8 @@ function toEndpoint(text: string, tls: Tls | undefined): Endpoint {
   const tcp = /^(?:tcp|https?):\/\/(\[[0-9a-fA-F:]+\]|[^:/]+)(?::(\d+))?\/?$/.exec(text)
   if (tcp?.[1] === undefined)
     throw fault('config-invalid', {
-      message: `The Docker address ${text} cannot be used.`,
-      hint: 'Use unix:///path or tcp://host:port; for ssh:// forward the socket with `ssh -L` and name that.',
+      message: `The Docker address "${text}" is not supported.`,
+      hint: 'Use unix:///path or tcp://host:port; for ssh:// forward the socket with `ssh -L` and use its path.',
     })
   const secure = tls ?? (text.startsWith('https:') ? plainTls : undefined)
   const port = tcp[2] === undefined ? (secure === undefined ? 2375 : 2376) : Number(tcp[2])
@@ -75,7 +75,7 @@ function currentContext(folder: string): string | undefined {
   return parsed.success ? parsed.data.currentContext : undefined
 }
 
-/** Contexts lie in folders named by the SHA-256 of their name. */
+/** Reads a context. Its folder is named by the SHA-256 of the context name. */
 function fromContext(folder: string, name: string): Endpoint {
   const id = sha256(name)
   const path = join(folder, 'contexts', 'meta', id, 'meta.json')
@@ -90,12 +90,4 @@ function fromContext(folder: string, name: string): Endpoint {
   const secure = certificates.ca !== undefined || certificates.cert !== undefined || docker.SkipTLSVerify === true
   const tls = secure ? { ...certificates, verify: docker.SkipTLSVerify !== true, serverName: undefined } : undefined
   return toEndpoint(docker.Host, tls)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

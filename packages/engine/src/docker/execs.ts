@@ -1,12 +1,12 @@
-/** Further processes in running containers, each with a terminal of its own. */
+/** Additional processes in running containers, each with a terminal. */
 import type { Duplex } from 'node:stream'
 import { z } from 'zod'
 import { ignoring } from './containers.ts'
-import type { DockerHttp } from './http.ts'
+import { isAnswerLost, type DockerHttp } from './http.ts'
 
 export interface ExecSpec {
   readonly command: readonly string[]
-  /** `NAME=VALUE` entries, beside those of the container. */
+  /** `NAME=VALUE` entries in addition to those of the container. */
   readonly environment: readonly string[]
 }
 
@@ -16,16 +16,16 @@ export interface TerminalSize {
 }
 
 export interface Exec {
-  /** What the terminal shows, and where keys go. Not multiplexed; ends with the process. */
+  /** Input and output of the terminal. Not multiplexed. Ends with the process. */
   readonly terminal: Duplex
-  /** A process that has ended is no error. */
+  /** Resizes the terminal. Ignores an ended process. */
   resize(size: TerminalSize): Promise<void>
-  /** Undefined while the process runs. */
+  /** Returns undefined while the process runs. */
   exitCode(): Promise<number | undefined>
 }
 
 export interface Execs {
-  /** Starts a process in a container that runs. Throws `docker-refused` (404, 409 when it does not run any more). */
+  /** Starts a process in a running container. Throws `docker-refused` (404, or 409 if the container has stopped). */
   execTerminal(container: string, spec: ExecSpec): Promise<Exec>
 }
 
@@ -38,7 +38,7 @@ export function execCalls(http: DockerHttp): Execs {
       const { Id } = await http.json('POST', `/containers/${container}/exec`, Created, {
         body: { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: true, Cmd: command, Env: environment },
       })
-      const terminal = await http.hijack(`/exec/${Id}/start`, { body: { Detach: false, Tty: true } })
+      const terminal = await start(http, Id)
       return {
         terminal,
         async resize({ columns, rows }) {
@@ -50,5 +50,18 @@ export function execCalls(http: DockerHttp): Execs {
         },
       }
     },
+  }
+}
+
+/** Starts the process. If the connection closes before the response, it is started only if it was not: the output of a started one is lost. */
+async function start(http: DockerHttp, id: string): Promise<Duplex> {
+  const call = (): Promise<Duplex> => http.hijack(`/exec/${id}/start`, { body: { Detach: false, Tty: true }, isOnce: true })
+  try {
+    return await call()
+  } catch (error) {
+    if (!isAnswerLost(error)) throw error
+    const { Running, ExitCode } = await http.json('GET', `/exec/${id}/json`, Inspected)
+    if (Running || typeof ExitCode === 'number') throw error
+    return call()
   }
 }

@@ -1,4 +1,4 @@
-/** What a cleaner asks of a daemon: everything it has, what is in use, and what happens. */
+/** Calls for the disk cleaner: all objects of a daemon, their use, and events. */
 import { z } from 'zod'
 import { ignoring } from './containers.ts'
 import type { DockerHttp } from './http.ts'
@@ -8,7 +8,7 @@ export interface HeldContainer {
   readonly isRunning: boolean
   readonly exited: boolean
   readonly imageId: string
-  /** Names of the volumes that it has. */
+  /** Names of its volumes. */
   readonly volumes: readonly string[]
   readonly labels: Readonly<Record<string, string>>
 }
@@ -29,16 +29,16 @@ export interface HeldVolume {
 
 export interface Housekeeping {
   listHeldContainers(): Promise<readonly HeldContainer[]>
-  /** All images, those between others included. */
+  /** Returns all images, including intermediate ones. */
   listHeldImages(): Promise<readonly HeldImage[]>
   listHeldVolumes(): Promise<readonly HeldVolume[]>
-  /** Folder of the daemon's data on its own machine. */
+  /** Returns the folder of the daemon's data on its own machine. */
   readDataRoot(): Promise<string>
-  /** Removes an image with all its names; false when it is in use or gone. */
+  /** Removes an image with all its names. Returns false if it is in use or missing. */
   dropImage(id: string): Promise<boolean>
-  /** Removes the cache of builds until at most `keepBytes` are left. */
+  /** Prunes the build cache down to `keepBytes`. */
   pruneBuildCache(keepBytes: number): Promise<void>
-  /** Lines of JSON, one for each event from `since` (epoch seconds) on; ends with the connection or the signal. */
+  /** Yields one line of JSON for each event since `since` (epoch seconds). Ends with the connection or the signal. */
   followEvents(options: {
     readonly since: number
     readonly actions: readonly string[]
@@ -70,7 +70,7 @@ const Volumes = z.looseObject({
   Volumes: z.array(z.looseObject({ Name: z.string(), CreatedAt: z.string().nullish() })).nullish(),
 })
 const Info = z.looseObject({ DockerRootDir: z.string() })
-/** Removing a large cache takes its time. */
+/** Removing a large cache is slow. Milliseconds. */
 const PRUNE_MS = 600_000
 
 export function housekeepingCalls(http: DockerHttp): Housekeeping {

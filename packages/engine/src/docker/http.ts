@@ -1,21 +1,33 @@
-/** HTTP to the daemon over its socket, TCP or TLS: JSON calls, streamed bodies, and connections that are taken over (hijacked). */
-import http from 'node:http'
-import https from 'node:https'
+/** HTTP to the daemon over its socket, TCP or TLS: JSON calls, streamed bodies, and hijacked connections. */
+import type http from 'node:http'
 import { isIP } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { fault, type Fault } from '@windlass/kit'
+import {
+  exchange,
+  fault,
+  isFault,
+  openAgent,
+  orFault,
+  sentences,
+  type Fault,
+  type HttpCall,
+  type TlsOptions,
+  hasCode,
+} from '@windlass/kit'
 import type { z } from 'zod'
 import type { Endpoint } from './endpoint.ts'
 
 export interface DockerRequest {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined
-  /** An object is sent as JSON; bytes and streams as a tar archive. */
+  /** An object is sent as JSON, bytes and streams as a tar archive. */
   readonly body?: object | Uint8Array | Readable | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly signal?: AbortSignal | undefined
-  /** No answer within this time is `docker-unreachable`; none when absent. */
+  /** Throws `docker-unreachable` if there is no response in time. No timeout when absent. */
   readonly timeoutMs?: number | undefined
+  /** Never send the request twice, because carrying it out twice does harm. See `isAnswerLost`. */
+  readonly isOnce?: boolean | undefined
 }
 
 export interface DockerHttp {
@@ -23,111 +35,94 @@ export interface DockerHttp {
   /** `/v1.41`, set once the version is negotiated. */
   prefix: string
   json<S extends z.ZodType>(method: string, path: string, shape: S, request?: DockerRequest): Promise<z.output<S>>
-  /** A call whose answer does not matter. */
+  /** Makes a call and ignores the response body. */
   done(method: string, path: string, request?: DockerRequest): Promise<void>
-  /** Resolves with the head of the answer; the body comes as it comes. */
+  /** Resolves with the response headers. The body is streamed. */
   stream(method: string, path: string, request?: DockerRequest): Promise<http.IncomingMessage>
-  /** Takes the connection over after the answer's head. */
+  /** Takes the connection over after the response headers. */
   hijack(path: string, request?: DockerRequest): Promise<Duplex>
   close(): void
 }
 
-/** Calls that the daemon answers at once get this long. */
+/** Timeout of calls that the daemon answers at once. */
 export const SHORT_CALL_MS = 60_000
-/** The head of an answer whose body may take hours comes at once; a connection that is half open never brings it. */
-export const HEAD_MS = 15_000
+/** Timeout for the response headers of long-running calls, which come at once. Detects half-open connections. */
+export const HEADERS_MS = 15_000
 
 export function openHttp(endpoint: Endpoint): DockerHttp {
-  const secure = endpoint.kind === 'tcp' && endpoint.tls !== undefined
-  const agent = secure ? new https.Agent({ keepAlive: true, ...tlsOptions(endpoint) }) : new http.Agent({ keepAlive: true })
-  const target = endpoint.kind === 'unix' ? { socketPath: endpoint.path } : { host: endpoint.host, port: endpoint.port }
+  const agent = openAgent({ tls: endpoint.kind === 'tcp' ? tlsOf(endpoint) : undefined })
+  const target = targetOf(endpoint)
 
-  function open(method: string, path: string, request: DockerRequest): http.ClientRequest {
-    const body = request.body
+  async function send(
+    method: string,
+    path: string,
+    request: DockerRequest,
+    until: 'headers' | 'end',
+  ): Promise<http.IncomingMessage> {
+    const { query, body, headers: more, signal, timeoutMs, isOnce } = request
     const isJson = body !== undefined && !(body instanceof Uint8Array) && !isReadable(body)
-    const bytes = isJson ? Buffer.from(JSON.stringify(body)) : body instanceof Uint8Array ? body : undefined
-    const headers = {
-      host: 'docker',
-      ...(body !== undefined && { 'content-type': isJson ? 'application/json' : 'application/x-tar' }),
-      ...(bytes !== undefined && { 'content-length': String(bytes.byteLength) }),
-      ...request.headers,
+    const type = body === undefined ? {} : { 'content-type': isJson ? 'application/json' : 'application/x-tar' }
+    const call: HttpCall = {
+      to: { ...target, path: client.prefix + path + toQuery(query) },
+      agent,
+      method,
+      headers: { host: 'docker', ...type, ...more },
+      body: isJson ? JSON.stringify(body) : body,
+      signal,
+      timeoutMs,
+      until,
+      isOnce,
     }
-    const options = { ...target, agent, method, path: client.prefix + path + toQuery(request.query), headers }
-    const call = (secure ? https : http).request({ ...options, ...(request.signal && { signal: request.signal }) })
-    if (body !== undefined && isReadable(body)) {
-      body.once('error', (error) => call.destroy(error))
-      body.pipe(call)
-    } else call.end(bytes)
-    return call
+    const response = await unlessUnreachable(() => exchange(call), signal)
+    if ((response.statusCode ?? 500) >= 400) throw await refused(`${method} ${path}`, response)
+    return response
   }
 
-  async function send(method: string, path: string, request: DockerRequest): Promise<http.IncomingMessage> {
-    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
-    const call = open(method, path, request)
-    const timer =
-      request.timeoutMs === undefined
-        ? undefined
-        : setTimeout(() => call.destroy(new Error(`no answer in ${request.timeoutMs} ms`)), request.timeoutMs)
-    call.once('response', resolve)
-    call.once('error', (error: NodeJS.ErrnoException) => {
-      // A kept connection that the daemon had closed is replaced once: nothing of the request was processed.
-      const stale = call.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
-      if (stale && !isReadable(request.body)) send(method, path, request).then(resolve, reject)
-      else reject(request.signal?.aborted === true ? request.signal.reason : unreachable(endpoint, error))
-    })
-    try {
-      const response = await promise
-      if ((response.statusCode ?? 500) >= 400) throw await refused(`${method} ${path}`, response)
-      return response
-    } finally {
-      clearTimeout(timer)
-    }
+  function unlessUnreachable<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    return orFault(work, { signal, toFault: (_why, cause) => unreachable(endpoint, cause) })
+  }
+
+  /** Makes a call and returns the response body. */
+  async function sendForText(method: string, path: string, request: DockerRequest): Promise<string> {
+    const response = await send(method, path, { timeoutMs: SHORT_CALL_MS, ...request }, 'end')
+    return unlessUnreachable(() => text(response), request.signal)
   }
 
   const client: DockerHttp = {
     endpoint,
     prefix: '',
     async json(method, path, shape, request = {}) {
-      const response = await send(method, path, { timeoutMs: SHORT_CALL_MS, ...request })
-      const parsed = shape.safeParse(JSON.parse(await bodyText(endpoint, response)))
+      const parsed = shape.safeParse(JSON.parse(await sendForText(method, path, request)))
       if (!parsed.success)
-        throw fault('docker-refused', { message: `${method} ${path} answered in an unknown form: ${parsed.error.message}` })
+        throw fault('docker-refused', { message: `${method} ${path} returned an unknown response: ${parsed.error.message}` })
       return parsed.data
     },
     async done(method, path, request = {}) {
-      const response = await send(method, path, { timeoutMs: SHORT_CALL_MS, ...request })
-      await bodyText(endpoint, response)
+      await sendForText(method, path, request)
     },
-    stream: (method, path, request = {}) => send(method, path, request),
+    stream: (method, path, request = {}) => send(method, path, request, 'headers'),
     async hijack(path, request = {}) {
-      const { promise, resolve, reject } = Promise.withResolvers<Duplex>()
-      const call = open('POST', path, { ...request, headers: { connection: 'Upgrade', upgrade: 'tcp', ...request.headers } })
-      const timer = setTimeout(() => call.destroy(new Error(`no answer in ${HEAD_MS} ms`)), HEAD_MS)
-      call.once('upgrade', (_response, socket, head) => {
-        if (head.length > 0) socket.unshift(head)
-        resolve(socket)
-      })
-      call.once('response', (response) => refused(`POST ${path}`, response).then(reject, reject))
-      call.once('error', (error) =>
-        reject(request.signal?.aborted === true ? request.signal.reason : unreachable(endpoint, error)),
-      )
-      return promise.finally(() => clearTimeout(timer))
+      const headers = { connection: 'Upgrade', upgrade: 'tcp', ...request.headers }
+      const response = await send('POST', path, { timeoutMs: HEADERS_MS, ...request, headers }, 'headers')
+      if (response.statusCode === 101) return response.socket
+      response.destroy()
+      throw fault('docker-refused', { message: `POST ${path} returned ${response.statusCode} instead of an open connection.` })
     },
     close: () => agent.destroy(),
   }
   return client
 }
 
-function tlsOptions(endpoint: Endpoint & { kind: 'tcp' }): https.AgentOptions {
-  const { ca, cert, key, verify, serverName } = endpoint.tls ?? { verify: true }
-  return {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    // Else Node takes the name of the Host header, which says `docker` to every daemon; an address is no name.
-    servername: serverName ?? (isIP(endpoint.host) === 0 ? endpoint.host : ''),
-    rejectUnauthorized: verify,
-  }
+function targetOf(endpoint: Endpoint): HttpCall['to'] {
+  if (endpoint.kind === 'unix') return { socketPath: endpoint.path }
+  return { protocol: endpoint.tls === undefined ? 'http:' : 'https:', hostname: endpoint.host, port: endpoint.port }
+}
+
+function tlsOf({ tls, host }: Endpoint & { kind: 'tcp' }): TlsOptions | undefined {
+  if (tls === undefined) return undefined
+  const { ca, cert, key, verify } = tls
+  // Otherwise Node uses the Host header, which is always `docker`. An IP address is not a server name.
+  return { ca, cert, key, serverName: tls.serverName ?? (isIP(host) === 0 ? host : ''), insecure: !verify }
 }
 
 function isReadable(body: unknown): body is Readable {
@@ -139,18 +134,19 @@ function toQuery(query: DockerRequest['query']): string {
   return pairs.length === 0 ? '' : '?' + pairs.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join('&')
 }
 
-async function bodyText(endpoint: Endpoint, response: http.IncomingMessage): Promise<string> {
-  try {
-    return await text(response)
-  } catch (error) {
-    throw unreachable(endpoint, error)
-  }
-}
-
-/** The fault for a daemon that does not answer, or stopped answering in the middle. */
+/** Returns the fault for a daemon that does not answer or stopped in the middle of a response. */
 export function unreachable(endpoint: Endpoint, cause: unknown): Fault {
   const why = cause instanceof Error ? cause.message : String(cause)
-  return fault('docker-unreachable', { message: `The Docker daemon at ${endpoint.text} does not answer: ${why}.` }, cause)
+  return fault(
+    'docker-unreachable',
+    { message: sentences(`The Docker daemon at ${endpoint.text} does not answer: ${why}`) },
+    cause,
+  )
+}
+
+/** Returns true if a connection closed before the response, so that the daemon may have carried the call out. */
+export function isAnswerLost(error: unknown): boolean {
+  return isFault(error, 'docker-unreachable') && hasCode(error.cause, 'ECONNRESET', 'EPIPE')
 }
 
 async function refused(call: string, response: http.IncomingMessage): Promise<Fault> {
@@ -164,7 +160,7 @@ function messageOf(body: string): string {
     if (typeof parsed === 'object' && parsed !== null && 'message' in parsed && typeof parsed.message === 'string')
       return parsed.message
   } catch {
-    // The daemon answers some errors as plain text.
+    // Some errors of the daemon are plain text.
   }
   return body.trim().slice(0, 1000)
 }

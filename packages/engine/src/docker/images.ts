@@ -1,5 +1,5 @@
-/** Images: look, pull, tag, push. Progress comes as JSON lines; an error may come in the middle of them. */
-import { fault } from '@windlass/kit'
+/** Image calls: inspect, pull, tag, push. Progress arrives as JSON lines, which may contain an error. */
+import { fault, hasCode } from '@windlass/kit'
 import { z } from 'zod'
 import { ignoring } from './containers.ts'
 import { unreachable, type DockerHttp } from './http.ts'
@@ -9,7 +9,7 @@ export interface Image {
   /** `NAME=VALUE` entries. */
   readonly environment: readonly string[]
   readonly workingDirectory: string
-  /** `name@sha256:...` for each registry name it was pulled or pushed under. */
+  /** `name@sha256:...` for each registry name that it was pulled from or pushed to. */
   readonly repoDigests: readonly string[]
   readonly labels: Readonly<Record<string, string>>
   readonly sizeBytes: number
@@ -21,13 +21,13 @@ export interface ListedImage {
 }
 
 export interface RegistryLogin {
-  /** Host with optional port. */
+  /** Host with an optional port. */
   readonly domain: string
   readonly username: string
   readonly password: string
 }
 
-/** One line of progress: of a layer when `id` is set. */
+/** One line of progress. Belongs to a layer if `id` is set. */
 export interface Progress {
   readonly id?: string | undefined
   readonly status: string
@@ -62,16 +62,16 @@ export interface TransferOptions {
 
 export interface Images {
   inspectImage(name: string): Promise<Image | undefined>
-  /** Images that have this label, newest first. */
+  /** Returns the images with this label, newest first. */
   listImages(label: string): Promise<readonly ListedImage[]>
-  /** The digest that a name has at its registry now; undefined when the registry does not answer it. */
+  /** Returns the current digest of a name at its registry, or undefined if the registry does not return one. */
   findDigest(name: string, login: RegistryLogin | undefined): Promise<string | undefined>
-  /** Throws `docker-refused` with the registry's words. */
+  /** Throws `docker-refused` with the error message of the registry. */
   pullImage(name: string, options: TransferOptions): Promise<void>
-  /** With all its names; the layers that it stands on stay as a cache. One that is gone or in use is no error. */
+  /** Removes an image with all its names. Its parent layers remain as a cache. Ignores images that are missing or in use. */
   removeImage(id: string): Promise<void>
   tagImage(image: string, target: ImageName): Promise<void>
-  /** Answers the digest of the manifest. Throws `docker-refused` with the registry's words. */
+  /** Returns the digest of the manifest. Throws `docker-refused` with the error message of the registry. */
   pushImage(target: ImageName, options: TransferOptions): Promise<string | undefined>
 }
 
@@ -142,16 +142,16 @@ async function transfer(
       for (const line of lines) read(line)
     }
   } catch (error) {
-    throw error instanceof Error && 'code' in error && error.code === 'ECONNRESET' ? unreachable(http.endpoint, error) : error
+    throw hasCode(error, 'ECONNRESET') ? unreachable(http.endpoint, error) : error
   }
   read(rest)
   return digest
 }
 
-/** The header that carries a login: JSON in URL-safe base64 (Docker Engine API, "Authentication"). */
+/** Returns the header value of a login: JSON in URL-safe base64 (Docker Engine API, "Authentication"). */
 export function toRegistryAuth(login: RegistryLogin | undefined): string {
   const auth = login === undefined ? {} : { username: login.username, password: login.password, serveraddress: login.domain }
-  // The daemon wants the padding that Node's own URL-safe form leaves out.
+  // The daemon requires padding, which Node's URL-safe form omits.
   return Buffer.from(JSON.stringify(auth)).toString('base64').replaceAll('+', '-').replaceAll('/', '_')
 }
 
@@ -160,14 +160,14 @@ function encodeName(name: string): string {
 }
 
 export interface ImageName {
-  /** With the registry's domain when one is written: `registry.example.com:5000/team/app`. */
+  /** Includes the domain of the registry if there is one: `registry.example.com:5000/team/app`. */
   readonly repository: string
   readonly tag?: string | undefined
   /** `sha256:...` */
   readonly digest?: string | undefined
 }
 
-/** Takes `repository[:tag][@digest]` apart. */
+/** Parses `repository[:tag][@digest]`. */
 export function parseImageName(text: string): ImageName {
   const [name = '', digest] = text.split('@')
   const colon = name.lastIndexOf(':')
@@ -175,7 +175,7 @@ export function parseImageName(text: string): ImageName {
   return { repository: hasTag ? name.slice(0, colon) : name, tag: hasTag ? name.slice(colon + 1) : undefined, digest }
 }
 
-/** The registry that a name belongs to; `docker.io` when it names none. */
+/** Returns the registry of a name. Default `docker.io`. */
 export function registryDomain(repository: string): string {
   const [first = '', ...rest] = repository.split('/')
   return rest.length > 0 && (/[.:]/.test(first) || first === 'localhost') ? first : 'docker.io'

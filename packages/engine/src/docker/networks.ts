@@ -1,22 +1,22 @@
-/** User-defined networks of the daemon: containers on one find each other by name. */
+/** User-defined networks of the daemon. Containers on a network resolve each other by name. */
 import { z } from 'zod'
 import { ignoring } from './containers.ts'
-import type { DockerHttp } from './http.ts'
+import { isAnswerLost, type DockerHttp } from './http.ts'
 
 export interface Networks {
-  /** Answers the id. Throws `docker-refused` (409) when the name is taken. */
+  /** Returns the id. Throws `docker-refused` (409) if the name is taken. */
   createNetwork(name: string, labels: Readonly<Record<string, string>>): Promise<string>
-  /** What a network needs, so that packets fit where the daemon was given a smaller MTU: driver options of the default network. */
+  /** Returns the driver options of the default network for new networks, such as a smaller MTU of the daemon. */
   networkOptions(): Promise<Readonly<Record<string, string>>>
-  /** Networks with all these labels. */
+  /** Returns the networks with all these labels. */
   listNetworks(
     labels: readonly string[],
   ): Promise<readonly { readonly id: string; readonly labels: Readonly<Record<string, string>> }[]>
-  /** Puts a container, running or not, on one more network; one that is on it already is no error. */
+  /** Connects a container, running or not, to another network. Does nothing if it is connected already. */
   connectNetwork(network: string, container: string): Promise<void>
-  /** Takes a container off; one that is not on it is no error, nor is a network that is gone. */
+  /** Disconnects a container. Ignores missing connections and networks. */
   disconnectNetwork(network: string, container: string): Promise<void>
-  /** One that is gone is no error. Throws `docker-refused` (403) while a container is on it. */
+  /** Removes a network. Ignores missing networks. Throws `docker-refused` (403) while a container is connected. */
   removeNetwork(network: string): Promise<void>
 }
 
@@ -28,7 +28,7 @@ const Listed = z.array(z.looseObject({ Id: z.string(), Labels: z.record(z.string
 export function networkCalls(http: DockerHttp): Networks {
   let options: Promise<Readonly<Record<string, string>>> | undefined
 
-  /** The daemon's own MTU setting holds for its default network alone. */
+  /** Reads the options. The daemon applies its MTU setting only to its default network. */
   async function readOptions(): Promise<Readonly<Record<string, string>>> {
     const bridge = await ignoring([404], http.json('GET', '/networks/bridge', Inspected))
     const mtu = bridge?.Options?.[MTU]
@@ -42,8 +42,15 @@ export function networkCalls(http: DockerHttp): Networks {
     async createNetwork(name, labels) {
       const Options = await networkOptions()
       const body = { Name: name, Driver: 'bridge', CheckDuplicate: true, Labels: labels, Options }
-      const { Id } = await http.json('POST', '/networks/create', Created, { body })
-      return Id
+      const create = (): Promise<z.output<typeof Created>> =>
+        http.json('POST', '/networks/create', Created, { body, isOnce: true })
+      try {
+        return (await create()).Id
+      } catch (error) {
+        if (!isAnswerLost(error)) throw error
+        // The name is taken (409) if the daemon has created the network.
+        return (await ignoring([409], create()))?.Id ?? (await http.json('GET', `/networks/${name}`, Created)).Id
+      }
     },
     async listNetworks(labels) {
       const query = { filters: JSON.stringify({ label: labels }) }

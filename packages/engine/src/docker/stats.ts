@@ -1,13 +1,13 @@
-/** What a container uses, as the daemon counts it from its cgroup (v1 or v2). */
+/** Resource usage of a container from its cgroup (v1 or v2), as reported by the daemon. */
 import { z } from 'zod'
 import { ignoring } from './containers.ts'
 import type { DockerHttp } from './http.ts'
 
 export interface ContainerSample {
-  /** Memory in use now without what the kernel would give back at once, and the most there was (cgroup v1 knows). Bytes. */
+  /** Memory in use without reclaimable cache, and the peak (cgroup v1 only). Bytes. */
   readonly memoryBytes: number
   readonly memoryPeakBytes: number | undefined
-  /** The limit of the container or, in cgroup v1, of whatever it runs in. */
+  /** The limit of the container, or in cgroup v1 also of its parents. */
   readonly memoryLimitBytes: number | undefined
   readonly cpuMs: number
   readonly readBytes: number
@@ -15,7 +15,7 @@ export interface ContainerSample {
 }
 
 export interface Stats {
-  /** One look; undefined of a container that does not run. */
+  /** Takes one sample. Returns undefined if the container does not run. */
   sampleContainer(id: string, signal?: AbortSignal): Promise<ContainerSample | undefined>
 }
 
@@ -31,14 +31,14 @@ const Sampled = z.looseObject({
   blkio_stats: z.looseObject({ io_service_bytes_recursive: Io }).nullish(),
 })
 
-/** What the kernel of cgroup v1 says where there is no limit is far beyond any machine. */
+/** Without a limit, cgroup v1 reports a value far beyond any machine. */
 const NO_LIMIT = 2 ** 60
 const ANSWER_MS = 10_000
 
 export function statsCalls(http: DockerHttp): Stats {
   return {
     async sampleContainer(id, signal) {
-      // `one-shot` (1.41) spares the daemon a second look for a share of processor time that nobody reads.
+      // `one-shot` (1.41) spares the daemon a second sample for the CPU percentage, which is not used.
       const query = { stream: false, 'one-shot': true }
       const call = http.json('GET', `/containers/${id}/stats`, Sampled, { query, signal, timeoutMs: ANSWER_MS })
       const sampled = await ignoring([404, 409, 500], call)

@@ -1,4 +1,4 @@
-/** What the daemon says of itself. */
+/** Information about the daemon. */
 import { z } from 'zod'
 import type { DockerHttp } from './http.ts'
 
@@ -14,10 +14,10 @@ const Info = z.looseObject({
 })
 
 export interface DaemonSettings {
-  /** As Docker names it in platforms: `amd64`, `arm64`. */
+  /** The architecture in Docker's platform names: `amd64`, `arm64`. */
   readonly architecture: string
   readonly isExperimental: boolean
-  /** Registries (host with optional port) that it talks to without TLS, or without knowing their certificate. */
+  /** Registries (host with optional port) that it uses without TLS or without verifying their certificate. */
   readonly insecureRegistries: readonly string[]
 }
 

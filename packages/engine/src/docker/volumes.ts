@@ -5,25 +5,30 @@ import type { DockerHttp } from './http.ts'
 
 export interface Volume {
   readonly name: string
-  /** Where it lies on the machine of the daemon. */
+  /** Its path on the machine of the daemon. */
   readonly mountpoint: string
+  readonly labels: Readonly<Record<string, string>>
 }
 
-const Inspected = z.looseObject({ Name: z.string(), Mountpoint: z.string() })
+const Inspected = z.looseObject({
+  Name: z.string(),
+  Mountpoint: z.string(),
+  Labels: z.record(z.string(), z.string()).nullish(),
+})
 
 const Listed = z.looseObject({
   Volumes: z.array(z.looseObject({ Name: z.string(), Labels: z.record(z.string(), z.string()).nullish() })).nullish(),
 })
 
 export interface Volumes {
-  /** Makes it unless it exists. */
+  /** Creates the volume unless it exists; an existing one keeps its labels, which are returned. */
   createVolume(name: string, labels: Readonly<Record<string, string>>): Promise<Volume>
   findVolume(name: string): Promise<Volume | undefined>
-  /** Volumes with all these labels that no container has. */
+  /** Returns the volumes with all these labels that no container uses. */
   listUnusedVolumes(
     labels: readonly string[],
   ): Promise<readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[]>
-  /** One that is gone is no error. Throws `docker-refused` (409) while a container has it. */
+  /** Removes a volume. Ignores missing volumes. Throws `docker-refused` (409) while a container uses it. */
   removeVolume(name: string): Promise<void>
 }
 
@@ -47,6 +52,6 @@ export function volumeCalls(http: DockerHttp): Volumes {
   }
 }
 
-function toVolume({ Name, Mountpoint }: z.output<typeof Inspected>): Volume {
-  return { name: Name, mountpoint: Mountpoint }
+function toVolume({ Name, Mountpoint, Labels }: z.output<typeof Inspected>): Volume {
+  return { name: Name, mountpoint: Mountpoint, labels: Labels ?? {} }
 }

@@ -1,15 +1,15 @@
 /**
- * Replaces secrets in a stream of bytes. An automaton (Aho-Corasick) looks at each byte about once, whatever the number of secrets, and
- * keeps its place between pieces; only bytes that may be the beginning of a secret are held back. 100 MB/s and more.
+ * Replaces secrets in a stream of bytes. An Aho-Corasick automaton reads each byte about once for any number of secrets and keeps its state between
+ * chunks. Only bytes that may be the start of a secret are held back. At least 100 MB/s.
  */
 
 import { buildPrefilter, type Prefilter } from './prefilter.ts'
 
-/** What stands in the place of a secret. Secrets that overlap give one. */
+/** The replacement of a secret. Overlapping secrets get one. */
 export const MASK = Buffer.from('*****')
 const EMPTY = Buffer.alloc(0)
 
-/** A trie as arrays, one entry per state; state 0 is the root. A dense table of 600,000 states would take 600 MB. */
+/** A trie in arrays with one entry per state. State 0 is the root. A dense table for 600,000 states would take 600 MB. */
 export interface Automaton {
   readonly root: Int32Array
   readonly firstChild: Int32Array
@@ -17,13 +17,13 @@ export interface Automaton {
   readonly byte: Uint8Array
   readonly fail: Int32Array
   readonly depth: Int32Array
-  /** Length of the longest pattern that ends here; 0 when none does. */
+  /** Length of the longest pattern that ends here, or 0. */
   readonly match: Int32Array
-  /** Finds out fast that there is nothing to find. */
+  /** Detects quickly that a text contains no pattern. */
   readonly prefilter: Prefilter
 }
 
-/** Builds the automaton for these patterns; undefined when there are none. */
+/** Builds the automaton for these patterns. Returns undefined if there are none. */
 export function buildAutomaton(patterns: readonly Uint8Array[]): Automaton | undefined {
   if (patterns.length === 0) return undefined
   const size = patterns.reduce((sum, { length }) => sum + length, 1)
@@ -56,7 +56,7 @@ function addChild(trie: Automaton, { parent, byte, state }: { parent: number; by
   return state
 }
 
-/** Breadth first: the fail link of a state leads to the longest other beginning of a pattern that it ends with. */
+/** Sets the fail links, breadth first: the fail link of a state leads to its longest proper suffix that is the prefix of a pattern. */
 function link(trie: Automaton, states: number): void {
   const queue = new Int32Array(states)
   let end = 1
@@ -87,12 +87,12 @@ function step(trie: Automaton, from: number, byte: number): number {
   }
 }
 
-/** All indices come from the trie itself, so that nothing is ever missing. */
+/** Reads an element. The indices come from the trie, so no element is ever missing. */
 function at(list: Int32Array | Uint8Array, index: number): number {
   return list[index] ?? 0
 }
 
-/** How many of the last bytes may be the beginning of a secret that goes on. A pattern that is complete and begins no longer one is not open. */
+/** Returns how many of the last bytes may be the start of an incomplete secret. Complete patterns that start no longer one do not count. */
 function openDepth(trie: Automaton, from: number): number {
   let state = from
   while (state !== 0 && at(trie.firstChild, state) === 0) state = at(trie.fail, state)
@@ -102,18 +102,18 @@ function openDepth(trie: Automaton, from: number): number {
 interface Span {
   start: number
   readonly end: number
-  /** True when the mask for it was given out with an earlier piece. */
+  /** True if its mask was output with an earlier chunk. */
   shown: boolean
 }
 
-/** Masks one stream. `push` gives what is safe to show; a beginning of a secret waits, however long, for what follows it or for `end`. */
+/** Masks one stream. `push` returns the bytes that are safe to show. The start of a possible secret is held back until more bytes or `end` follow. */
 export class Masker {
   readonly #trie: Automaton | undefined
   #state = 0
   #held = EMPTY
-  /** How much of `#held` was given out before its time. */
+  /** Number of bytes of `#held` that were output early. */
   #early = 0
-  /** Secrets found in `#held`, or of which the end is in it. */
+  /** Secrets found in `#held`, or whose end is in it. */
   #spans: Span[] = []
 
   constructor(trie: Automaton | undefined) {
@@ -128,12 +128,12 @@ export class Masker {
     return this.#give(text, spans, safe)
   }
 
-  /** True while bytes wait for what follows them. */
+  /** True while bytes are held back. */
   get isHolding(): boolean {
     return this.#held.length > this.#early
   }
 
-  /** Gives out the first `most` bytes of what is held back, though they may be the beginning of a secret; the rest of it is masked still. */
+  /** Outputs the first `most` bytes of those held back, although they may start a secret. The rest of the secret is still masked. */
   showHeld(most: number): Buffer {
     if (this.#spans.length > 0) return EMPTY
     const shown = this.#held.subarray(this.#early, most)
@@ -141,19 +141,19 @@ export class Masker {
     return shown
   }
 
-  /** What was held back; the stream is over. */
+  /** Ends the stream. Returns the bytes that were held back. */
   end(): Buffer {
     const rest = this.#give(this.#held, this.#spans, this.#held.length)
     this.#state = 0
     return rest
   }
 
-  /** True when no secret lies in the text as a whole. Worth a look only where what is looked at instead is much less. */
+  /** Returns true if the whole text contains no secret. Only worth checking for texts much longer than the longest secret. */
   #canSkip({ prefilter }: Automaton, text: Buffer): boolean {
     return this.#spans.length === 0 && text.length > prefilter.longest * 4 && !prefilter.mayMatch(text)
   }
 
-  /** The state behind a text depends on its last bytes alone: as many as the longest secret has. */
+  /** Computes the state after a text, which depends only on its last bytes: as many as the longest secret has. */
   #skip(trie: Automaton, text: Buffer): Span[] {
     let state = 0
     for (let index = text.length - trie.prefilter.longest; index < text.length; index += 1)
@@ -195,7 +195,7 @@ export class Masker {
   }
 }
 
-/** Joins the span with those that it overlaps. Spans come in the order of their ends. */
+/** Merges the span with those that it overlaps. Spans are added in the order of their ends. */
 function addSpan(spans: Span[], span: Span): void {
   let last = spans.at(-1)
   while (last !== undefined && last.end > span.start) {
@@ -207,7 +207,7 @@ function addSpan(spans: Span[], span: Span): void {
   spans.push(span)
 }
 
-/** Masks a whole text. */
+/** Masks a complete text. */
 export function maskText(trie: Automaton | undefined, text: string): string {
   const masker = new Masker(trie)
   return Buffer.concat([masker.push(Buffer.from(text)), masker.end()]).toString('utf8')

@@ -1,21 +1,21 @@
 /**
- * Says of a piece of text that no pattern can be in it, looking at few of its bytes (Wu and Manber, "A fast algorithm for multi-pattern
- * searching", 1994): the table tells of each pair of bytes how far the next place is at which a pattern may end its first `width` bytes.
+ * Detects that a text contains no pattern by reading only a few of its bytes (Wu and Manber, "A fast algorithm for multi-pattern searching", 1994).
+ * For each pair of bytes, a table holds the distance to the next position at which the first `width` bytes of a pattern may end.
  */
 
 export interface Prefilter {
-  /** False: no pattern lies in the text as a whole. True: one may. */
+  /** False: the text contains no pattern. True: it may contain one. */
   mayMatch(text: Buffer): boolean
   /** Length of the longest pattern. */
   readonly longest: number
 }
 
-/** More does not help: the table would be full of small steps. */
-const WIDEST = 24
+/** A larger width does not help, because the table would consist of small steps. */
+const MAX_WIDTH = 24
 
-/** Patterns have three bytes and more. */
+/** Builds the filter. Patterns have at least three bytes. */
 export function buildPrefilter(patterns: readonly Uint8Array[]): Prefilter {
-  const width = patterns.reduce((least, { length }) => Math.min(least, length), WIDEST)
+  const width = patterns.reduce((least, { length }) => Math.min(least, length), MAX_WIDTH)
   const longest = patterns.reduce((most, { length }) => Math.max(most, length), 0)
   const steps = new Uint8Array(65_536).fill(width - 1)
   const beginnings = new Set<string>()
@@ -41,7 +41,7 @@ export function buildPrefilter(patterns: readonly Uint8Array[]): Prefilter {
   }
 }
 
-/** All indices are within their lists. */
+/** Reads an element. All indices are in range. */
 function at(list: Uint8Array, index: number): number {
   return list[index] ?? 0
 }

@@ -1,11 +1,11 @@
-/** The ways in which a secret may show up in output: as it is, line by line, and in the encodings that tools print. */
+/** The forms in which a secret may appear in output: raw, line by line, and in the encodings that tools print. */
 
-/** Shorter values are not masked: they would turn half the log into asterisks (pipeline language 4.6). */
+/** Shorter values are not masked, because they would turn half the log into asterisks. Characters. */
 export const SHORTEST_SECRET = 3
-/** Values longer than that are masked as they are and line by line, not in their encodings. */
-const LONGEST_ENCODED = 65_536
+/** Longer values are masked raw and line by line, but not in their encodings. Bytes. */
+const MAX_ENCODED_BYTES = 65_536
 
-/** Every byte sequence to look for. Values shorter than 3 characters give none. */
+/** Returns every byte sequence to mask. Values shorter than 3 characters are skipped. */
 export function secretForms(values: Iterable<string>): Buffer[] {
   const forms = new Map<string, Buffer>()
   const add = (bytes: Buffer): void => {
@@ -16,13 +16,13 @@ export function secretForms(values: Iterable<string>): Buffer[] {
     for (const text of [value, ...linesOf(value)]) {
       const bytes = Buffer.from(text)
       add(bytes)
-      if (bytes.length <= LONGEST_ENCODED) for (const form of encodingsOf(text, bytes)) add(form)
+      if (bytes.length <= MAX_ENCODED_BYTES) for (const form of encodingsOf(text, bytes)) add(form)
     }
   }
   return [...forms.values()]
 }
 
-/** Lines of a secret of several lines, without the white space around them; a terminal or a log prints them apart. */
+/** Returns the trimmed lines of a multi-line secret, which terminals and logs print separately. */
 function linesOf(value: string): string[] {
   if (!value.includes('\n')) return []
   return value
@@ -41,7 +41,16 @@ function* encodingsOf(text: string, bytes: Buffer): Generator<Buffer> {
   yield Buffer.from(url)
   yield Buffer.from(url.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))
   yield Buffer.from(url.replaceAll('%20', '+'))
-  yield Buffer.from(JSON.stringify(text).slice(1, -1))
+  const json = JSON.stringify(text).slice(1, -1)
+  yield Buffer.from(json)
+  yield Buffer.from(toAscii(json, (hex) => hex))
+  yield Buffer.from(toAscii(json, (hex) => hex.toUpperCase()))
+}
+
+/** Escapes non-ASCII characters, as the JSON of Python and PHP does by default. */
+function toAscii(json: string, digits: (hex: string) => string): string {
+  const code = (unit: string): string => `\\u${digits(unit.charCodeAt(0).toString(16).padStart(4, '0'))}`
+  return json.replaceAll(/[\u0080-\uffff]/g, code)
 }
 
 function toUrl(text: string): string {
@@ -49,7 +58,7 @@ function toUrl(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
 
-/** The characters of the base64 of some text around the secret that depend on the secret alone, `shift` bytes standing before it. */
+/** Returns the base64 characters that depend only on the secret if `shift` bytes precede it. */
 function base64Core(bytes: Buffer, shift: number): string {
   const padded = Buffer.concat([Buffer.alloc(shift), bytes])
   const text = padded.toString('base64').replace(/=+$/, '')

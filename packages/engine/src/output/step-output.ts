@@ -1,28 +1,28 @@
-/** What a step says: masked, limited, and spooled. One per step and try; the engine's own lines go to the same stream. */
+/** The output of a step: masked, limited, and spooled. One per step. The engine's own lines go to the same stream. */
 import type { StreamWriter } from '@windlass/journal'
 import type { OutputPart } from '../docker/demux.ts'
 import { buildAutomaton, Masker, maskText, type Automaton } from './mask.ts'
 import { secretForms } from './secret-forms.ts'
 
 export interface StepOutput {
-  /** Takes output of a container. Waits while the spool is full; rejects with the reason of `signal`. */
+  /** Takes output of a container. Waits while the spool is full. Rejects with the reason of `signal`. */
   write(parts: readonly OutputPart[], signal?: AbortSignal): Promise<void>
-  /** A line of the engine's own. */
+  /** Writes a line of the engine. */
   say(line: string): Promise<void>
-  /** A text with the secrets of this output masked. */
+  /** Returns a text with the secrets of this output masked. */
   redact(text: string): string
-  /** From here on these values are masked too. */
+  /** Masks these values too from now on. */
   hide(values: readonly string[]): void
-  /** Gives out what was held back; the container is gone. */
+  /** Writes the bytes that were held back. The container has ended. */
   end(): Promise<void>
 }
 
-/** Bytes that a whole attempt may still write; shared by all its streams. */
+/** Bytes that the attempt may still write. Shared by all its streams. */
 export interface Allowance {
   left: number
 }
 
-/** Stands before the engine's own lines. */
+/** Prefix of the engine's own lines. */
 const PREFIX = '[SYSTEM] '
 const NEWLINE = 10
 
@@ -37,7 +37,7 @@ export function openStepOutput(options: StepOutputOptions): StepOutput {
   const { stream, allowance } = options
   let more: Automaton | undefined
   const hidden = new Set<string>()
-  // Two maskers: a secret that one output prints in two pieces must not show because the other one said something in between.
+  // One masker per output: a secret printed in two chunks must be masked even if the other output prints something in between.
   const maskers = { 1: new Masker(options.secrets), 2: new Masker(options.secrets) }
   let further = { 1: new Masker(undefined), 2: new Masker(undefined) }
   let left = options.limitBytes
@@ -58,7 +58,7 @@ export function openStepOutput(options: StepOutputOptions): StepOutput {
   async function cut(): Promise<void> {
     isCut = true
     const whose = left <= 0 ? 'this step' : 'the build'
-    const line = `${PREFIX}The log limit of ${whose} is reached: further output is not kept.\n`
+    const line = `${PREFIX}The log limit of ${whose} is reached. Further output is discarded.\n`
     await stream.write(Buffer.from(atLineStart ? line : `\n${line}`))
   }
 
@@ -66,7 +66,7 @@ export function openStepOutput(options: StepOutputOptions): StepOutput {
 
   return {
     async write(parts, signal) {
-      // One after the other as they lie in memory: to join them would copy every byte once more.
+      // Separate writes; joining the parts would copy every byte once more.
       for (const { source, bytes } of parts) await put(further[source].push(maskers[source].push(bytes)), signal)
     },
     redact,

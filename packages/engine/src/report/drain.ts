@@ -1,7 +1,12 @@
-/** Empties a journal into a sink: events and frames, again and again until they are taken, the attempt's end last. */
+/**
+ * Sends a journal to a sink: events and frames, each retried until it is acknowledged. Both are sent concurrently, with three exceptions: the first
+ * bytes of a step wait for its start event, its end event waits for its bytes, and the end of the attempt waits for everything.
+ */
 import type { Journal } from '@windlass/journal'
 import { backoffMs, isFault, type Clock, type Fault, type Logger } from '@windlass/kit'
-import { MAX_EVENTS, MAX_FRAME_BYTES, type EngineEvent } from '@windlass/protocol'
+import { MAX_EVENTS, MAX_FRAME_BYTES, stepStream, type EngineEvent } from '@windlass/protocol'
+import { keptEvent } from './announce.ts'
+import { isContentRejected, openRefused } from './refused.ts'
 import type { Sink } from './sink.ts'
 
 export interface DrainOptions {
@@ -14,16 +19,21 @@ export interface DrainOptions {
 }
 
 export interface Drain {
-  /** Nothing more will be written: resolves when the sink has everything, or the signal was aborted. */
+  /** Call when nothing more will be written. Resolves when the sink has everything, or the signal was aborted. */
   finish(): Promise<void>
-  /** Rejects when the sink refused for good (`attempt-stale`, a bug). Never resolves. */
+  /** Rejects if the sink accepts nothing more (`isFinal`), or with a bug. Never resolves. */
   readonly failed: Promise<never>
 }
 
-/** A stream that has so much waiting is sent at once, a smaller rest every 100 ms. What a frame costs the server, it costs whatever its size. */
+/**
+ * A stream with this many waiting bytes is sent at once. Less output is sent every 100 ms, or at a longer interval that the server requests while
+ * nobody follows the log. A frame costs the server the same whatever its size.
+ */
 const FLUSH_BYTES = MAX_FRAME_BYTES
 const FLUSH_MS = 100
-const AWAY = { baseMs: 200, maxMs: 10_000 }
+const MAX_FLUSH_MS = 5000
+const BACKOFF = { baseMs: 200, maxMs: 10_000 }
+const MIN_FRAME_BYTES = 65_536
 const MAX_BATCH_CHARS = 1_048_576
 
 export function startDrain(options: DrainOptions): Drain {
@@ -46,10 +56,17 @@ export function startDrain(options: DrainOptions): Drain {
 class Draining {
   isLast = false
   readonly #options: DrainOptions
+  /** When each stream was last due, and up to where it is sent without another pause: a frame has at most 100 ms of output. */
   readonly #sentAt = new Map<string, number>()
+  readonly #sendTo = new Map<string, number>()
   #nudge = new AbortController()
-  /** Frames go out one after the other: all of them lie here. New memory for each would cost more than sending it. */
+  /** Ends the pauses of loops that wait for an unreachable server. */
+  readonly #pauses = new Set<AbortController>()
+  /** The buffer of all frames, which are sent one at a time. New memory for each would cost more than sending it. */
   #frame: Buffer | undefined
+  /** Maximum bytes of a frame. Reduced behind a proxy with a smaller limit. */
+  #frameBytes = MAX_FRAME_BYTES
+  readonly #refused = openRefused()
 
   constructor(options: DrainOptions) {
     this.#options = options
@@ -67,7 +84,11 @@ class Draining {
       const events = this.#nextEvents()
       if (events.length > 0) await this.#persist(() => this.#takeEvents(events))
       else if (this.isLast && journal.isDrained()) return
-      else await this.#changed(seen)
+      else {
+        // Send the bytes that the next event waits for at once.
+        if (this.#awaited().length > 0) this.wake()
+        await this.#changed(seen)
+      }
     }
   }
 
@@ -75,45 +96,112 @@ class Draining {
     const { journal, signal, clock } = this.#options
     while (!signal.aborted) {
       const seen = journal.version
-      const waiting = journal.waiting()
+      const early = this.#unannounced()
+      const waiting = journal.waiting().filter(({ stream }) => !early.has(stream))
       const now = clock.monotonic()
-      const due = waiting.find(({ stream, bytes }) => this.isLast || bytes >= FLUSH_BYTES || this.#dueAt(stream) <= now)
+      const due = this.#nextStream(waiting, now)
       if (due !== undefined) {
-        // Behind the others from here on: a loud stream must not silence them.
-        this.#sentAt.delete(due.stream)
-        this.#sentAt.set(due.stream, now)
-        await this.#persist(() => this.#takeFrame(due.stream))
+        if (!this.#isBeingSent(due)) {
+          this.#sentAt.set(due, now)
+          this.#sendTo.set(due, journal.extent(due).written)
+        }
+        await this.#persist(() => this.#takeFrame(due))
       } else if (waiting.length > 0) await this.#pause(Math.min(...waiting.map(({ stream }) => this.#dueAt(stream))) - now)
       else if (this.isLast && journal.isDrained()) return
       else await this.#changed(seen)
     }
   }
 
-  #dueAt(stream: string): number {
-    return (this.#sentAt.get(stream) ?? -Infinity) + FLUSH_MS
+  /** Returns the next stream to send: of those that are due, the one that was sent longest ago. */
+  #nextStream(waiting: readonly { readonly stream: string; readonly bytes: number }[], now: number): string | undefined {
+    const awaited = this.#awaited()
+    const due = waiting.filter(
+      ({ stream, bytes }) =>
+        this.isLast ||
+        bytes >= FLUSH_BYTES ||
+        awaited.includes(stream) ||
+        this.#isBeingSent(stream) ||
+        this.#dueAt(stream) <= now,
+    )
+    return due.map(({ stream }) => stream).toSorted((a, b) => this.#dueAt(a) - this.#dueAt(b))[0]
   }
 
-  /** The end of the attempt waits until every byte of log is taken. */
+  #isBeingSent(stream: string): boolean {
+    return this.#options.journal.extent(stream).acked < (this.#sendTo.get(stream) ?? 0)
+  }
+
+  #dueAt(stream: string): number {
+    return (this.#sentAt.get(stream) ?? -Infinity) + Math.min(this.#options.sink.flushMs?.() ?? FLUSH_MS, MAX_FLUSH_MS)
+  }
+
+  *#waiting(limit: number): Generator<EngineEvent> {
+    for (const event of this.#options.journal.nextEvents(limit))
+      yield keptEvent(this.#options.journal, this.#refused.reduced(event))
+  }
+
+  /** Returns the streams that the next end of a step waits for. */
+  #awaited(): string[] {
+    for (const event of this.#waiting(MAX_EVENTS)) {
+      const missing = this.#missing(event)
+      if (missing.length > 0) return missing
+    }
+    return []
+  }
+
+  /** Returns the streams of an ended step that are not completely acknowledged. */
+  #missing(event: EngineEvent): string[] {
+    if (event.type !== 'step.finished') return []
+    const lengths = Object.entries(event.streams ?? {})
+    return lengths.filter(([stream, bytes]) => this.#options.journal.extent(stream).acked < bytes).map(([stream]) => stream)
+  }
+
+  /**
+   * Returns streams without acknowledged bytes whose start event is not acknowledged either. The bytes of a step that ended and starts again are not
+   * held back, because that end waits for them.
+   */
+  #unannounced(): Set<string> {
+    const { journal } = this.#options
+    const streams = new Set<string>()
+    const awaited = new Set<string>()
+    for (const event of this.#waiting(Infinity)) {
+      for (const stream of this.#missing(event)) awaited.add(stream)
+      if (event.type !== 'step.started') continue
+      const stream = stepStream(event.step)
+      if (!awaited.has(stream) && journal.extent(stream).acked === 0) streams.add(stream)
+    }
+    return streams
+  }
+
+  /** Returns the next batch, up to an event that has to wait. */
   #nextEvents(): readonly EngineEvent[] {
     const { journal } = this.#options
     const events: EngineEvent[] = []
     let chars = 0
-    for (const event of journal.nextEvents(MAX_EVENTS)) {
+    for (const event of this.#waiting(MAX_EVENTS)) {
       chars += JSON.stringify(event).length
       if (events.length > 0 && chars > MAX_BATCH_CHARS) break
       if (event.type === 'attempt.finished' && (events.length > 0 || journal.waiting().length > 0)) break
+      if (this.#missing(event).length > 0) break
       events.push(event)
+      if (this.#refused.isSentAlone(event)) break
     }
     return events
   }
 
   async #takeEvents(events: readonly EngineEvent[]): Promise<void> {
-    const { journal, sink, signal } = this.#options
+    const { journal, sink, signal, log } = this.#options
     try {
       journal.acknowledgeEvents(await sink.events(events, signal))
     } catch (error) {
+      if (isContentRejected(error) && this.#refused.note(events, error)) {
+        const [first] = events
+        return log.warn(
+          { code: error.code, message: error.message, seq: first?.seq, events: events.length },
+          'events were refused',
+        )
+      }
       if (!isFault(error, 'log-incomplete')) throw error
-      for (const [stream, offset] of Object.entries(offsetsOf(error))) await this.#goOnAt(stream, offset)
+      for (const [stream, offset] of Object.entries(offsetsOf(error))) await this.#continueAt(stream, offset)
       throw error
     }
   }
@@ -121,36 +209,51 @@ class Draining {
   async #takeFrame(stream: string): Promise<void> {
     const { journal, sink, signal } = this.#options
     this.#frame ??= Buffer.allocUnsafeSlow(MAX_FRAME_BYTES)
-    const frame = await journal.nextFrame(stream, MAX_FRAME_BYTES, this.#frame)
+    const frame = await journal.nextFrame(stream, this.#frameBytes, this.#frame)
     if (frame === undefined) return
     try {
-      await this.#goOnAt(stream, await sink.frame(frame, signal))
+      await this.#continueAt(stream, await sink.frame(frame, signal))
     } catch (error) {
+      if (isFault(error, 'payload-too-large')) this.#frameBytes = Math.max(MIN_FRAME_BYTES, this.#frameBytes / 2)
       const offset = isFault(error, 'log-offset') ? error.details['offset'] : undefined
       if (typeof offset !== 'number') throw error
-      await this.#goOnAt(stream, offset)
+      await this.#continueAt(stream, offset)
     }
   }
 
-  async #goOnAt(stream: string, offset: number): Promise<void> {
-    if (!(await this.#options.journal.acknowledge(stream, offset)))
-      throw new Error(`the log of ${stream} cannot go on at ${offset}`)
+  async #continueAt(stream: string, offset: number): Promise<void> {
+    const { journal } = this.#options
+    // After a loss at its end, the spool has nothing that the server lacks.
+    if (!(await journal.acknowledge(stream, Math.min(offset, journal.extent(stream).written))))
+      throw new Error(`the log of ${stream} cannot continue at ${offset}`)
   }
 
-  /** Tries until it works; errors that no repetition mends are thrown. */
+  /** Retries until the work succeeds. Throws errors of this process and those that are final to the sink. */
   async #persist(work: () => Promise<void>): Promise<void> {
-    const { clock, log, signal } = this.#options
+    const { log, signal, sink } = this.#options
     for (let n = 1; ; n += 1) {
       try {
-        return await work()
+        await work()
+        // The server responds again, so end the pause of the other loop. A success without an earlier failure says nothing about the other loop's
+        // calls.
+        if (n > 1) for (const pause of this.#pauses) pause.abort()
+        return
       } catch (error) {
         if (signal.aborted) return
-        if (!isFault(error) || !error.retryable) throw error
-        if (n === 1) log.warn({ code: error.code, message: error.message }, 'report is waiting')
-        await clock.sleep(backoffMs(AWAY, n), signal).catch(() => undefined)
+        if (!isFault(error) || sink.isFinal(error)) throw error
+        if (n === 1) log.warn({ code: error.code, message: error.message }, 'report failed, retrying')
+        await this.#waitOut(backoffMs(BACKOFF, n))
         if (signal.aborted) return
       }
     }
+  }
+
+  async #waitOut(ms: number): Promise<void> {
+    const { clock, signal } = this.#options
+    const pause = new AbortController()
+    this.#pauses.add(pause)
+    await clock.sleep(ms, AbortSignal.any([signal, pause.signal])).catch(() => undefined)
+    this.#pauses.delete(pause)
   }
 
   #changed(seen: number): Promise<void> {
@@ -163,7 +266,10 @@ class Draining {
     await this.#options.clock.sleep(ms, this.#nudge.signal).catch(() => undefined)
   }
 
-  /** A nudge wakes whoever waits at that moment; nothing is missed, because nobody else runs between a look and the wait after it. */
+  /**
+   * Prepares the next nudge. A nudge wakes all loops that wait at that moment. None is missed, because nothing else runs between a check and the wait
+   * after it.
+   */
   #refreshNudge(): void {
     if (this.#nudge.signal.aborted && !this.#options.signal.aborted) this.#nudge = new AbortController()
   }

@@ -1,9 +1,10 @@
-/** Keeps the attempt's lease alive and hears what the server wants of it. */
-import { backoffMs, isFault, ticks, type Clock, type Logger } from '@windlass/kit'
-import { CommandList, HeartbeatAnswer, type Client, type Command } from '@windlass/protocol'
+/** Keeps the attempt's lease alive and receives the commands of the server. */
+import { backoffMs, endsWork, ticks, type Clock, type Logger } from '@windlass/kit'
+import { engineCalls } from '@windlass/client/engine'
+import type { Client, Command, Heartbeat } from '@windlass/protocol'
 
 export interface LeaseOptions {
-  /** Carries the attempt token. */
+  /** Has the attempt token. */
   readonly client: Client
   readonly clock: Clock
   readonly log: Logger
@@ -11,32 +12,39 @@ export interface LeaseOptions {
 }
 
 const HOLD_MS = 25_000
-const AWAY = { baseMs: 200, maxMs: 5_000 }
+const BACKOFF = { baseMs: 200, maxMs: 5_000 }
 
-/** Sends heartbeats until `signal` is aborted. Rejects when the server refuses them for good: another attempt has taken over. */
-export async function keepLease({ client, clock, log, signal }: LeaseOptions, everyMs: number): Promise<void> {
+export interface HeartbeatOptions extends LeaseOptions {
+  readonly everyMs: number
+  /** Returns the next heartbeat. */
+  readonly describe: () => Heartbeat
+}
+
+/**
+ * Sends heartbeats until `signal` is aborted. Rejects if the server reports the end of the attempt (`endsWork`). After any other response or a
+ * failure, the next heartbeat is sent as usual: only the server ends the lease.
+ */
+export async function keepLease({ client, clock, log, signal, everyMs, describe }: HeartbeatOptions): Promise<void> {
+  const server = engineCalls(client)
   for await (const _ of ticks(everyMs, { clock, signal, jitter: 0.1 })) {
     try {
-      await client.call('POST', '/v1/engine/heartbeat', HeartbeatAnswer, { body: {}, signal, timeoutMs: everyMs })
+      await server.heartbeat(describe(), { signal, timeoutMs: everyMs })
     } catch (error) {
       if (signal.aborted) return
-      if (isFault(error) && !error.retryable) throw error
-      log.debug({ err: error }, 'heartbeat not heard')
+      if (endsWork('attempt', error)) throw error
+      log.debug({ err: error }, 'heartbeat failed')
     }
   }
 }
 
-/** Commands as they come, each once, over a poll that the server holds open; ends when `signal` is aborted. */
+/** Yields each command once, over a long poll. Ends when `signal` is aborted. */
 export async function* listen({ client, clock, log, signal }: LeaseOptions): AsyncGenerator<Command> {
+  const server = engineCalls(client)
   let after = 0
   for (let misses = 0; !signal.aborted;) {
     try {
       const query = { after, waitMs: HOLD_MS }
-      const { commands } = await client.call('GET', '/v1/engine/commands', CommandList, {
-        query,
-        signal,
-        timeoutMs: HOLD_MS + 15_000,
-      })
+      const { commands } = await server.commands({ query, signal, timeoutMs: HOLD_MS + 15_000 })
       misses = 0
       for (const command of commands) {
         after = Math.max(after, command.id)
@@ -44,10 +52,10 @@ export async function* listen({ client, clock, log, signal }: LeaseOptions): Asy
       }
     } catch (error) {
       if (signal.aborted) return
-      // Heartbeats find out whether the attempt is over; here it is enough to slow down.
+      // Heartbeats detect the end of the attempt; here it is enough to slow down.
       misses += 1
       log.debug({ err: error, misses }, 'command poll failed')
-      await clock.sleep(backoffMs(AWAY, misses), signal).catch(() => undefined)
+      await clock.sleep(backoffMs(BACKOFF, misses), signal).catch(() => undefined)
     }
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openEngineMetrics, serveMetrics } from './metrics.ts'
 
-test('R254: an engine tells Prometheus which build it runs, and when its steps began and ended', async () => {
+test('exposes the build and the start and end of its steps to Prometheus (R254)', async () => {
   const metrics = openEngineMetrics()
   metrics.begin({ buildId: 'b', attempt: 2 })
   await using served = await serveMetrics(metrics, 0)

@@ -1,13 +1,13 @@
-/** What Prometheus reads of an engine that was asked to say it (`METRICS_PROMETHEUS_ENABLED` of the runtime; runner specification 10.3). */
-import { serveProbes, type ProbeServer } from '@windlass/kit'
+/** Prometheus metrics of an engine, enabled by `METRICS_PROMETHEUS_ENABLED` of the runtime. */
+import { exposition, serveProbes, type Metric, type ProbeServer, type Sample } from '@windlass/kit'
 import type { EngineEvent } from '@windlass/protocol'
 
 export interface EngineMetrics {
-  /** Of which build the numbers are. */
+  /** Sets the build of the metrics. */
   begin(of: { readonly buildId: string; readonly attempt: number }): void
-  /** One more fact of the attempt. */
+  /** Updates the metrics for an event of the attempt. */
   observe(event: EngineEvent): void
-  /** As Prometheus reads it. */
+  /** Returns the metrics in the Prometheus text format. */
   text(): string
 }
 
@@ -40,26 +40,26 @@ export function openEngineMetrics(): EngineMetrics {
     text() {
       const of = { cf_classic_build_id: build?.buildId ?? '', attempt: String(build?.attempt ?? 0) }
       const named = [...steps].map(([step, times]) => ({ labels: { ...of, step_name: step }, ...times }))
-      return [
-        gauge('info', 'The build of this engine and what it does', [{ labels: { ...of, phase }, value: 1 }]),
-        gauge('start_timestamp', 'Begin of the attempt, seconds', [{ labels: of, value: seconds(startedAt) }]),
-        gauge('completion_timestamp', 'End of the attempt, seconds', [{ labels: of, value: seconds(finishedAt) }]),
+      return exposition([
+        gauge('info', 'Build of this engine and its phase', [{ labels: { ...of, phase }, value: 1 }]),
+        gauge('start_timestamp', 'Start of the attempt, epoch seconds', [{ labels: of, value: seconds(startedAt) }]),
+        gauge('completion_timestamp', 'End of the attempt, epoch seconds', [{ labels: of, value: seconds(finishedAt) }]),
         gauge(
           'step_info',
-          'A step and how it stands',
+          'Step and its phase',
           named.map((step) => ({ labels: { ...step.labels, phase: step.phase }, value: 1 })),
         ),
         gauge(
           'step_start_timestamp',
-          'Begin of a step, seconds',
+          'Start of a step, epoch seconds',
           named.map((step) => ({ labels: step.labels, value: seconds(step.startedAt) })),
         ),
         gauge(
           'step_completion_timestamp',
-          'End of a step, seconds',
+          'End of a step, epoch seconds',
           named.map((step) => ({ labels: step.labels, value: seconds(step.finishedAt) })),
         ),
-      ].join('')
+      ])
     },
   }
 }
@@ -68,23 +68,11 @@ function seconds(at: number | undefined): number | undefined {
   return at === undefined ? undefined : at / 1000
 }
 
-interface Sample {
-  readonly labels: Readonly<Record<string, string>>
-  readonly value: number | undefined
+function gauge(name: string, help: string, samples: readonly Sample[]): Metric {
+  return { name: `codefresh_classic_build_${name}`, help, samples }
 }
 
-function gauge(name: string, help: string, samples: readonly Sample[]): string {
-  const full = `codefresh_classic_build_${name}`
-  const lines = samples.flatMap(({ labels, value }) => {
-    const pairs = Object.entries(labels).map(
-      ([key, text]) => `${key}="${text.replace(/[\\"\n]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`))}"`,
-    )
-    return value === undefined ? [] : [`${full}{${pairs.join(',')}} ${value}\n`]
-  })
-  return `# HELP ${full} ${help}\n# TYPE ${full} gauge\n${lines.join('')}`
-}
-
-/** Serves `/metrics` until disposed. Rejects when the port is taken. */
+/** Serves `/metrics` until disposed. Rejects if the port is taken. */
 export async function serveMetrics(metrics: EngineMetrics, port: number): Promise<ProbeServer> {
   return serveProbes(port, (path) => (path === '/metrics' ? { status: 200, body: metrics.text() } : undefined))
 }

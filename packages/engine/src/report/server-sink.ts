@@ -1,24 +1,31 @@
-/** The server as sink of events and frames. */
-import { EventAck, FrameAck, type Client } from '@windlass/protocol'
+/** A sink that sends events and frames to the server. */
+import { endsWork } from '@windlass/kit'
+import { engineCalls } from '@windlass/client/engine'
+import type { Client } from '@windlass/protocol'
 import type { Sink } from './sink.ts'
 
-/** `client` carries the attempt token. */
+/** `client` has the attempt token. */
 export function serverSink(client: Client): Sink {
+  const server = engineCalls(client)
+  let flushMs: number | undefined
   return {
     async events(events, signal) {
-      const { ackSeq } = await client.call('POST', '/v1/engine/events', EventAck, { body: { events }, signal })
+      const { ackSeq } = await server.sendEvents({ events }, { signal })
       return ackSeq
     },
     async frame({ stream, offset, bytes, sha256, at }, signal) {
       const headers = {
-        // Names of steps may hold any character; header values may not.
+        // Step names may contain any character; header values may not.
         'x-windlass-stream': encodeURIComponent(stream),
         'x-windlass-offset': String(offset),
         'x-windlass-sha256': sha256,
         'x-windlass-at': String(at),
       }
-      const answer = await client.call('POST', '/v1/engine/logs', FrameAck, { body: bytes, headers, signal })
+      const answer = await server.sendFrame(bytes, { headers, signal })
+      ;({ flushMs } = answer)
       return answer.offset
     },
+    flushMs: () => flushMs,
+    isFinal: (error) => endsWork('attempt', error),
   }
 }

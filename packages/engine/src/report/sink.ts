@@ -1,27 +1,32 @@
-/** Where events and log bytes of an attempt go: a server, or a callback on this machine. The spool is drained into it. */
+/** The target for events and log bytes of an attempt: a server or a local callback. The spool is drained into it. */
+import type { Fault } from '@windlass/kit'
 import type { EngineEvent } from '@windlass/protocol'
 
-/** A piece of one log stream, already masked. */
+/** A part of one log stream, masked. */
 export interface LogFrame {
   /** `system` or `step/<name>`. */
   readonly stream: string
-  /** Where `bytes` begins in the stream. */
+  /** Offset of `bytes` in the stream. */
   readonly offset: number
   readonly bytes: Uint8Array
   /** Hex SHA-256 of `bytes`. */
   readonly sha256: string
-  /** When the first byte was written, epoch milliseconds; the last is at most 100 ms younger. */
+  /** Write time of the first byte, epoch milliseconds. The last byte is later by at most the flush interval. */
   readonly at: number
 }
 
 /**
- * Contract: `events` and `frame` are called one at a time each, in order per stream; both may be called again with what was taken before
- * (after an error), which must be harmless. An error that is a retryable fault is met with back-off and another call, for ever;
- * `attempt-stale` and other faults end the drain.
+ * Contract: `events` and `frame` are each called one at a time and in order per stream. After an error, both may be called again with data that was
+ * accepted before, which must be harmless. After a fault the call is retried with backoff forever unless `isFinal` returns true; any other error ends
+ * the drain. Events that are rejected for their content (`request-invalid`, `payload-too-large`) are sent with less.
  */
 export interface Sink {
-  /** Takes events in order; answers the sequence up to which all are kept. */
+  /** Takes events in order. Returns the sequence number up to which all are stored. */
   events(events: readonly EngineEvent[], signal: AbortSignal): Promise<number>
-  /** Takes a frame; answers the offset at which the kept stream ends now. Its bytes are the sink's until then and not longer. */
+  /** Takes a frame. Returns the end offset of the stored stream. The sink may use the bytes only until then. */
   frame(frame: LogFrame, signal: AbortSignal): Promise<number>
+  /** The flush interval of small output as last requested by the server. Milliseconds. Default 100. */
+  flushMs?(): number | undefined
+  /** Returns true for a fault after which the sink accepts nothing more. */
+  isFinal(error: Fault): boolean
 }

@@ -1,41 +1,35 @@
-/** Carries terminals over to the server: what they show goes out in numbered parts, what is typed comes over a stream held open. */
-import { backoffMs, isFault, type Clock, type Logger } from '@windlass/kit'
-import {
-  MAX_TERMINAL_BYTES,
-  TerminalOutputAck,
-  TerminalPart,
-  type Client,
-  type TerminalEnd,
-  type TerminalOutput,
-} from '@windlass/protocol'
-import type { DebugLink } from '../debug/debugger.ts'
+/** Connects terminals to the server: output is sent in numbered parts, input arrives over a stream that is held open. */
+import { backoffMs, endsWork, isFault, isRefusal, type Clock, type Logger } from '@windlass/kit'
+import { engineCalls, type EngineCalls } from '@windlass/client/engine'
+import { MAX_TERMINAL_BYTES, TerminalPart, type Client, type TerminalEnd, type TerminalOutput } from '@windlass/protocol'
 import type { Terminal } from '../debug/terminal.ts'
+import type { DebugLink } from '../debug/link.ts'
 
 export interface TerminalLinkOptions {
-  /** Carries the attempt token. */
+  /** Has the attempt token. */
   readonly client: Client
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
-const AWAY = { baseMs: 100, maxMs: 3_000 }
-/** The server holds a call while whoever looks is slow. */
+const BACKOFF = { baseMs: 100, maxMs: 3_000 }
+/** The server holds a call while a viewer is slow. Milliseconds. */
 const HELD_MS = 45_000
-/** Output that waits to be sent; the process in the terminal waits beyond. */
-const MOST_WAITING = 262_144
-/** Input is acknowledged with output; where none comes, after so many parts. */
-const MOST_UNACKED = 50
+/** Maximum output that waits to be sent; above it the process in the terminal is blocked. Bytes. */
+const MAX_WAITING_BYTES = 262_144
+/** Input is acknowledged with output. Without output, it is acknowledged after this many parts. */
+const MAX_UNACKED = 50
 
 export function terminalLink(options: TerminalLinkOptions): DebugLink {
   return {
     async serve(id, opened) {
-      const carrier = new Carrier(options, id)
+      const connection = new TerminalConnection(options, id)
       try {
-        await carrier.carry(await opened)
+        await connection.run(await opened)
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
-        await carrier
+        await connection
           .send({ end: { message } })
           .catch((cause: unknown) => options.log.warn({ err: cause, terminal: id }, 'terminal is lost'))
       }
@@ -43,9 +37,10 @@ export function terminalLink(options: TerminalLinkOptions): DebugLink {
   }
 }
 
-class Carrier {
+class TerminalConnection {
   readonly #options: TerminalLinkOptions
-  readonly #path: string
+  readonly #server: EngineCalls
+  readonly #id: string
   /** Aborted when the terminal has ended. */
   readonly #over = new AbortController()
   #seq = 0
@@ -58,12 +53,13 @@ class Carrier {
 
   constructor(options: TerminalLinkOptions, id: string) {
     this.#options = options
-    this.#path = `/v1/engine/terminals/${id}`
+    this.#server = engineCalls(options.client)
+    this.#id = id
   }
 
-  async carry(terminal: Terminal): Promise<void> {
+  async run(terminal: Terminal): Promise<void> {
     const signal = AbortSignal.any([this.#options.signal, this.#over.signal])
-    const typing = this.#type(terminal, signal)
+    const typing = this.#receiveInput(terminal, signal)
     const read = this.#read(terminal)
     read.catch(() => undefined)
     try {
@@ -75,20 +71,20 @@ class Carrier {
     }
   }
 
-  /** One part, again and again until the server has it. Rejects when the server does not want it. */
+  /** Sends one part, with retries until the server has it. Rejects if the server refuses it. */
   async send(part: Pick<TerminalOutput, 'output' | 'end'>): Promise<void> {
-    const { client, clock, signal } = this.#options
+    const { clock, signal } = this.#options
     this.#seq += 1
     for (let n = 1; ; n += 1) {
       const ackSeq = this.#typed
       const body: TerminalOutput = { seq: this.#seq, ackSeq, ...part }
       try {
-        await client.call('POST', `${this.#path}/output`, TerminalOutputAck, { body, signal, timeoutMs: HELD_MS })
+        await this.#server.sendOutput(this.#id, body, { signal, timeoutMs: HELD_MS })
         this.#acked = ackSeq
         return
       } catch (error) {
-        if (signal.aborted || !isFault(error) || !error.retryable) throw error
-        await clock.sleep(backoffMs(AWAY, n), signal)
+        if (signal.aborted || !isFault(error) || isOver(error)) throw error
+        await clock.sleep(backoffMs(BACKOFF, n), signal)
       }
     }
   }
@@ -98,14 +94,14 @@ class Carrier {
       this.#waiting.push(bytes)
       this.#waitingBytes += bytes.length
       this.#news.resolve()
-      while (this.#waitingBytes > MOST_WAITING) {
+      while (this.#waitingBytes > MAX_WAITING_BYTES) {
         this.#room = Promise.withResolvers()
         await this.#room.promise
       }
     }
   }
 
-  /** What gathers while a part is on its way goes out with the next one. */
+  /** Sends output. Output that arrives during a call is sent with the next one. */
   async #sendAll(read: Promise<void>): Promise<void> {
     let isRead = false
     const done = read.finally(() => {
@@ -116,7 +112,7 @@ class Carrier {
     for (;;) {
       this.#news = Promise.withResolvers()
       if (this.#waitingBytes > 0) await this.send({ output: this.#take().toString('base64') })
-      else if (this.#typed - this.#acked > MOST_UNACKED) await this.send({})
+      else if (this.#typed - this.#acked > MAX_UNACKED) await this.send({})
       else if (isRead) return done
       else await this.#news.promise
     }
@@ -131,30 +127,31 @@ class Carrier {
     return part
   }
 
-  async #type(terminal: Terminal, signal: AbortSignal): Promise<void> {
-    const { client, clock, log } = this.#options
+  async #receiveInput(terminal: Terminal, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
     for (let misses = 0; !signal.aborted; misses += 1) {
       try {
-        for await (const { event, data, id } of client.events(`${this.#path}/input`, { query: { after: this.#typed }, signal })) {
+        const query = { after: this.#typed }
+        for await (const { event, data, id } of this.#server.followTerminal(this.#id, { query, signal })) {
           if (event === 'end') return
           misses = 0
           const seq = Number(id)
           if (seq <= this.#typed) continue
-          await press(terminal, TerminalPart.parse(JSON.parse(data)))
+          await applyInput(terminal, TerminalPart.parse(JSON.parse(data)))
           this.#typed = seq
-          if (this.#typed - this.#acked > MOST_UNACKED) this.#news.resolve()
+          if (this.#typed - this.#acked > MAX_UNACKED) this.#news.resolve()
         }
       } catch (error) {
         if (signal.aborted) return
-        log.debug({ err: error, misses }, 'keys of a terminal do not arrive')
-        if (isFault(error) && !error.retryable) return
+        log.debug({ err: error, misses }, 'terminal input failed')
+        if (isOver(error)) return
       }
-      await clock.sleep(backoffMs(AWAY, misses + 1), signal).catch(() => undefined)
+      await clock.sleep(backoffMs(BACKOFF, misses + 1), signal).catch(() => undefined)
     }
   }
 }
 
-async function press(terminal: Terminal, part: TerminalPart): Promise<void> {
+async function applyInput(terminal: Terminal, part: TerminalPart): Promise<void> {
   if ('keys' in part) terminal.write(Buffer.from(part.keys, 'base64'))
   else await terminal.resize(part)
 }
@@ -164,4 +161,9 @@ async function endOf(terminal: Terminal): Promise<TerminalEnd> {
     (exitCode) => ({ exitCode }),
     (error: unknown) => ({ message: error instanceof Error ? error.message : String(error) }),
   )
+}
+
+/** Returns true if the server closed the terminal, or the attempt has ended. */
+function isOver(error: unknown): boolean {
+  return isRefusal(error) || endsWork('attempt', error)
 }

@@ -1,17 +1,19 @@
-/** Commands in a container beside services: is the service ready, and what is to be prepared in it. */
-import { addChore, attemptLabels, type Reach, type StepPart } from '../attempt/context.ts'
+/** Runs commands in a container next to services: the readiness check and the setup. */
+import { addCleanup, type StepPart } from '../attempt/context.ts'
 import { ContainerLines } from '../compose/container-lines.ts'
 import type { OutputPart } from '../docker/demux.ts'
-import { BIN_PATH } from '../attempt/workspace.ts'
-import { runContainer } from '../steps/run-container.ts'
+import { runContainer } from '../containers/run-container.ts'
+import { attemptLabels } from '../attempt/labels.ts'
+import type { ServiceNetwork } from '../attempt/service-network.ts'
+import { BIN_PATH } from '../attempt/paths.ts'
 
 export interface Probe {
-  /** Stands before its output in the log: `readiness` or `setup`. */
+  /** Prefix of its output in the log: `readiness` or `setup`. */
   readonly title: string
   readonly image: string
   readonly commands: readonly string[]
   readonly environment: Readonly<Record<string, string>>
-  readonly reach: Reach
+  readonly serviceNetwork: ServiceNetwork
   readonly write: (parts: readonly OutputPart[]) => Promise<void>
 }
 
@@ -20,7 +22,7 @@ export interface ProbeEnd {
   readonly lastLines: readonly string[]
 }
 
-/** Runs the commands as those of a step: with `set -e`, the shared volume, and all variables. Rejects with the reason of the signal. */
+/** Runs the commands like those of a step: with `set -e`, the shared volume, and all variables. Rejects with the reason of the signal. */
 export async function runProbe(part: StepPart, probe: Probe): Promise<ProbeEnd> {
   const { context, signal, output, step } = part
   const { docker, clock } = context
@@ -31,7 +33,7 @@ export async function runProbe(part: StepPart, probe: Probe): Promise<ProbeEnd> 
   const lines = new ContainerLines(`${probe.title}  | `)
   const path = image.environment.find((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) ?? '/usr/bin:/bin'
   const environment = { PATH: path, ...probe.environment }
-  return context.namespaces.lend(async (network) => {
+  return context.namespaces.withNamespace(async (network) => {
     let id: string | undefined
     try {
       const { exitCode } = await runContainer(
@@ -61,7 +63,7 @@ export async function runProbe(part: StepPart, probe: Probe): Promise<ProbeEnd> 
       return { exitCode, lastLines: lines.last }
     } finally {
       await probe.write(lines.end())
-      if (id !== undefined) addChore(context, 'remove container', docker.removeContainer(id))
+      if (id !== undefined) addCleanup(context, 'remove container', docker.removeContainer(id))
     }
-  }, probe.reach)
+  }, probe.serviceNetwork)
 }

@@ -1,46 +1,44 @@
-/** One set of services: containers, then the wait until they are ready, then their setup (pipeline language 3.10). */
-import { isFault, sha256 } from '@windlass/kit'
+/** One set of services: starts its containers, waits until they are ready, and runs their setup. */
+import { defined, isFault, sentences, sha256 } from '@windlass/kit'
 import { VOLUME_PATH, type ResolvedServices } from '@windlass/plan'
-import {
-  addChore,
-  addPatientChore,
-  attemptLabels,
-  StepFailure,
-  type AttemptContext,
-  type Reach,
-  type StepPart,
-} from '../attempt/context.ts'
+import { addCleanup, addDeferredCleanup, type AttemptContext, type StepPart } from '../attempt/context.ts'
 import type { ComposeNetwork } from '../compose/document.ts'
 import { describeFailures, followContainers, quoteLines, type Following } from '../compose/follow.ts'
 import { createProject, type Project } from '../compose/project.ts'
 import { removeProject } from '../compose/remove-project.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import { runProbe, type ProbeEnd } from './probe.ts'
+import { attemptLabels } from '../attempt/labels.ts'
+import { StepFailure } from '../attempt/step-outcome.ts'
+import type { ServiceNetwork } from '../attempt/service-network.ts'
 
 export interface SetOptions {
-  /** Unique among all sets of the build, tries included. */
+  /** Unique among all sets of the build, including other tries. */
   readonly key: string
   readonly services: ResolvedServices
-  /** What is reached already: services of groups around, and those of the build. */
-  readonly outer: Reach
-  /** For readiness and setup. */
+  /** Networks of the enclosing services: those of groups around it and of the build. */
+  readonly outer: ServiceNetwork
+  /** Variables for readiness and setup. */
   readonly environment: Readonly<Record<string, string>>
-  /** Where the services' output goes. */
+  /** Receives the output of the services. */
   readonly log: StepOutput
 }
 
 export interface RunningSet {
-  readonly reach: Reach
-  /** The words of the services that ended badly; empty when none did. */
+  readonly serviceNetwork: ServiceNetwork
+  /** Describes failed services with their last lines. Empty if none failed. */
   explain(): string
-  /** Lets go of the output, then stops and removes everything in the background. */
+  /** Ends the output, then stops and removes everything in the background. */
   stop(): Promise<void>
 }
 
-/** Services get so long to stop; nobody waits for it. */
+/** How long services may take to stop, in the background. Milliseconds. */
 const STOP_MS = 2_000
 
-/** Resolves when the services can be used. Throws `StepFailure` (`service-failed`) with the last words of whichever failed; nothing runs then. */
+/**
+ * Starts the services and resolves when they are ready. Throws `StepFailure` (`service-failed`) with the last lines of failed services, after
+ * stopping all.
+ */
 export async function startServices(part: StepPart, options: SetOptions): Promise<RunningSet> {
   const { context } = part
   const name = `windlass-${context.input.buildId}-${sha256(options.key).slice(0, 12)}`
@@ -48,11 +46,11 @@ export async function startServices(part: StepPart, options: SetOptions): Promis
   async function stop(): Promise<void> {
     await parts.following?.stop()
     await options.log.end()
-    const add = parts.project?.sharesVolume === true ? addChore : addPatientChore
+    const add = parts.project?.sharesVolume === true ? addCleanup : addDeferredCleanup
     add(context, 'remove services', remove(context, { name, builds: parts.project?.builds !== false }, options))
   }
   try {
-    const { network, reach } = await makeNetwork(part, name, options)
+    const { network, serviceNetwork } = await makeNetwork(part, name, options)
     const project = await createProject(part, {
       name,
       compose: options.services.compose,
@@ -72,28 +70,28 @@ export async function startServices(part: StepPart, options: SetOptions): Promis
     const explain = (): string => describeFailures(following.all)
     try {
       await project.start(part.signal)
-      await awaitReady(part, { ...options, reach, following })
-      await setUp(part, { ...options, reach })
+      await awaitReady(part, { ...options, serviceNetwork, following })
+      await setUp(part, { ...options, serviceNetwork })
     } catch (error) {
-      throw withWords(error, following)
+      throw withLastLines(error, following)
     }
-    return { reach, explain, stop }
+    return { serviceNetwork, explain, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-/** The network of the set, and how it is reached together with what is around it. */
+/** Creates the network of the set and returns how to reach it together with the enclosing services. */
 async function makeNetwork(
   { context, step }: StepPart,
   name: string,
   { services, outer }: SetOptions,
-): Promise<{ network: ComposeNetwork; reach: Reach }> {
+): Promise<{ network: ComposeNetwork; serviceNetwork: ServiceNetwork }> {
   const { docker, namespaces, input } = context
   if (services.sharedHostNetwork) {
     const namespace = outer.namespace ?? (await namespaces.open(outer.networks))
-    return { network: { kind: 'namespace', namespace }, reach: { networks: outer.networks, namespace } }
+    return { network: { kind: 'namespace', namespace }, serviceNetwork: { networks: outer.networks, namespace } }
   }
   await docker.createNetwork(name, attemptLabels(input, step.name)).catch((error: unknown) => {
     throw isFault(error, 'docker-refused') && /address pool/i.test(error.message)
@@ -102,10 +100,10 @@ async function makeNetwork(
         })
       : error
   })
-  const reach = { ...outer, networks: [...outer.networks, name] }
-  if (outer.namespace === undefined) namespaces.prepare(reach.networks)
+  const serviceNetwork = { ...outer, networks: [...outer.networks, name] }
+  if (outer.namespace === undefined) namespaces.prepare(serviceNetwork.networks)
   else await docker.connectNetwork(name, outer.namespace.slice('container:'.length))
-  return { network: { kind: 'network', name }, reach }
+  return { network: { kind: 'network', name }, serviceNetwork }
 }
 
 async function remove(
@@ -121,10 +119,10 @@ async function remove(
 }
 
 interface Started extends SetOptions {
-  readonly reach: Reach
+  readonly serviceNetwork: ServiceNetwork
 }
 
-/** Tries until it succeeds, as Kubernetes does; gives up at once when a service has ended badly, because waiting cannot help then. */
+/** Retries the readiness check like Kubernetes. Fails at once if a service has failed, because waiting cannot help then. */
 async function awaitReady(part: StepPart, options: Started & { readonly following: Following }): Promise<void> {
   const { readiness } = options.services
   if (readiness === undefined) return
@@ -133,12 +131,12 @@ async function awaitReady(part: StepPart, options: Started & { readonly followin
   for (let failures = 1; ; failures += 1) {
     const end = await probeOnce(part, options, readiness.timeoutMs)
     if (end.exitCode === 0) break
-    await output.say(`The services are not ready yet (try ${failures} of ${readiness.failureThreshold}).`)
+    await output.say(`The services are not ready yet (attempt ${failures} of ${readiness.failureThreshold}).`)
     const broken = options.following.all.some(({ exitCode }) => exitCode !== undefined && exitCode !== 0)
     if (failures >= readiness.failureThreshold || broken)
       throw new StepFailure(
         'service-failed',
-        `The services did not become ready: ${failures} of ${readiness.failureThreshold} tries of \`readiness\` failed, the last with ${said(end)}`,
+        `The services did not become ready: ${failures} of ${readiness.failureThreshold} attempts of \`readiness\` failed, the last with ${describeEnd(end)}`,
         { hint: 'Give them more time with `periodSeconds` and `failureThreshold`.' },
       )
     await context.clock.sleep(readiness.periodMs, part.signal)
@@ -148,7 +146,7 @@ async function awaitReady(part: StepPart, options: Started & { readonly followin
 
 const TIMED_OUT = 124
 
-/** A try that takes longer than it may has failed. */
+/** Runs the check once. A timeout counts as a failure. */
 async function probeOnce(part: StepPart, options: Started, timeoutMs: number): Promise<ProbeEnd> {
   const { readiness } = options.services
   if (readiness === undefined) return { exitCode: 0, lastLines: [] }
@@ -168,33 +166,38 @@ async function setUp(part: StepPart, options: Started): Promise<void> {
   const { setup } = options.services
   if (setup === undefined) return
   const end = await runProbe(part, { ...setup, ...probeOf(options), title: 'setup' })
-  if (end.exitCode !== 0) throw new StepFailure('service-failed', `The \`setup\` of the services failed with ${said(end)}`)
+  if (end.exitCode !== 0) throw new StepFailure('service-failed', `The \`setup\` of the services failed with ${describeEnd(end)}`)
   await part.output.say('The setup of the services is done.')
 }
 
-function probeOf({ environment, reach, log }: Started): Pick<Parameters<typeof runProbe>[1], 'environment' | 'reach' | 'write'> {
-  return { environment, reach, write: (pieces) => log.write(pieces) }
+function probeOf({
+  environment,
+  serviceNetwork,
+  log,
+}: Started): Pick<Parameters<typeof runProbe>[1], 'environment' | 'serviceNetwork' | 'write'> {
+  return { environment, serviceNetwork, write: (pieces) => log.write(pieces) }
 }
 
-function said({ exitCode, lastLines }: ProbeEnd): string {
+function describeEnd({ exitCode, lastLines }: ProbeEnd): string {
   return `exit code ${exitCode}${quoteLines(lastLines)}`
 }
 
-/** What the services said last is what helps, also when they still run. */
-function withWords(error: unknown, { all }: Following): unknown {
+/** Adds the last lines of the services to an error, even of those that still run. */
+function withLastLines(error: unknown, { all }: Following): unknown {
   if (!(error instanceof StepFailure)) return error
   const failed = describeFailures(all)
-  const words =
+  const details =
     failed !== ''
       ? failed
-      : all
-          .filter(({ lastLines }) => lastLines.length > 0)
-          .map(({ container, lastLines }) => `Service "${container.service}" runs${quoteLines(lastLines)}`)
-          .join(' ')
-  return words === ''
+      : sentences(
+          ...all
+            .filter(({ lastLines }) => lastLines.length > 0)
+            .map(({ container, lastLines }) => `Service "${container.service}" runs${quoteLines(lastLines)}`),
+        )
+  return details === ''
     ? error
-    : new StepFailure(error.reason, `${error.message} ${words}`, {
-        ...(error.hint !== undefined && { hint: error.hint }),
+    : new StepFailure(error.reason, sentences(error.message, details), {
+        ...defined({ hint: error.hint }),
         cause: error,
       })
 }

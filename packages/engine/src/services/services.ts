@@ -1,8 +1,10 @@
 /**
- * The services of an attempt: which sets a step has around it (its own, those of groups, those of the build), started once and stopped with
- * what they belong to. A plan without services costs nothing here.
+ * Manages the services of an attempt: which sets apply to a step (its own, those of its groups, those of the build). Each set is started once and
+ * stopped with its owner. A plan without services has no overhead.
  */
+import { sentences } from '@windlass/kit'
 import {
+  kindOf,
   resolveServices,
   type BuildScope,
   type Plan,
@@ -11,31 +13,31 @@ import {
   type ResolvedStep,
   type ServiceSet,
 } from '@windlass/plan'
-import { StepFailure, type AttemptContext, type Reach, type StepPart } from '../attempt/context.ts'
+import type { AttemptContext, StepPart } from '../attempt/context.ts'
 import type { StepOutput } from '../output/step-output.ts'
-import { unlessAborted } from '../steps/run-container.ts'
+import { unlessAborted } from '../containers/run-container.ts'
 import { startServices, type RunningSet } from './service-set.ts'
+import { StepFailure } from '../attempt/step-outcome.ts'
+import type { ServiceNetwork } from '../attempt/service-network.ts'
 
 export interface ServicesOptions {
   readonly context: AttemptContext
   readonly plan: Plan
-  /** What names mean now. */
+  /** Returns the current values of names. */
   readonly scope: () => BuildScope
-  /** Opens the stream of the services of a step or group; of the build with an empty name. */
+  /** Opens the log stream for the services of a step or group, or of the build with an empty name. */
   readonly openLog: (owner: string) => StepOutput
 }
 
-/** Owner of the services of the whole build, as its hooks have no name before the dot either. */
+/** Owner of the services of the build. Empty, like the name of its hooks. */
 const BUILD = ''
 const BUILD_LABEL = '.services'
-/** Steps that run nothing of the user's own need not wait for services that they do not name. */
-const WITH_CONTAINERS: readonly PlanStep['action']['kind'][] = ['freestyle', 'composition', 'launch-composition']
 
 interface Entry {
   readonly running: Promise<RunningSet>
   readonly stop: AbortController
-  /** A failure was told by a step; others that do not name the set go on without it. */
-  isTold: boolean
+  /** A step has reported the failure. Steps that do not name the set continue without it. */
+  isReported: boolean
 }
 
 export class Services {
@@ -47,41 +49,41 @@ export class Services {
   constructor(options: ServicesOptions) {
     this.#options = options
     const { services } = options.plan
-    // A compose file of the repository is there only once it is cloned.
-    if (services !== undefined && 'inline' in services.compose) this.#start({ owner: BUILD, set: services }, NOTHING)
+    // A compose file of the repository does not exist before the clone.
+    if (services !== undefined && 'inline' in services.compose) this.#startSet({ owner: BUILD, set: services }, NO_NETWORKS)
   }
 
   /**
-   * Starts what the step needs and does not run yet; resolves when it can be used. Undefined without services. Throws `StepFailure`
+   * Starts the services that the step needs and resolves when they are ready. Returns undefined without services. Throws `StepFailure`
    * (`service-failed`, `invalid-step`), or the reason of the signal.
    */
-  async reach(plan: PlanStep, step: ResolvedStep, part: StepPart): Promise<Reach | undefined> {
+  async start(plan: PlanStep, step: ResolvedStep, part: StepPart): Promise<ServiceNetwork | undefined> {
     const owned = this.#ownedFor(plan)
-    let reach: Reach | undefined
+    let serviceNetwork: ServiceNetwork | undefined
     for (const one of owned) {
       const own = one.owner === plan.name ? { part, environment: step.environment } : undefined
-      const entry = this.#entries.get(one.owner) ?? this.#start(one, reach ?? NOTHING, own)
+      const entry = this.#entries.get(one.owner) ?? this.#startSet(one, serviceNetwork ?? NO_NETWORKS, own)
       try {
-        reach = (await unlessAborted(entry.running, part.signal)).reach
+        serviceNetwork = (await unlessAborted(entry.running, part.signal)).serviceNetwork
       } catch (error) {
         const isNamed = one.owner !== BUILD || plan.services !== undefined
-        if (part.signal.aborted || isNamed || !entry.isTold) {
-          entry.isTold = true
+        if (part.signal.aborted || isNamed || !entry.isReported) {
+          entry.isReported = true
           throw error
         }
       }
     }
-    return reach
+    return serviceNetwork
   }
 
-  /** The words of services around a step that ended badly; empty when none did. */
+  /** Describes failed services of a step with their last lines. Empty if none failed. */
   async explain(plan: PlanStep): Promise<string> {
     const entries = this.#ownedFor(plan).flatMap(({ owner }) => this.#entries.get(owner) ?? [])
-    const words = await Promise.all(entries.map(({ running }) => running.then((set) => set.explain()).catch(() => '')))
-    return words.filter((text) => text !== '').join(' ')
+    const details = await Promise.all(entries.map(({ running }) => running.then((set) => set.explain()).catch(() => '')))
+    return sentences(...details)
   }
 
-  /** Stops the services of a step or group; resolves when their output is whole. */
+  /** Stops the services of a step or group. Resolves when their output is complete. */
   async release(owner: string): Promise<void> {
     const entry = this.#entries.get(owner)
     if (entry === undefined) return
@@ -92,12 +94,12 @@ export class Services {
     this.#ending.delete(ended)
   }
 
-  /** Stops all of them; resolves when nothing is written any more. */
+  /** Stops all services. Resolves when nothing more is written. */
   async close(): Promise<void> {
     await Promise.all([...[...this.#entries.keys()].map((owner) => this.release(owner)), ...this.#ending])
   }
 
-  /** The sets around a step, the outermost first. Throws `StepFailure` for a name that nobody has. */
+  /** Returns the sets for a step, outermost first. Throws `StepFailure` for an unknown name. */
   #ownedFor(step: PlanStep): Owned[] {
     const { plan } = this.#options
     const found: Owned[] = []
@@ -108,14 +110,21 @@ export class Services {
     const unknown = named.find((name) => services === undefined || (services.name ?? name) !== name)
     if (unknown !== undefined)
       throw new StepFailure('invalid-step', `The build has no services "${unknown}".`, {
-        hint: 'Name them at the root of the document.',
+        hint: 'Define them at the root of the document.',
       })
-    const isWanted = named.length > 0 || WITH_CONTAINERS.includes(step.action.kind)
+    const isWanted = named.length > 0 || kindOf(step.action).usesServices
     return services !== undefined && isWanted ? [{ owner: BUILD, set: services }, ...found] : found
   }
 
-  /** Of a step's own the messages go to the step; those of groups and of the build, which no single step waits for, to their own log. */
-  #start({ owner, set }: Owned, outer: Reach, own?: { part: StepPart; environment: ResolvedStep['environment'] }): Entry {
+  /**
+   * Starts a set. Messages of a step's own services go to the step; those of groups and the build go to their own log, because no single step waits
+   * for them.
+   */
+  #startSet(
+    { owner, set }: Owned,
+    outer: ServiceNetwork,
+    own?: { part: StepPart; environment: ResolvedStep['environment'] },
+  ): Entry {
     const { context, scope, openLog } = this.#options
     const stop = new AbortController()
     const log = openLog(owner)
@@ -132,15 +141,15 @@ export class Services {
       startServices(part, { key, services, outer, environment, log }),
     )
     running.catch(() => undefined)
-    const entry: Entry = { running, stop, isTold: false }
+    const entry: Entry = { running, stop, isReported: false }
     this.#entries.set(owner, entry)
     return entry
   }
 }
 
-/** Never rejects: a daemon that is lost shows elsewhere. */
+/** Never rejects: a lost daemon is reported elsewhere. */
 async function end({ running, stop }: Entry): Promise<void> {
-  stop.abort(new DOMException('the services are not needed any more', 'AbortError'))
+  stop.abort(new DOMException('the services are no longer needed', 'AbortError'))
   const set = await running.catch(() => undefined)
   await set?.stop()
 }
@@ -150,7 +159,7 @@ interface Owned {
   readonly set: ServiceSet
 }
 
-const NOTHING: Reach = { networks: [] }
+const NO_NETWORKS: ServiceNetwork = { networks: [] }
 
 function isSet(services: NonNullable<PlanStep['services']>): services is ServiceSet {
   return !Array.isArray(services)

@@ -1,7 +1,8 @@
 /**
- * Annotations and image metadata (pipeline language 4.7 and 4.8): values and expressions made out here, facts for the server to keep. No
- * container is needed; files are read through the workspace. What cannot be evaluated or read is told, and never fails the step.
+ * Annotations and image metadata: evaluates values and expressions and emits them as events for the server. Needs no container; files are read
+ * through the workspace. What cannot be evaluated or read is logged and never fails the step.
  */
+import { defined } from '@windlass/kit'
 import {
   evaluate,
   ExpressionError,
@@ -12,55 +13,58 @@ import {
   type AnnotateAction,
   type AnnotatedEntity,
   type AnnotationEntry,
-  type BuildScope,
   type Plan,
   type Snapshot,
 } from '@windlass/plan'
 import type { EngineEventBody } from '@windlass/protocol'
-import type { StepOutcome, StepRun } from '../attempt/context.ts'
+import type { StepOutcome } from '../attempt/step-outcome.ts'
+import type { RunnerInput } from './step-runner.ts'
 
 type Value = string | number | boolean
 type Annotated = Extract<EngineEventBody, { type: 'annotated' }>
 
-/** Longest text of one annotation, and largest file that becomes one. Bytes of UTF-8 are not told from characters here. */
+/** Maximum length of an annotation, and of a file that becomes one. Characters, also for files. */
 const MAX_VALUE_CHARS = 65_536
 
-export interface AnnotateRun extends StepRun<AnnotateAction> {
-  readonly scope: BuildScope
-}
+type AnnotateRun = RunnerInput<AnnotateAction>
 
 export async function runAnnotate(run: AnnotateRun): Promise<StepOutcome> {
   const { action } = run
   for (const { entity, id, entries, display } of action.set) {
     const of = entity === 'image' ? (id ?? imageOfOwner(run)) : id
-    await tell(run, {
+    await emitChange(run, {
       entity,
       id: of,
       kind: 'annotation',
       set: await valuesOf(run, entries),
-      ...(display !== undefined && { display }),
+      ...defined({ display }),
     })
   }
   for (const { entity, id, names } of action.unset) {
     const of = entity === 'image' ? (id ?? imageOfOwner(run)) : id
-    await tell(run, { entity, id: of, kind: 'annotation', set: {}, unset: [...names] })
+    await emitChange(run, { entity, id: of, kind: 'annotation', set: {}, unset: [...names] })
   }
   for (const { image, entries } of action.metadata)
-    await tell(run, { entity: 'image', id: image ?? imageOfOwner(run), kind: 'metadata', set: await valuesOf(run, entries) })
+    await emitChange(run, {
+      entity: 'image',
+      id: image ?? imageOfOwner(run),
+      kind: 'metadata',
+      set: await valuesOf(run, entries),
+    })
   return { status: 'success', members: {}, exports: [] }
 }
 
 type Change = Pick<Annotated, 'entity' | 'id' | 'kind' | 'set'> & Partial<Pick<Annotated, 'unset' | 'display'>>
 
-async function tell({ context, step, output }: AnnotateRun, { id, unset = [], ...change }: Change): Promise<void> {
-  if (change.entity === 'image' && id === undefined)
-    return output.say('There is no image to annotate: the step that this belongs to has made none.')
-  const words = [
-    ...Object.entries(change.set).map(([name, value]) => `${name}=${short(value)}`),
+async function emitChange({ context, step, output }: AnnotateRun, { id, unset = [], ...rest }: Change): Promise<void> {
+  if (rest.entity === 'image' && id === undefined)
+    return output.say('There is no image to annotate, because the owning step created none.')
+  const changes = [
+    ...Object.entries(rest.set).map(([name, value]) => `${name}=${short(value)}`),
     ...unset.map((name) => `${name}-`),
   ]
-  await output.say(`${describe(change.entity, id)}: ${words.join(', ')}`)
-  context.tell({ type: 'annotated', step: step.name, ...(id !== undefined && { id }), unset, ...change })
+  await output.say(`${describe(rest.entity, id)}: ${changes.join(', ')}`)
+  context.emit({ type: 'annotated', step: step.name, ...defined({ id }), unset, ...rest })
 }
 
 function describe(entity: AnnotatedEntity, id: string | undefined): string {
@@ -81,7 +85,7 @@ async function valuesOf(run: AnnotateRun, entries: readonly AnnotationEntry[]): 
   return Object.fromEntries(values)
 }
 
-/** An error is a value too, so that it is seen where the value would have been. */
+/** Evaluates an expression. An error becomes the value, so that it is visible in its place. */
 async function evaluated({ scope, output }: AnnotateRun, name: string, text: string): Promise<Value> {
   try {
     return evaluate(parseExpression(text), scope) ?? ''
@@ -93,18 +97,18 @@ async function evaluated({ scope, output }: AnnotateRun, name: string, text: str
   }
 }
 
-/** The text of the file that `file:` names, absolute or below the working directory; the words themselves where there is none. */
+/** Returns the text of the file in `file:PATH`, absolute or relative to the working directory. Returns the value itself if there is no file. */
 async function fileOr({ scope, context, output }: AnnotateRun, value: Value): Promise<Value> {
   if (typeof value !== 'string' || !value.startsWith('file:')) return value
   const written = value.slice('file:'.length).trim()
   const path = resolveDirectory(scope, written, 'main-clone')
   const text = path === undefined || written === '' ? undefined : await context.workspace.read(path, MAX_VALUE_CHARS * 4)
   if (text !== undefined) return text.replace(/\n$/, '')
-  await output.say(`There is no file ${written} of at most ${MAX_VALUE_CHARS} characters: the annotation keeps the words.`)
+  await output.say(`There is no file ${written} of at most ${MAX_VALUE_CHARS} characters: the annotation is stored as written.`)
   return value
 }
 
-/** The image made by the step whose hook or part this is. */
+/** Returns the image of the step that owns this hook or part. */
 function imageOfOwner({ context, step, membersOf }: AnnotateRun): string | undefined {
   const owner = ownerOf(context.input.plan, step.name)
   if (owner === undefined) return undefined

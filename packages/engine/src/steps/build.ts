@@ -1,28 +1,30 @@
-/** build steps (pipeline language 2.4): an image from a folder of the shared volume, pushed where step or account want it. */
+/** Runs build steps: builds an image from a folder of the shared volume and pushes it if the step or account requires it. */
+import { defined, splitList } from '@windlass/kit'
 import { normalize, VOLUME_PATH, type ResolvedBuild } from '@windlass/plan'
-import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
-import { missingFolder } from '../build/build-failure.ts'
-import { openBuilder } from '../build/builder.ts'
-import { readContentKey, type ContentKey } from '../build/content.ts'
-import { loginsFor, openCredentials, toDockerConfig } from '../build/credentials.ts'
-import { registerEmulators, requireTrusted } from '../build/emulators.ts'
-import { takeKnownImage } from '../build/known-image.ts'
-import type { LayerCache } from '../build/layer-cache.ts'
-import { findPushTarget, type PushTarget } from '../build/push-target.ts'
-import { requireLogin } from '../build/require-login.ts'
-import { runBuildx, type BuildxRun } from '../build/run-buildx.ts'
-import { signImage } from '../build/sign.ts'
+import type { StepRun } from '../attempt/context.ts'
+import { missingFolder } from '../image-build/build-failure.ts'
+import { openBuilder } from '../image-build/builder.ts'
+import { readContentKey, type ContentKey } from '../image-build/content.ts'
+import { authsIn, loginsFor, openCredentials, toDockerConfig } from '../image-build/credentials.ts'
+import { registerEmulators, requireTrusted } from '../image-build/emulators.ts'
+import { takeKnownImage } from '../image-build/known-image.ts'
+import type { LayerCache } from '../image-build/layer-cache.ts'
+import { findPushTarget, type PushTarget } from '../image-build/push-target.ts'
+import { requireLogin } from '../image-build/require-login.ts'
+import { runBuildx, type BuildxRun } from '../image-build/run-buildx.ts'
+import { signImage } from '../image-build/sign.ts'
 import { pushAll } from './push-image.ts'
+import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 
 const INLINE_DOCKERFILE = '/run/windlass/Dockerfile'
 
-/** What became of the image itself, before it is pushed. */
+/** The built image, before it is pushed. */
 interface Made {
-  /** What later steps name: an id of the daemon, or a reference at a registry when the daemon does not have it. */
+  /** The reference for later steps: an id of the daemon, or a registry reference if the daemon does not have the image. */
   readonly imageId: string
   readonly contentHash?: string | undefined
   readonly cache?: LayerCache | undefined
-  /** Set when the builder has pushed it. */
+  /** Set if the builder has pushed the image. */
   readonly digest?: string | undefined
 }
 
@@ -59,6 +61,7 @@ async function makeImage(run: StepRun<ResolvedBuild>, wanted: Wanted): Promise<M
   const dockerfile = 'path' in action.dockerfile ? dockerfilePath(action.directory, action.dockerfile.path) : INLINE_DOCKERFILE
   if (action.squash) await requireSquash(run)
   const logins = loginsFor(action, input.registries)
+  output.hide(authsIn(logins))
   const platforms = platformsOf(action)
   const isForBuilder = action.buildx !== false || platforms.length > 0 || action.cacheTo.some((entry) => !isInline(entry))
   const mayLook = !isForBuilder && !action.noCache && !input.noCache && !action.noCfCache && input.noCfCache !== true
@@ -83,6 +86,7 @@ async function makeImage(run: StepRun<ResolvedBuild>, wanted: Wanted): Promise<M
       'config.json': JSON.stringify(toDockerConfig(logins)),
       ...('content' in action.dockerfile && { Dockerfile: action.dockerfile.content }),
     },
+    sources: credentials.sources,
     builder,
     isClassic: action.squash,
     content,
@@ -91,32 +95,36 @@ async function makeImage(run: StepRun<ResolvedBuild>, wanted: Wanted): Promise<M
   const known = await buildOrFind(run, { buildx, content, tags: wanted.tags })
   if (known.made !== undefined) return known.made
   const { built, contentHash } = known.end
-  if (built === undefined) throw new Error('a builder that knows no image answered a known one')
+  if (built === undefined) throw new Error('the builder reported a known image although it got none')
   const { hits, misses } = built.cache
-  await output.say(`Layer cache: ${hits} of ${hits + misses} steps of the Dockerfile were found, ${misses} ran.`)
+  await output.say(`Layer cache: ${hits} of ${hits + misses} steps of the Dockerfile were cached, ${misses} ran.`)
   if (platforms.length <= 1) return { imageId: built.id, contentHash, cache: built.cache }
   if (wanted.target === undefined || built.digest === undefined)
-    throw new StepFailure('build-failed', 'The builder did not say under which digest it pushed the image.')
+    throw new StepFailure('build-failed', 'The builder did not report the digest of the pushed image.')
   return { imageId: `${wanted.target.repository}@${built.digest}`, cache: built.cache, digest: built.digest }
 }
 
 type Ended = { readonly made: Made } | { readonly made?: undefined; readonly end: Awaited<ReturnType<typeof runBuildx>> }
 
-/** Throws `StepFailure` (`invalid-step`) where layers cannot be squashed. */
+/** Throws `StepFailure` (`invalid-step`) if layers cannot be squashed. */
 async function requireSquash({ action, context }: StepRun<ResolvedBuild>): Promise<void> {
   const needed = { buildkit: action.buildkit, buildx: action.buildx !== false, cache_to: action.cacheTo.length > 0 }
   const other = Object.entries(needed).find(([, isOn]) => isOn)?.[0]
   if (other !== undefined)
-    throw new StepFailure('invalid-step', `"squash" and "${other}" do not go together: BuildKit does not squash.`, {
-      hint: 'A last stage that copies from the others (`COPY --from`) has one layer too.',
+    throw new StepFailure('invalid-step', `"squash" and "${other}" cannot be combined, because BuildKit does not squash.`, {
+      hint: 'A last stage that copies from the others (`COPY --from`) also has only one layer.',
     })
   if (!(await context.docker.readSettings()).isExperimental)
-    throw new StepFailure('invalid-step', '"squash" needs a Docker daemon with experimental features, and this one has none.', {
-      hint: 'Set "experimental": true in the daemon.json of the runtime, or copy into a last stage (`COPY --from`).',
-    })
+    throw new StepFailure(
+      'invalid-step',
+      '"squash" needs a Docker daemon with experimental features, which this daemon does not have.',
+      {
+        hint: 'Set "experimental": true in the daemon.json of the runtime, or copy into a last stage (`COPY --from`).',
+      },
+    )
 }
 
-/** Builds, unless an image of the same content can be had. */
+/** Builds the image unless an image with the same content is available. */
 async function buildOrFind(
   run: StepRun<ResolvedBuild>,
   { buildx, content, tags }: { buildx: BuildxRun; content: ContentKey | undefined; tags: readonly string[] },
@@ -129,12 +137,12 @@ async function buildOrFind(
   return { end: await runBuildx(run, { ...buildx, known: [] }) }
 }
 
-/** `dockerfile` is below the working directory, though it looks absolute, unless it is a path on the shared volume. */
+/** Resolves `dockerfile` against the working directory, even if it looks absolute, unless it is a path on the shared volume. */
 function dockerfilePath(directory: string, path: string): string {
   return normalize(path.startsWith(`${VOLUME_PATH}/`) ? path : `${directory}/${path}`)
 }
 
-/** Without tags: the branch, else the commit, as a tag. */
+/** Returns the tags. Default: the branch, else the commit. */
 function tagsOf({ action, step }: StepRun<ResolvedBuild>): string[] {
   if (action.tags.length > 0) return [...action.tags]
   const { CF_BRANCH_TAG_NORMALIZED: branch, CF_SHORT_REVISION: revision } = step.environment
@@ -143,10 +151,7 @@ function tagsOf({ action, step }: StepRun<ResolvedBuild>): string[] {
 }
 
 function platformsOf({ platform }: ResolvedBuild): string[] {
-  return (platform ?? '')
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
+  return splitList(platform ?? '')
 }
 
 function isInline(entry: string): boolean {
@@ -164,12 +169,12 @@ function commonOptions({ action, context }: StepRun<ResolvedBuild>): string[] {
   ]
 }
 
-/** The builder inside the Docker daemon leaves the image there. */
+/** Returns the options for the builder in the Docker daemon, which keeps the image there. */
 async function daemonOptions(run: StepRun<ResolvedBuild>, { tags, target }: Wanted): Promise<string[]> {
   const { action, context, output, step } = run
   const options = tags.flatMap((tag) => ['--tag', `${action.imageName}:${tag}`])
   if (action.noCfCache || context.input.noCfCache === true || action.noCache || context.input.noCache) return options
-  // The image carries a list of its layers, so that another disk can use them.
+  // The image contains a list of its layers, so that other disks can reuse them.
   if (target !== undefined && action.cacheTo.length === 0) options.push('--cache-to', 'type=inline')
   const last = context.input.knownImages?.find((image) => image.step === step.name && image.digest !== undefined)
   if (last?.digest === undefined || (await context.docker.inspectImage(last.imageId)) !== undefined) return options
@@ -178,7 +183,7 @@ async function daemonOptions(run: StepRun<ResolvedBuild>, { tags, target }: Want
   return [...options, '--cache-from', reference]
 }
 
-/** A builder of its own hands the image to the Docker daemon; one of several platforms goes to the registry at once. */
+/** Returns the options for a separate builder. It loads the image into the Docker daemon; a multi-platform image is pushed directly. */
 function builderOptions({ imageName }: ResolvedBuild, { tags, target }: Wanted, platforms: readonly string[]): string[] {
   const platform = platforms.length === 0 ? [] : ['--platform', platforms.join(',')]
   if (platforms.length <= 1) return [...platform, '--load', ...tags.flatMap((tag) => ['--tag', `${imageName}:${tag}`])]
@@ -187,7 +192,7 @@ function builderOptions({ imageName }: ResolvedBuild, { tags, target }: Wanted, 
       'invalid-step',
       'An image of several platforms must be pushed: a Docker daemon holds one platform only.',
       {
-        hint: 'Write `registry`, and leave out `disable_push`.',
+        hint: 'Add `registry` and remove `disable_push`.',
       },
     )
   return [...platform, '--push', ...tags.flatMap((tag) => ['--tag', `${target.repository}:${tag}`])]
@@ -197,7 +202,7 @@ async function prepareBuilder(run: StepRun<ResolvedBuild>, platforms: readonly s
   const settings = typeof run.action.buildx === 'object' ? run.action.buildx : undefined
   requireTrusted(run.context.input, settings?.qemu)
   const { id } = await openBuilder(run, settings?.builder)
-  // After the builder: it keeps what the kernel is told.
+  // The builder must run first, because it keeps the registration in the kernel.
   await registerEmulators(run, { platforms, qemu: settings?.qemu })
   return id
 }
@@ -219,16 +224,14 @@ async function report(
   { made, tags, target, digest }: Reported,
 ): Promise<void> {
   const image = await context.docker.inspectImage(made.imageId)
-  context.tell({
+  context.emit({
     type: 'image',
     step: step.name,
     imageId: made.imageId,
     name: target?.repository ?? action.imageName,
     tags: [...tags],
-    ...(digest !== undefined && { digest }),
-    ...(image !== undefined && { sizeBytes: image.sizeBytes }),
+    ...defined({ digest, sizeBytes: image?.sizeBytes }),
     pushed: target !== undefined,
-    ...(made.contentHash !== undefined && { contentHash: made.contentHash }),
-    ...(made.cache !== undefined && { cache: made.cache }),
+    ...defined({ contentHash: made.contentHash, cache: made.cache }),
   })
 }

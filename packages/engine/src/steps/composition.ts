@@ -1,15 +1,17 @@
-/** composition steps (pipeline language 2.7): containers side by side, until the candidates have ended. */
+/** Runs composition steps: containers side by side, until the candidates have ended. */
+import { sentences } from '@windlass/kit'
 import type { ResolvedComposition } from '@windlass/plan'
-import { addChore, addPatientChore, StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { addCleanup, addDeferredCleanup, type StepRun } from '../attempt/context.ts'
 import { describeFailures, followContainers, quoteLines, type Followed, type Following } from '../compose/follow.ts'
 import { createProject, projectName, type Project } from '../compose/project.ts'
 import { removeProject } from '../compose/remove-project.ts'
 import type { OutputPart } from '../docker/demux.ts'
+import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 
-/** Services get so long to stop when the candidates are done; a process that ignores its stop signal waits for it in vain. */
+/** How long services may take to stop once the candidates have ended. Milliseconds. Short, because some processes ignore their stop signal. */
 const STOP_MS = 2_000
 
-/** Runs the composition; everything of it is removed, whatever happens. */
+/** Runs the composition and removes all of its objects in any case. */
 export async function runComposition(run: StepRun<ResolvedComposition>): Promise<StepOutcome> {
   const { context, action, step, output } = run
   const name = projectName(context.input.buildId, `${step.name}#${step.environment['CF_CURRENT_ATTEMPT'] ?? '1'}`)
@@ -25,21 +27,21 @@ export async function runComposition(run: StepRun<ResolvedComposition>): Promise
       registryContexts: action.registryContexts,
       addVolume: action.addVolume,
       network: { kind: 'own' },
-      moreNetworks: run.reach?.networks ?? [],
+      moreNetworks: run.serviceNetwork?.networks ?? [],
       publish: true,
       keepLogs: false,
       reason: 'composition-failed',
     })
     const write = (parts: readonly OutputPart[]): Promise<void> => output.write(parts)
     following = await followContainers(project.containers, { part: run, write })
-    return await untilDecided(run, { project, following })
+    return await awaitCandidates(run, { project, following })
   } finally {
     await following?.stop()
     const removed = removeProject(context.docker, name, { graceMs: STOP_MS, builds: project?.builds !== false })
-    // The next step need not wait, unless it might want the same ports.
+    // The next step does not have to wait, unless it may need the same ports.
     if (project?.publishes !== false) await removed
-    else if (project.sharesVolume) addChore(context, 'remove composition', removed)
-    else addPatientChore(context, 'remove composition', removed)
+    else if (project.sharesVolume) addCleanup(context, 'remove composition', removed)
+    else addDeferredCleanup(context, 'remove composition', removed)
   }
 }
 
@@ -48,7 +50,7 @@ interface Parts {
   readonly following: Following
 }
 
-async function untilDecided(run: StepRun<ResolvedComposition>, { project, following }: Parts): Promise<StepOutcome> {
+async function awaitCandidates(run: StepRun<ResolvedComposition>, { project, following }: Parts): Promise<StepOutcome> {
   const { action, signal } = run
   const names = Object.keys(action.candidates)
   const candidates = following.all.filter(({ container }) => names.includes(container.service))
@@ -68,7 +70,7 @@ async function untilDecided(run: StepRun<ResolvedComposition>, { project, follow
       },
     )
     await Promise.race([ended, broken, stopped])
-    await tellOthers(
+    await logOthers(
       run,
       following.all.filter((one) => !candidates.includes(one)),
     )
@@ -79,11 +81,11 @@ async function untilDecided(run: StepRun<ResolvedComposition>, { project, follow
   }
 }
 
-/** The exit code of what is not a candidate decides nothing, but may be why a candidate failed. */
-async function tellOthers({ output }: StepRun, others: readonly Followed[]): Promise<void> {
+/** Logs the exit codes of services. They do not affect the outcome, but may be why a candidate failed. */
+async function logOthers({ output }: StepRun, others: readonly Followed[]): Promise<void> {
   for (const { title, exitCode } of others)
     if (exitCode !== undefined && exitCode !== 0)
-      await output.say(`${title} is not a candidate; that it ended with exit code ${exitCode} decides nothing.`)
+      await output.say(`${title} ended with exit code ${exitCode}. It is not a candidate, so this does not affect the step.`)
 }
 
 function outcomeOf(action: ResolvedComposition, candidates: readonly Followed[], all: readonly Followed[]): StepOutcome {
@@ -92,29 +94,29 @@ function outcomeOf(action: ResolvedComposition, candidates: readonly Followed[],
   const [first] = failed
   if (first === undefined) return { status: 'success', exitCode: 0, members, exports: [] }
   const others = describeFailures(all.filter((one) => !candidates.includes(one)))
-  const sentences = failed.map(
+  const ends = failed.map(
     ({ container, exitCode, lastLines }) =>
       `Candidate "${container.service}" ended with exit code ${exitCode ?? 'unknown'}${quoteLines(lastLines)}`,
   )
   return {
     status: 'error',
     reason: 'composition-failed',
-    message: [...sentences, ...(others === '' ? [] : [others])].join(' '),
+    message: sentences(...ends, others),
     exitCode: first.exitCode,
     members,
     exports: [],
   }
 }
 
-/** Compose names a container that did not become healthy; its last words are what helps. */
+/** Adds the last lines of containers to an error. Compose names a container that did not become healthy, whose output helps most. */
 function explain(error: unknown, all: readonly Followed[]): unknown {
   if (!(error instanceof StepFailure)) return error
   const named = all.filter(
     ({ container, exitCode }) => exitCode === undefined && error.message.includes(`-${container.service}-`),
   )
-  const words = [
+  const details = [
     describeFailures(all),
-    ...named.map(({ container, lastLines }) => `Service "${container.service}" runs still${quoteLines(lastLines)}`),
+    ...named.map(({ container, lastLines }) => `Service "${container.service}" is still running${quoteLines(lastLines)}`),
   ].filter((text) => text !== '')
-  return words.length === 0 ? error : new StepFailure(error.reason, `${error.message} ${words.join(' ')}`, { cause: error })
+  return details.length === 0 ? error : new StepFailure(error.reason, sentences(error.message, ...details), { cause: error })
 }

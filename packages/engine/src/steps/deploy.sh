@@ -1,5 +1,5 @@
-# Deploys to Kubernetes: a new image behind a Service, or a manifest. Standard output: what the cluster says of a roll-out that does not end.
-# Exit codes: 30 nothing behind the Service, 31 no container to change, 32 the roll-out did not end in time, else that of kubectl.
+# Deploys to Kubernetes: a new image behind a Service, or a manifest. Standard output: messages of the cluster about an incomplete rollout.
+# Exit codes: 30 nothing behind the Service, 31 no container to change, 32 rollout timeout, else that of kubectl.
 # shellcheck disable=SC2016 # the dollars in templates are those of kubectl
 set -uo pipefail
 exec 3>&1 1>&2
@@ -8,7 +8,7 @@ export KUBECONFIG=/run/windlass/kubeconfig HOME=/run/windlass
 kube() { kubectl --namespace "$NAMESPACE" "$@"; }
 end=$((SECONDS + ROLLOUT_SECONDS))
 
-# The words of the cluster about a workload and its pods: KIND/NAME
+# Prints the messages of the cluster about a workload and its pods: KIND/NAME
 explain() {
   local selector
   selector=$(kube get "$1" -o go-template='{{range $k, $v := .spec.selector.matchLabels}}{{$k}}={{$v}},{{end}}')
@@ -35,7 +35,7 @@ deploy_manifest() {
   done
 }
 
-# The deployment whose pods the Service selects.
+# Finds the Deployment whose pods the Service selects.
 find_deployment() {
   local selector wanted labels name
   selector=$(kube get service "$SERVICE" -o go-template='{{range $k, $v := .spec.selector}}{{$k}}={{$v}} {{end}}') || exit
@@ -45,11 +45,11 @@ find_deployment() {
     deployment=$name
     return
   done < <(kube get deployments -o go-template='{{range .items}}{{.metadata.name}}{{range $k, $v := .spec.template.metadata.labels}} {{$k}}={{$v}}{{end}}{{"\n"}}{{end}}')
-  echo "No Deployment makes pods with ${selector% }, which the Service $SERVICE selects."
+  echo "No Deployment creates pods with ${selector% }, which the Service $SERVICE selects."
   exit 30
 }
 
-# The only container, or the one that runs the same repository.
+# Finds the only container, or the one with the same image repository.
 find_container() {
   local name image count=0
   while read -r name image; do
@@ -57,7 +57,7 @@ find_container() {
     [[ $count == 1 || ${image%%[:@]*} == "${IMAGE%%[:@]*}" ]] && container=$name
     [[ ${image%%[:@]*} == "${IMAGE%%[:@]*}" ]] && return
   done < <(kube get deployment "$deployment" -o go-template='{{range .spec.template.spec.containers}}{{.name}} {{.image}}{{"\n"}}{{end}}')
-  ((count == 1)) || { echo "The Deployment $deployment has $count containers, and none of them runs ${IMAGE%%[:@]*}."; exit 31; }
+  ((count == 1)) || { echo "The Deployment $deployment has $count containers, and none of them uses ${IMAGE%%[:@]*}."; exit 31; }
 }
 
 deploy_image() {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fillManifest, nameFor } from './deploy.ts'
 
-test('P072: names of variables in double braces are filled in, everything else stays', () => {
+test('substitutes variables in double braces and nothing else (P072)', () => {
   const variables = { IMAGE: 'app:1', EMPTY: '', toString: 'own' }
   expect(fillManifest('a: {{IMAGE}} {{ IMAGE }} "{{EMPTY}}"', variables)).toBe('a: app:1 app:1 ""')
   expect(fillManifest('{{UNKNOWN}} {{ .Values.x }} ${{IMAGE}} {{constructor}} {IMAGE}', variables)).toBe(
@@ -10,7 +10,7 @@ test('P072: names of variables in double braces are filled in, everything else s
   expect(fillManifest('{{IMAGE}}', { IMAGE: '$& {{EMPTY}}' })).toBe('$& {{EMPTY}}')
 })
 
-test('P072: the candidate is called what it is called at the registry, not what the build step made here', () => {
+test('uses the registry name of the candidate (P072)', () => {
   const registry = { context: 'mine', isDefault: true, domain: 'reg.example:5000', repositoryPrefix: 'team' }
   const name = (image: string, members?: Record<string, string>): string =>
     nameFor({ image, registry: 'mine', ...(members !== undefined && { step: 'build' }) }, registry, () => members ?? {})

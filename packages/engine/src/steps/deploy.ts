@@ -1,12 +1,13 @@
-/** deploy steps (pipeline language 2.10): a new image behind a Service of Kubernetes, or a manifest; then the wait for the roll-out. */
+/** Runs deploy steps: a new image behind a Kubernetes Service, or a manifest, followed by the wait for the rollout. */
 import { readFileSync } from 'node:fs'
 import { labelValue, type ClusterAccess, type RegistryAccess } from '@windlass/protocol'
 import type { ResolvedDeploy } from '@windlass/plan'
-import { DEPLOY_IMAGE, StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { DEPLOY_IMAGE, type StepRun } from '../attempt/context.ts'
 import { getRegistry, qualify, toLogin } from '../attempt/registries.ts'
-import { toDockerConfig } from '../build/credentials.ts'
+import { toDockerConfig } from '../image-build/credentials.ts'
 import { parseImageName } from '../docker/images.ts'
-import { runTool, type ToolEnd } from './tool-container.ts'
+import { runTool, type ToolEnd } from '../containers/tool-container.ts'
+import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 
 const SCRIPT = readFileSync(new URL('deploy.sh', import.meta.url), 'utf8')
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024
@@ -29,7 +30,7 @@ export async function runDeploy(run: StepRun<ResolvedDeploy>): Promise<StepOutco
       ...environment,
     },
     secrets: { kubeconfig, ...secrets },
-    // The cluster is reached as the daemon's machine reaches it: those on laptops listen on its loopback alone.
+    // The cluster is reached like from the daemon's machine: local clusters listen only on its loopback.
     network: 'host',
   })
   if (end.exitCode !== 0) throw failureOf(action, end)
@@ -41,7 +42,7 @@ function getCluster(name: string, clusters: readonly ClusterAccess[]): ClusterAc
   const found = clusters.find(({ context }) => context === name)
   if (found !== undefined) return found
   throw new StepFailure('integration-missing', `There is no cluster integration "${name}".`, {
-    hint: `Known here: ${clusters.map(({ context }) => context).join(', ') || 'none'}. Add one with \`windlass create -f\`, kind context, type kubernetes.`,
+    hint: `Known integrations: ${clusters.map(({ context }) => context).join(', ') || 'none'}. Add one with \`windlass create -f\`, kind context, type kubernetes.`,
   })
 }
 
@@ -54,19 +55,19 @@ async function manifestOf({ context, step }: StepRun, path: string): Promise<Dep
   const text = await context.workspace.read(path, MAX_MANIFEST_BYTES)
   if (text === undefined)
     throw new StepFailure('deploy-failed', `There is no manifest at ${path}, or it has more than ${MAX_MANIFEST_BYTES} bytes.`, {
-      hint: '`file_path` starts at the folder of `main_clone`, else at the shared volume. Is the repository cloned before?',
+      hint: '`file_path` starts at the folder of `main_clone`, else at the shared volume. Clone the repository in an earlier step.',
     })
   return { environment: {}, secrets: { manifest: fillManifest(text, step.environment) } }
 }
 
-/** Each `{{NAME}}` that names a variable is replaced by its value; others stay, for they may mean something to whoever reads the manifest. */
+/** Replaces `{{NAME}}` with the value of the variable. Unknown names are kept, because they may have a meaning in the manifest. */
 export function fillManifest(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replaceAll(/(?<!\$)\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g, (whole, name: string) =>
     Object.hasOwn(variables, name) ? (variables[name] ?? whole) : whole,
   )
 }
 
-/** What the cluster pulls, and with which login. */
+/** Returns the image for the cluster and its pull secret. */
 function imageOf(run: StepRun<ResolvedDeploy>): Deployed {
   const { target } = run.action
   if (!('service' in target)) return { environment: {}, secrets: {} }
@@ -79,14 +80,14 @@ function imageOf(run: StepRun<ResolvedDeploy>): Deployed {
   return { environment, secrets: login === undefined ? {} : { 'pull-secret': JSON.stringify(toDockerConfig([registry])) } }
 }
 
-/** Names of Secrets are names of domains. */
+/** Returns the name of the pull Secret. Names of Secrets must be DNS names. */
 function pullSecretName(registry: string): string {
   return `windlass-pull-${labelValue(registry).toLowerCase().replaceAll('_', '-')}`
 }
 
 type Candidate = NonNullable<Extract<ResolvedDeploy['target'], { service: string }>['candidate']>
 
-/** The image as it is called at the registry; the id of a step's image would mean nothing to a cluster. */
+/** Returns the name of the image at the registry. An image id of the daemon would not mean anything to a cluster. */
 export function nameFor({ image, step }: Candidate, registry: RegistryAccess, membersOf: StepRun['membersOf']): string {
   const members = step === undefined ? {} : membersOf(step)
   const { imageRepoDigest, imageName, imageTagName } = members
@@ -103,17 +104,17 @@ const TOO_LATE = 32
 function failureOf(action: ResolvedDeploy, end: ToolEnd): StepFailure {
   if (end.exitCode !== TOO_LATE)
     return new StepFailure('deploy-failed', `The deployment was refused: ${lastLine(end.tail)}`, {
-      hint: 'The log above has the words of kubectl.',
+      hint: 'See the kubectl output in the log above.',
     })
-  const words = end.result
+  const messages = end.result
     .toString('utf8')
     .trim()
     .split('\n')
     .filter((line) => line !== '')
   return new StepFailure(
     'deploy-failed',
-    `The roll-out was not complete after ${action.rolloutTimeoutMs / 1000} s. ${words.join(' ⏎ ')}`.trim(),
-    { hint: 'Give it more time with `timeout`, in seconds, or mend what the cluster says.' },
+    `The rollout was not complete after ${action.rolloutTimeoutMs / 1000} s. ${messages.join(' ⏎ ')}`.trim(),
+    { hint: 'Increase `timeout` (seconds), or fix what the cluster reports.' },
   )
 }
 

@@ -1,21 +1,24 @@
-/** Freestyle steps: a container of the user's image (pipeline language 2.2). */
+/** Runs freestyle steps: a container of the user's image. */
 import type { ResolvedFreestyle } from '@windlass/plan'
 import type { ContainerMount, ContainerSpec } from '../docker/containers.ts'
-import { addChore, attemptLabels, type StepOutcome, type StepRun } from '../attempt/context.ts'
-import { archive, BIN_PATH } from '../attempt/workspace.ts'
-import type { BoxSpec } from '../debug/box.ts'
-import { readExports } from './exports.ts'
-import { metaMount, readOutputs } from './meta.ts'
-import { exitOutcome, missingShell, toStepFailure } from './failures.ts'
-import { toMounts } from './mounts.ts'
-import { runContainer, type ContainerEnd } from './run-container.ts'
+import { addCleanup, type StepRun } from '../attempt/context.ts'
+import { archive } from '../attempt/workspace.ts'
+import { readExports } from '../containers/exports.ts'
+import { metaMount, readOutputs } from '../containers/meta.ts'
+import { exitOutcome, missingShell, toStepFailure } from '../containers/failures.ts'
+import { toMounts } from '../containers/mounts.ts'
+import { runContainer, type ContainerEnd } from '../containers/run-container.ts'
+import { attemptLabels } from '../attempt/labels.ts'
+import type { StepOutcome } from '../attempt/step-outcome.ts'
+import { BIN_PATH } from '../attempt/paths.ts'
+import type { HeldContainer } from './step-runner.ts'
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-/** One argument of a process may have 128 KiB; a longer script goes in as a file. */
-const LONGEST_ARGUMENT = 100_000
+/** An argument of a process is limited to 128 KiB; longer scripts are passed as a file. Bytes. */
+const MAX_ARGUMENT_BYTES = 100_000
 const SCRIPT_PATH = '/windlass/script'
 
-/** Runs the step's container. Never rejects for what the user's commands do. */
+/** Runs the step's container. Never rejects because of the user's commands. */
 export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<StepOutcome> {
   const { context, action, output, signal } = run
   const image = await context.images.ensure(
@@ -28,7 +31,7 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
     toSpec(run, { image: image.id, imageEnvironment: image.environment, mounts, network })
   const ids: string[] = []
   try {
-    const end = await context.namespaces.lend((network) => start(run, spec(network), ids), run.reach)
+    const end = await context.namespaces.withNamespace((network) => start(run, spec(network), ids), run.serviceNetwork)
     const exports = await readExports(context, end.id)
     const own = meta === undefined ? undefined : await readOutputs(context, end.id)
     for (const problem of [...exports.problems, ...(own?.problems ?? [])]) await output.say(problem)
@@ -36,17 +39,17 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
       ...(await endOf(run, end)),
       members: directoryMember(action, image.workingDirectory),
       exports: exports.variables,
-      ...(own !== undefined && { outputs: own.outputs }),
+      ...(own !== undefined && { outputs: own.outputs, sealed: { outputs: own.secret } }),
     }
   } catch (error) {
     throw toStepFailure(error, action)
   } finally {
-    for (const id of ids) addChore(context, 'remove container', context.docker.removeContainer(id))
+    for (const id of ids) addCleanup(context, 'remove container', context.docker.removeContainer(id))
   }
 }
 
-/** What the debugger's container has of the step: all but its program and its network. Throws as `runFreestyle` rejects. */
-export async function freestyleBox(run: StepRun<ResolvedFreestyle>): Promise<Omit<BoxSpec, 'network'>> {
+/** Returns the debug container: that of the step without its program and network. Throws the same errors as `runFreestyle`. */
+export async function freestyleContainer(run: StepRun<ResolvedFreestyle>): Promise<HeldContainer> {
   const { context, action, output, signal } = run
   const image = await context.images.ensure(
     { name: action.image, registryContext: action.registryContext },
@@ -64,10 +67,10 @@ export async function freestyleBox(run: StepRun<ResolvedFreestyle>): Promise<Omi
     mounts,
     network: 'none',
   })
-  return { image: image.id, environment, user, workingDirectory, mounts: all }
+  return { spec: { image: image.id, environment, user, workingDirectory, mounts: all }, shell: action.shell }
 }
 
-/** Below an init a shell that does not exist looks like a command that does not exist. */
+/** Returns the outcome. With an init, a missing shell has the same exit code as a missing command. */
 async function endOf(
   { context, action }: StepRun<ResolvedFreestyle>,
   end: ContainerEnd,
@@ -132,7 +135,7 @@ function toSpec({ context, step, action }: StepRun<ResolvedFreestyle>, parts: Sp
     ...programOf(action),
     environment: toEnvironment(step.environment, parts.imageEnvironment),
     workingDirectory: action.directory,
-    // The shared volume belongs to root, whatever user the image names.
+    // The shared volume belongs to root, whatever user the image sets.
     user: '0:0',
     labels: attemptLabels(context.input, step.name),
     mounts: [...context.workspace.mounts, ...(context.input.userAccess ? [socket] : []), ...parts.mounts],
@@ -145,20 +148,20 @@ function programOf(action: ResolvedFreestyle): Pick<ContainerSpec, 'entrypoint' 
   const script = scriptOf(action)
   if (script === undefined) return { entrypoint: action.entryPoint, command: action.cmd, init: false }
   const command = isLong(script) ? [SCRIPT_PATH] : ['-c', script]
-  // A shell that is the first process of a container ignores TERM; below an init it stops at once.
+  // A shell ignores TERM as first process of a container; under an init it stops at once.
   return { entrypoint: [action.shell], command, init: true }
 }
 
-/** The commands as one script that stops at the first failure. */
+/** Returns the commands as one script that stops at the first failure. */
 function scriptOf(action: ResolvedFreestyle): string | undefined {
   return action.commands === undefined ? undefined : ['set -e', ...action.commands].join('\n')
 }
 
 function isLong(script: string | undefined): boolean {
-  return script !== undefined && Buffer.byteLength(script) > LONGEST_ARGUMENT
+  return script !== undefined && Buffer.byteLength(script) > MAX_ARGUMENT_BYTES
 }
 
-/** `cf_export` is found last on the PATH, whatever else the image or the user puts there. */
+/** Returns the environment. The folder of `cf_export` is last on the PATH, whatever the image or the user adds. */
 export function toEnvironment(variables: Readonly<Record<string, string>>, image: readonly string[]): string[] {
   const path = variables['PATH'] ?? image.find((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) ?? DEFAULT_PATH
   return Object.entries({ ...variables, PATH: `${path}:${BIN_PATH}` }).map(([name, value]) => `${name}=${value}`)

@@ -1,23 +1,18 @@
-/** launch-composition steps (pipeline language 2.8): an environment that outlives the build, on the same daemon. */
+/** Runs launch-composition steps: an environment on the same daemon that outlives the build. */
 import { sha256 } from '@windlass/kit'
 import type { ResolvedLaunch } from '@windlass/plan'
-import {
-  LABEL_ENVIRONMENT,
-  LABEL_EXPIRES,
-  LABEL_LAUNCHED_BY,
-  StepFailure,
-  type StepOutcome,
-  type StepRun,
-} from '../attempt/context.ts'
+import type { StepRun } from '../attempt/context.ts'
 import { followContainers } from '../compose/follow.ts'
 import { createProject, type Project } from '../compose/project.ts'
 import { LABEL_PROJECT, removeProject } from '../compose/remove-project.ts'
+import { LABEL_ENVIRONMENT, LABEL_EXPIRES, LABEL_LAUNCHED_BY } from '../attempt/labels.ts'
+import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 
-/** An environment that nobody launches again goes after that long. */
+/** An environment that is not launched again is removed after this time. Milliseconds. */
 const LIFETIME_MS = 7 * 86_400_000
 const STOP_MS = 2_000
 
-/** Replaces the environment of the same name. It stays when the build ends, until its time is over or the daemon ends. */
+/** Replaces the environment with the same name. It survives the build until it expires or the daemon ends. */
 export async function runLaunch(run: StepRun<ResolvedLaunch>): Promise<StepOutcome> {
   const { context, action, output } = run
   const { docker, clock, input } = context
@@ -25,7 +20,7 @@ export async function runLaunch(run: StepRun<ResolvedLaunch>): Promise<StepOutco
   const remove = (): Promise<void> => removeProject(docker, name, { graceMs: STOP_MS, builds: true })
   const expiresAt = clock.now() + LIFETIME_MS
   if ((await docker.listContainers([`${LABEL_PROJECT}=${name}`])).length > 0) {
-    await output.say(`The environment "${action.environmentName}" runs already: it is replaced.`)
+    await output.say(`The environment "${action.environmentName}" is already running. Replacing it.`)
     await remove()
   }
   let isUp = false
@@ -41,7 +36,7 @@ export async function runLaunch(run: StepRun<ResolvedLaunch>): Promise<StepOutco
       moreNetworks: [],
       publish: true,
       keepLogs: true,
-      // Without the labels of the build: what has those goes when the build ends.
+      // Without the labels of the build, whose objects are removed at its end.
       labels: {
         [LABEL_ENVIRONMENT]: action.environmentName,
         [LABEL_EXPIRES]: String(Math.floor(expiresAt / 1000)),
@@ -75,7 +70,7 @@ function checkEntryPoint({ entryPoint }: ResolvedLaunch, { containers }: Project
   throw new StepFailure('invalid-step', `The composition has no service "${entryPoint}", which "entry_point" names.`)
 }
 
-/** Shows what the containers say while they start; after that the daemon keeps it. */
+/** Starts the containers and shows their output until they have started. The daemon keeps later output. */
 async function start(run: StepRun<ResolvedLaunch>, project: Project): Promise<void> {
   const following = await followContainers(project.containers, { part: run, write: (parts) => run.output.write(parts) })
   try {

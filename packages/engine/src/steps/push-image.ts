@@ -1,21 +1,22 @@
-/** Tags and pushes an image under several tags; passing troubles of a registry are met with another try. */
-import { isFault, retry } from '@windlass/kit'
-import { StepFailure, type StepRun } from '../attempt/context.ts'
+/** Tags and pushes an image with several tags. Retries transient registry failures. */
+import { isFault, retry, sentences } from '@windlass/kit'
+import type { StepRun } from '../attempt/context.ts'
 import type { RegistryLogin } from '../docker/images.ts'
+import { StepFailure } from '../attempt/step-outcome.ts'
 
 export interface ImagePush {
-  /** Name or id of what is pushed. */
+  /** Name or id of the image. */
   readonly image: string
-  /** As it is called at the registry. */
+  /** The name of the image at the registry. */
   readonly repository: string
   readonly tags: readonly string[]
   readonly login: RegistryLogin | undefined
 }
 
-/** Two builds that push one tag at the same moment get in each other's way now and then. */
+/** Two builds that push one tag at the same time sometimes conflict. */
 const PUSH = { baseMs: 500, maxMs: 8_000, tries: 4 }
 
-/** Resolves with the digest of the manifest. Throws `StepFailure` (`push-failed`). */
+/** Pushes all tags. Returns the digest of the manifest. Throws `StepFailure` (`push-failed`). */
 export async function pushAll(run: StepRun, push: ImagePush): Promise<string | undefined> {
   let digest: string | undefined
   for (const tag of push.tags) digest = (await pushOne(run, push, tag)) ?? digest
@@ -32,9 +33,9 @@ async function pushOne(
   const name = `${repository}:${tag}`
   await output.say(`Pushing ${name}.`)
   const onRetry = (error: unknown): void =>
-    void output.say(`Pushing did not work: ${error instanceof Error ? error.message : String(error)}. Trying again.`)
+    void output.say(sentences(`The push failed: ${error instanceof Error ? error.message : String(error)}`, 'Retrying.'))
   try {
-    const digest = await retry({ ...PUSH, clock, signal, retryIf: isPassing, onRetry }, async () => {
+    const digest = await retry({ ...PUSH, clock, signal, retryIf: isTransient, onRetry }, async () => {
       await docker.tagImage(image, target)
       return docker.pushImage(target, { login, signal })
     })
@@ -46,13 +47,13 @@ async function pushOne(
     throw new StepFailure('push-failed', `${name} cannot be pushed: ${error.message}`, {
       cause: error,
       hint: denied
-        ? 'Check username and password of the registry context, and that they may push.'
-        : 'Is the registry reachable from the Docker daemon? One without TLS must be in its insecure-registries.',
+        ? 'Check username and password of the registry context, and their permission to push.'
+        : 'Check that the Docker daemon can reach the registry. A registry without TLS must be in its insecure-registries.',
     })
   }
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (!isFault(error, 'docker-refused')) return false
   return !/denied|unauthorized|no basic auth|authentication required|invalid reference|name invalid|no such host|server gave HTTP response/i.test(
     error.message,

@@ -1,19 +1,20 @@
-/** push-tag steps (pipeline language 2.6): further tags for an image that is at a registry already. Its layers stay where they are. */
+/** Runs push-tag steps: adds tags to an image at a registry without transferring its layers. */
 import { readFileSync } from 'node:fs'
 import type { ResolvedPushTag } from '@windlass/plan'
 import type { RegistryAccess } from '@windlass/protocol'
-import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
-import { findRegistryOf, getRegistry, qualify, toLogin } from '../attempt/registries.ts'
+import type { StepRun } from '../attempt/context.ts'
+import { findRegistryOf, getRegistry, loginFor, qualify } from '../attempt/registries.ts'
 import { parseImageName, registryDomain, type RegistryLogin } from '../docker/images.ts'
-import { requireLogin } from '../build/require-login.ts'
+import { requireLogin } from '../image-build/require-login.ts'
 import { pushAll } from './push-image.ts'
-import { runTool } from './tool-container.ts'
+import { runTool } from '../containers/tool-container.ts'
+import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 
 const SCRIPT = readFileSync(new URL('retag.sh', import.meta.url), 'utf8')
 const UNREACHABLE = 30
 const NOT_FOUND = 31
 const NOT_ALLOWED = 32
-/** Docker Hub answers at another name than the one in image names. */
+/** Docker Hub is served under another name than the one in image names. */
 const HUB = 'registry-1.docker.io'
 
 interface Source {
@@ -32,25 +33,25 @@ export async function runPushTag(run: StepRun<ResolvedPushTag>): Promise<StepOut
   const name = reference.startsWith('sha256:') ? `${repository}@${reference}` : `${repository}:${reference}`
   const end = await retag(run, source)
   if (end.exitCode === NOT_FOUND)
-    throw new StepFailure('image-not-found', `There is no image ${name} at its registry.`, {
-      hint: 'Is it pushed before, and is the tag right? Without a tag `latest` is meant.',
+    throw new StepFailure('image-not-found', `The image ${name} does not exist at its registry.`, {
+      hint: 'Push it in an earlier step, and check the tag. The default tag is `latest`.',
     })
   if (end.exitCode === NOT_ALLOWED)
-    throw new StepFailure('push-failed', `The registry does not allow to tag ${name}.`, {
-      hint: 'Check username and password of the registry context, and that they may push.',
+    throw new StepFailure('push-failed', `The registry does not allow tagging ${name}.`, {
+      hint: 'Check username and password of the registry context, and their permission to push.',
     })
   let digest = end.digest
   if (end.exitCode === UNREACHABLE) {
-    // A certificate that only the daemon knows, or a network that only it is in: the daemon can do it, at the cost of pulling the image.
-    await output.say(`The registry does not answer directly; the image is pulled and pushed by the Docker daemon.`)
+    // Only the daemon may know the certificate or have access to the network. It must pull the image for this.
+    await output.say(`The registry does not answer directly. The Docker daemon pulls and pushes the image instead.`)
     const found = await context.images.ensure(
       { name, registryContext: action.registry },
       { signal: run.signal, say: (line) => output.say(line) },
     )
     digest = await pushAll(run, { image: found.id, repository, tags: action.tags, login: source.login })
   } else if (end.exitCode !== 0)
-    throw new StepFailure('push-failed', `${name} cannot be tagged: ${end.said || `exit code ${end.exitCode}`}`)
-  await output.say(`${name} has the tags ${action.tags.join(', ')} now${digest === undefined ? '' : ` (${digest})`}.`)
+    throw new StepFailure('push-failed', `${name} cannot be tagged: ${end.errors || `exit code ${end.exitCode}`}`)
+  await output.say(`${name} now has the tags ${action.tags.join(', ')}${digest === undefined ? '' : ` (${digest})`}.`)
   return {
     status: 'success',
     exitCode: 0,
@@ -72,13 +73,14 @@ function toSource(action: ResolvedPushTag, registries: readonly RegistryAccess[]
     (registryDomain(written) === 'docker.io'
       ? registries.find(({ isDefault }) => isDefault)
       : findRegistryOf(written, registries))
-  return { repository: qualify(written, registry), reference: digest ?? tag ?? 'latest', login: toLogin(registry) }
+  const repository = qualify(written, registry)
+  return { repository, reference: digest ?? tag ?? 'latest', login: loginFor(repository, registry) }
 }
 
 async function retag(
   run: StepRun<ResolvedPushTag>,
   { repository, reference, login }: Source,
-): Promise<{ exitCode: number; digest: string | undefined; said: string }> {
+): Promise<{ exitCode: number; digest: string | undefined; errors: string }> {
   const domain = registryDomain(repository)
   const { insecureRegistries } = await run.context.docker.readSettings()
   const isPlain = insecureRegistries.includes(domain) || /^(localhost|127\.\d+\.\d+\.\d+)(:\d+)?$/.test(domain)
@@ -92,9 +94,9 @@ async function retag(
       TAGS: run.action.tags.join(' '),
     },
     secrets: { login: login === undefined ? '' : `user = ${JSON.stringify(`${login.username}:${login.password}`)}\n` },
-    // The registry is reached as the Docker daemon reaches it.
+    // The Docker daemon reaches the registry through the host network.
     network: 'host',
   })
   const digest = end.result.toString('utf8').trim()
-  return { exitCode: end.exitCode, digest: digest === '' ? undefined : digest, said: end.tail.trim().slice(-500) }
+  return { exitCode: end.exitCode, digest: digest === '' ? undefined : digest, errors: end.tail.trim().slice(-500) }
 }

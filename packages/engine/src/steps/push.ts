@@ -1,11 +1,13 @@
-/** push steps (pipeline language 2.5): an image that exists already, to a registry. */
+/** Runs push steps: pushes an existing image to a registry. */
+import { defined } from '@windlass/kit'
 import type { ResolvedPush } from '@windlass/plan'
 import type { RegistryAccess } from '@windlass/protocol'
-import { StepFailure, type StepOutcome, type StepRun } from '../attempt/context.ts'
-import { findRegistryOf, qualify, toLogin } from '../attempt/registries.ts'
+import type { StepRun } from '../attempt/context.ts'
+import { findRegistryOf, loginFor, qualify } from '../attempt/registries.ts'
 import { parseImageName, registryDomain } from '../docker/images.ts'
-import { requireLogin } from '../build/require-login.ts'
+import { requireLogin } from '../image-build/require-login.ts'
 import { pushAll } from './push-image.ts'
+import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 
 export async function runPush(run: StepRun<ResolvedPush>): Promise<StepOutcome> {
   const { action, context, output, signal } = run
@@ -19,16 +21,17 @@ export async function runPush(run: StepRun<ResolvedPush>): Promise<StepOutcome> 
   const repository = qualify(name, registry)
   const { credentials } = action
   if (credentials !== undefined) output.hide([credentials.password])
-  const login = credentials === undefined ? toLogin(registry) : { ...credentials, domain: registryDomain(repository) }
+  const login =
+    credentials === undefined ? loginFor(repository, registry) : { ...credentials, domain: registryDomain(repository) }
   const tags = action.tags.length > 0 ? [...action.tags] : ['latest']
   const digest = await pushAll(run, { image: found.id, repository, tags, login })
-  context.tell({
+  context.emit({
     type: 'image',
     step: run.step.name,
     imageId: found.id,
     name: repository,
     tags,
-    ...(digest !== undefined && { digest }),
+    ...defined({ digest }),
     sizeBytes: found.sizeBytes,
     pushed: true,
   })
@@ -44,19 +47,21 @@ export async function runPush(run: StepRun<ResolvedPush>): Promise<StepOutcome> 
   }
 }
 
-/** The name written in the step, else that of the candidate without its registry. */
+/** Returns the name from the step, else that of the candidate without its registry. */
 function nameOf({ action, membersOf }: StepRun<ResolvedPush>): string {
   if (action.imageName !== undefined && action.imageName !== '') return action.imageName.toLowerCase()
   const { imageName } = action.candidateStep === undefined ? {} : membersOf(action.candidateStep)
   if (imageName !== undefined) return imageName
   const { repository } = parseImageName(action.candidate)
   if (repository.startsWith('sha256') || repository === '')
-    throw new StepFailure('invalid-step', `The candidate ${action.candidate} has no name.`, { hint: 'Write `image_name`.' })
+    throw new StepFailure('invalid-step', `The candidate ${action.candidate} has no name.`, {
+      hint: 'Add `image_name` to the step.',
+    })
   const domain = registryDomain(repository)
   return repository.startsWith(`${domain}/`) ? repository.slice(domain.length + 1) : repository
 }
 
-/** An integration by name, a registry by host, the registry in the image's name, or the default one. */
+/** Returns the target: an integration by name, a registry by host, the registry in the image name, or the default one. */
 function targetOf({ registry }: ResolvedPush, name: string, registries: readonly RegistryAccess[]): RegistryAccess | undefined {
   const named = registries.find(({ context }) => context === registry)
   if (named !== undefined) return named
@@ -67,12 +72,12 @@ function targetOf({ registry }: ResolvedPush, name: string, registries: readonly
   }
   if (registryDomain(name) !== 'docker.io') return findRegistryOf(name, registries)
   const standard = registries.find(({ isDefault }) => isDefault)
-  if (standard === undefined) throw missing('No registry is named, and there is no default one.', registries)
+  if (standard === undefined) throw missing('The step names no registry, and there is no default one.', registries)
   return standard
 }
 
 function missing(message: string, registries: readonly RegistryAccess[]): StepFailure {
   return new StepFailure('integration-missing', message, {
-    hint: `Known here: ${registries.map(({ context }) => context).join(', ') || 'none'}. Add a context of type registry, or write a host in \`registry\`.`,
+    hint: `Known integrations: ${registries.map(({ context }) => context).join(', ') || 'none'}. Add a context of type registry, or set \`registry\` to a host.`,
   })
 }

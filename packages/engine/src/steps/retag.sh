@@ -1,6 +1,6 @@
-# Gives an image at a registry further tags: its manifest is read and written, no layer is moved (OCI distribution specification).
-# Environment: BASE (scheme://host), REPOSITORY, REFERENCE (tag or digest), TAGS (with spaces between). Files in /run/windlass: login (a curl
-# configuration, may be empty). Standard output: the digest. Exit codes: 30 the registry does not answer, 31 no such image, 32 not allowed, 33 else.
+# Adds tags to an image at a registry: reads and writes its manifest without transferring layers (OCI distribution specification).
+# Environment: BASE (scheme://host), REPOSITORY, REFERENCE (tag or digest), TAGS (space-separated). Files in /run/windlass: login (a curl
+# configuration, may be empty). Standard output: the digest. Exit codes: 30 no answer from the registry, 31 no such image, 32 not allowed, 33 other.
 set -uo pipefail
 exec 3>&1 1>&2
 tar -xf - -C /run/windlass || exit 1
@@ -10,7 +10,7 @@ accept='Accept: application/vnd.oci.image.index.v1+json, application/vnd.docker.
 
 field() { sed -n "s/.*[ ,]$1=\"\([^\"]*\)\".*/\1/p" <<<"$challenge"; }
 
-# A registry says in its first answer how it wants to be asked: with the login itself, or with a token that the login buys.
+# Authenticates as the first response of the registry demands: with the login, or with a token for it.
 authorize() {
   challenge=$(sed -n 's/^[Ww][Ww][Ww]-[Aa]uthenticate: *//p' headers | tr -d '\r')
   case $challenge in

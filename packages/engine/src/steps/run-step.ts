@@ -1,34 +1,39 @@
-/** One step from its plan to its outcome: variables filled in, time limit, tries, and what went wrong as a value. */
-import { isFault } from '@windlass/kit'
-import { isInfra, nextTry, resolveStep, type BuildScope, type PlanStep, type ResolvedStep } from '@windlass/plan'
+/** Runs one step from its plan to its outcome: substitutes variables, applies timeout and retries, and converts failures to an outcome. */
+import { isFault, sentences } from '@windlass/kit'
+import {
+  isInfra,
+  isRunnable,
+  nextTry,
+  resolveStep,
+  type BuildScope,
+  type PlanStep,
+  type ResolvedAction,
+  type ResolvedStep,
+  type RunnableKind,
+  type SealedNames,
+} from '@windlass/plan'
 import type { DebugPhase } from '@windlass/protocol'
-import { StepFailure, StepStop, type AttemptContext, type StepOutcome, type StepRun } from '../attempt/context.ts'
+import { clip } from '../attempt/clip.ts'
+import type { AttemptContext, StepRun } from '../attempt/context.ts'
 import type { Debugger } from '../debug/debugger.ts'
 import { runDebugged, type DebuggedTry, type TryEnd } from '../debug/hold-step.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import type { Services } from '../services/services.ts'
-import { runAnnotate, type AnnotateRun } from './annotate.ts'
-import { runBuild } from './build.ts'
-import { runComposition } from './composition.ts'
-import { runDeploy } from './deploy.ts'
-import { toUnknownFailure } from './failures.ts'
-import { runFreestyle } from './freestyle.ts'
-import { runGitClone } from './git-clone.ts'
-import { runLaunch } from './launch-composition.ts'
-import { runPushTag } from './push-tag.ts'
-import { runPush } from './push.ts'
-import type { StepUsage, UsageMeter } from './usage.ts'
+import { runnerOf } from './index.ts'
+import { toUnknownFailure } from '../containers/failures.ts'
+import type { StepUsage, UsageMeter } from '../containers/usage.ts'
+import { StepFailure, StepStop, type StepOutcome } from '../attempt/step-outcome.ts'
 
 export interface StepTask {
   readonly context: AttemptContext
   readonly step: PlanStep
-  /** What names mean now; asked anew for every try. */
+  /** Returns the current values of names. Called for every try. */
   readonly scope: () => BuildScope
   readonly output: StepOutput
   readonly membersOf: StepRun['membersOf']
   /** Aborted with a `StepStop`. */
   readonly signal: AbortSignal
-  /** Called when a further try begins, and when the debugger lets a try go on. */
+  /** Called when another try starts, and when the debugger continues a try. */
   readonly onTry: (number: number) => void
   readonly services: Services | undefined
   readonly meter: UsageMeter
@@ -40,11 +45,11 @@ export interface StepTask {
 export interface StepEnd extends StepOutcome {
   /** The number of the last try. */
   readonly try: number
-  /** Peaks over its containers; undefined when none ran for a second. */
+  /** Peak usage of its containers. Undefined if none ran for a second. */
   readonly usage?: StepUsage | undefined
 }
 
-/** Runs a step with all its tries. Rejects only when the daemon is lost or with a bug. */
+/** Runs a step with all its tries. Rejects only if the daemon is lost, or with a bug. */
 export async function runStep(task: StepTask): Promise<StepEnd> {
   const { step, output, context } = task
   for (let number = 1; ;) {
@@ -52,8 +57,7 @@ export async function runStep(task: StepTask): Promise<StepEnd> {
     const outcome = redact(tried, output)
     await output.end()
     if (outcome.exports.length > 0) await output.say(`Exported variables: ${outcome.exports.map(({ name }) => name).join(', ')}.`)
-    if (outcome.message !== undefined)
-      await output.say(outcome.hint === undefined ? outcome.message : `${outcome.message} ${outcome.hint}`)
+    if (outcome.message !== undefined) await output.say(sentences(outcome.message, outcome.hint))
     if (isAgain === true) {
       number += 1
       task.onTry(number)
@@ -62,7 +66,7 @@ export async function runStep(task: StepTask): Promise<StepEnd> {
     const next = nextTry(step, { ...outcome, try: number } as { status: 'error'; try: number })
     if (next === undefined || task.signal.aborted) return { ...outcome, try: number, usage: task.meter.peaks() }
     await output.say(
-      `Try ${number} of ${step.retry.maxAttempts} failed; the next one begins in ${Math.round(next.delayMs / 100) / 10} s.`,
+      `Try ${number} of ${step.retry.maxAttempts} failed; the next one starts in ${Math.round(next.delayMs / 100) / 10} s.`,
     )
     const stopped = await context.clock.sleep(next.delayMs, task.signal).then(
       () => false,
@@ -83,77 +87,57 @@ async function runTry(task: StepTask, number: number): Promise<TryEnd> {
   if (unresolved.length > 0)
     await task.output.say(`No value for ${unresolved.map((name) => `\${{${name}}}`).join(', ')}: left as written.`)
   const { context, output, membersOf, signal, services } = task
-  const run: StepRun = { context, step, output, membersOf, signal, action: step.action }
+  const { action } = step
+  if (!isRunnable(action)) throw new Error(`a step of kind ${action.kind} does not run by itself`)
+  const run = { context, step, output, membersOf, signal, action }
   const onHold: DebuggedTry['onHold'] = (phase) => (phase === undefined ? task.onTry(number) : task.onHold(phase))
-  const reach: DebuggedTry['reach'] = (ready) => services?.reach(task.step, ready, run) ?? Promise.resolve(undefined)
+  const startServices: DebuggedTry['startServices'] = (ready) =>
+    services?.start(task.step, ready, run) ?? Promise.resolve(undefined)
   try {
     return await guard(signal, () =>
-      runDebugged({ debugger: task.debugger, plan: task.step, run, onHold, reach, act: (ready) => runLimited(task, ready) }),
+      runDebugged({
+        debugger: task.debugger,
+        plan: task.step,
+        run,
+        onHold,
+        startServices,
+        act: (ready) => runLimited(task, ready, action),
+      }),
     )
   } finally {
     await services?.release(step.name)
   }
 }
 
-/** The step itself with its services, within its time. */
-async function runLimited(task: StepTask, step: ResolvedStep): Promise<StepOutcome> {
+/** Runs the step with its services and timeout. */
+async function runLimited(task: StepTask, step: ResolvedStep, action: ResolvedAction<RunnableKind>): Promise<StepOutcome> {
   using limit = startLimit(task, step)
   const { context, output, membersOf, services } = task
   const part = { context, step, output, signal: limit.signal, meter: task.meter }
   return await guard(limit.signal, async () => {
-    const reach = await services?.reach(task.step, step, part)
-    const outcome = await runAction({ ...part, membersOf, reach, scope: task.scope() })
-    if (outcome.status !== 'error' || reach === undefined) return outcome
-    const words = (await services?.explain(task.step)) ?? ''
-    return words === '' ? outcome : { ...outcome, message: `${outcome.message ?? ''} ${words}`.trim() }
+    const serviceNetwork = await services?.start(task.step, step, part)
+    const outcome = await runnerOf(action).run({ ...part, action, membersOf, serviceNetwork, scope: task.scope() })
+    if (outcome.status !== 'error' || serviceNetwork === undefined) return outcome
+    const details = (await services?.explain(task.step)) ?? ''
+    return details === '' ? outcome : { ...outcome, message: sentences(outcome.message, details) }
   })
 }
 
-/** What went wrong as an outcome. Rejects only when the daemon is lost or with a bug. */
+/** Converts failures to an outcome. Rejects only if the daemon is lost, or with a bug. */
 async function guard(signal: AbortSignal, work: () => Promise<TryEnd>): Promise<TryEnd> {
   try {
     return await work()
   } catch (error) {
     if (signal.aborted) return stopOutcome(signal.reason)
     const failure = isFault(error, 'docker-refused') ? toUnknownFailure('The Docker daemon refused', error) : error
-    // A loss of infrastructure is not what the step ended as: it stays running, so that the next attempt runs it again.
+    // An infrastructure failure is not an outcome: the step stays `running`, so that the next attempt runs it again.
     if (failure instanceof StepFailure && !isInfra(failure.reason)) return failed(failure)
     throw failure
   }
 }
 
-function runAction(run: Omit<StepRun, 'action'> & Pick<AnnotateRun, 'scope'>): Promise<StepOutcome> {
-  const { action } = run.step
-  switch (action.kind) {
-    case 'freestyle':
-      return runFreestyle({ ...run, action })
-    case 'git-clone':
-      return runGitClone({ ...run, action })
-    case 'build':
-      return runBuild({ ...run, action })
-    case 'push':
-      return runPush({ ...run, action })
-    case 'composition':
-      return runComposition({ ...run, action })
-    case 'launch-composition':
-      return runLaunch({ ...run, action })
-    case 'deploy':
-      return runDeploy({ ...run, action })
-    case 'push-tag':
-      return runPushTag({ ...run, action })
-    case 'annotate':
-      return runAnnotate({ ...run, action })
-    case 'pending-approval':
-    case 'group':
-      throw new Error(`a step of kind ${action.kind} has nothing to run by itself`)
-  }
-}
-
-/** A signal that is aborted when the step is stopped or its time is over, by a clock that never jumps. */
-function startLimit(
-  { context, signal }: StepTask,
-  { timeoutMs, name }: ResolvedStep,
-): Disposable & { readonly signal: AbortSignal } {
+/** Returns a signal that is aborted when the step is stopped or times out. Uses the monotonic clock. */
+function startLimit({ context, signal }: StepTask, { timeoutMs }: ResolvedStep): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
   const done = new AbortController()
   const stop = (): void => controller.abort(signal.reason)
@@ -161,10 +145,7 @@ function startLimit(
   if (signal.aborted) stop()
   if (timeoutMs !== undefined) {
     context.clock.sleep(timeoutMs, done.signal).then(
-      () =>
-        controller.abort(
-          new StepStop('error', 'timeout', `Step "${name}" was stopped: its time limit of ${timeoutMs / 1000} s is over.`),
-        ),
+      () => controller.abort(new StepStop('error', 'timeout', `The step exceeded its time limit of ${timeoutMs / 1000} s.`)),
       () => undefined,
     )
   }
@@ -177,14 +158,27 @@ function startLimit(
   }
 }
 
-/** What a person reads beside the log holds no secrets either. */
-function redact(outcome: StepOutcome, output: StepOutput): StepOutcome {
-  const { message, hint } = outcome
-  return {
-    ...outcome,
-    message: message === undefined ? undefined : output.redact(message),
-    hint: hint === undefined ? undefined : output.redact(hint),
-  }
+/**
+ * Masks message and hint, and shortens them afterwards, because half a secret is not recognized. Values for later steps are not changed; those with a
+ * secret are listed in `sealed`.
+ */
+export function redact<T extends StepOutcome>(outcome: T, output: Pick<StepOutput, 'redact'>): T {
+  const mask = (text: string | undefined): string | undefined =>
+    text === undefined ? undefined : sentences(clip(output.redact(text)))
+  const isSecret = (value: string): boolean => output.redact(value) !== value
+  const exports = outcome.exports.map((entry) => ({ ...entry, secret: entry.secret || isSecret(entry.value) }))
+  return { ...outcome, message: mask(outcome.message), hint: mask(outcome.hint), exports, sealed: sealedNames(outcome, isSecret) }
+}
+
+/** Returns the names in members and outputs whose values contain a secret, or undefined if there are none. */
+export function sealedNames(
+  { members, outputs = {}, sealed }: Pick<StepOutcome, 'members' | 'outputs' | 'sealed'>,
+  isSecret: (value: string) => boolean,
+): SealedNames | undefined {
+  const namesIn = (values: Readonly<Record<string, string>>, known: readonly string[] = []): string[] =>
+    Object.keys(values).filter((name) => known.includes(name) || isSecret(values[name] ?? ''))
+  const found = { members: namesIn(members, sealed?.members), outputs: namesIn(outputs, sealed?.outputs) }
+  return found.members.length + found.outputs.length === 0 ? undefined : found
 }
 
 function stopOutcome(reason: unknown): StepOutcome {

@@ -1,27 +1,27 @@
-/** Documents for tests of build steps: the first step writes a Dockerfile into the volume, the second one builds it. */
+/** Documents for tests of build steps: the first step writes a Dockerfile to the volume, the second one builds it. */
 import { newId } from '@windlass/kit'
-import { deleteImage } from './make-image.ts'
+import { removeImages } from '../../../../e2e/support/leftovers.ts'
 
 export interface BuildDocument {
   readonly text: string
-  /** Of the image. */
+  /** Name of the image. */
   readonly name: string
 }
 
 export interface BuildDocumentOptions {
   readonly dockerfile: readonly string[]
-  /** Commands that make further files, in the folder `app`. */
+  /** Commands that create further files in the folder `app`. */
   readonly commands?: readonly string[]
-  /** Fields of the step `build`, as YAML with four spaces in front. */
+  /** Fields of the step `build` as YAML, indented by four. */
   readonly fields?: string
-  /** Further steps, as YAML with two spaces in front. */
+  /** Further steps as YAML, indented by two. */
   readonly more?: string
   readonly name?: string
 }
 
 const made = new Set<string>()
 
-/** Line by line through `printf`, so that nothing in it means anything to a shell. */
+/** Creates a document. Each line goes through `printf`, so that a shell does not interpret it. */
 export function buildDocument({ dockerfile, commands = [], fields = '', more = '', name }: BuildDocumentOptions): BuildDocument {
   const image = name ?? `windlass-test/${newId(Date.now())}`
   made.add(image)
@@ -46,8 +46,8 @@ ${more}
   }
 }
 
-/** Removes every image that a document here was named after. */
+/** Removes every image of these documents with all its tags. */
 export async function deleteMadeImages(): Promise<void> {
-  for (const name of made) await deleteImage(name).catch(() => undefined)
+  await removeImages((repository) => made.has(repository))
   made.clear()
 }

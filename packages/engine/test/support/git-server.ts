@@ -1,32 +1,33 @@
-/** A git server over http for tests: `git http-backend` behind node:http, with basic authentication where asked. */
+/** A git server over http for tests: `git http-backend` behind node:http, optionally with basic authentication. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { containerHost } from '../../../../e2e/support/docker.ts'
 
 const run = promisify(execFile)
 
-/** Where containers on the default bridge reach this machine. */
-export const HOST = '172.17.0.1'
+/** Address of this machine for containers on the default bridge. */
+export const HOST = await containerHost()
 
 export interface TestRepository {
   /** URL for containers. */
   readonly url: string
   /** Folder of the bare repository. */
   readonly path: string
-  /** Writes files, commits, tags and pushes; answers the commit. */
+  /** Writes files, commits, tags and pushes. Returns the commit. */
   commit(files: Readonly<Record<string, string>>, options?: { message?: string; branch?: string; tag?: string }): Promise<string>
 }
 
 export interface GitServer extends AsyncDisposable {
   readonly port: number
-  /** Requests so far. */
+  /** Number of requests so far. */
   readonly requests: string[]
-  /** From now on each path needs this login. */
+  /** Requires this login for each path from now on. */
   login: { username: string; password: string } | undefined
-  /** So many of the next requests are answered by closing the connection. */
+  /** Closes the connection for this many of the next requests. */
   failures: number
   create(name: string): Promise<TestRepository>
 }

@@ -1,6 +1,7 @@
 /** Images for tests: the shell image with other settings. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { removeImages } from '../../../../e2e/support/leftovers.ts'
 import { image } from './images.ts'
 
 const run = promisify(execFile)
@@ -23,6 +24,8 @@ export async function buildImage(name: string, settings: ImageSettings): Promise
   await run('docker', ['rm', id])
 }
 
+/** Removes an image, with all its tags if none is given. */
 export async function deleteImage(name: string): Promise<void> {
-  await run('docker', ['rmi', '--force', name])
+  if (/:[^/]+$/.test(name)) await run('docker', ['rmi', '--force', name])
+  else await removeImages((repository) => repository === name)
 }

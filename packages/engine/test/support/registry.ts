@@ -1,10 +1,11 @@
-/** A registry for tests: Debian's docker-registry on a port of localhost, with basic authentication where asked. */
+/** A registry for tests: Debian's docker-registry on a port of localhost, optionally with basic authentication. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { removeImages } from '../../../../e2e/support/leftovers.ts'
 
 export interface Registry extends AsyncDisposable {
   /** `localhost:<port>`. */
@@ -24,8 +25,8 @@ export async function startRegistry(login?: { username: string; password: string
   const child = spawn('docker-registry', ['serve', join(folder, 'config.yml')], { stdio: 'ignore' })
   const headers = login && { authorization: `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}` }
   const get = (path: string) => fetch(`http://localhost:${port}${path}`, { ...(headers && { headers }) })
-  for (let n = 0; n < 100; n += 1) {
-    if ((await get('/v2/').catch(() => undefined))?.ok === true) break
+  for (let n = 0; (await get('/v2/').catch(() => undefined))?.ok !== true; n += 1) {
+    if (n > 1_200 || child.exitCode !== null) throw new Error(`docker-registry does not answer on port ${port}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   return {
@@ -41,6 +42,7 @@ export async function startRegistry(login?: { username: string; password: string
     async [Symbol.asyncDispose]() {
       child.kill()
       await rm(folder, { recursive: true, force: true })
+      await removeImages((repository) => repository.startsWith(`localhost:${port}/`))
     },
   }
 }
@@ -53,7 +55,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** The registry takes bcrypt only; Python's crypt has it on Debian. */
+/** Hashes a login. The registry accepts only bcrypt; Python's crypt has it on Debian. */
 async function bcryptLine({ username, password }: { username: string; password: string }): Promise<string> {
   const script = 'import crypt,sys; print(crypt.crypt(sys.argv[1], crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16)))'
   const { stdout } = await run('python3', ['-W', 'ignore', '-c', script, password])

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { newId, silentLog, systemClock } from '@windlass/kit'
+import { newId, silentLog, systemClock, type Clock } from '@windlass/kit'
 import { builtinVariables, emptySnapshot, fold, isStepFact, type Plan, type Snapshot, type VariableLayer } from '@windlass/plan'
 import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
 import { catalogOf, compile, toCatalogEntry } from '../../../pipeline/src/index.ts'
@@ -16,7 +16,7 @@ export interface PipelineRun {
   readonly events: readonly EngineEvent[]
   /** Output of a step without the engine's own lines. */
   output(step: string): string
-  /** Everything in a step's log. */
+  /** The complete log of a step. */
   log(step: string): string
   status(step: string): string | undefined
 }
@@ -32,9 +32,11 @@ export interface RunOptions {
   readonly source?: LocalSource
   readonly cancel?: AbortSignal
   readonly debug?: DebugLink
-  /** Another way to the daemon. */
+  /** Another connection to the daemon. */
   readonly dockerEnv?: Readonly<Record<string, string>>
   readonly onOutput?: (step: string, text: string) => unknown
+  readonly onEvent?: (event: EngineEvent) => unknown
+  readonly clock?: Clock
 }
 
 let shared: Docker | undefined
@@ -44,7 +46,7 @@ export async function testDocker(): Promise<Docker> {
   return shared
 }
 
-/** `$SHELL`, `$DEBIAN` and the like in the document stand for image names. */
+/** Replaces `$SHELL`, `$DEBIAN` and the like with image names. */
 export function document(text: string): string {
   return text.replace(/\$(SHELL|DEBIAN|NODE|TOOLS)\b/g, (_, name: string) => image(name.toLowerCase()))
 }
@@ -69,7 +71,7 @@ export async function runPipeline(text: string, options: RunOptions = {}): Promi
       docker,
       sink: record.sink,
       spoolDir,
-      clock: systemClock,
+      clock: options.clock ?? systemClock,
       log: silentLog,
       cancel: options.cancel ?? new AbortController().signal,
       debug: options.debug,
@@ -79,12 +81,13 @@ export async function runPipeline(text: string, options: RunOptions = {}): Promi
     return { buildId, outcome, ...record.result() }
   } finally {
     await rm(spoolDir, { recursive: true, force: true })
-    // A volume that the test named is the test's own.
-    if (options.input?.volumeName === undefined) await removeVolume(input.volumeName)
+    // A volume that the test named belongs to the test.
+    if (options.input?.volumeName === undefined)
+      for (const name of [input.volumeName, `windlass-build-${buildId}`]) await removeVolume(name)
   }
 }
 
-/** One that is still in use by what a lost daemon runs is left to the test. */
+/** A volume that a lost daemon still uses is left to the test. */
 async function removeVolume(name: string): Promise<void> {
   await (await testDocker()).removeVolume(name).catch(() => undefined)
 }
@@ -92,7 +95,7 @@ async function removeVolume(name: string): Promise<void> {
 function layersOf({ variables = {}, secrets = {}, layers = [], branch }: RunOptions, buildId: string): VariableLayer[] {
   const plain = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]))
-  const system = builtinVariables({ buildId, createdAt: Date.now(), trigger: 'build', git: { branch } })
+  const system = builtinVariables({ buildId, createdAt: Date.now(), trigger: { kind: 'manual' }, git: { branch } })
   return [
     { level: 'system', variables: plain(system) },
     ...layers,
@@ -103,7 +106,8 @@ function layersOf({ variables = {}, secrets = {}, layers = [], branch }: RunOpti
   ]
 }
 
-function toInput(plan: Plan, buildId: string, { secrets = {} }: RunOptions): AttemptInput {
+/** Returns the input of a first attempt with its own volume. */
+export function toInput(plan: Plan, buildId: string, { secrets = {} }: RunOptions = {}): AttemptInput {
   return {
     buildId,
     attempt: 1,
@@ -120,7 +124,7 @@ function toInput(plan: Plan, buildId: string, { secrets = {} }: RunOptions): Att
   }
 }
 
-function openRecord(initial: Snapshot, { onOutput }: RunOptions) {
+function openRecord(initial: Snapshot, { onOutput, onEvent }: RunOptions) {
   let snapshot = initial
   const events: EngineEvent[] = []
   const streams = new Map<string, Buffer[]>()
@@ -128,6 +132,7 @@ function openRecord(initial: Snapshot, { onOutput }: RunOptions) {
     async events(batch: readonly EngineEvent[]) {
       for (const event of batch) {
         events.push(event)
+        onEvent?.(event)
         if (isStepFact(event)) snapshot = fold(snapshot, event)
       }
       return batch.at(-1)?.seq ?? 0
@@ -139,6 +144,7 @@ function openRecord(initial: Snapshot, { onOutput }: RunOptions) {
       onOutput?.(stream.replace(/^step\//, ''), Buffer.from(bytes).toString('utf8'))
       return offset + bytes.byteLength
     },
+    isFinal: () => true,
   }
   const log = (step: string): string =>
     Buffer.concat(streams.get(step === 'system' ? step : `step/${step}`) ?? []).toString('utf8')

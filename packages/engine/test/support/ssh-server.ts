@@ -1,4 +1,4 @@
-/** A git server over ssh for tests: serves `git-upload-pack` of folders on this machine to whoever has the key. */
+/** A git server over ssh for tests: serves `git-upload-pack` of local folders to clients with the key. */
 import { spawn } from 'node:child_process'
 import ssh2 from 'ssh2'
 import { HOST } from './git-server.ts'

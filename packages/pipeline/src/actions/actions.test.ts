@@ -3,20 +3,20 @@ import { describe, expect, test } from 'vitest'
 import { messagesOf, oneStep, planOf } from '../../test/documents.ts'
 import { PRECONFIGURED } from './facades.ts'
 
-/** The action of one step with these fields. */
+/** Returns the action of one step with these fields. */
 function actionOf(...lines: string[]): Action | undefined {
   return planOf(oneStep(...lines)).steps.find(({ name }) => name === 'it')?.action
 }
 
 describe('freestyle', () => {
-  test('takes its environment as a list or as a mapping, which others refuse', () => {
+  test('accepts its environment as a list or a mapping', () => {
     expect(actionOf('image: x', 'environment: [A=1, B=]')).toMatchObject({ environment: ['A=1', 'B='] })
     expect(actionOf('image: x', 'environment: { A: 1, B: "x=y", C: 1.50, D: true, E: }')).toMatchObject({
       environment: ['A=1', 'B=x=y', 'C=1.50', 'D=true', 'E='],
     })
   })
 
-  test('hands on the role for pulls, which needs a registry', () => {
+  test('passes on the role for pulls, which needs a registry', () => {
     const role = 'role_arn: arn:aws:iam::123456789012:role/puller'
     expect(actionOf('image: x', 'registry_context: r', role)).toMatchObject({ roleArn: 'arn:aws:iam::123456789012:role/puller' })
     expect(messagesOf(oneStep('image: x', role))).toEqual(['"role_arn" is only allowed with "registry_context"'])
@@ -26,15 +26,15 @@ describe('freestyle', () => {
   })
 })
 
-test('git-clone accepts exclude_blob beside exclude_blobs, which the documentation misspells', () => {
+test('git-clone accepts exclude_blob as well as exclude_blobs', () => {
   expect(actionOf('type: git-clone', 'repo: a/b', 'exclude_blob: true')).toMatchObject({ excludeBlobs: true })
 })
 
 describe('build', () => {
   const build = (...lines: string[]): Action | undefined => actionOf('type: build', 'image_name: x', ...lines)
-  const told = (...lines: string[]): string[] => messagesOf(oneStep('type: build', 'image_name: x', ...lines))
+  const messages = (...lines: string[]): string[] => messagesOf(oneStep('type: build', 'image_name: x', ...lines))
 
-  test('takes BuildKit secrets as texts and as objects', () => {
+  test('accepts BuildKit secrets as texts and as objects', () => {
     expect(build('secrets: ["id=npm,src=.npmrc", "type=file,source=/a/b,id=key", { id: x, src: y }]')).toMatchObject({
       buildkit: true,
       secrets: [
@@ -43,21 +43,21 @@ describe('build', () => {
         { id: 'x', src: 'y' },
       ],
     })
-    expect(told('secrets: []')).toEqual(['"secrets" must contain at least 1 items'])
-    expect(told('secrets: [id=x]')).toEqual(['"0" must have the form id=NAME,src=FILE. Current value: id=x'])
-    expect(told('secrets: [{ id: x }]')).toEqual(['"src" is required'])
+    expect(messages('secrets: []')).toEqual(['"secrets" must contain at least 1 items'])
+    expect(messages('secrets: [id=x]')).toEqual(['"0" must have the form id=NAME,src=FILE. Current value: id=x'])
+    expect(messages('secrets: [{ id: x }]')).toEqual(['"src" is required'])
   })
 
-  test('takes ssh as default, a list or a mapping', () => {
+  test('accepts ssh as default, a list or a mapping', () => {
     expect(build('ssh: default')).toMatchObject({ buildkit: true, ssh: ['default'] })
     expect(build('ssh: [default, git=/keys/git]')).toMatchObject({ ssh: ['default', 'git=/keys/git'] })
     expect(build('ssh: { git: /keys/git }')).toMatchObject({ ssh: ['git=/keys/git'] })
-    expect(told('ssh: k')).toEqual(['"ssh" must be "default", an array or an object. Current value: k'])
-    expect(told('ssh: []')).toEqual(['"ssh" must contain at least 1 items'])
-    expect(told('ssh: {}')).toEqual(['"ssh" must contain at least 1 entries'])
+    expect(messages('ssh: k')).toEqual(['"ssh" must be "default", an array or an object. Current value: k'])
+    expect(messages('ssh: []')).toEqual(['"ssh" must contain at least 1 items'])
+    expect(messages('ssh: {}')).toEqual(['"ssh" must contain at least 1 entries'])
   })
 
-  test('buildx is a flag, a variable, or the settings of a builder with their defaults', () => {
+  test('accepts buildx as a flag, a variable, or builder settings with defaults', () => {
     const defaults = { qemu: { image: 'tonistiigi/binfmt:latest', platforms: 'all' }, builder: { driver: 'docker-container' } }
     expect(build('buildx: true')).toMatchObject({ buildx: true })
     expect(build("buildx: '${{X}}'")).toMatchObject({ buildx: '${{X}}' })
@@ -65,22 +65,22 @@ describe('build', () => {
     expect(build('buildx: { qemu: { platforms: arm64 }, builder: { driver_opts: network=host } }')).toMatchObject({
       buildx: { qemu: { ...defaults.qemu, platforms: 'arm64' }, builder: { ...defaults.builder, driverOpts: 'network=host' } },
     })
-    expect(told('buildx: maybe')).toEqual(['"buildx" must be a boolean or one variable. Current value: maybe'])
-    expect(told('buildx: []')).toEqual(['"buildx" must be a boolean or an object'])
-    expect(told('buildx: { qemu: { foo: x } }')).toEqual(['"foo" is not allowed'])
+    expect(messages('buildx: maybe')).toEqual(['"buildx" must be a boolean or one variable. Current value: maybe'])
+    expect(messages('buildx: []')).toEqual(['"buildx" must be a boolean or an object'])
+    expect(messages('buildx: { qemu: { foo: x } }')).toEqual(['"foo" is not allowed'])
   })
 
-  test('P058: platform needs buildx, and buildx always pushes', () => {
+  test('requires buildx for platform, and rejects disable_push with buildx (P058)', () => {
     expect(build('buildx: true', 'platform: linux/amd64,linux/arm64')).toMatchObject({ platform: 'linux/amd64,linux/arm64' })
-    for (const buildx of ['buildx: {}', "buildx: '${{X}}'"]) expect(told(buildx, 'platform: a')).toEqual([])
+    for (const buildx of ['buildx: {}', "buildx: '${{X}}'"]) expect(messages(buildx, 'platform: a')).toEqual([])
     for (const buildx of ['buildx: false', 'buildx: null', 'target: x'])
-      expect(told(buildx, 'platform: a')).toContain('"platform" is only allowed with "buildx"')
-    expect(told('buildx: true', 'platform: 123')).toEqual(['"platform" must be a string. Current value: 123'])
-    expect(told('buildx: true', 'disable_push: true')).toEqual(['"disable_push" cannot be true with "buildx"'])
-    expect(told('buildx: true', 'disable_push: false')).toEqual([])
+      expect(messages(buildx, 'platform: a')).toContain('"platform" is only allowed with "buildx"')
+    expect(messages('buildx: true', 'platform: 123')).toEqual(['"platform" must be a string. Current value: 123'])
+    expect(messages('buildx: true', 'disable_push: true')).toEqual(['"disable_push" cannot be true with "buildx"'])
+    expect(messages('buildx: true', 'disable_push: false')).toEqual([])
   })
 
-  test('cache_to, squash, cosign and progress', () => {
+  test('accepts cache_to, squash, cosign and progress', () => {
     expect(
       build(
         'squash: true',
@@ -95,25 +95,25 @@ describe('build', () => {
       progress: 'tty',
       cosign: { sign: true, options: { key: 'k' } },
     })
-    expect(told('cosign: yes please')).toEqual(['"cosign" must be an object. Current value: yes please'])
-    expect(told('cosign: { options: {} }')).toEqual(['"sign" is required'])
-    expect(told('cosign: { sign: true, options: { a: { b: c } } }')).toEqual(['"a" must be a string'])
+    expect(messages('cosign: yes please')).toEqual(['"cosign" must be an object. Current value: yes please'])
+    expect(messages('cosign: { options: {} }')).toEqual(['"sign" is required'])
+    expect(messages('cosign: { sign: true, options: { a: { b: c } } }')).toEqual(['"a" must be a string'])
   })
 
-  test('provider: Google Cloud Build is checked, and built by the daemon of the build with a word about it', () => {
-    expect(told('provider: { type: cf }')).toEqual([])
-    expect(told('provider: { type: gcb, arguments: { cache: { repo: r }, machineType: N1_HIGHCPU_8, diskSizeGb: 10 } }')).toEqual(
-      ['"gcb" has no effect: the image is built by the daemon of the build'],
-    )
-    expect(told('provider: { type: gcb, arguments: { machine: x } }')).toEqual([
-      '"gcb" has no effect: the image is built by the daemon of the build',
+  test('checks Google Cloud Build settings and warns that the Docker daemon builds the image', () => {
+    expect(messages('provider: { type: cf }')).toEqual([])
+    expect(
+      messages('provider: { type: gcb, arguments: { cache: { repo: r }, machineType: N1_HIGHCPU_8, diskSizeGb: 10 } }'),
+    ).toEqual(['"gcb" has no effect; the Docker daemon of the build builds the image'])
+    expect(messages('provider: { type: gcb, arguments: { machine: x } }')).toEqual([
+      '"gcb" has no effect; the Docker daemon of the build builds the image',
       '"cache" is required',
       '"machine" is not allowed. Did you mean "machineType"?',
     ])
-    expect(told('provider: { type: aws }')).toEqual(['"type" must be one of [cf, gcb]. Current value: aws'])
+    expect(messages('provider: { type: aws }')).toEqual(['"type" must be one of [cf, gcb]. Current value: aws'])
   })
 
-  test('ECR: region, role and the length of its session', () => {
+  test('checks region, role and session length of ECR', () => {
     const role = 'role_arn: arn:aws:iam::123456789012:role/ci'
     expect(build('region: eu-west-1', role, 'aws_session_name: s', 'aws_duration_seconds: 900')).toMatchObject({
       aws: { region: 'eu-west-1', roleArn: 'arn:aws:iam::123456789012:role/ci', sessionName: 's', durationSeconds: 900 },
@@ -127,22 +127,22 @@ describe('build', () => {
       'eusc-de-east-1',
       '"${{R}}"',
     ])
-      expect(told(`region: ${region}`)).toEqual([])
-    expect(told('region: europe')).toEqual(['"region" must be an AWS region such as eu-central-1. Current value: europe'])
-    expect(told('aws_duration_seconds: 900')).toEqual(['"aws_duration_seconds" is only allowed with "role_arn"'])
+      expect(messages(`region: ${region}`)).toEqual([])
+    expect(messages('region: europe')).toEqual(['"region" must be an AWS region such as eu-central-1. Current value: europe'])
+    expect(messages('aws_duration_seconds: 900')).toEqual(['"aws_duration_seconds" is only allowed with "role_arn"'])
     for (const seconds of ['899', '3601'])
-      expect(told(role, `aws_duration_seconds: ${seconds}`)).toEqual([
-        `"aws_duration_seconds" must be from 900 to 3600. Current value: ${seconds}`,
+      expect(messages(role, `aws_duration_seconds: ${seconds}`)).toEqual([
+        `"aws_duration_seconds" must be between 900 and 3600. Current value: ${seconds}`,
       ])
   })
 })
 
 describe('push and push-tag', () => {
-  test('provider is one of three words, and keys of ECR are handed on', () => {
-    const told = (...lines: string[]): string[] => messagesOf(oneStep('type: push', 'candidate: x', ...lines))
-    for (const provider of ['docker', 'standard', 'ecr']) expect(told(`provider: ${provider}`)).toEqual([])
+  test('check the provider and pass on ECR keys', () => {
+    const messages = (...lines: string[]): string[] => messagesOf(oneStep('type: push', 'candidate: x', ...lines))
+    for (const provider of ['docker', 'standard', 'ecr']) expect(messages(`provider: ${provider}`)).toEqual([])
     for (const provider of ['xdockery', 'gcr', 'standardized'])
-      expect(told(`provider: ${provider}`)[0]).toContain('"provider" must be one of [docker, standard, ecr]')
+      expect(messages(`provider: ${provider}`)[0]).toContain('"provider" must be one of [docker, standard, ecr]')
     expect(
       actionOf(
         'type: push',
@@ -161,7 +161,7 @@ describe('push and push-tag', () => {
     })
   })
 
-  test('push-tag gives an image further tags', () => {
+  test('push-tag adds tags to an image', () => {
     expect(actionOf('type: push-tag', 'image_name: me/app:1', 'tags: [stable, "1.0"]')).toEqual({
       kind: 'push-tag',
       imageName: 'me/app:1',
@@ -175,7 +175,7 @@ describe('push and push-tag', () => {
 })
 
 describe('composition and launch-composition', () => {
-  test('a composition may be a document, also an empty one, or a path', () => {
+  test('accept a document, also an empty one, or a path', () => {
     const candidates = 'composition_candidates: { test: { image: t, command: "true" } }'
     const expected = {
       kind: 'composition',
@@ -196,27 +196,27 @@ describe('composition and launch-composition', () => {
     })
   })
 
-  test('candidates are needed, have working_dir, and registries are in the plural', () => {
-    const told = (...lines: string[]): string[] => messagesOf(oneStep('type: composition', ...lines))
-    expect(told()).toEqual(['"composition" is required', '"composition_candidates" is required'])
-    expect(told('composition: {}', 'composition_candidates: {}')).toEqual([
+  test('require candidates, working_dir in them, and registry_contexts', () => {
+    const messages = (...lines: string[]): string[] => messagesOf(oneStep('type: composition', ...lines))
+    expect(messages()).toEqual(['"composition" is required', '"composition_candidates" is required'])
+    expect(messages('composition: {}', 'composition_candidates: {}')).toEqual([
       '"composition_candidates" must contain at least 1 entries',
     ])
-    expect(told('composition: {}', 'composition_candidates: { a: { working_directory: /x } }')).toEqual([
+    expect(messages('composition: {}', 'composition_candidates: { a: { working_directory: /x } }')).toEqual([
       '"working_directory" is not allowed. Did you mean "working_dir"?',
     ])
     expect(
-      told('composition: c', 'composition_candidates: { a: {} }', 'registry_context: r', 'composition_variables: [A]'),
+      messages('composition: c', 'composition_candidates: { a: {} }', 'registry_context: r', 'composition_variables: [A]'),
     ).toEqual([
       `'registry_context' not allowed. Did you mean "registry_contexts"?`,
       '"0" must have the form NAME=VALUE. Current value: A',
     ])
-    expect(told('composition: 5', 'composition_candidates: { a: {} }')).toEqual([
+    expect(messages('composition: 5', 'composition_candidates: { a: {} }')).toEqual([
       '"composition" must be an object or a string. Current value: 5',
     ])
   })
 
-  test('launch-composition has a name and an entry point, and no candidates', () => {
+  test('launch-composition has a name and an entry point but no candidates', () => {
     expect(
       actionOf(
         'type: launch-composition',
@@ -237,7 +237,7 @@ describe('composition and launch-composition', () => {
 })
 
 describe('deploy', () => {
-  const told = (...lines: string[]): string[] => messagesOf(oneStep('type: deploy', ...lines))
+  const messages = (...lines: string[]): string[] => messagesOf(oneStep('type: deploy', ...lines))
   const place = ['kind: kubernetes', 'cluster: prod', 'namespace: shop']
 
   test('deploys an image of a service, or a manifest', () => {
@@ -256,16 +256,16 @@ describe('deploy', () => {
     })
   })
 
-  test('needs one of the two and no more, and seconds', () => {
-    expect(told('service: x')).toEqual(['"kind" is required', '"cluster" is required', '"namespace" is required'])
-    expect(told(...place)).toEqual(['"service" is required'])
-    expect(told(...place, 'service: x', 'file_path: y')).toEqual(['"service" conflict with forbidden peer "file_path"'])
-    expect(told(...place, 'service: x', 'candidate: { image: y }')).toEqual(['"registry" is required'])
-    expect(told(...place, 'service: x', 'timeout: 5m')).toEqual(['"timeout" must be a number of seconds. Current value: 5m'])
+  test('requires exactly one target and a timeout in seconds', () => {
+    expect(messages('service: x')).toEqual(['"kind" is required', '"cluster" is required', '"namespace" is required'])
+    expect(messages(...place)).toEqual(['"service" is required'])
+    expect(messages(...place, 'service: x', 'file_path: y')).toEqual(['"service" conflict with forbidden peer "file_path"'])
+    expect(messages(...place, 'service: x', 'candidate: { image: y }')).toEqual(['"registry" is required'])
+    expect(messages(...place, 'service: x', 'timeout: 5m')).toEqual(['"timeout" must be a number of seconds. Current value: 5m'])
   })
 })
 
-describe('P189: tests with services beside them', () => {
+describe('tests with services (P189)', () => {
   const test1 = 'test: { image: t, command: "echo $HOME ${{X}}" }'
   const candidate = { image: 't', entrypoint: ['sh', '-ec'], command: ['echo $$HOME ${{X}}'], working_dir: '${{CF_VOLUME_PATH}}' }
 
@@ -282,7 +282,7 @@ describe('P189: tests with services beside them', () => {
     })
   })
 
-  test('simple_travis and integration-test know twelve services by name', () => {
+  test('simple_travis and integration-test have twelve preconfigured services', () => {
     expect(Object.keys(PRECONFIGURED)).toHaveLength(12)
     expect(actionOf('type: simple_travis', 'services: [redis]', test1)).toMatchObject({
       compose: { inline: { services: { redis: { image: PRECONFIGURED['redis']?.image, expose: ['6379'] } } } },
@@ -300,21 +300,21 @@ describe('P189: tests with services beside them', () => {
     })
   })
 
-  test('what is wrong with them is told', () => {
-    const told = (...lines: string[]): string[] => messagesOf(oneStep(...lines))
-    expect(told('type: travis')).toEqual(['"services" is required', '"test" is required'])
-    expect(told('type: simple_travis', 'services: [oracle]', test1)[0]).toContain('"0" must be one of [mysql, postgresql')
-    expect(told('type: integration-test', 'test: { image: t, commands: [] }')).toEqual([
+  test('reports problems of their fields', () => {
+    const messages = (...lines: string[]): string[] => messagesOf(oneStep(...lines))
+    expect(messages('type: travis')).toEqual(['"services" is required', '"test" is required'])
+    expect(messages('type: simple_travis', 'services: [oracle]', test1)[0]).toContain('"0" must be one of [mysql, postgresql')
+    expect(messages('type: integration-test', 'test: { image: t, commands: [] }')).toEqual([
       '"commands" must contain at least 1 items',
     ])
-    expect(told('type: integration-test', 'test: { image: t, commands: [" "] }')).toEqual(['"0" is not allowed to be empty'])
-    const service = (fields: string): string[] => told('type: travis', `services: { db: ${fields} }`, test1)
+    expect(messages('type: integration-test', 'test: { image: t, commands: [" "] }')).toEqual(['"0" is not allowed to be empty'])
+    const service = (fields: string): string[] => messages('type: travis', `services: { db: ${fields} }`, test1)
     expect(service('{ image: "" }')).toEqual(['"image" is not allowed to be empty'])
     expect(service('{ image: d, ports: 80 }')).toEqual(['"ports" must be an array. Current value: 80'])
     expect(service('{ image: d, ports: [], environment: [] }')).toEqual([])
     expect(service('{ image: d, environment: { DB: 1 } }')).toEqual(['"DB" must be a string. Current value: 1'])
     expect(service('{ image: d, environment: [NAME] }')).toEqual(['"0" must have the form NAME=VALUE. Current value: NAME'])
-    expect(service('{ image: d, environment: [A=1] }')[0]).toContain('must be a name of at least two letters')
-    expect(service('{ image: d, environment: { 1A: x } }')[0]).toContain('"1A" must be a name')
+    expect(service('{ image: d, environment: [A=1] }')[0]).toContain('must have at least two characters')
+    expect(service('{ image: d, environment: { 1A: x } }')[0]).toContain('"1A" must have at least two characters')
   })
 })

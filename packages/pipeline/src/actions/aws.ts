@@ -1,33 +1,33 @@
-/** Fields for ECR in other regions and accounts (pipeline language 2.4 to 2.6). */
+/** Fields for ECR registries in other regions and accounts. */
 import type { Aws } from '@windlass/plan'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { text } from '../shape.ts'
-import type { Fields } from '../shape.ts'
-import { reportValue } from '../step-rules.ts'
-import type { RulePlace } from '../step-type.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { text } from '../language/shape.ts'
+import type { Fields } from '../language/shape.ts'
+import { reportValue } from '../language/step-rules.ts'
+import type { RulePlace } from '../language/step-type.ts'
 
 export const AWS: Fields = {
-  region: { shape: text, about: 'Region of the ECR registry; that of the integration by default.' },
-  role_arn: { shape: text, about: 'Role to take on for a registry of another account.' },
-  aws_session_name: { shape: text, about: 'Name of the session of the role; `default-session-name` by default.' },
+  region: { shape: text, about: 'Region of the ECR registry; the region of the integration by default.' },
+  role_arn: { shape: text, about: 'IAM role to assume for a registry of another account.' },
+  aws_session_name: { shape: text, about: 'Name of the role session; `default-session-name` by default.' },
   aws_duration_seconds: {
     shape: { kind: 'number', whole: true },
-    about: 'Length of the session of the role: 900 to 3600, 3600 by default; needs `role_arn`.',
+    about: 'Length of the role session in seconds: 900 to 3600, 3600 by default; needs `role_arn`.',
   },
 }
 
-/** Keys of one's own, on push steps alone. */
+/** Access keys, only on push steps. */
 export const AWS_KEYS: Fields = {
-  accessKeyId: { shape: text, about: 'Access key for ECR, in place of the integration’s.' },
-  secretAccessKey: { shape: text, about: 'Secret of the access key; use a variable.' },
+  accessKeyId: { shape: text, about: 'Access key for ECR instead of the one of the integration.' },
+  secretAccessKey: { shape: text, about: 'Secret access key; use a variable.' },
 }
 
 const REGION = /^[a-z]{2,4}(?:-[a-z]{2,5})?-(?:(?:north|south)?(?:east|west)|central|north|south)-\d$/
 const ROLE = /^arn:aws[a-z-]{0,12}:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/
 const DURATION = { least: 900, most: 3_600 }
 
-/** The forms of the fields for ECR; texts with variables pass. */
+/** Checks the form of the ECR fields. Texts with variables pass. */
 export function checkAws(entries: Entries, { report, path }: Pick<RulePlace, 'report' | 'path'>): void {
   const place = (key: string): Parameters<typeof reportValue>[1] => ({ report, path: `${path}.${key}`, code: 'aws-access' })
   checkRole(entries, { report, path })
@@ -43,10 +43,10 @@ export function checkAws(entries: Entries, { report, path }: Pick<RulePlace, 're
       path: `${path}.aws_duration_seconds`,
     })
   else if (seconds !== undefined && (seconds < DURATION.least || seconds > DURATION.most))
-    reportValue(duration.value, place('aws_duration_seconds'), '"aws_duration_seconds" must be from 900 to 3600')
+    reportValue(duration.value, place('aws_duration_seconds'), '"aws_duration_seconds" must be between 900 and 3600')
 }
 
-/** `role_arn` must name a role; texts with variables pass. */
+/** Checks that `role_arn` is the ARN of a role. Texts with variables pass. */
 export function checkRole(entries: Entries, { report, path }: Pick<RulePlace, 'report' | 'path'>): void {
   const role = read.text(entries, 'role_arn')
   const written = read.node(entries, 'role_arn')
@@ -58,7 +58,7 @@ export function checkRole(entries: Entries, { report, path }: Pick<RulePlace, 'r
   )
 }
 
-/** What is written of them, or undefined when nothing is. */
+/** Returns the ECR fields that are set, or undefined if there are none. */
 export function toAws(entries: Entries): Aws | undefined {
   const aws: Aws = {
     ...read.when('region', read.text(entries, 'region')),

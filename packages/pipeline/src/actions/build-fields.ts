@@ -1,7 +1,7 @@
-/** The fields of build steps as a table. */
-import { either, flag, optionalText, record, text, texts, word } from '../shape.ts'
-import type { Fields } from '../shape.ts'
-import { ANNOTATIONS, METADATA_OF_BUILD } from '../control-fields.ts'
+/** The field table of build steps. */
+import { either, flag, optionalText, record, text, texts, word } from '../language/shape.ts'
+import type { Fields } from '../language/shape.ts'
+import { ANNOTATIONS, METADATA_OF_BUILD } from '../language/control-fields.ts'
 import { AWS } from './aws.ts'
 import { workingDirectory } from './common-fields.ts'
 
@@ -14,14 +14,14 @@ const BUILDX: Fields = {
       image: { shape: text, about: `Image that installs the emulators; \`${QEMU_DEFAULTS.image}\` by default.` },
       platforms: { shape: text, about: 'Platforms to emulate; `all` by default.' },
     }),
-    about: 'Emulation of other processors.',
+    about: 'Emulation of other CPU architectures.',
   },
   builder: {
     shape: record({
       driver: { shape: text, about: `Driver of the builder; \`${BUILDER_DRIVER}\` by default.` },
       driver_opts: { shape: optionalText, about: 'Options of the driver, such as `network=host`.' },
     }),
-    about: 'The builder that is made for the step.',
+    about: 'The builder that is created for the step.',
   },
 }
 
@@ -36,7 +36,7 @@ const BUILDKIT: Fields = {
         text,
         record({
           id: { shape: text, required: true, about: 'Name in `RUN --mount=type=secret,id=...`.' },
-          src: { shape: text, required: true, about: 'The file that holds it.' },
+          src: { shape: text, required: true, about: 'File that contains the secret.' },
         }),
       ),
     },
@@ -48,70 +48,73 @@ const BUILDKIT: Fields = {
   },
   buildx: {
     shape: either(flag, record(BUILDX)),
-    about: 'Builds with buildx: true, or the settings of a builder of its own; false by default.',
+    about: 'Builds with buildx: true, or the settings of a dedicated builder; false by default.',
   },
-  platform: { shape: text, about: 'Platforms to build for, comma separated; needs `buildx`.' },
+  platform: { shape: text, about: 'Platforms to build for, separated by commas; needs `buildx`.' },
 }
 
 const GCB: Fields = {
   google_app_creds: { shape: text, about: 'Credentials of Google Cloud.' },
   cache: {
     shape: record({
-      repo: { shape: text, required: true, about: 'Repository of the cache.' },
-      ttl: { shape: optionalText, about: 'How long it is kept.' },
+      repo: { shape: text, required: true, about: 'Cache repository.' },
+      ttl: { shape: optionalText, about: 'How long the cache is kept.' },
     }),
     required: true,
-    about: 'Where layers are kept.',
+    about: 'Layer cache.',
   },
-  timeout: { shape: optionalText, about: 'Time limit.' },
-  machineType: { shape: word('UNSPECIFIED', 'N1_HIGHCPU_8', 'N1_HIGHCPU_32'), about: 'Size of the machine.' },
-  diskSizeGb: { shape: { kind: 'number', above: 0 }, about: 'Size of its disk.' },
+  timeout: { shape: optionalText, about: 'Timeout.' },
+  machineType: { shape: word('UNSPECIFIED', 'N1_HIGHCPU_8', 'N1_HIGHCPU_32'), about: 'Machine type.' },
+  diskSizeGb: { shape: { kind: 'number', above: 0 }, about: 'Disk size in GB.' },
   logsBucket: { shape: text, about: 'Bucket for logs.' },
 }
 
 const AFTERWARDS: Fields = {
   cosign: {
     shape: record({
-      sign: { shape: flag, required: true, about: 'True signs the image after it was pushed.' },
-      options: { shape: { kind: 'map', of: optionalText }, about: 'Options of cosign by name, such as `key`.' },
+      sign: { shape: flag, required: true, about: 'True signs the image after the push.' },
+      options: { shape: { kind: 'map', of: optionalText }, about: 'cosign options by name, such as `key`.' },
     }),
     about: 'Signs the image.',
   },
   metadata: { shape: record(METADATA_OF_BUILD), about: 'Metadata of the image.' },
-  annotations: { shape: record(ANNOTATIONS), about: 'Annotations of the build, its pipeline, its project or the image.' },
+  annotations: { shape: record(ANNOTATIONS), about: 'Annotations of the build, pipeline, project or image.' },
 }
 
 export const BUILD: Fields = {
-  image_name: { shape: text, required: true, aliases: ['image-name'], about: 'Name of the image, without host and tag.' },
-  tag: { shape: text, about: 'One tag; the normalized branch by default.' },
+  image_name: { shape: text, required: true, aliases: ['image-name'], about: 'Image name without host and tag.' },
+  tag: { shape: text, about: 'A single tag; the normalized branch by default.' },
   tags: { shape: { kind: 'list', of: text }, about: 'Several tags.' },
   tag_policy: { shape: word('original', 'lowercase'), aliases: ['tag-policy'], about: 'Case of tags; `lowercase` by default.' },
   dockerfile: {
-    shape: either(text, record({ content: { shape: text, required: true, about: 'The Dockerfile itself.' } })),
-    about: 'Path below the working directory; `Dockerfile` by default.',
+    shape: either(text, record({ content: { shape: text, required: true, about: 'Content of the Dockerfile.' } })),
+    about: 'Path relative to the working directory; `Dockerfile` by default.',
   },
   working_directory: { ...workingDirectory, about: `The build context. ${workingDirectory.about}` },
   build_arguments: { shape: texts, aliases: ['build-arguments'], about: 'List of `NAME=VALUE`.' },
-  target: { shape: text, about: 'The stage to stop at.' },
-  no_cache: { shape: flag, about: 'Builds every layer anew; false by default.' },
-  no_cf_cache: { shape: flag, about: 'Does not look for layers in earlier images; false by default.' },
-  squash: { shape: flag, about: 'Makes one layer of all; false by default.' },
-  cache_from: { shape: texts, about: 'Images or caches to take layers from.' },
-  cache_to: { shape: texts, about: 'Where BuildKit puts its cache, such as `type=registry,ref=...`.' },
-  registry: { shape: text, about: 'The registry integration to push to; the default one by default.' },
-  registry_contexts: { shape: texts, about: 'Registry integrations to pull base images with.' },
-  disable_push: { shape: flag, about: 'True keeps the image on the build’s own daemon; not with `buildx`.' },
+  target: { shape: text, about: 'Build stage to stop at.' },
+  no_cache: { shape: flag, about: 'Builds every layer without the cache; false by default.' },
+  no_cf_cache: { shape: flag, about: 'Does not use earlier images as a cache; false by default.' },
+  squash: { shape: flag, about: 'Squashes all layers into one; false by default.' },
+  cache_from: { shape: texts, about: 'Images or caches to use as layer sources.' },
+  cache_to: { shape: texts, about: 'Cache targets of BuildKit, such as `type=registry,ref=...`.' },
+  registry: { shape: text, about: 'Registry integration to push to; the default registry if absent.' },
+  registry_contexts: { shape: texts, about: 'Registry integrations for pulling base images.' },
+  disable_push: { shape: flag, about: 'True keeps the image in the Docker daemon of the build; not allowed with `buildx`.' },
   ...BUILDKIT,
   provider: {
     shape: record({
-      type: { shape: word('cf', 'gcb'), about: '`cf` by default; images are built by the daemon of the build with `gcb` too.' },
+      type: {
+        shape: word('cf', 'gcb'),
+        about: '`cf` by default. With `gcb` the Docker daemon of the build builds the image too.',
+      },
       arguments: { shape: { kind: 'any' }, about: 'Settings of Google Cloud Build.' },
     }),
-    about: 'Where the image is built.',
+    about: 'Build provider.',
   },
   ...AWS,
   ...AFTERWARDS,
 }
 
-/** What `provider.arguments` may hold where `provider.type` is `gcb`. */
+/** Fields of `provider.arguments` if `provider.type` is `gcb`. */
 export const GCB_ARGUMENTS = GCB

@@ -1,16 +1,18 @@
-/** Steps of type build: an image from a Dockerfile (pipeline language 2.4). */
+/** Step type build: builds an image from a Dockerfile. */
 import type { BuildAction, Buildx } from '@windlass/plan'
-import { checkFields, isVariable } from '../check.ts'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { eachText, isOn, nameAndValue, reportValue, warnOfUppercase } from '../step-rules.ts'
-import type { RulePlace, StepType } from '../step-type.ts'
-import { child, textOf } from '../tree.ts'
-import type { TreeNode } from '../tree.ts'
+import { checkBuild } from '../context/check-registries.ts'
+import { checkFields, isVariable } from '../language/check.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { eachText, isOn, nameAndValue, reportValue, warnOfUppercase } from '../language/step-rules.ts'
+import type { RulePlace, BuiltInStepType } from '../language/step-type.ts'
+import { child, textOf } from '../syntax/tree.ts'
+import type { TreeNode } from '../syntax/tree.ts'
 import { checkAws, toAws } from './aws.ts'
 import { BUILD, BUILDER_DRIVER, GCB_ARGUMENTS, QEMU_DEFAULTS } from './build-fields.ts'
+import { renameField } from './common-fields.ts'
 
-export const build: StepType = {
+export const build: BuiltInStepType<BuildAction> = {
   about: 'Builds an image from a Dockerfile and pushes it.',
   open: false,
   fields: BUILD,
@@ -26,6 +28,13 @@ export const build: StepType = {
     checkProvider(entries, place)
     checkAws(entries, place)
     if (place.buildVersion === 'v1') refuseVersionTwo(entries, place)
+  },
+  checkContext: checkBuild,
+  fromManifest(entries) {
+    renameField(entries, 'repository', 'image_name')
+    const dockerfile = entries.get('dockerfile')
+    const path = child(dockerfile?.value, 'path')
+    if (dockerfile !== undefined && path !== undefined) entries.set('dockerfile', { ...dockerfile, value: path })
   },
   toAction,
 }
@@ -61,7 +70,7 @@ function checkBuildx(entries: Entries, { report, path }: RulePlace): void {
   if (push !== undefined && hasBuildx && read.flag(entries, 'disable_push') === true) {
     report.error('conflict', push.keyRange, '"disable_push" cannot be true with "buildx"', {
       path: `${path}.disable_push`,
-      hint: 'Images of buildx are pushed as they are built. Remove one of the two.',
+      hint: 'buildx pushes images while it builds them. Remove one of the two.',
     })
   }
 }
@@ -73,7 +82,7 @@ function checkProvider(entries: Entries, { report, path }: RulePlace): void {
   const spot = { key: 'arguments', path: `${path}.provider.arguments` }
   const type = provider.entries.get('type')
   if (type !== undefined)
-    report.warning('no-effect', type.value.range, '"gcb" has no effect: the image is built by the daemon of the build', {
+    report.warning('no-effect', type.value.range, '"gcb" has no effect; the Docker daemon of the build builds the image', {
       path: `${path}.provider.type`,
     })
   if (written === undefined || written.value.kind !== 'map')
@@ -124,7 +133,7 @@ function toSecrets(list: TreeNode | undefined): BuildAction['secrets'] {
   })
 }
 
-/** `id=NAME,src=FILE`, in any order and with other settings between; undefined when one of the two is missing. */
+/** Parses `id=NAME,src=FILE`, in any order and with other settings. Returns undefined if one of the two is missing. */
 function toSecret(text: string): { id: string; src: string } | undefined {
   const settings = new Map(
     text.split(',').map((part): [string, string] => {

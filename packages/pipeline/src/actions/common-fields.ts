@@ -1,12 +1,13 @@
-/** Fields that several step types have. */
-import type { Field } from '../shape.ts'
-import { either, optionalText, record, text } from '../shape.ts'
-import type { Shape } from '../shape.ts'
+/** Fields that several step types share. */
+import type { Field } from '../language/shape.ts'
+import { either, optionalText, record, text } from '../language/shape.ts'
+import type { Shape } from '../language/shape.ts'
+import type { Entry } from '../syntax/tree.ts'
 
 export const workingDirectory: Field = {
   shape: text,
   aliases: ['working-directory'],
-  about: 'Absolute, relative, or `${{step}}`; the folder of `main_clone`, else the shared volume by default.',
+  about: 'Absolute path, relative path, or `${{step}}`. Default: the folder of `main_clone`, or the shared volume.',
 }
 
 export const credentials: Field = {
@@ -14,7 +15,7 @@ export const credentials: Field = {
     username: { shape: text, required: true, about: 'User name.' },
     password: { shape: text, required: true, about: 'Password or token; use a variable.' },
   }),
-  about: 'Used in place of the integration’s own.',
+  about: 'Used instead of the credentials of the integration.',
 }
 
 export const commandLine: Shape = either({ kind: 'list', of: optionalText }, text)
@@ -28,10 +29,18 @@ export const environment: Shape = either(
 export const variablesField: Field = {
   shape: { kind: 'list', of: text },
   aliases: ['composition-variables'],
-  about: 'List of `NAME=VALUE` for `${NAME}` in the compose document; not given to containers.',
+  about: 'List of `NAME=VALUE` for `${NAME}` in the compose document; not passed to containers.',
 }
 
 export const registryContexts: Field = {
   shape: { kind: 'list', of: text },
-  about: 'Registry integrations to pull images with.',
+  about: 'Registry integrations for pulling images.',
+}
+
+/** Renames a field unless the step also has the new name. */
+export function renameField(entries: Map<string, Entry>, from: string, to: string): void {
+  const entry = entries.get(from)
+  if (entry === undefined || entries.has(to)) return
+  entries.delete(from)
+  entries.set(to, { ...entry, key: to })
 }

@@ -1,34 +1,35 @@
-/** Steps of type composition and launch-composition: several containers as one step (pipeline language 2.7 and 2.8). */
+/** Step types composition and launch-composition: several containers as one step. */
 import type { ComposeSource, CompositionAction, JsonTemplate, LaunchCompositionAction } from '@windlass/plan'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { any, either, flag, text } from '../shape.ts'
-import type { Field, Fields } from '../shape.ts'
-import { eachText, nameAndValue, refuses } from '../step-rules.ts'
-import type { ActionPlace, RulePlace, StepType } from '../step-type.ts'
-import { textOf } from '../tree.ts'
+import { checkRegistryContexts } from '../context/integrations.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { any, either, flag, text } from '../language/shape.ts'
+import type { Field, Fields } from '../language/shape.ts'
+import { eachText, nameAndValue, refuses } from '../language/step-rules.ts'
+import type { ActionPlace, RulePlace, BuiltInStepType } from '../language/step-type.ts'
+import { textOf } from '../syntax/tree.ts'
 import { registryContexts, variablesField, workingDirectory } from './common-fields.ts'
 
 const composition: Field = {
   shape: either({ kind: 'map', of: any }, text),
   required: true,
-  about: 'A compose document, the path of one below the working directory, or the name of a stored composition.',
+  about: 'A compose document, its path relative to the working directory, or the name of a stored composition.',
 }
 
 const SHARED: Fields = {
-  working_directory: { ...workingDirectory, about: `Where a compose file is looked for. ${workingDirectory.about}` },
+  working_directory: { ...workingDirectory, about: `Directory of the compose file. ${workingDirectory.about}` },
   composition_variables: variablesField,
   registry_contexts: registryContexts,
 }
 
-/** Fields of other systems, accepted and without effect. */
+/** Fields of other systems that are accepted but have no effect. */
 const TOLERATED: Fields = {
-  assets: { shape: any, about: 'Accepted, and has no effect.' },
-  create_file: { shape: any, about: 'Accepted, and has no effect.' },
+  assets: { shape: any, about: 'Accepted but has no effect.' },
+  create_file: { shape: any, about: 'Accepted but has no effect.' },
 }
 
-export const compositionType: StepType = {
-  about: 'Runs the services of a compose document until its candidates have exited.',
+export const compositionType: BuiltInStepType<CompositionAction> = {
+  about: 'Runs the services of a compose document until its candidates exit.',
   open: true,
   fields: {
     composition,
@@ -36,12 +37,12 @@ export const compositionType: StepType = {
       shape: { kind: 'map', of: { kind: 'map', of: any }, least: 1 },
       required: true,
       aliases: ['composition-candidates'],
-      about: 'The services whose exit codes decide; merged over services of the same name.',
+      about: 'Services whose exit codes decide the result; merged over services of the same name.',
     },
     ...SHARED,
     add_flow_volume_to_composition: { shape: flag, about: 'True mounts the shared volume in every service; false by default.' },
-    environment_name: { shape: any, about: 'Accepted, and has no effect.' },
-    entry_point: { shape: any, about: 'Accepted, and has no effect.' },
+    environment_name: { shape: any, about: 'Accepted but has no effect.' },
+    entry_point: { shape: any, about: 'Accepted but has no effect.' },
     ...TOLERATED,
   },
   rule(entries, place) {
@@ -56,6 +57,7 @@ export const compositionType: StepType = {
       })
     }
   },
+  checkContext: checkRegistryContexts,
   toAction: (entries, place): CompositionAction => ({
     kind: 'composition',
     compose: toCompose(entries, place),
@@ -67,7 +69,7 @@ export const compositionType: StepType = {
   }),
 }
 
-export const launchComposition: StepType = {
+export const launchComposition: BuiltInStepType<LaunchCompositionAction> = {
   about: 'Starts the services of a compose document as an environment that outlives the build.',
   open: true,
   fields: {
@@ -75,12 +77,13 @@ export const launchComposition: StepType = {
     ...SHARED,
     environment_name: {
       shape: text,
-      about: 'Name of the environment; one of the same name is ended first. The file or step by default.',
+      about: 'Name of the environment; the file or step name by default. An existing environment of this name is ended first.',
     },
-    entry_point: { shape: text, about: 'The main service, whose address is shown.' },
+    entry_point: { shape: text, about: 'Main service, whose address is shown.' },
     ...TOLERATED,
   },
   rule: checkShared,
+  checkContext: checkRegistryContexts,
   toAction: (entries, place): LaunchCompositionAction => ({
     kind: 'launch-composition',
     compose: toCompose(entries, place),
@@ -97,7 +100,7 @@ function checkShared(entries: Entries, place: RulePlace): void {
   eachText(entries, 'composition_variables', { ...place, problemOf: nameAndValue })
 }
 
-/** A document in the step, a stored one by its name, or else the path of one. */
+/** Returns an inline document, a stored composition by its name, or a path. */
 export function toCompose(entries: Entries, { compositions }: ActionPlace): ComposeSource {
   const written = read.node(entries, 'composition')
   const name = textOf(written)

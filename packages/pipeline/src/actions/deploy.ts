@@ -1,33 +1,34 @@
-/** Steps of type deploy: a new version of something on a Kubernetes cluster (pipeline language 2.10). */
+/** Step type deploy: deploys a new version to a Kubernetes cluster. */
 import type { DeployAction } from '@windlass/plan'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { either, record, text, word } from '../shape.ts'
-import { excludes, reportValue } from '../step-rules.ts'
-import type { RulePlace, StepType } from '../step-type.ts'
-import { child, textOf } from '../tree.ts'
+import { checkCluster } from '../context/check-cluster.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { either, record, text, word } from '../language/shape.ts'
+import { excludes, reportValue } from '../language/step-rules.ts'
+import type { RulePlace, BuiltInStepType } from '../language/step-type.ts'
+import { child, textOf } from '../syntax/tree.ts'
 
-const USUAL_TIMEOUT_SECONDS = '120'
+const DEFAULT_TIMEOUT_SECONDS = '120'
 
-export const deploy: StepType = {
-  about: 'Deploys an image or a manifest to a Kubernetes cluster and waits for the roll-out.',
+export const deploy: BuiltInStepType<DeployAction> = {
+  about: 'Deploys an image or a manifest to a Kubernetes cluster and waits for the rollout.',
   open: true,
   fields: {
     kind: { shape: word('kubernetes'), required: true, about: 'Always `kubernetes`.' },
-    cluster: { shape: text, required: true, about: 'The cluster integration.' },
-    namespace: { shape: text, required: true, about: 'The namespace.' },
-    service: { shape: text, about: 'The Service whose deployment gets a new image; this or `file_path`.' },
-    file_path: { shape: text, about: 'The manifest to apply; each `{{NAME}}` in it is filled in from the variables.' },
+    cluster: { shape: text, required: true, about: 'Cluster integration.' },
+    namespace: { shape: text, required: true, about: 'Namespace.' },
+    service: { shape: text, about: 'Service whose deployment gets a new image. Set this or `file_path`.' },
+    file_path: { shape: text, about: 'Manifest to apply; each `{{NAME}}` in it is replaced by the variable.' },
     candidate: {
       shape: record({
-        image: { shape: text, required: true, about: 'The new image: a reference, or `${{step}}` of a build step.' },
-        registry: { shape: text, required: true, about: 'The registry integration that the cluster pulls it with.' },
+        image: { shape: text, required: true, about: 'Image reference, or `${{step}}` of a build step.' },
+        registry: { shape: text, required: true, about: 'Registry integration that the cluster uses to pull the image.' },
       }),
-      about: 'The new image; the one that runs is rolled out again without it. With `service` alone.',
+      about: 'The new image, only with `service`. If absent, the running image is rolled out again.',
     },
     timeout: {
       shape: either(text, { kind: 'number', above: 0 }),
-      about: 'Seconds to wait for the roll-out; 120 by default.',
+      about: 'Seconds to wait for the rollout; 120 by default.',
     },
   },
   rule(entries, place) {
@@ -36,12 +37,13 @@ export const deploy: StepType = {
     checkTarget(entries, place)
     checkTimeout(entries, place)
   },
+  checkContext: checkCluster,
   toAction: (entries: Entries): DeployAction => ({
     kind: 'deploy',
     cluster: read.text(entries, 'cluster') ?? '',
     namespace: read.text(entries, 'namespace') ?? '',
     target: toTarget(entries),
-    rolloutTimeout: read.plain(read.node(entries, 'timeout')) ?? USUAL_TIMEOUT_SECONDS,
+    rolloutTimeout: read.plain(read.node(entries, 'timeout')) ?? DEFAULT_TIMEOUT_SECONDS,
   }),
 }
 
@@ -49,7 +51,7 @@ function checkTarget(entries: Entries, { report, path, range }: RulePlace): void
   if (entries.has('service') || entries.has('file_path')) return
   report.error('required', range, '"service" is required', {
     path: `${path}.service`,
-    hint: 'Name a "service", or a manifest as "file_path".',
+    hint: 'Set "service", or "file_path" to a manifest.',
   })
 }
 

@@ -1,18 +1,18 @@
 /**
- * Steps of type travis, simple_travis and integration-test: tests with services beside them (pipeline language 2.13). Each becomes a
- * composition whose one candidate is the test.
+ * Step types travis, simple_travis and integration-test: tests with services next to them. Each becomes a composition whose only candidate is
+ * the test.
  */
 import type { CompositionAction, JsonTemplate } from '@windlass/plan'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { any, either, record, text, word } from '../shape.ts'
-import type { Field, Fields, Shape } from '../shape.ts'
-import { nameAndValue, reportValue } from '../step-rules.ts'
-import type { ActionPlace, RulePlace, StepType } from '../step-type.ts'
-import { child, textOf } from '../tree.ts'
-import type { MapNode, TreeNode } from '../tree.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { any, either, record, text, word } from '../language/shape.ts'
+import type { Field, Fields, Shape } from '../language/shape.ts'
+import { nameAndValue, reportValue } from '../language/step-rules.ts'
+import type { ActionPlace, RulePlace, BuiltInStepType } from '../language/step-type.ts'
+import { child, textOf } from '../syntax/tree.ts'
+import type { MapNode, TreeNode } from '../syntax/tree.ts'
 
-/** The services that can be asked for by name: what runs for each of them, and where it listens. */
+/** Services that documents can request by name, with image and port. */
 export const PRECONFIGURED: Readonly<
   Record<string, { readonly image: string; readonly port: number; readonly environment?: readonly string[] }>
 > = {
@@ -40,30 +40,33 @@ const services: Field = {
   shape: {
     kind: 'map',
     of: record({
-      image: { shape: text, required: true, about: 'Image of the service.' },
-      ports: { shape: { kind: 'list', of: { kind: 'number', above: 0, whole: true } }, about: 'Ports that it listens on.' },
+      image: { shape: text, required: true, about: 'Service image.' },
+      ports: {
+        shape: { kind: 'list', of: { kind: 'number', above: 0, whole: true } },
+        about: 'Ports that the service listens on.',
+      },
       environment: { shape: environment, about: 'List of `NAME=VALUE`, or a mapping of names to values.' },
     }),
   },
-  about: 'Services by name; the test reaches them under these names.',
+  about: 'Services by name; the names are their host names.',
 }
 const preconfigured: Shape = { kind: 'list', of: word(...Object.keys(PRECONFIGURED)) }
 
 function test(fields: Fields): Field {
   return {
     shape: record({
-      image: { shape: text, required: true, about: 'Image of the test.' },
+      image: { shape: text, required: true, about: 'Test image.' },
       ...fields,
-      working_directory: { shape: text, about: 'Where the test starts; the folder of `main_clone` by default.' },
+      working_directory: { shape: text, about: 'Working directory of the test; the folder of `main_clone` by default.' },
     }),
     required: true,
-    about: 'The test, which decides the result.',
+    about: 'The test that decides the result.',
   }
 }
-const command: Fields = { command: { shape: text, required: true, about: 'What the test runs, in a shell.' } }
+const command: Fields = { command: { shape: text, required: true, about: 'Command of the test, run by a shell.' } }
 
-export const travis: StepType = {
-  about: 'Runs a test beside services of one’s own.',
+export const travis: BuiltInStepType<CompositionAction> = {
+  about: 'Runs a test with custom services.',
   open: true,
   fields: {
     services: { ...services, required: true },
@@ -71,31 +74,34 @@ export const travis: StepType = {
     create_file: { shape: any, about: 'Has no effect.' },
   },
   rule: checkServices,
+  checkContext: undefined,
   toAction: (entries, place) => toComposition(entries, ownServices(entries), place),
 }
 
-export const simpleTravis: StepType = {
-  about: 'Runs a test beside well-known services.',
+export const simpleTravis: BuiltInStepType<CompositionAction> = {
+  about: 'Runs a test with preconfigured services.',
   open: true,
   fields: { services: { shape: preconfigured, required: true, about: 'Services by name.' }, test: test(command) },
+  checkContext: undefined,
   toAction: (entries, place) => toComposition(entries, knownServices(read.texts(entries, 'services') ?? []), place),
 }
 
-export const integrationTest: StepType = {
-  about: 'Runs a test beside well-known services and services of one’s own.',
+export const integrationTest: BuiltInStepType<CompositionAction> = {
+  about: 'Runs a test with preconfigured and custom services.',
   open: true,
   fields: {
     services,
-    preconfigured_services: { shape: preconfigured, about: 'Well-known services by name.' },
+    preconfigured_services: { shape: preconfigured, about: 'Preconfigured services by name.' },
     test: test({
       commands: {
         shape: { kind: 'list', of: text, least: 1 },
         required: true,
-        about: 'What the test runs, in a shell with `set -e`.',
+        about: 'Commands of the test, run by a shell with `set -e`.',
       },
     }),
   },
   rule: checkServices,
+  checkContext: undefined,
   toAction(entries, place) {
     const known = knownServices(read.texts(entries, 'preconfigured_services') ?? [])
     return toComposition(entries, { ...known, ...ownServices(entries) }, place)
@@ -122,7 +128,9 @@ function checkServices(entries: Entries, { report, path }: RulePlace): void {
 }
 
 function wrongName(name: string): string | undefined {
-  return NAME.test(name) ? undefined : 'must be a name of at least two letters, digits or "_" that begins with a letter or "_"'
+  return NAME.test(name)
+    ? undefined
+    : 'must have at least two characters, only letters, digits and "_", and not start with a digit'
 }
 
 function knownServices(names: readonly string[]): Record<string, JsonTemplate> {
@@ -176,7 +184,7 @@ function toTest({ entries }: MapNode, directory: string): JsonTemplate {
   }
 }
 
-/** A `$` means a variable to compose; references of the pipeline keep theirs. */
+/** Escapes `$`, which compose reads as a variable, except in pipeline references. */
 function escapeDollars(text: string): string {
   return text.replaceAll(/\$(?!\{\{)/g, '$$$$')
 }

@@ -1,40 +1,44 @@
-/** Steps of type freestyle: a container of any image (pipeline language 2.2). */
+/** Step type freestyle: runs a container of any image. */
 import type { FreestyleAction } from '@windlass/plan'
-import { STEP_SERVICES } from '../control-fields.ts'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { optionalText, text, word } from '../shape.ts'
-import { eachText, excludes, nameAndValue, refuses } from '../step-rules.ts'
-import type { StepType } from '../step-type.ts'
+import { checkNamed, REGISTRY } from '../context/integrations.ts'
+import { STEP_SERVICES } from '../language/control-fields.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { optionalText, text, word } from '../language/shape.ts'
+import { eachText, environmentEntry, excludes, refuses } from '../language/step-rules.ts'
+import type { BuiltInStepType } from '../language/step-type.ts'
 import { checkRole } from './aws.ts'
 import { commandLine, environment, workingDirectory } from './common-fields.ts'
 
-export const freestyle: StepType = {
+export const freestyle: BuiltInStepType<FreestyleAction> = {
   about: 'Runs a container of any image.',
   open: true,
   fields: {
-    image: { shape: text, required: true, about: 'Image of the container: a reference, or `${{step}}` of a build or push step.' },
-    working_directory: { ...workingDirectory, about: `${workingDirectory.about} \`IMAGE_WORK_DIR\` is the image’s own.` },
+    image: { shape: text, required: true, about: 'Image reference, or `${{step}}` of a build or push step.' },
+    working_directory: {
+      ...workingDirectory,
+      about: `${workingDirectory.about} \`IMAGE_WORK_DIR\` is the directory of the image.`,
+    },
     commands: {
       shape: { kind: 'list', of: optionalText },
-      about: 'Run by the shell in place of the entry point, with `set -e`.',
+      about: 'Commands that a shell with `set -e` runs instead of the entry point.',
     },
     cmd: { shape: commandLine, about: 'Arguments for the entry point.' },
-    entry_point: { shape: commandLine, about: 'In place of the image’s entry point.' },
-    shell: { shape: word('sh', 'bash'), about: 'The shell for `commands`; `sh` by default.' },
+    entry_point: { shape: commandLine, about: 'Replaces the entry point of the image.' },
+    shell: { shape: word('sh', 'bash'), about: 'Shell for `commands`; `sh` by default.' },
     environment: { shape: environment, about: 'List of `NAME=VALUE`, or a mapping of names to values.' },
     volumes: {
       shape: { kind: 'list', of: text },
-      about: 'List of `source:/target[:ro]`; the source is below the shared volume.',
+      about: 'List of `source:/target[:ro]`; the source is a path below the shared volume.',
     },
-    registry_context: { shape: text, about: 'The registry integration to pull the image with.' },
-    role_arn: { shape: text, about: 'Role to pull from an ECR registry of another account; needs `registry_context`.' },
+    registry_context: { shape: text, about: 'Registry integration for pulling the image.' },
+    role_arn: { shape: text, about: 'IAM role to pull from an ECR registry of another account; needs `registry_context`.' },
     services: STEP_SERVICES,
   },
   rule(entries, place) {
     excludes(entries, ['commands', 'cmd'], place)
     excludes(entries, ['shell', 'cmd'], place)
-    eachText(entries, 'environment', { ...place, problemOf: nameAndValue })
+    eachText(entries, 'environment', { ...place, problemOf: environmentEntry })
     eachText(entries, 'volumes', {
       ...place,
       problemOf: (entry) => (entry.includes(':') ? undefined : 'must have the form source:/target'),
@@ -45,9 +49,11 @@ export const freestyle: StepType = {
     if (role !== undefined && !entries.has('registry_context'))
       place.report.error('registry-needed', role.keyRange, '"role_arn" is only allowed with "registry_context"', {
         path: `${place.path}.role_arn`,
-        hint: 'Name the registry integration that the image is pulled with.',
+        hint: 'Set "registry_context" to the registry integration for the pull.',
       })
   },
+  checkContext: (entries, place) =>
+    checkNamed(entries.get('registry_context')?.value, { ...REGISTRY, field: 'registry_context' }, place),
   toAction: (entries: Entries): FreestyleAction => ({
     kind: 'freestyle',
     image: read.text(entries, 'image') ?? '',

@@ -1,25 +1,32 @@
-/** Steps of type git-clone (pipeline language 2.3). */
+/** Step type git-clone. */
 import type { GitCloneAction } from '@windlass/plan'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { flag, text } from '../shape.ts'
-import type { StepType } from '../step-type.ts'
-import { credentials, workingDirectory } from './common-fields.ts'
+import { checkGit } from '../context/check-git.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { flag, text } from '../language/shape.ts'
+import type { BuiltInStepType } from '../language/step-type.ts'
+import { credentials, renameField, workingDirectory } from './common-fields.ts'
 
-export const gitClone: StepType = {
-  about: 'Clones a git repository to the shared volume.',
+export const gitClone: BuiltInStepType<GitCloneAction> = {
+  about: 'Clones a Git repository to the shared volume.',
   open: false,
   fields: {
-    repo: { shape: text, required: true, about: '`owner/name`, or the URL of a repository.' },
-    revision: { shape: text, about: 'Branch, tag or commit; the repository’s default branch by default.' },
-    git: { shape: text, about: 'The git integration; the default one by default.' },
-    working_directory: { ...workingDirectory, about: 'The folder that the clone is put in; the shared volume by default.' },
+    repo: { shape: text, required: true, about: '`owner/name`, or a repository URL.' },
+    revision: { shape: text, about: 'Branch, tag or commit; the default branch of the repository if absent.' },
+    git: { shape: text, about: 'Git integration; the default one if absent.' },
+    working_directory: { ...workingDirectory, about: 'Parent folder of the clone; the shared volume by default.' },
     credentials,
-    use_proxy: { shape: flag, about: 'Honours HTTP_PROXY and HTTPS_PROXY of the build; false by default.' },
+    use_proxy: { shape: flag, about: 'Uses HTTP_PROXY and HTTPS_PROXY of the build; false by default.' },
     depth: { shape: { kind: 'number', above: 0, whole: true }, about: 'Number of commits to fetch; all by default.' },
-    exclude_blobs: { shape: flag, aliases: ['exclude_blob'], about: 'Leaves out the contents of old commits; false by default.' },
-    skip_tags_on_update: { shape: flag, about: 'Fetches no tags when a clone is there already; false by default.' },
+    exclude_blobs: {
+      shape: flag,
+      aliases: ['exclude_blob'],
+      about: 'Does not fetch file contents of old commits; false by default.',
+    },
+    skip_tags_on_update: { shape: flag, about: 'Does not fetch tags when it updates an existing clone; false by default.' },
   },
+  checkContext: checkGit,
+  fromManifest: (entries) => renameField(entries, 'repository', 'repo'),
   toAction: (entries: Entries): GitCloneAction => ({
     kind: 'git-clone',
     repo: read.text(entries, 'repo') ?? '',

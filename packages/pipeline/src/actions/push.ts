@@ -1,29 +1,31 @@
-/** Steps of type push and push-tag: images that go to a registry (pipeline language 2.5 and 2.6). */
+/** Step types push and push-tag: push images to a registry. */
 import type { PushAction, PushTagAction } from '@windlass/plan'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { text, word } from '../shape.ts'
-import { warnOfUppercase } from '../step-rules.ts'
-import type { RulePlace, StepType } from '../step-type.ts'
+import { checkPush } from '../context/check-registries.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { text, word } from '../language/shape.ts'
+import { warnOfUppercase } from '../language/step-rules.ts'
+import type { RulePlace, BuiltInStepType } from '../language/step-type.ts'
 import { AWS, AWS_KEYS, checkAws, toAws } from './aws.ts'
 import { credentials } from './common-fields.ts'
 
-export const push: StepType = {
+export const push: BuiltInStepType<PushAction> = {
   about: 'Tags an image and pushes it to a registry.',
   open: false,
   fields: {
-    candidate: { shape: text, required: true, about: 'The image: a reference, or `${{step}}` of a build step.' },
-    registry: { shape: text, about: 'The registry integration, or a host; the default one by default.' },
-    image_name: { shape: text, aliases: ['image-name'], about: 'Name to push as; the candidate’s by default.' },
-    tag: { shape: text, about: 'One tag; `latest` by default.' },
+    candidate: { shape: text, required: true, about: 'Image reference, or `${{step}}` of a build step.' },
+    registry: { shape: text, about: 'Registry integration or host; the default registry if absent.' },
+    image_name: { shape: text, aliases: ['image-name'], about: 'Name to push as; the name of the candidate by default.' },
+    tag: { shape: text, about: 'A single tag; `latest` by default.' },
     tags: { shape: { kind: 'list', of: text }, about: 'Several tags.' },
-    registry_context: { shape: text, about: 'The registry integration to pull the candidate with.' },
+    registry_context: { shape: text, about: 'Registry integration for pulling the candidate.' },
     credentials,
-    provider: { shape: word('docker', 'standard', 'ecr'), about: 'Kind of the registry; `docker` by default.' },
+    provider: { shape: word('docker', 'standard', 'ecr'), about: 'Registry kind; `docker` by default.' },
     ...AWS_KEYS,
     ...AWS,
   },
   rule,
+  checkContext: checkPush,
   toAction(entries: Entries): PushAction {
     const tags = read.tags(entries)
     const isEcr = read.text(entries, 'provider') === 'ecr'
@@ -40,16 +42,17 @@ export const push: StepType = {
   },
 }
 
-export const pushTag: StepType = {
-  about: 'Gives an image that is in a registry already further tags.',
+export const pushTag: BuiltInStepType<PushTagAction> = {
+  about: 'Adds tags to an image that is already in a registry.',
   open: false,
   fields: {
-    image_name: { shape: text, required: true, aliases: ['image-name'], about: 'The image, with host and tag where needed.' },
-    tags: { shape: { kind: 'list', of: text, least: 1 }, required: true, about: 'The tags to give it.' },
-    registry: { shape: text, about: 'The registry integration; that of the image’s host by default.' },
+    image_name: { shape: text, required: true, aliases: ['image-name'], about: 'Image, with host and tag if needed.' },
+    tags: { shape: { kind: 'list', of: text, least: 1 }, required: true, about: 'Tags to add.' },
+    registry: { shape: text, about: 'Registry integration; the one of the image host by default.' },
     ...AWS,
   },
   rule,
+  checkContext: checkPush,
   toAction: (entries: Entries): PushTagAction => ({
     kind: 'push-tag',
     imageName: read.text(entries, 'image_name') ?? '',

@@ -1,33 +1,33 @@
-/** What the checks of a step know of the account that the pipeline is for. */
+/** The account of a pipeline, as far as the checks of its steps need it. */
 
 export interface AccountContext {
-  /** Git integrations; not checked when absent, like each of the lists. */
+  /** Git integrations. Not checked if absent, like each of the lists. */
   readonly git?: readonly { readonly name: string; readonly isDefault: boolean }[]
   readonly registries?: readonly AccountRegistry[]
   readonly clusters?: readonly { readonly name: string; readonly isDefault?: boolean }[]
   /** Names of the variables that builds of the pipeline have. */
   readonly variables?: ReadonlySet<string>
-  /** Build steps push to the default registry where they say nothing. */
+  /** Build steps push to the default registry unless they say otherwise. */
   readonly autoPush: boolean
-  /** Build steps do not push where they say nothing. */
+  /** Build steps do not push unless they say otherwise. */
   readonly disablePush: boolean
-  /** Leaves out the warnings that a default is used where several would do (103, 203, 303). */
+  /** Suppresses warnings about the use of a default when several integrations exist (103, 203, 303). */
   readonly quietDefaults?: boolean
 }
 
 export interface AccountRegistry {
   readonly name: string
-  /** Such as `docker.io`; the kind of the registry is read from it. */
+  /** Registry host such as `docker.io`, which determines the registry kind. */
   readonly domain: string
   readonly isDefault: boolean
 }
 
-/** No account: nothing of it is checked. */
+/** No account; nothing is checked against it. */
 export const UNKNOWN_ACCOUNT: AccountContext = { autoPush: true, disablePush: false }
 
 export type RegistryKind = 'ecr' | 'google' | 'standard'
 
-/** The kind of a registry by its domain. Linear in it. */
+/** Returns the kind of a registry by its domain. Linear in the domain. */
 export function registryKind(domain: string): RegistryKind {
   const host = domain.toLowerCase().split('/', 1)[0] ?? ''
   if (/^\d{12}\.dkr\.ecr(?:-fips)?\.[a-z0-9-]{1,30}\.amazonaws\.com(?:\.cn)?$/.test(host) || host === 'public.ecr.aws')
@@ -38,8 +38,8 @@ export function registryKind(domain: string): RegistryKind {
 const LONGEST_HOST = 4_096
 
 /**
- * True for a registry that is written as a host or URL and not as the name of an integration: a host with a dot or a port, with or without
- * scheme and path. One pass over at most 4,096 characters, whatever the text is.
+ * Returns true for a registry written as a host or URL instead of an integration name: a host with a dot or a port, with or without scheme and
+ * path. Reads at most 4,096 characters.
  */
 export function isRegistryHost(text: string): boolean {
   if (text.length > LONGEST_HOST) return false

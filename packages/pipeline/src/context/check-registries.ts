@@ -1,16 +1,16 @@
-/** Registries of build and push steps against those of the account. */
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import { child, textOf } from '../tree.ts'
-import type { TreeNode } from '../tree.ts'
+/** Checks the registries of build and push steps against those of the account. */
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import { child, textOf } from '../syntax/tree.ts'
+import type { TreeNode } from '../syntax/tree.ts'
 import type { AccountRegistry } from './account.ts'
 import { isRegistryHost, registryKind } from './account.ts'
-import type { ContextPlace } from './integrations.ts'
-import { checkNamed, checkRegistryContexts, REGISTRY, tellLack, warnOfDefault } from './integrations.ts'
+import type { ContextPlace } from '../language/step-type.ts'
+import { checkNamed, checkRegistryContexts, REGISTRY, reportMissing, warnOfDefault } from './integrations.ts'
 
 const REGISTRY_FIELD = { ...REGISTRY, field: 'registry' }
 
-/** `push` and `push-tag`: codes 200 to 203 and 206. */
+/** Checks `push` and `push-tag` steps: codes 200 to 203 and 206. */
 export function checkPush(entries: Entries, place: ContextPlace): void {
   const { registries } = place.account
   const registry = read.text(entries, 'registry')
@@ -19,22 +19,22 @@ export function checkPush(entries: Entries, place: ContextPlace): void {
   if (registries === undefined) return isNamed ? checkNamed(entries.get('registry')?.value, REGISTRY_FIELD, place) : undefined
   // A variable may hold the host of a registry that needs no integration.
   const isOpen = registry?.includes('${{') === true
-  if (registries.length === 0 && !isOpen) return registry === undefined || isNamed ? tellMissing(place) : undefined
+  if (registries.length === 0 && !isOpen) return registry === undefined || isNamed ? reportNoRegistry(place) : undefined
   if (isNamed) checkNamed(entries.get('registry')?.value, REGISTRY_FIELD, place)
   if (registry === undefined && registries.length > 1)
     warnOfDefault('registry-implied', { field: 'registry', noun: 'registry integrations', of: registries }, place)
   if (read.text(entries, 'provider') !== 'ecr') checkRegion(entries, registryOf(entries, registries), place)
 }
 
-function tellMissing(place: ContextPlace): void {
+function reportNoRegistry(place: ContextPlace): void {
   const { path, range } = place
-  tellLack(place, 'registry-missing', range, 'there is no registry integration to push to', {
+  reportMissing(place, 'registry-missing', range, 'the account has no registry integration to push to', {
     path: `${path}.registry`,
-    hint: 'Add a context of type registry, or write the host of a registry as "registry".',
+    hint: 'Add a context of type registry, or set "registry" to a registry host.',
   })
 }
 
-/** `build`: codes 201, 202 and 204 to 207. */
+/** Checks `build` steps: codes 201, 202 and 204 to 207. */
 export function checkBuild(entries: Entries, place: ContextPlace): void {
   const { registries } = place.account
   const registry = read.text(entries, 'registry')
@@ -47,21 +47,26 @@ export function checkBuild(entries: Entries, place: ContextPlace): void {
   checkGcb(entries, registries, place)
 }
 
-/** What becomes of the image of a step that names no registry. */
+/** Checks what happens to the image of a step that names no registry. */
 function checkPushTarget(entries: Entries, place: ContextPlace): void {
   const { report, path, range, account } = place
   if (entries.has('disable_push') || account.disablePush) return
   const where = { path: `${path}.registry` }
   if (!account.autoPush) {
-    tellLack(place, 'registry-required', range, "'registry' is required", {
+    reportMissing(place, 'registry-required', range, "'registry' is required", {
       ...where,
-      hint: 'Name the registry integration to push to, or write "disable_push: true".',
+      hint: 'Set "registry" to a registry integration, or set "disable_push: true".',
     })
   } else if (account.registries?.some(({ isDefault }) => isDefault) === false) {
-    report.warning('registry-none', range, 'no registry is named and there is no default one: the image is not pushed', {
-      ...where,
-      hint: 'Name a registry integration, or write "disable_push: true".',
-    })
+    report.warning(
+      'registry-none',
+      range,
+      '"registry" is not set and the account has no default registry; the image is not pushed',
+      {
+        ...where,
+        hint: 'Set "registry" to a registry integration, or set "disable_push: true".',
+      },
+    )
   }
 }
 
@@ -78,7 +83,7 @@ function checkRegion(entries: Entries, registry: AccountRegistry | undefined, { 
   })
 }
 
-/** A pull has one login for each domain: two integrations of one domain cannot both be used. Told once. */
+/** Reports two integrations of one domain, once. A pull has one login per domain, so they cannot both be used. */
 function checkDomains(entries: Entries, registries: readonly AccountRegistry[], { report, path }: ContextPlace): void {
   const listed = read.node(entries, 'registry_contexts')
   const items: readonly TreeNode[] = listed?.kind === 'list' ? listed.items : []
@@ -95,7 +100,7 @@ function checkDomains(entries: Entries, registries: readonly AccountRegistry[], 
     return report.error(
       'registry-twice',
       item.range,
-      `"${other}" and "${registry.name}" are registries of one domain, ${registry.domain}`,
+      `registries "${other}" and "${registry.name}" have the same domain ${registry.domain}`,
       {
         path: `${path}.registry_contexts`,
         hint: 'Keep one of them.',

@@ -1,22 +1,16 @@
-/** Integrations by their names: that they exist, and what stands in where none is named. */
+/** Checks the names of integrations and warns when a default is used. */
 import { exactReference, nearMiss } from '@windlass/plan'
-import type { DiagnosticCode } from '../diagnostic.ts'
-import * as read from '../fields.ts'
-import type { Entries } from '../fields.ts'
-import type { Report } from '../report.ts'
-import type { RulePlace } from '../step-type.ts'
-import { textOf } from '../tree.ts'
-import type { TreeNode } from '../tree.ts'
+import type { DiagnosticCode } from '../language/diagnostic.ts'
+import * as read from '../language/fields.ts'
+import type { Entries } from '../language/fields.ts'
+import type { Report } from '../syntax/report.ts'
+import type { ContextPlace } from '../language/step-type.ts'
+import { textOf } from '../syntax/tree.ts'
+import type { TreeNode } from '../syntax/tree.ts'
 import type { AccountContext } from './account.ts'
 
-export interface ContextPlace extends RulePlace {
-  readonly account: AccountContext
-  /** The step has a condition, or runs after an end that may not come: what it lacks is told, and does not stop the others. */
-  readonly mayNotRun: boolean
-}
-
-/** Reports something that a step needs: an error, or a warning for a step that may never run. */
-export function tellLack({ report, mayNotRun }: ContextPlace, ...what: Parameters<Report['error']>): void {
+/** Reports something that a step lacks: an error, or a warning for a step that may never run. */
+export function reportMissing({ report, mayNotRun }: ContextPlace, ...what: Parameters<Report['error']>): void {
   if (mayNotRun) report.warning(...what)
   else report.error(...what)
 }
@@ -24,7 +18,7 @@ export function tellLack({ report, mayNotRun }: ContextPlace, ...what: Parameter
 export interface Kind {
   readonly field: string
   readonly noun: string
-  /** Codes for a variable that nobody defined, and for a name that nothing has. */
+  /** Codes for an undefined variable, and for an unknown name. */
   readonly variable: DiagnosticCode
   readonly unknown: DiagnosticCode
   readonly names: (account: AccountContext) => readonly string[] | undefined
@@ -36,7 +30,7 @@ export const REGISTRY: Omit<Kind, 'field'> = {
   unknown: 'registry-unknown',
   names: ({ registries }) => registries?.map(({ name }) => name),
 }
-/** A name of an integration: a variable must be defined (else a warning), a name must exist. */
+/** Checks the name of an integration: a variable must be defined (else a warning), a name must exist. */
 export function checkNamed(written: TreeNode | undefined, kind: Kind, place: ContextPlace): void {
   const { report, path, account } = place
   const name = textOf(written)
@@ -46,19 +40,19 @@ export function checkNamed(written: TreeNode | undefined, kind: Kind, place: Con
   if (reference !== undefined) {
     const isKnown = account.variables === undefined || account.variables.has(reference) || reference.includes('.')
     if (isKnown) return
-    const message = `"${kind.field}" is the variable "${reference}", which is not defined`
+    const message = `"${kind.field}" refers to the undefined variable "${reference}"`
     return report.warning(kind.variable, written.range, message, {
       ...where,
-      hint: 'Define it in the pipeline, a context or the run.',
+      hint: 'Define the variable in the pipeline, a context or the run.',
     })
   }
   const names = kind.names(account)
   if (names === undefined || name.includes('${{') || names.includes(name)) return
   const close = nearMiss(name, names)
   const question = close === undefined ? '' : `. Did you mean "${close}"?`
-  tellLack(place, kind.unknown, written.range, `there is no ${kind.noun} "${name}"${question}`, {
+  reportMissing(place, kind.unknown, written.range, `${kind.noun} "${name}" does not exist${question}`, {
     ...where,
-    hint: names.length === 0 ? `There is no ${kind.noun} at all.` : `There are: ${list(names)}.`,
+    hint: names.length === 0 ? `The account has no ${kind.noun}.` : `Use one of: ${list(names)}.`,
     ...(close !== undefined && { suggestion: { from: name, to: close } }),
   })
 }
@@ -68,21 +62,21 @@ function list(names: readonly string[]): string {
   return names.length > 10 ? `${shown} and ${names.length - 10} more` : shown
 }
 
-/** A default stands in for a name where several would do. */
+/** Warns that a default is used where several integrations exist. */
 export function warnOfDefault(
   code: DiagnosticCode,
   { field, noun, of }: { field: string; noun: string; of: readonly { readonly name: string; readonly isDefault?: boolean }[] },
   { report, path, range, account }: ContextPlace,
 ): void {
   if (account.quietDefaults === true) return
-  const usual = of.find(({ isDefault }) => isDefault === true) ?? of[0]
-  report.warning(code, range, `there are ${of.length} ${noun} and none is named: "${usual?.name ?? ''}" is used`, {
+  const used = of.find(({ isDefault }) => isDefault === true) ?? of[0]
+  report.warning(code, range, `${of.length} ${noun} exist and "${field}" is not set; "${used?.name ?? ''}" is used`, {
     path: `${path}.${field}`,
-    hint: `Name one in "${field}".`,
+    hint: `Set "${field}" to choose one.`,
   })
 }
 
-/** Every name of `registry_contexts`. */
+/** Checks every name of `registry_contexts`. */
 export function checkRegistryContexts(entries: Entries, place: ContextPlace): void {
   const listed = read.node(entries, 'registry_contexts')
   for (const item of listed?.kind === 'list' ? listed.items : [])

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { compile } from '../compile.ts'
-import { SourceText } from '../source.ts'
+import { compile } from '../compile/compile.ts'
+import { SourceText } from '../syntax/source.ts'
 import { formatLint, formatMessages, formatTables, formatValid } from './formats.ts'
-import { stepOf, toPublishedProblem } from './published-problem.ts'
+import { stepOf, toCodefreshProblem } from './codefresh-problem.ts'
 import { stepTypes } from './step-types.ts'
 import { wrap } from './text-table.ts'
 
@@ -26,8 +26,8 @@ const source = { text, file: 'codefresh.yml' }
 const { problems } = compile(source)
 const options = { docsUrl: 'https://docs.example.com', types: stepTypes(source) }
 
-describe('P172: the formats of the published validator', () => {
-  test('message: the messages of the errors, a line each', () => {
+describe('the formats of the Codefresh validator (P172)', () => {
+  test('message: one line per error', () => {
     expect(formatMessages(problems)).toMatchInlineSnapshot(`
       ""mode" must be one of [sequential, parallel]. Current value: serial
       "imag_name" is not allowed. Did you mean "image_name"?
@@ -47,7 +47,7 @@ describe('P172: the formats of the published validator', () => {
       ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
       │ Step Name          │ image                                                                                              │
       ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
-      │ Documentation Link │ https://docs.example.com/steps/build.md                                                            │
+      │ Documentation Link │ https://docs.example.com/guides/steps/build.md                                                     │
       ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
       │ Action Items       │ Put it in quotes: "1.0".                                                                           │
       ├────────────────────┼────────────────────────────────────────────────────────────────────────────────────────────────────┤
@@ -69,17 +69,17 @@ describe('P172: the formats of the published validator', () => {
     `)
     expect(lint.warningMessage).toMatchInlineSnapshot(`
       "Yaml validation warnings:
-      6     warning    "timeout" must be a number followed by s, m or h. Current value: 5 days          The value is ignored. Write for example "90s", "10m" or "1.5h".
-      13    warning    "image_name" must be lower case. Current value: Me/App                           It is used in lower case.
+      6     warning    "timeout" must be a number followed by s, m or h. Current value: 5 days          The value is ignored. Use a duration such as "90s", "10m" or "1.5h".
+      13    warning    "image_name" must be lower case. Current value: Me/App                           The name is converted to lower case.
       "
     `)
     expect(lint.summarize).toMatchInlineSnapshot(`"✖ 5 problems (3 errors, 2 warnings)"`)
     expect(lint.documentationLinks).toMatchInlineSnapshot(`
-      "Visit https://docs.example.com/steps/freestyle.md for steps documentation
-      Visit https://docs.example.com/steps/build.md for image_name documentation
+      "Visit https://docs.example.com/guides/steps/freestyle.md for steps documentation
+      Visit https://docs.example.com/guides/steps/build.md for image_name documentation
       Visit https://docs.example.com for workflow documentation
-      Visit https://docs.example.com/steps/push.md for steps documentation
-      Visit https://docs.example.com/steps/build.md for steps documentation
+      Visit https://docs.example.com/guides/steps/push.md for steps documentation
+      Visit https://docs.example.com/guides/steps/build.md for steps documentation
       "
     `)
     expect(formatLint([])).toEqual({ message: '', summarize: '', documentationLinks: '' })
@@ -90,11 +90,11 @@ describe('P172: the formats of the published validator', () => {
     expect(formatValid(false)).toBe('Yaml is valid!')
   })
 
-  test('the shape of the published validator, with real lines or its own', () => {
+  test('the shape of a Codefresh problem, with real lines or those of the Codefresh validator', () => {
     const [first] = problems
     const last = problems.at(-1)
     if (first === undefined || last === undefined) throw new Error('no problems')
-    expect(toPublishedProblem(first)).toEqual({
+    expect(toCodefreshProblem(first)).toEqual({
       message: '"mode" must be one of [sequential, parallel]. Current value: serial',
       type: 'Validation',
       path: 'workflow',
@@ -102,21 +102,21 @@ describe('P172: the formats of the published validator', () => {
       level: 'workflow',
       lines: 2,
     })
-    expect(toPublishedProblem(last, options)).toEqual({
+    expect(toCodefreshProblem(last, options)).toEqual({
       message: '"tag" must be a string. Current value: 1.0',
       type: 'Validation',
       path: 'steps',
       context: { key: 'tag' },
       level: 'step',
       stepName: 'image',
-      docsLink: 'https://docs.example.com/steps/build.md',
+      docsLink: 'https://docs.example.com/guides/steps/build.md',
       actionItems: 'Put it in quotes: "1.0".',
       lines: 15,
     })
-    const its = { publishedLines: new SourceText(text, '') }
-    expect(toPublishedProblem(first, its).lines).toBe(0)
+    const its = { codefreshLines: new SourceText(text, '') }
+    expect(toCodefreshProblem(first, its).lines).toBe(0)
     const wrong = problems.find(({ code }) => code === 'unknown-key')
-    expect(wrong === undefined ? undefined : toPublishedProblem(wrong, its)).toMatchObject({
+    expect(wrong === undefined ? undefined : toCodefreshProblem(wrong, its)).toMatchObject({
       stepName: 'push',
       lines: 10,
       suggestion: { from: 'imag_name', to: 'image_name' },
@@ -125,15 +125,15 @@ describe('P172: the formats of the published validator', () => {
       text: "version: '1.0'\nsteps:\n  a:\n    image: x\n    commands:\n    - >-\n      one\n        two\n",
       file: '',
     })
-    expect(folded.problems.map((problem) => toPublishedProblem(problem))).toMatchObject([
+    expect(folded.problems.map((problem) => toCodefreshProblem(problem))).toMatchObject([
       { type: 'Warning', path: 'indention', code: 500, lines: 8 },
     ])
   })
 
-  test('the key of a problem is the last part of its path, an index, or a reference with its dots', () => {
+  test('the key of a problem is the last part of its path, an index, or a reference including its dots', () => {
     const [some] = problems
     if (some === undefined) throw new Error('no problems')
-    const keyOf = (path: string): string => toPublishedProblem({ ...some, path }).context.key
+    const keyOf = (path: string): string => toCodefreshProblem({ ...some, path }).context.key
     expect(keyOf('steps.a.tags[0]')).toBe('0')
     expect(keyOf('steps.a.metadata.set[0].${{b.imageId}}')).toBe('${{b.imageId}}')
     expect(keyOf('steps.a.metadata.set[0].${{b.imageId}}.A')).toBe('A')
@@ -149,7 +149,7 @@ describe('P172: the formats of the published validator', () => {
   })
 })
 
-test('text is wrapped at words, and longer words are cut', () => {
+test('wraps text at words and cuts longer words', () => {
   expect(wrap('one two three', 7)).toEqual(['one two', 'three'])
   expect(wrap('abcdefghij k', 4)).toEqual(['abcd', 'efgh', 'ij k'])
   expect(wrap('', 4)).toEqual([''])

@@ -1,30 +1,30 @@
-/** Problems as text in the formats of the published validator (pipeline language 8.7). Pure: they give text, and print nothing. */
-import type { Diagnostic } from '../diagnostic.ts'
-import { toPublishedProblem } from './published-problem.ts'
-import type { PublishedProblem, PublishOptions } from './published-problem.ts'
+/** Formats problems like the Codefresh validator. Pure: returns text and prints nothing. */
+import type { Diagnostic } from '../language/diagnostic.ts'
+import { toCodefreshProblem } from './codefresh-problem.ts'
+import type { CodefreshProblem, CodefreshProblemOptions } from './codefresh-problem.ts'
 import { GREEN, paint, RED, tableRow, wrap, YELLOW } from './text-table.ts'
 
-export interface FormatOptions extends PublishOptions {
-  /** ANSI colours. */
+export interface FormatOptions extends CodefreshProblemOptions {
+  /** ANSI colors. */
   readonly colour?: boolean
 }
 
-/** `message`: the messages of all errors, each with a line end. Empty when there are none. */
+/** Format `message`: the messages of all errors, one per line. Empty if there are none. */
 export function formatMessages(problems: readonly Diagnostic[]): string {
   return problems.flatMap(({ severity, message }) => (severity === 'error' ? [`${message}\n`] : [])).join('')
 }
 
 const PRINTIFY_WIDTHS = [20, 100]
 
-/** `printify`: a table for each error, with a row for each thing that is known of it. */
+/** Format `printify`: a table for each error, with a row for each known property. */
 export function formatTables(problems: readonly Diagnostic[], options: FormatOptions = {}): string {
   return problems
     .filter(({ severity }) => severity === 'error')
-    .map((problem) => tableOf(toPublishedProblem(problem, options), options.colour === true))
+    .map((problem) => tableOf(toCodefreshProblem(problem, options), options.colour === true))
     .join('\n')
 }
 
-function tableOf(problem: PublishedProblem, colour: boolean): string {
+function tableOf(problem: CodefreshProblem, colour: boolean): string {
   const rows: [string, string | undefined][] = [
     ['Message', problem.message],
     ['Error Type', problem.type],
@@ -51,19 +51,19 @@ function tableOf(problem: PublishedProblem, colour: boolean): string {
 }
 
 export interface Lint {
-  /** The errors; empty when there are none. */
+  /** The errors; empty if there are none. */
   readonly message: string
-  /** The warnings; absent when there are none. */
+  /** The warnings; absent if there are none. */
   readonly warningMessage?: string
   /** `✖ 2 problems (1 error, 1 warning)`, or empty. */
   readonly summarize: string
-  /** `Visit <link> for <path> documentation`, one line for each, those of warnings first. */
+  /** `Visit <link> for <path> documentation`, one line per link, links of warnings first. */
   readonly documentationLinks: string
 }
 
 const LINT_WIDTHS = [5, 10, 80, 80]
 
-/** `lint`: a line for each problem, errors and warnings apart. */
+/** Format `lint`: one row per problem, with separate tables for errors and warnings. */
 export function formatLint(problems: readonly Diagnostic[], options: FormatOptions = {}): Lint {
   const colour = options.colour === true
   const errors = problems.filter(({ severity }) => severity === 'error')
@@ -80,7 +80,7 @@ function lintTable(problems: readonly Diagnostic[], options: FormatOptions): str
   return problems
     .flatMap((problem) => {
       const isError = problem.severity === 'error'
-      const { lines } = toPublishedProblem(problem, options)
+      const { lines } = toCodefreshProblem(problem, options)
       const word = { text: problem.severity, ...(options.colour === true && { colour: isError ? RED : YELLOW }) }
       return tableRow([{ text: String(lines) }, word, { text: problem.message }, { text: problem.hint }], LINT_WIDTHS, ' ')
     })
@@ -88,7 +88,7 @@ function lintTable(problems: readonly Diagnostic[], options: FormatOptions): str
     .join('')
 }
 
-/** `✖ N problems (E errors, W warnings)`. */
+/** Returns `✖ N problems (E errors, W warnings)`. */
 export function summary(errors: number, warnings: number, colour: boolean): string {
   const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
   const text = `✖ ${count(errors + warnings, 'problem')} (${count(errors, 'error')}, ${count(warnings, 'warning')})`
@@ -97,13 +97,13 @@ export function summary(errors: number, warnings: number, colour: boolean): stri
 
 function links(problems: readonly Diagnostic[], options: FormatOptions): string {
   const lines = problems.flatMap((problem) => {
-    const { docsLink, path } = toPublishedProblem(problem, options)
+    const { docsLink, path } = toCodefreshProblem(problem, options)
     return docsLink === undefined ? [] : [`Visit ${docsLink} for ${path} documentation\n`]
   })
   return [...new Set(lines)].join('')
 }
 
-/** What the published validator says of a document without problems. */
+/** Returns the text of the Codefresh validator for a document without problems. */
 export function formatValid(colour: boolean): string {
   return colour ? paint('Yaml is valid!', GREEN) : 'Yaml is valid!'
 }

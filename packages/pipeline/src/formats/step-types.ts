@@ -1,9 +1,9 @@
-import { parseYaml } from '../parse.ts'
-import type { Source } from '../parse.ts'
-import type { TreeNode } from '../tree.ts'
-import { child, textOf } from '../tree.ts'
+import { parseYaml } from '../syntax/parse.ts'
+import type { Source } from '../syntax/parse.ts'
+import type { TreeNode } from '../syntax/tree.ts'
+import { child, textOf } from '../syntax/tree.ts'
 
-/** The types of all steps of a document by the names of the steps, as written; for links to the pages of types. */
+/** Returns the types of all steps of a document by step name, as written, for links to the pages of the types. */
 export function stepTypes(source: Source): Map<string, string> {
   const { root } = parseYaml(source)
   const types = new Map<string, string>()

@@ -1,12 +1,12 @@
-/** Tables of text in columns of fixed width, wrapped at words. */
+/** Text tables with columns of fixed width and word wrap. */
 
 export interface Cell {
   readonly text: string
-  /** ANSI code of its colour. */
+  /** ANSI color code. */
   readonly colour?: number
 }
 
-/** Lines of one row: each cell is wrapped to its width and filled with spaces; `between` stands between cells. */
+/** Returns the lines of one row: each cell is wrapped and padded to its width, with `between` between the cells. */
 export function tableRow(cells: readonly Cell[], widths: readonly number[], between: string): string[] {
   const wrapped = cells.map(({ text }, index) => wrap(text, widths[index] ?? 80))
   const height = Math.max(...wrapped.map(({ length }) => length))
@@ -26,12 +26,12 @@ export const RED = 31
 export const GREEN = 32
 export const YELLOW = 33
 
-/** The text in an ANSI colour. */
+/** Wraps the text in an ANSI color. */
 export function paint(text: string, colour: number): string {
   return `\u001B[${colour}m${text}\u001B[39m`
 }
 
-/** Lines of at most `width` characters; a word that is longer is cut. Linear in the text. */
+/** Wraps a text to lines of at most `width` characters; longer words are cut. Linear in the text. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   for (const paragraph of text.split('\n')) {

@@ -1,4 +1,4 @@
-/** Functions on lists, maps and numbers, conversions and choices. */
+/** Functions for lists, maps, numbers and conversions. */
 import { checkLength, fixed, listOf, mapOf, numberOf, textOf, wholeOf } from './function-kinds.ts'
 import type { TemplateFunction } from './function-kinds.ts'
 import { FunctionProblem } from './template-error.ts'
@@ -85,7 +85,7 @@ const fromJson = fixed(1, (text = null) => {
   try {
     return toTemplateValue(JSON.parse(textOf(text)))
   } catch {
-    throw new FunctionProblem('the text is not JSON')
+    throw new FunctionProblem('the string is not JSON')
   }
 })
 const first = fixed(1, (items = null) => listOf(items)[0] ?? null)

@@ -1,4 +1,4 @@
-/** Carries out a template's tree within bounds: of steps, of text made, of depth. */
+/** Evaluates the tree of a template within limits of steps, output and depth. */
 import type { Budget } from './budget.ts'
 import { findFunction } from './functions.ts'
 import type { Command, Operand, Pipe, Template, TemplateNode } from './nodes.ts'
@@ -9,7 +9,7 @@ import type { TemplateValue } from './values.ts'
 
 export const MAX_OUTPUT = 1_048_576
 const MAX_STEPS = 200_000
-/** Characters that functions may give in all. */
+/** Maximum number of characters that functions return in total. */
 const MAX_WORK = 8_388_608
 const MAX_DEPTH = 64
 
@@ -24,24 +24,24 @@ interface Frame {
   readonly depth: number
 }
 
-/** What a body ended by. */
+/** How a body ended. */
 type Flow = 'break' | 'continue' | undefined
 
-/** Texts of which nobody knows yet what they will be. */
+/** Texts whose values are not known yet. */
 export interface Unknowns {
-  /** True for a text whose value a comparison must not rest on. */
+  /** Returns true for a text whose value must not decide a comparison. */
   readonly isUnknown: (text: string) => boolean
-  /** True for a text that stands for a boolean, so that even its truth is not known. */
+  /** Returns true for a text that will become a boolean, so that even its truth value is unknown. */
   readonly isUnknownFlag: (text: string) => boolean
 }
 
 export interface Evaluated {
   readonly text: string
-  /** Where a branch or comparison rested on a text that is not known. */
+  /** Offsets at which a branch or comparison depended on an unknown text. */
   readonly guessedAt: readonly number[]
 }
 
-/** The text of a template. Throws TemplateProblem. */
+/** Evaluates a template. Throws TemplateProblem. */
 export function evaluateTemplate(template: Template, root: TemplateValue, of: { unknowns: Unknowns; budget: Budget }): Evaluated {
   const run = new Run(template, of)
   run.body(template.body, { dot: root, variables: [{ name: '$', value: root }], depth: 0 })
@@ -105,7 +105,7 @@ class Run {
   private write(text: string, offset: number): void {
     this.spend(offset)
     this.length += text.length
-    if (this.length > MAX_OUTPUT) throw new TemplateProblem('the text is longer than 1 MiB', offset)
+    if (this.length > MAX_OUTPUT) throw new TemplateProblem('the output is longer than 1 MiB', offset)
     this.parts.push(text)
   }
 
@@ -152,7 +152,7 @@ class Run {
   private call(node: Extract<TemplateNode, { kind: 'template' }>, frame: Frame): void {
     const body = this.template.named.get(node.name)
     if (body === undefined) throw new TemplateProblem(`template ${JSON.stringify(node.name)} not defined`, node.offset)
-    if (frame.depth >= MAX_DEPTH) throw new TemplateProblem('templates call each other too deep', node.offset)
+    if (frame.depth >= MAX_DEPTH) throw new TemplateProblem('templates call each other too deeply', node.offset)
     const dot = node.pipe === undefined ? null : this.pipe(node.pipe, frame)
     this.body(body, { dot, variables: [{ name: '$', value: dot }], depth: frame.depth + 1 })
   }
@@ -229,13 +229,13 @@ class Run {
       const wanted = least === most ? `${least}` : args.length < least ? `at least ${least}` : `at most ${most}`
       throw new TemplateProblem(`wrong number of args for ${name}: want ${wanted} got ${args.length}`, offset)
     }
-    for (const arg of args) this.weigh(arg, offset)
+    for (const arg of args) this.charge(arg, offset)
     if (name === 'not') this.noteFlag(args[0] ?? null, offset)
     if (COMPARING.has(name) && args.some((arg) => typeof arg === 'string' && this.unknowns.isUnknown(arg)))
       this.guessedAt.add(offset)
     try {
       const value = known.run(args)
-      this.weigh(value, offset)
+      this.charge(value, offset)
       return value
     } catch (error) {
       if (error instanceof FunctionProblem) throw new TemplateProblem(`error calling ${name}: ${error.message}`, offset)
@@ -247,16 +247,16 @@ class Run {
     if (typeof value === 'string' && this.unknowns.isUnknownFlag(value)) this.guessedAt.add(offset)
   }
 
-  /** Functions cost what they read and make. */
-  private weigh(value: TemplateValue, offset: number): void {
+  /** Charges the size of a value, because functions cost what they read and produce. */
+  private charge(value: TemplateValue, offset: number): void {
     const size = sizeOf(value, MAX_WORK - this.work, 0)
     this.work += size
     this.budget.work -= size
-    if (this.work >= MAX_WORK || this.budget.work < 0) throw new TemplateProblem('the template does too much work', offset)
+    if (this.work >= MAX_WORK || this.budget.work < 0) throw new TemplateProblem('the template is too expensive', offset)
   }
 }
 
-/** Characters and items of a value; stops counting at `most`. Values nested too deep count as too large. */
+/** Returns the characters and items of a value, counting up to `most`. Values that are nested too deeply count as too large. */
 function sizeOf(value: TemplateValue, most: number, depth: number): number {
   if (typeof value === 'string') return value.length
   if (value === null || typeof value !== 'object') return 1

@@ -1,4 +1,4 @@
-/** What a function of a template is, and how its arguments are read. */
+/** Template functions and the conversion of their arguments. */
 import { plain } from './print.ts'
 import { FunctionProblem } from './template-error.ts'
 import { isList, isMap, typeName } from './values.ts'
@@ -6,20 +6,20 @@ import type { TemplateMap, TemplateValue } from './values.ts'
 
 export interface TemplateFunction {
   readonly least: number
-  /** No limit when absent. */
+  /** No limit if absent. */
   readonly most?: number
   readonly run: (args: readonly TemplateValue[]) => TemplateValue
 }
 
-/** Longest text and list that a function gives. */
+/** Maximum length of a text or list that a function returns. */
 export const MAX_RESULT = 1_048_576
 
-/** A function of fixed arguments. */
+/** Defines a function with a fixed number of arguments. */
 export function fixed(count: number, run: (...args: TemplateValue[]) => TemplateValue): TemplateFunction {
   return { least: count, most: count, run: (args) => run(...args) }
 }
 
-/** A function of texts; other values count as their text. */
+/** Defines a function of texts; other values are converted to text. */
 export function ofTexts(count: number, run: (...args: string[]) => TemplateValue): TemplateFunction {
   return fixed(count, (...args) => run(...args.map(textOf)))
 }
@@ -38,7 +38,7 @@ export function mapOf(value: TemplateValue): TemplateMap {
   return value
 }
 
-/** A number, or a text that is one. */
+/** Converts a number, or a text that is a number. Throws FunctionProblem for other values. */
 export function numberOf(value: TemplateValue): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   if (typeof number === 'boolean') return number ? 1 : 0
@@ -51,7 +51,7 @@ export function wholeOf(value: TemplateValue): number {
   return Math.trunc(numberOf(value))
 }
 
-/** Throws FunctionProblem before something of this length is made. */
+/** Throws FunctionProblem if a result of this length would be too long. */
 export function checkLength(length: number): void {
   if (length > MAX_RESULT) throw new FunctionProblem('the result is too long')
 }

@@ -1,4 +1,4 @@
-/** The functions of templates: Go's own, and by their names those of gomplate and sprig that published step types use. */
+/** The functions of templates: those of Go, and those of gomplate and sprig that Codefresh step types use. */
 import { COLLECTION_FUNCTIONS } from './collection-functions.ts'
 import { quote, sprint, sprintf } from './print.ts'
 import { FunctionProblem } from './template-error.ts'
@@ -81,12 +81,12 @@ function indexed(value: TemplateValue, key: TemplateValue): TemplateValue {
 
 const FUNCTIONS = new Map<string, TemplateFunction>(Object.entries({ ...TEXT_FUNCTIONS, ...COLLECTION_FUNCTIONS, ...BUILTIN }))
 
-/** First words of names with a dot, such as `strings.ToUpper`. */
+/** Prefixes of dotted names such as `strings.ToUpper`. */
 export const NAMESPACES: ReadonlySet<string> = new Set(
   [...FUNCTIONS.keys()].flatMap((name) => (name.includes('.') ? [name.slice(0, name.indexOf('.'))] : [])),
 )
 
-/** `and` and `or` are no functions of the table: they do not evaluate all their arguments. */
+/** Returns true for a function. `and` and `or` are not in the table, because they do not evaluate all their arguments. */
 export function isFunction(name: string): boolean {
   return name === 'and' || name === 'or' || FUNCTIONS.has(name)
 }

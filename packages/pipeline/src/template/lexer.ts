@@ -1,4 +1,4 @@
-/** Template text to text pieces and the tokens of its actions, with Go's trim markers and comments. Linear in the text. */
+/** Splits template text into text and the tokens of actions, with the trim markers and comments of Go. Linear in the text. */
 import { TemplateProblem } from './template-error.ts'
 
 export interface Delimiters {
@@ -22,10 +22,10 @@ export type TokenKind =
 
 export interface Token {
   readonly kind: TokenKind
-  /** Of strings their value, of fields the name without the dot, else as written. */
+  /** For strings the value, for fields the name without the dot, otherwise as written. */
   readonly text: string
   readonly offset: number
-  /** White space stands in front of it. */
+  /** True if white space precedes it. */
   readonly spaced: boolean
 }
 
@@ -36,7 +36,7 @@ export type Piece =
 const MAX_PIECES = 100_000
 const WHITE = ' \t\r\n'
 
-/** Splits a template. Throws TemplateProblem for an action that is not closed or holds a character that means nothing. */
+/** Splits a template. Throws TemplateProblem for an unclosed action or an unexpected character. */
 export function splitTemplate(text: string, delimiters: Delimiters): Piece[] {
   const pieces: Piece[] = []
   let at = 0
@@ -66,7 +66,7 @@ export function splitTemplate(text: string, delimiters: Delimiters): Piece[] {
   return pieces
 }
 
-/** With Go's own delimiters `${{NAME}}` is a variable of the pipeline and no action. */
+/** Finds the next action. With the default delimiters `${{NAME}}` is a pipeline variable, not an action. */
 function findOpening(text: string, left: string, from: number): number {
   let at = text.indexOf(left, from)
   while (left === '{{' && at > 0 && text[at - 1] === '$') at = text.indexOf(left, at + left.length)
@@ -168,7 +168,7 @@ function readToken(text: string, at: number, of: { spaced: boolean; right: strin
 
 type Made = (kind: TokenKind, end: number, value?: string) => { token: Token; end: number }
 
-/** Double quotes give a string, single quotes one character, which counts as its number. */
+/** Reads a quoted token: double quotes give a string, single quotes one character as its code point. */
 function readQuoted(text: string, at: number, made: Made): { token: Token; end: number } {
   const quote = text[at] ?? '"'
   let end = at + 1

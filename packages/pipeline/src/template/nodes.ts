@@ -1,4 +1,4 @@
-/** The tree of a template. Offsets are places in its text. */
+/** The tree of a template. Offsets refer to its text. */
 export type TemplateNode =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'action'; readonly pipe: Pipe; readonly offset: number }
@@ -12,11 +12,11 @@ export type TemplateNode =
   | { readonly kind: 'template'; readonly name: string; readonly pipe?: Pipe; readonly offset: number }
   | { readonly kind: 'break' | 'continue'; readonly offset: number }
 
-/** Commands from left to right, the result of each being the last argument of the next. */
+/** Commands from left to right. The result of each is the last argument of the next. */
 export interface Pipe {
-  /** Variables that get the result; two only in `range`. */
+  /** Variables that receive the result; two only in `range`. */
   readonly variables: readonly string[]
-  /** `=`: the variables exist already. */
+  /** True for `=`, which assigns existing variables. */
   readonly assigns: boolean
   readonly commands: readonly Command[]
   readonly offset: number
@@ -38,6 +38,6 @@ export type Operand =
 
 export interface Template {
   readonly body: readonly TemplateNode[]
-  /** Those made by `define` and `block`. */
+  /** Templates defined by `define` and `block`. */
   readonly named: ReadonlyMap<string, readonly TemplateNode[]>
 }

@@ -1,4 +1,4 @@
-/** Pieces of a template to its tree. Nesting is bounded, and variables must be declared before they are used, as in Go. */
+/** Parses the pieces of a template to a tree. Nesting is limited, and variables must be declared before use, as in Go. */
 import { isFunction, NAMESPACES } from './functions.ts'
 import { splitTemplate } from './lexer.ts'
 import type { Delimiters, Piece, Token } from './lexer.ts'
@@ -7,13 +7,13 @@ import { TemplateProblem } from './template-error.ts'
 
 const MAX_NESTING = 100
 
-/** The tree of a template. Throws TemplateProblem. */
+/** Parses a template. Throws TemplateProblem. */
 export function parseTemplate(text: string, delimiters: Delimiters): Template {
   return new Parser(splitTemplate(text, delimiters), text.length).parse()
 }
 
 interface Stop {
-  /** `end`, or `else` with the tokens that follow it. */
+  /** `end`, or `else` with the tokens after it. */
   readonly word: 'end' | 'else' | 'eof'
   readonly rest: readonly Token[]
   readonly offset: number
@@ -97,7 +97,7 @@ class Parser {
     return { kind, pipe, body, otherwise, offset }
   }
 
-  /** `else`, `else if` and `else with`; the chained one takes the `end` of the whole. */
+  /** Parses `else`, `else if` and `else with`; a chained one shares the `end` of the whole. */
   private otherwise(kind: 'if' | 'with' | 'range', stop: Stop): TemplateNode[] {
     const [next, ...tokens] = stop.rest
     if (next !== undefined) {
@@ -236,7 +236,7 @@ interface Cursor {
   at: number
 }
 
-/** `$x :=`, `$x =`, and in `range` `$i, $x :=`; nothing when the tokens begin otherwise. */
+/** Reads `$x :=`, `$x =`, or `$i, $x :=` in `range`; empty if the tokens begin otherwise. */
 function declaration(tokens: readonly Token[], most: number): { variables: string[]; assigns: boolean; length: number } {
   const none = { variables: [], assigns: false, length: 0 }
   const [first, sign, second, last] = tokens

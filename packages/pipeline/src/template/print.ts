@@ -1,14 +1,14 @@
-/** Values as text, as Go's fmt writes them. */
+/** Formats values as Go's fmt does. */
 import { FunctionProblem } from './template-error.ts'
 import { isList, isMap, sortedKeys, typeName } from './values.ts'
 import type { TemplateValue } from './values.ts'
 
-/** As an action prints it. */
+/** Formats a value as an action prints it. */
 export function show(value: TemplateValue): string {
   return value === null ? '<no value>' : plain(value)
 }
 
-/** The verb `%v`. */
+/** Formats a value with the verb `%v`. */
 export function plain(value: TemplateValue): string {
   if (value === null) return '<nil>'
   if (typeof value === 'number') return showNumber(value)
@@ -20,14 +20,14 @@ export function plain(value: TemplateValue): string {
   return String(value)
 }
 
-/** Shortest form; an exponent below 1e-4 and from 1e21 on, with at least two digits. */
+/** Formats a number in its shortest form, with an exponent of at least two digits below 1e-4 and from 1e21. */
 function showNumber(value: number): string {
   const size = Math.abs(value)
   if (size === 0 || (size >= 1e-4 && size < 1e21)) return String(value)
   return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2')
 }
 
-/** Operands with spaces between those that are not texts. */
+/** Joins operands, with spaces between two operands that are not strings. */
 export function sprint(values: readonly TemplateValue[]): string {
   let text = ''
   for (const [index, value] of values.entries()) {
@@ -41,7 +41,7 @@ export function sprint(values: readonly TemplateValue[]): string {
 const MAX_WIDTH = 10_000
 const VERB = /%([-+# 0]*)(\d+)?(?:\.(\d*))?([\s\S])?/gu
 
-/** `printf`. What does not fit is told inside the text, in Go's way (`%!d(string=x)`). */
+/** Implements `printf`. Errors are part of the text, as in Go (`%!d(string=x)`). */
 export function sprintf(format: string, values: readonly TemplateValue[]): string {
   let next = 0
   const text = format.replace(VERB, (_all, ...[flags = '', width, precision, verb]: (string | undefined)[]) => {
@@ -70,7 +70,7 @@ interface Options {
 function bound(written: string | undefined): number | undefined {
   if (written === undefined) return undefined
   const number = Number(written)
-  if (number > MAX_WIDTH) throw new FunctionProblem(`a width of ${written} is too much`)
+  if (number > MAX_WIDTH) throw new FunctionProblem(`width ${written} is too large`)
   return number
 }
 
@@ -139,7 +139,7 @@ function formatNumber(value: number, verb: string, { flags, precision }: Options
   return verb === 'U' && isCode ? `U+${value.toString(16).toUpperCase().padStart(4, '0')}` : undefined
 }
 
-/** A text in double quotes with Go's escapes. */
+/** Quotes a text with Go's escapes. */
 export function quote(text: string): string {
   const inner = text.replace(/["\\\p{Cc}]/gu, (char) => {
     const known = ({ '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' } as const)[char as '"']

@@ -1,10 +1,10 @@
 /**
- * Templates of step types: the language of Go's text/template with the functions that published step types use. Bounded in time, output and
- * depth whatever the template says, and free of side effects: there is no function that reads anything but its arguments.
+ * Renders templates of step types: the language of Go's text/template with the functions that Codefresh step types use. Time, output and depth
+ * are limited for any template. There are no side effects, because functions only read their arguments.
  */
-import { SourceText } from '../source.ts'
-import type { Place } from '../source.ts'
-import { openBudget } from './budget.ts'
+import { SourceText } from '../syntax/source.ts'
+import type { Place } from '../syntax/source.ts'
+import { createBudget } from './budget.ts'
 import type { Budget } from './budget.ts'
 import { evaluateTemplate } from './evaluate.ts'
 import type { Unknowns } from './evaluate.ts'
@@ -17,24 +17,24 @@ const MAX_TEMPLATE = 1_048_576
 const DEFAULT_DELIMITERS: Delimiters = { left: '{{', right: '}}' }
 
 export interface Rendering {
-  /** Plain JSON, the dot of the template. */
+  /** The dot of the template, as plain JSON. */
   readonly data: unknown
   readonly delimiters?: Delimiters
   readonly unknowns?: Unknowns
-  /** Shared by the renderings of a document; one of its own when absent. */
+  /** Shared by the renderings of a document; a new budget if absent. */
   readonly budget?: Budget
 }
 
 export interface Rendered {
   readonly text: string
-  /** Where in the template a branch or comparison rested on a text that is not known yet. */
+  /** Positions in the template where a branch or comparison depended on an unknown text. */
   readonly guesses: readonly Place[]
 }
 
 const ALL_KNOWN: Unknowns = { isUnknown: () => false, isUnknownFlag: () => false }
 
 /**
- * Renders `text`. Throws TemplateError, with the place in the template, for whatever is wrong, and nothing else.
+ * Renders `text`. Throws only TemplateError, with the position in the template.
  *
  * ```ts
  * renderTemplate('[[ range .names ]]hi [[ . ]] [[ end ]]', { data: { names: ['a', 'b'] }, delimiters: { left: '[[', right: ']]' } })
@@ -42,7 +42,7 @@ const ALL_KNOWN: Unknowns = { isUnknown: () => false, isUnknownFlag: () => false
  */
 export function renderTemplate(
   text: string,
-  { data, delimiters = DEFAULT_DELIMITERS, unknowns = ALL_KNOWN, budget = openBudget() }: Rendering,
+  { data, delimiters = DEFAULT_DELIMITERS, unknowns = ALL_KNOWN, budget = createBudget() }: Rendering,
 ): Rendered {
   const source = new SourceText(text, '')
   try {

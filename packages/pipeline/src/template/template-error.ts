@@ -1,4 +1,4 @@
-/** What is wrong with a template, and where: 1-based line and column in the template's text. The only thing that rendering throws. */
+/** Thrown by `renderTemplate`, with the 1-based line and column in the template. */
 export class TemplateError extends Error {
   readonly line: number
   readonly column: number
@@ -11,7 +11,7 @@ export class TemplateError extends Error {
   }
 }
 
-/** What went wrong, by the offset in the text; the caller that knows the text makes a TemplateError of it. */
+/** A problem at an offset; the caller that has the text converts it to a TemplateError. */
 export class TemplateProblem extends Error {
   readonly offset: number
 
@@ -22,7 +22,7 @@ export class TemplateProblem extends Error {
   }
 }
 
-/** A function was given what it cannot work with; the evaluator adds where. */
+/** Thrown by functions for invalid arguments; the evaluator adds the position. */
 export class FunctionProblem extends Error {
   override readonly name = 'FunctionProblem'
 }

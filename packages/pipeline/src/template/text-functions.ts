@@ -1,4 +1,4 @@
-/** Functions on texts. Where gomplate and sprig order arguments differently, gomplate's order counts: published step types are written for it. */
+/** Functions for strings. Where gomplate and sprig differ in argument order, gomplate's is used, because Codefresh step types expect it. */
 import { matchesPattern, PatternError } from '@windlass/plan'
 import { checkLength, fixed, listOf, ofTexts, textOf, wholeOf } from './function-kinds.ts'
 import type { TemplateFunction } from './function-kinds.ts'
@@ -70,19 +70,19 @@ const decode = ofTexts(1, (text) => {
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(text), (char) => char.codePointAt(0) ?? 0))
   } catch {
-    throw new FunctionProblem('the text is not base64')
+    throw new FunctionProblem('the string is not base64')
   }
 })
 const matches = ofTexts(2, (pattern, text) => {
   try {
     return matchesPattern(pattern, '', text)
   } catch (error) {
-    if (error instanceof PatternError) throw new FunctionProblem(`the regular expression cannot be used: ${error.message}`)
+    if (error instanceof PatternError) throw new FunctionProblem(`invalid regular expression: ${error.message}`)
     throw error
   }
 })
 
-/** By name. Functions whose last argument is the text are those meant for pipelines. */
+/** String functions by name. Those with the text as last argument can be used in pipelines. */
 export const TEXT_FUNCTIONS: Readonly<Record<string, TemplateFunction>> = {
   contains: ofTexts(2, (text, part) => text.includes(part)),
   hasPrefix: ofTexts(2, (text, prefix) => text.startsWith(prefix)),

@@ -1,7 +1,7 @@
-/** Values as templates see them: truth, names of their types, comparison. The rules are those of Go's text/template. */
+/** Template values: truth, type names and comparison, with the rules of Go's text/template. */
 import { FunctionProblem } from './template-error.ts'
 
-/** Nothing and a missing key are both null; numbers are integers when they have no fraction. */
+/** Nil and missing keys are null; numbers without a fraction are integers. */
 export type TemplateValue = null | boolean | number | string | readonly TemplateValue[] | TemplateMap
 export type TemplateMap = ReadonlyMap<string, TemplateValue>
 
@@ -13,7 +13,7 @@ export function isMap(value: TemplateValue): value is TemplateMap {
   return value instanceof Map
 }
 
-/** Plain JSON as a template value; anything that JSON does not have is null. */
+/** Converts plain JSON to a template value; anything that JSON does not have becomes null. */
 export function toTemplateValue(value: unknown): TemplateValue {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
@@ -22,13 +22,13 @@ export function toTemplateValue(value: unknown): TemplateValue {
   return new Map(Object.entries(value).map(([key, inner]) => [key, toTemplateValue(inner)]))
 }
 
-/** False for false, 0, nothing, and what is empty. */
+/** Returns false for false, 0, nil and empty values. */
 export function isTrue(value: TemplateValue): boolean {
   if (isList(value)) return value.length > 0
   return isMap(value) ? value.size > 0 : Boolean(value)
 }
 
-/** Name of the type as Go prints it. */
+/** Returns the name of the type as Go prints it. */
 export function typeName(value: TemplateValue): string {
   if (value === null) return '<nil>'
   if (isList(value)) return '[]interface {}'
@@ -37,12 +37,12 @@ export function typeName(value: TemplateValue): string {
   return typeof value === 'boolean' ? 'bool' : 'string'
 }
 
-/** Keys in the order in which Go ranges over and prints them. */
+/** Returns the keys in the order in which Go iterates over and prints them. */
 export function sortedKeys(map: TemplateMap): string[] {
   return [...map.keys()].toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
-/** Throws FunctionProblem for values that cannot be compared. */
+/** Compares two values. Throws FunctionProblem for values that cannot be compared. */
 export function equals(a: TemplateValue, b: TemplateValue): boolean {
   if (a === null || b === null) return a === b
   if (typeof a !== 'object' && typeof b !== 'object') {
@@ -53,7 +53,7 @@ export function equals(a: TemplateValue, b: TemplateValue): boolean {
   throw new FunctionProblem(`non-comparable type ${typeName(complex)}`)
 }
 
-/** Whether `a` is less than `b`. Throws FunctionProblem unless both are numbers or both texts. */
+/** Returns true if `a` is less than `b`. Throws FunctionProblem unless both are numbers or both are strings. */
 export function isLess(a: TemplateValue, b: TemplateValue): boolean {
   for (const value of [a, b]) {
     if (typeof value !== 'number' && typeof value !== 'string') throw new FunctionProblem('invalid type for comparison')

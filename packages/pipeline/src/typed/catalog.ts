@@ -1,5 +1,5 @@
-/** Where the compiler finds step types. It asks and never waits: whoever compiles has loaded what there is. */
-import type { Source } from '../parse.ts'
+/** Lookup of step types for the compiler. Synchronous: the caller must have loaded all step types. */
+import type { Source } from '../syntax/parse.ts'
 import { readStepType } from './manifest.ts'
 import { latestVersion } from './version.ts'
 
@@ -10,13 +10,15 @@ export interface CatalogEntry {
 }
 
 export interface StepCatalog {
-  /** The step type of this version, else the latest one. */
+  /** Returns the step type of this version, or the latest one. */
   find(name: string, version: string | undefined): CatalogEntry | undefined
-  /** For suggestions. */
+  /** Returns all names, for suggestions. */
   names(): readonly string[]
+  /** True if builds may know further step types, because this catalog is not that of a server. A missing type is then a warning. */
+  readonly isPartial?: boolean
 }
 
-/** A catalog of these step types; an earlier one wins over a later one of the same name and version. */
+/** Returns a catalog of these step types. The first of several with the same name and version wins. */
 export function catalogOf(entries: readonly CatalogEntry[]): StepCatalog {
   const byName = new Map<string, Map<string, CatalogEntry>>()
   for (const entry of entries) {
@@ -33,7 +35,12 @@ export function catalogOf(entries: readonly CatalogEntry[]): StepCatalog {
   }
 }
 
-/** The first catalog that has the step type answers. */
+/** Returns the same catalog, which does not claim to know all step types. */
+export function partial({ find, names }: StepCatalog): StepCatalog {
+  return { find, names, isPartial: true }
+}
+
+/** Returns a catalog that asks several catalogs; the first one with the step type wins. */
 export function joinCatalogs(...catalogs: readonly StepCatalog[]): StepCatalog {
   return {
     find(name, version) {
@@ -47,10 +54,8 @@ export function joinCatalogs(...catalogs: readonly StepCatalog[]): StepCatalog {
   }
 }
 
-/** A manifest as a catalog has it; undefined when it cannot be used, which `readStepType` explains. */
+/** Converts a manifest to a catalog entry. Returns undefined for an invalid manifest; `readStepType` reports why. */
 export function toCatalogEntry(source: Source): CatalogEntry | undefined {
   const { manifest } = readStepType(source)
   return manifest === undefined ? undefined : { name: manifest.name, version: manifest.version, text: source.text }
 }
-
-export const EMPTY_CATALOG: StepCatalog = { find: () => undefined, names: () => [] }

@@ -1,6 +1,7 @@
-/** The manifest of our own `codefresh-run`: starts a build of another pipeline, shows its log and waits for it. */
+/** The manifest of the built-in step type `codefresh-run`, which starts a build of another pipeline, shows its log and waits for it. */
+import { VERSION } from '@windlass/plan'
 
-/** Arguments are those of the published step. Values reach the command by variables and never stand in its text. */
+/** Has the arguments of the Codefresh step. Values are passed to the command through variables and never become part of its text. */
 export const CODEFRESH_RUN = String.raw`version: '1.0'
 kind: step-type
 metadata:
@@ -36,7 +37,7 @@ spec:
       ONLY: {type: array, items: {type: string}, default: []}
       SKIP: {type: array, items: {type: string}, default: []}
       YAML: {type: string, default: ''}
-      IMAGE_TAG: {type: string, default: 0.1.0}
+      IMAGE_TAG: {type: string, default: ${VERSION}}
   delimiters: {left: '[[', right: ']]'}
   stepsTemplate: |-
     [[- define "list" ]]

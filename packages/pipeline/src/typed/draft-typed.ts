@@ -1,16 +1,17 @@
-/** A typed step among the drafts: its parts as drafts inside it, named `<step>.<part>`. */
-import * as read from '../fields.ts'
-import type { Draft, DraftBody, DraftPlace } from '../step-draft.ts'
+/** Drafts typed steps: their parts become drafts named `<step>.<part>` inside them. */
+import * as read from '../language/fields.ts'
+import type { Draft, DraftBody } from '../draft/step-draft.ts'
 import { expandTypedStep } from './expand.ts'
 import type { Expansion } from './expand.ts'
 import { prepareParts } from './parts.ts'
+import type { DraftPlace } from '../draft/drafting.ts'
 
 export interface TypedDraft {
   readonly body: DraftBody
   readonly expansion: Expansion | undefined
 }
 
-/** What a step of a type that the language does not have stands for. Its problems are reported. */
+/** Resolves a step whose type is not in the language. Reports its problems. */
 export function findTyped(step: Pick<Draft, 'type' | 'entries' | 'range' | 'path'>, place: DraftPlace): TypedDraft {
   const expansion = expandTypedStep({
     type: { written: step.type, range: read.node(step.entries, 'type')?.range ?? step.range },
@@ -26,7 +27,7 @@ export function findTyped(step: Pick<Draft, 'type' | 'entries' | 'range' | 'path
   return { body: { kind: 'group', mode: 'serial', made: 'typed', typed: expansion.typed }, expansion }
 }
 
-/** Where the parts of a typed step are drafted, and which they are. */
+/** Returns the parts of a typed step and the place where they are drafted. */
 export function typedPlace(
   draft: Draft,
   place: DraftPlace,

@@ -1,55 +1,57 @@
-/** A typed step becomes the steps it stands for: its type found, its arguments checked, its template rendered. Nothing is compiled here. */
+/** Expands a typed step to its steps: finds its type, checks its arguments, renders its template. Does not compile anything. */
 import { nearMiss } from '@windlass/plan'
 import type { JsonTemplate, Scope, TypedStep } from '@windlass/plan'
-import { hasErrors } from '../diagnostic.ts'
-import type { Diagnostic } from '../diagnostic.ts'
-import { parseYaml } from '../parse.ts'
-import { Report } from '../report.ts'
-import type { Range, SourceText } from '../source.ts'
-import { meantType, TYPE_NAMES } from '../read-type.ts'
+import { hasErrors } from '../language/diagnostic.ts'
+import type { Diagnostic } from '../language/diagnostic.ts'
+import { parseYaml } from '../syntax/parse.ts'
+import { Report } from '../syntax/report.ts'
+import type { Range, SourceText } from '../syntax/source.ts'
+import { suggestType, TYPE_NAMES } from '../draft/read-type.ts'
 import { renderTemplate } from '../template/render-template.ts'
 import { TemplateError } from '../template/template-error.ts'
-import { toValue } from '../tree.ts'
-import type { MapNode, TreeNode } from '../tree.ts'
+import { toValue } from '../syntax/tree.ts'
+import type { MapNode, TreeNode } from '../syntax/tree.ts'
 import type { CatalogEntry, StepCatalog } from './catalog.ts'
 import { fillKnown, typeOf, withBudget } from './known-variables.ts'
 import { readStepType } from './manifest.ts'
-import type { StepType } from './manifest.ts'
+import type { StepTypeManifest } from './manifest.ts'
 import { checkArguments, toJson, withDefaults } from './schema.ts'
 import { parseStepTypeName } from './step-type-name.ts'
+import { isVersion } from './version.ts'
 import type { TypedContext } from './typed-context.ts'
 
 export interface TypedUse {
   readonly type: { readonly written: string; readonly range: Range }
   /** The node under `arguments`. */
   readonly arguments: TreeNode | undefined
-  /** Of the step's name, for what is missing. */
+  /** Range of the step name, where missing arguments are reported. */
   readonly range: Range
   readonly path: string
   readonly report: Report
   readonly context: TypedContext
-  /** What is known before the build starts; nothing when absent. */
+  /** Variables that are known before the build starts; none if absent. */
   readonly known: Scope | undefined
-  /** Names of the types that this step is inside of, outermost first. */
+  /** Names of the enclosing step types, outermost first. */
   readonly inside: readonly string[]
 }
 
 export interface Expansion {
   readonly typed: TypedStep
   readonly steps: MapNode
-  /** Where problems of the parts go; its positions are those of the manifest or of the rendered text. */
+  /** Collects problems of the parts; positions refer to the manifest or the rendered text. */
   readonly report: Report
   readonly inside: readonly string[]
 }
 
 const NOTHING_KNOWN: Scope = { lookup: () => undefined }
 
-/** Typed steps inside typed steps, at most. */
+/** Maximum nesting of typed steps. */
 export const MAX_TYPED_DEPTH = 8
 
-/** The parts of a typed step; undefined when it cannot be used, which the report tells. */
+/** Expands a typed step. Reports problems and returns undefined if it cannot be used. */
 export function expandTypedStep(use: TypedUse): Expansion | undefined {
   const entry = resolve(use)
+  if (entry === 'elsewhere') return unknownSteps(use)
   if (entry === undefined) return undefined
   const manifest = manifestOf(entry, use)
   if (manifest === undefined) return undefined
@@ -73,7 +75,15 @@ export function expandTypedStep(use: TypedUse): Expansion | undefined {
   }
 }
 
-function resolve({ type, path, report, context, inside }: TypedUse): CatalogEntry | undefined {
+/** Returns the expansion of a step whose type only the server knows: without arguments to check, and without steps. */
+function unknownSteps({ type, report, inside }: TypedUse): Expansion {
+  const { name, version = '' } = parseStepTypeName(type.written)
+  const steps: MapNode = { kind: 'map', range: type.range, entries: new Map() }
+  return { typed: { type: name, version, arguments: {} }, steps, report, inside: [...inside, name] }
+}
+
+/** Finds the step type. `elsewhere`: a server may have it. */
+function resolve({ type, path, report, context, inside }: TypedUse): CatalogEntry | 'elsewhere' | undefined {
   const { name, version } = parseStepTypeName(type.written)
   if (inside.length >= MAX_TYPED_DEPTH) {
     report.error(
@@ -89,59 +99,73 @@ function resolve({ type, path, report, context, inside }: TypedUse): CatalogEntr
   const { catalog } = context
   if (catalog === undefined) {
     context.skipped = true
-    tellUnchecked(name, { type, path, report })
+    const close = suggestType(name.slice(0, 150))
+    if (close === undefined) reportUnchecked('', { type, path, report })
+    else
+      report.error('step-type', type.range, `step type "${name.slice(0, 150)}" does not exist. Did you mean "${close}"?`, {
+        path: `${path}.type`,
+        suggestion: { from: name, to: close },
+      })
     return undefined
   }
   const found = catalog.find(name, version === '' ? undefined : version)
-  if (found !== undefined) return found
-  tellUnknown({ name, version, catalog }, { type, path, report })
+  if (found !== undefined) {
+    const isOther = version !== undefined && isVersion(version) && found.version !== version
+    const message = `version ${version} of step type "${name}" is not included; ${found.version} is used`
+    if (isOther) report.warning('step-version', type.range, message, { path: `${path}.type` })
+    return found
+  }
+  // A type that resembles one of the language is a mistake on every server.
+  if (catalog.isPartial === true && suggestType(name.slice(0, 150)) === undefined) {
+    const what = catalog.find(name, undefined) === undefined ? '' : `version ${version} of `
+    reportUnchecked(what, { type, path, report }, PARTIAL_HINT)
+    return 'elsewhere'
+  }
+  reportUnknownType({ name, version, catalog }, { type, path, report })
   return undefined
 }
 
-/** Without a catalog only what is probably a type of the language is wrong. */
-function tellUnchecked(name: string, { type, path, report }: Pick<TypedUse, 'type' | 'path' | 'report'>): void {
-  const close = meantType(name.slice(0, 150))
-  const where = `${path}.type`
-  if (close === undefined)
-    return report.warning(
-      'step-type',
-      type.range,
-      `the step type "${name.slice(0, 150)}" is not known here; the step is not checked`,
-      { path: where },
-    )
-  report.error('step-type', type.range, `there is no step type "${name.slice(0, 150)}". Did you mean "${close}"?`, {
-    path: where,
-    suggestion: { from: name, to: close },
+const PARTIAL_HINT =
+  'A server may have it. Here step types come from the folder .windlass/steps next to the document, or from --step-types.'
+
+/** Warns about a type that is not known here. `what` is empty or names the version. */
+function reportUnchecked(what: string, { type, path, report }: Pick<TypedUse, 'type' | 'path' | 'report'>, hint = ''): void {
+  const name = parseStepTypeName(type.written).name.slice(0, 150)
+  report.warning('step-type', type.range, `${what}step type "${name}" is unknown here; the step is not checked`, {
+    path: `${path}.type`,
+    hint,
   })
 }
 
-function tellUnknown(
+function reportUnknownType(
   { name, version, catalog }: { name: string; version: string | undefined; catalog: StepCatalog },
   { type, path, report }: Pick<TypedUse, 'type' | 'path' | 'report'>,
 ): void {
   const latest = catalog.find(name, undefined)
   if (latest !== undefined) {
-    return report.error('step-type', type.range, `there is no version ${version ?? ''} of the step type "${name}"`, {
+    return report.error('step-type', type.range, `version ${version ?? ''} of step type "${name}" does not exist`, {
       path: `${path}.type`,
       hint: `The latest version is ${latest.version}.`,
     })
   }
   const close = nearMiss(name.slice(0, 150), [...TYPE_NAMES, ...catalog.names()])
   const question = close === undefined ? '' : `. Did you mean "${close}"?`
-  report.error('step-type', type.range, `there is no step type "${name.slice(0, 150)}"${question}`, {
+  report.error('step-type', type.range, `step type "${name.slice(0, 150)}" does not exist${question}`, {
     path: `${path}.type`,
-    hint: 'Create it from its manifest, or use one of the types of the language.',
+    hint: 'Create it from its manifest, or use a built-in type.',
     ...(close !== undefined && { suggestion: { from: name, to: close } }),
   })
 }
 
-function manifestOf(entry: CatalogEntry, { type, path, report, context }: TypedUse): StepType | undefined {
+function manifestOf(entry: CatalogEntry, { type, path, report, context }: TypedUse): StepTypeManifest | undefined {
   const read = context.manifests.get(entry) ?? readStepType({ text: entry.text, file: label(entry) })
   context.manifests.set(entry, read)
   const { manifest, problems } = read
   if (manifest !== undefined) return manifest
   const [first] = problems.filter(({ severity }) => severity === 'error')
-  report.error('step-type', type.range, `the step type ${label(entry)} cannot be used: ${tell(first)}`, { path: `${path}.type` })
+  report.error('step-type', type.range, `step type ${label(entry)} cannot be used: ${describeProblem(first)}`, {
+    path: `${path}.type`,
+  })
   return undefined
 }
 
@@ -149,11 +173,11 @@ function label({ name, version }: { readonly name: string; readonly version: str
   return `${name}:${version}`
 }
 
-function tell(problem: Diagnostic | undefined): string {
-  return problem === undefined ? 'it is wrong' : `line ${problem.line}: ${problem.message}`
+function describeProblem(problem: Diagnostic | undefined): string {
+  return problem === undefined ? 'unknown problem' : `line ${problem.line}: ${problem.message}`
 }
 
-function readArguments(use: TypedUse, manifest: StepType): Record<string, JsonTemplate> | undefined {
+function readArguments(use: TypedUse, manifest: StepTypeManifest): Record<string, JsonTemplate> | undefined {
   const { arguments: written, report, path, range } = use
   const isEmpty = written === undefined || (written.kind === 'scalar' && (written.value === null || written.value === ''))
   if (!isEmpty && written.kind !== 'map') {
@@ -167,17 +191,17 @@ function readArguments(use: TypedUse, manifest: StepType): Record<string, JsonTe
     const node = nodeAt(isEmpty ? undefined : written, problem.path)
     report.error('step-arguments', node ?? range, problem.message, {
       path: [`${path}.arguments`, ...problem.path].join('.'),
-      hint: `The arguments of ${label(manifest)}: ${Object.keys(manifest.arguments.properties).slice(0, 50).join(', ') || 'none'}.`,
+      hint: `Arguments of ${label(manifest)}: ${Object.keys(manifest.arguments.properties).slice(0, 50).join(', ') || 'none'}.`,
     })
   }
   return problems.length === 0 ? values : undefined
 }
 
-/** Checked with what is known filled in, as they will be when the step runs. */
+/** Checks the arguments with all known variables substituted, as they will be when the step runs. */
 function check(
   values: Record<string, JsonTemplate>,
   { known: scope }: TypedUse,
-  manifest: StepType,
+  manifest: StepTypeManifest,
 ): ReturnType<typeof checkArguments> {
   const known = fillAll(values, scope, manifest)
   try {
@@ -186,7 +210,7 @@ function check(
     return [
       {
         path: [],
-        message: `the schema of ${label(manifest)} cannot be used: ${error instanceof Error ? error.message.slice(0, 200) : ''}`,
+        message: `the schema of ${label(manifest)} is invalid: ${error instanceof Error ? error.message.slice(0, 200) : ''}`,
       },
     ]
   }
@@ -195,7 +219,7 @@ function check(
 function fillAll(
   values: Record<string, JsonTemplate>,
   scope: Scope | undefined,
-  manifest: StepType,
+  manifest: StepTypeManifest,
 ): Record<string, JsonTemplate> {
   const filled = fillKnown(values, withBudget(scope ?? NOTHING_KNOWN), manifest.arguments.whole)
   return isRecord(filled) ? filled : {}
@@ -205,7 +229,7 @@ function isRecord(value: JsonTemplate): value is Record<string, JsonTemplate> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The deepest node on the way that is written. */
+/** Returns the range of the deepest node on the path that is written in the document. */
 function nodeAt(written: TreeNode | undefined, path: readonly string[]): Range | undefined {
   let at: TreeNode | undefined = written
   let range: Range | undefined
@@ -220,7 +244,7 @@ function nodeAt(written: TreeNode | undefined, path: readonly string[]): Range |
 
 function render(
   use: TypedUse,
-  manifest: StepType,
+  manifest: StepTypeManifest,
   values: Record<string, JsonTemplate>,
 ): { map: MapNode; source: SourceText } | undefined {
   if (!('template' in manifest.steps)) return undefined
@@ -241,18 +265,21 @@ function render(
       report.warning(
         'step-template',
         use.arguments?.range ?? type.range,
-        `${label(manifest)} decides by a value that is not known when the build is made`,
+        `the template of ${label(manifest)} depends on a value that is not known when the build is created`,
         {
           path: `${path}.arguments`,
-          hint: `Line ${guess.line} of its template compares a text that still holds a variable. Set the variable before the build starts, or write the value.`,
+          hint: `Line ${guess.line} of its template compares a text that still contains a variable. Set the variable before the build starts, or write the value.`,
         },
       )
     }
     const parsed = parseYaml({ text, file: `${label(manifest)} (rendered)` })
     if (parsed.root?.kind === 'map' && parsed.root.entries.size > 0) return { map: parsed.root, source: parsed.source }
     const [first] = parsed.problems.filter((problem) => hasErrors([problem]))
-    const why = first === undefined ? 'it is no map of steps' : `${tell(first)}: ${parsed.source.line(first.line).slice(0, 200)}`
-    report.error('step-template', type.range, `the rendered template of ${label(manifest)} cannot be used: ${why}`, details)
+    const why =
+      first === undefined
+        ? 'it is not a map of steps'
+        : `${describeProblem(first)}: ${parsed.source.line(first.line).slice(0, 200)}`
+    report.error('step-template', type.range, `the rendered template of ${label(manifest)} is invalid: ${why}`, details)
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
     const place = `line ${error.line}, column ${error.column}`
@@ -266,7 +293,7 @@ function render(
   return undefined
 }
 
-function unknownFlags(values: Record<string, JsonTemplate>, manifest: StepType): Set<string> {
+function unknownFlags(values: Record<string, JsonTemplate>, manifest: StepTypeManifest): Set<string> {
   const { properties } = manifest.arguments
   return new Set(
     Object.entries(values).flatMap(([name, value]) =>

@@ -1,11 +1,11 @@
-/** What of a step's arguments is known when a build is made, so that templates can decide by it. */
+/** Substitutes the variables in arguments that are known when a build is created, so that templates can use them. */
 import { exactReference, substitute } from '@windlass/plan'
 import type { JsonTemplate, Scope } from '@windlass/plan'
 
-/** Characters that one typed step may take from variables; a list of references to a long value could fill the memory. */
+/** Maximum number of characters that one typed step takes from variables; many references to a long value could exhaust memory. */
 const MAX_FILLED = 4_194_304
 
-/** The same scope, until it has given out so much that the rest stays references. */
+/** Returns a scope that stops resolving names after it returned that many characters. */
 export function withBudget(scope: Scope): Scope {
   let left = MAX_FILLED
   return {
@@ -17,7 +17,7 @@ export function withBudget(scope: Scope): Scope {
   }
 }
 
-/** A value with its known references filled in. A text that was one reference becomes the boolean or number that its schema asks for. */
+/** Substitutes known references. A text that consists of one reference becomes the boolean or number that its schema requires. */
 export function fillKnown(value: JsonTemplate, scope: Scope, schema: unknown): JsonTemplate {
   if (typeof value === 'string') return fillText(value, scope, typeOf(schema))
   if (typeof value !== 'object' || value === null) return value
@@ -44,7 +44,7 @@ function memberOf(schema: unknown, key: string): unknown {
   return typeof schema === 'object' && schema !== null && Object.hasOwn(schema, key) ? Reflect.get(schema, key) : undefined
 }
 
-/** The `type` of a property's schema. */
+/** Returns the `type` of a schema. */
 export function typeOf(schema: unknown): unknown {
   return memberOf(schema, 'type')
 }

@@ -1,26 +1,26 @@
-/** Documents of `kind: step-type`: read, checked, and nothing resolved in them yet. */
-import { checkFields } from '../check.ts'
-import type { Diagnostic } from '../diagnostic.ts'
-import { hasErrors, sortProblems } from '../diagnostic.ts'
-import * as read from '../fields.ts'
-import { parseYaml } from '../parse.ts'
-import type { Source } from '../parse.ts'
-import { Report } from '../report.ts'
-import { any, either, record, text } from '../shape.ts'
-import type { Fields, Shape } from '../shape.ts'
-import { textOf, toValue } from '../tree.ts'
-import type { MapNode, ScalarNode, TreeNode } from '../tree.ts'
+/** Reads and checks `kind: step-type` documents without resolving their content. */
+import { checkFields } from '../language/check.ts'
+import type { Diagnostic } from '../language/diagnostic.ts'
+import { hasErrors, sortProblems } from '../language/diagnostic.ts'
+import * as read from '../language/fields.ts'
+import { parseYaml } from '../syntax/parse.ts'
+import type { Source } from '../syntax/parse.ts'
+import { Report } from '../syntax/report.ts'
+import { any, either, record, text } from '../language/shape.ts'
+import type { Fields, Shape } from '../language/shape.ts'
+import { child, textOf, toValue } from '../syntax/tree.ts'
+import type { MapNode, ScalarNode, TreeNode } from '../syntax/tree.ts'
 import { readSchema } from './schema.ts'
 import type { ArgumentSchema } from './schema.ts'
 import { isVersion } from './version.ts'
-import type { SourceText } from '../source.ts'
+import type { SourceText } from '../syntax/source.ts'
 
-export interface StepType {
+export interface StepTypeManifest {
   readonly name: string
   readonly version: string
   readonly description: string
   readonly arguments: ArgumentSchema
-  /** Undefined: every variable leaves the step. */
+  /** Declared outputs. If undefined, every variable is an output of the step. */
   readonly returns?: { readonly names: readonly string[]; readonly required: readonly string[] }
   readonly steps:
     | { readonly map: MapNode }
@@ -29,8 +29,10 @@ export interface StepType {
 }
 
 export interface ReadStepType {
-  /** Absent when there are errors. */
-  readonly manifest?: StepType
+  /** Absent if there are errors. */
+  readonly manifest?: StepTypeManifest
+  /** Name as written, also in a manifest with errors. */
+  readonly name?: string
   readonly problems: readonly Diagnostic[]
 }
 
@@ -44,48 +46,51 @@ const TOP: Fields = {
 }
 
 const METADATA: Fields = {
-  name: { shape: text, required: true, about: 'The name by which steps use it, such as `account/greet`.' },
+  name: { shape: text, required: true, about: 'Name by which steps use it, such as `account/greet`.' },
   version: { shape: text, required: true, about: 'A version such as `1.2.0`.' },
   description: { shape: { kind: 'text', empty: true }, about: 'What it does.' },
 }
 
 const SPEC: Fields = {
   arguments: { shape: schema, about: 'JSON Schema of the arguments, as text or as an object.' },
-  returns: { shape: schema, about: 'JSON Schema of what leaves the step.' },
-  steps: { shape: { kind: 'map', of: any, least: 1 }, about: 'The steps it consists of.' },
-  stepsTemplate: { shape: text, about: 'A template of the steps, used in place of `steps`.' },
+  returns: { shape: schema, about: 'JSON Schema of the outputs.' },
+  steps: { shape: { kind: 'map', of: any, least: 1 }, about: 'Steps of the step type.' },
+  stepsTemplate: { shape: text, about: 'Template of the steps, used instead of `steps`.' },
   delimiters: {
     shape: record({
-      left: { shape: text, required: true, about: 'Opens an action of the template, usually `[[`.' },
-      right: { shape: text, required: true, about: 'Closes an action of the template, usually `]]`.' },
+      left: { shape: text, required: true, about: 'Start of a template action, usually `[[`.' },
+      right: { shape: text, required: true, about: 'End of a template action, usually `]]`.' },
     }),
-    about: 'What opens and closes an action of the template; `{{` and `}}` by default.',
+    about: 'Delimiters of template actions; `{{` and `}}` by default.',
   },
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)?$/
 const MAX_NAME = 150
 
-/** True when the document says that it is a step type. */
+/** Returns true for a document of `kind: step-type`. */
 export function isStepType(source: Source): boolean {
   const { root } = parseYaml(source)
   return root?.kind === 'map' && textOf(root.entries.get('kind')?.value) === 'step-type'
 }
 
-/** Reads a manifest. Never throws; positions are those of the manifest. */
+/** Reads a manifest. Never throws; positions refer to the manifest. */
 export function readStepType(source: Source): ReadStepType {
   const parsed = parseYaml(source)
   const report = new Report(parsed.source)
   report.problems.push(...parsed.problems)
   const manifest = hasErrors(parsed.problems) ? undefined : readRoot(parsed.root, report)
   const problems = sortProblems(report.problems)
-  return { problems, ...(manifest !== undefined && !hasErrors(problems) && { manifest }) }
+  const name = textOf(child(child(parsed.root, 'metadata'), 'name'))
+  return { problems, ...read.when('name', name), ...(manifest !== undefined && !hasErrors(problems) && { manifest }) }
 }
 
-function readRoot(root: TreeNode | undefined, report: Report): StepType | undefined {
+function readRoot(root: TreeNode | undefined, report: Report): StepTypeManifest | undefined {
   const start = { start: 0, end: 0 }
   if (root?.kind !== 'map') {
-    report.error('wrong-type', start, 'a step type must be an object', { hint: 'It has kind, metadata and spec.' })
+    report.error('wrong-type', start, 'a step type must be an object', {
+      hint: 'A step type needs "kind", "metadata" and "spec".',
+    })
     return undefined
   }
   checkFields(root.entries, TOP, { spot: { key: 'document', path: '' }, report, open: true, range: start })
@@ -123,7 +128,7 @@ function checkName(metadata: MapNode, report: Report): void {
   const version = metadata.entries.get('version')?.value
   const written = textOf(name)
   if (name !== undefined && written !== undefined && (!NAME.test(written) || written.length > MAX_NAME)) {
-    report.error('invalid-value', name.range, `"name" must be a name or account/name of letters, digits and . _ -`, {
+    report.error('invalid-value', name.range, `"name" must be a name or account/name of letters, digits, ".", "_" and "-"`, {
       path: 'metadata.name',
     })
   }
@@ -131,7 +136,7 @@ function checkName(metadata: MapNode, report: Report): void {
   if (version !== undefined && text !== undefined && !isVersion(text)) {
     report.error('invalid-value', version.range, `"version" must be a semantic version. Current value: ${text.slice(0, 60)}`, {
       path: 'metadata.version',
-      hint: 'Write three numbers, such as 1.0.0.',
+      hint: 'Use three numbers, such as 1.0.0.',
     })
   }
 }
@@ -139,7 +144,7 @@ function checkName(metadata: MapNode, report: Report): void {
 function readSteps(
   spec: MapNode,
   { report, range }: { report: Report; range: { start: number; end: number } },
-): StepType['steps'] | undefined {
+): StepTypeManifest['steps'] | undefined {
   const map = read.map(spec.entries, 'steps')
   const template = read.node(spec.entries, 'stepsTemplate')
   if (map !== undefined && template !== undefined) {
@@ -161,14 +166,14 @@ function readSteps(
   if (!spec.entries.has('steps') && !spec.entries.has('stepsTemplate'))
     report.error('required', range, '"steps" is required', {
       path: 'spec.steps',
-      hint: 'A step type has "steps" or "stepsTemplate".',
+      hint: 'A step type needs "steps" or "stepsTemplate".',
     })
   return undefined
 }
 
 function readDelimiters(written: unknown): { left: string; right: string } {
-  const usual = { left: '{{', right: '}}' }
-  if (typeof written !== 'object' || written === null) return usual
-  const { left, right } = { ...usual, ...written }
+  const defaults = { left: '{{', right: '}}' }
+  if (typeof written !== 'object' || written === null) return defaults
+  const { left, right } = { ...defaults, ...written }
   return { left: String(left), right: String(right) }
 }

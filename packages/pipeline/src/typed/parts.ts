@@ -1,17 +1,16 @@
-/** The parts of a typed step, with the fields as published manifests write them. */
-import type { Range } from '../source.ts'
-import { child } from '../tree.ts'
-import type { Entry, MapNode, TreeNode } from '../tree.ts'
+/** Prepares the parts of a typed step, whose fields Codefresh manifests write differently. */
+import { findType } from '../actions/index.ts'
+import { typeFields } from '../language/type-fields.ts'
+import type { Range } from '../syntax/source.ts'
+import type { Entry, MapNode, TreeNode } from '../syntax/tree.ts'
 
-/** Where a typed step works that says nothing, whatever else the pipeline clones. */
+/** Default working directory of parts, independent of other clones of the pipeline. */
 const HOME = '/codefresh/volume'
 const CAMEL = /^[a-z]+(?:[A-Z][a-z]+)+$/
-/** Names that the language itself writes in camel case. */
+/** Field names of the language that are in camel case. */
 const OWN_CAMEL = new Set(['accessKeyId', 'secretAccessKey', 'maxAttempts', 'exponentialFactor'])
-/** Types whose steps work in a directory. */
-const WITHOUT_DIRECTORY = new Set(['push', 'push-tag', 'pending-approval', 'parallel', 'deploy', 'services'])
 
-/** The steps of an implementation with camel-case fields renamed and their working directory set. */
+/** Returns the steps of an implementation with camel-case fields renamed and their working directory set. */
 export function prepareParts(steps: MapNode, workingDirectory: string | undefined): MapNode {
   const entries = [...steps.entries.values()].map((entry) => ({
     ...entry,
@@ -29,27 +28,22 @@ function preparePart(step: TreeNode, directory: string): TreeNode {
   }
   const nested = entries.get('steps')
   if (nested?.value.kind === 'map') entries.set('steps', { ...nested, value: prepareParts(nested.value, directory) })
-  const hasDirectory = entries.has('working_directory') || entries.has('working-directory') || within(inner, 'working_directory')
-  if (!hasDirectory && !WITHOUT_DIRECTORY.has(typeIn(entries)))
+  const isWritten = entries.has('working_directory') || entries.has('working-directory') || within(inner, 'working_directory')
+  if (!isWritten && hasDirectory(typeIn(entries)))
     entries.set('working_directory', textEntry('working_directory', directory, step.range))
   return { ...step, entries }
 }
 
-/** Forms that published manifests use and the language does not have; a field without a value is one that a template left empty. */
+/** Converts forms that only Codefresh manifests use, and removes empty fields, which templates leave. */
 function withOldForms(entries: Map<string, Entry>): Map<string, Entry> {
   for (const { key, value } of entries.values()) if (value.kind === 'scalar' && value.value === null) entries.delete(key)
-  const type = typeIn(entries)
-  const repository = entries.get('repository')
-  const name = type === 'build' ? 'image_name' : type === 'git-clone' ? 'repo' : undefined
-  if (repository !== undefined && name !== undefined && !entries.has(name)) {
-    entries.delete('repository')
-    entries.set(name, { ...repository, key: name })
-  }
-  const dockerfile = entries.get('dockerfile')
-  const path = child(dockerfile?.value, 'path')
-  if (type === 'build' && dockerfile !== undefined && path !== undefined)
-    entries.set('dockerfile', { ...dockerfile, value: path })
+  findType(typeIn(entries))?.fromManifest?.(entries)
   return entries
+}
+
+/** Returns true for types whose steps have a working directory. */
+function hasDirectory(type: string): boolean {
+  return Object.hasOwn(typeFields(findType(type)).fields, 'working_directory')
 }
 
 function within(entry: Entry | undefined, key: string): boolean {
@@ -61,7 +55,7 @@ function typeIn(entries: ReadonlyMap<string, Entry>): string {
   return type?.kind === 'scalar' && typeof type.value === 'string' ? type.value : 'freestyle'
 }
 
-/** A name of the language, not of a step type: those have their own argument names. */
+/** Returns true for a type of the language. Step types have their own argument names, which are not renamed. */
 function isBuiltIn(entries: ReadonlyMap<string, Entry>): boolean {
   return !/[:/]/.test(typeIn(entries))
 }

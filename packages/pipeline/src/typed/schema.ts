@@ -1,31 +1,31 @@
-/** The JSON Schema (draft-07) of a step type's arguments: read, checked against, defaults put in. */
+/** The JSON Schema (draft-07) of a step type's arguments: reads it, checks arguments and adds defaults. */
 import { Validator } from '@cfworker/json-schema'
 import type { OutputUnit, Schema } from '@cfworker/json-schema'
 import { checkPattern, matchesPattern, PatternError } from '@windlass/plan'
 import type { JsonTemplate } from '@windlass/plan'
-import type { Report } from '../report.ts'
-import { toValue } from '../tree.ts'
-import type { MapNode } from '../tree.ts'
+import type { Report } from '../syntax/report.ts'
+import { toValue } from '../syntax/tree.ts'
+import type { MapNode } from '../syntax/tree.ts'
 
 type Json = { readonly [key: string]: unknown }
 
 export interface ArgumentSchema {
   readonly properties: Readonly<Record<string, unknown>>
   readonly required: readonly string[]
-  /** Without patterns, which are matched apart, in bounded time. */
+  /** The schema without patterns, which are matched separately in bounded time. */
   readonly schema: Schema
   readonly whole: Json
 }
 
 const MAX_SCHEMA_CHARS = 262_144
 const MAX_SCHEMA_DEPTH = 40
-/** Checks of lists can cost the square of their length, and every part of a schema may be tried on every value. */
+/** Limits for checks: lists can cost the square of their length, and every part of a schema may be tried on every value. */
 const MAX_ARGUMENT_NODES = 10_000
 const MAX_CHECKS = 10_000_000
-/** Members that published schemas carry without meaning. */
+/** Members of Codefresh schemas that have no effect. */
 const IGNORED = new Set(['definitions', 'patterns', '$schema', '$id', 'examples', 'title', 'description', '$comment'])
 
-/** The schema under `key` of a manifest's spec; one that allows everything when there is none. Undefined, and told, when it is wrong. */
+/** Reads the schema under `key` of a manifest's spec; a missing one allows everything. Reports an invalid schema and returns undefined. */
 export function readSchema(spec: MapNode, key: 'arguments' | 'returns', report: Report): ArgumentSchema | undefined {
   const node = spec.entries.get(key)?.value
   const wrong = (message: string, hint = ''): undefined => {
@@ -39,12 +39,14 @@ export function readSchema(spec: MapNode, key: 'arguments' | 'returns', report: 
     try {
       value = JSON.parse(value)
     } catch (error) {
-      return wrong(`must be JSON: ${error instanceof Error ? error.message.slice(0, 200) : 'it cannot be read'}`)
+      return wrong(`must be JSON: ${error instanceof Error ? error.message.slice(0, 200) : 'it cannot be parsed'}`)
     }
   }
-  if (!isObject(value)) return wrong('must be a JSON Schema: an object')
+  if (!isObject(value)) return wrong('must be a JSON Schema object')
   const problem = problemOf(value, 0)
-  return problem === undefined ? toSchema(value) : wrong(problem, 'Use the plain parts of JSON Schema draft-07.')
+  return problem === undefined
+    ? toSchema(value)
+    : wrong(problem, 'Write a JSON Schema (draft-07) without references and unsupported patterns.')
 }
 
 function isObject(value: unknown): value is Json {
@@ -52,7 +54,7 @@ function isObject(value: unknown): value is Json {
 }
 
 function problemOf(value: unknown, depth: number): string | undefined {
-  if (depth > MAX_SCHEMA_DEPTH) return 'is nested too deep'
+  if (depth > MAX_SCHEMA_DEPTH) return 'is nested too deeply'
   if (Array.isArray(value)) return firstOf(value, (inner) => problemOf(inner, depth + 1))
   if (!isObject(value)) return undefined
   if (typeof value['$ref'] === 'string') return 'must not use "$ref"'
@@ -61,7 +63,7 @@ function problemOf(value: unknown, depth: number): string | undefined {
       checkPattern(value['pattern'], '')
     } catch (error) {
       if (!(error instanceof PatternError)) throw error
-      return `has a pattern that cannot be used: ${error.message}`
+      return `has an invalid pattern: ${error.message}`
     }
   }
   if ('type' in value && !isType(value['type']) && !isObject(value['type']))
@@ -109,7 +111,7 @@ function withoutPatterns(value: Json): Schema {
   return isObject(stripped) ? stripped : {}
 }
 
-/** The arguments with the defaults of what is missing. */
+/** Returns the arguments with defaults for missing ones. */
 export function withDefaults(
   given: Readonly<Record<string, JsonTemplate>>,
   schema: ArgumentSchema,
@@ -131,7 +133,7 @@ function fill(given: Readonly<Record<string, JsonTemplate>>, schema: Json): Reco
   return filled
 }
 
-/** Plain data of a document as JSON; anything else counts as null. */
+/** Converts plain data of a document to JSON; anything else becomes null. */
 export function toJson(value: unknown): JsonTemplate {
   if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(toJson)
@@ -139,17 +141,17 @@ export function toJson(value: unknown): JsonTemplate {
 }
 
 export interface ArgumentProblem {
-  /** Names from the arguments inwards; empty for the whole. */
+  /** Argument names from the outside in; empty for the arguments as a whole. */
   readonly path: readonly string[]
   readonly message: string
 }
 
-/** What is wrong with the arguments. A text that holds a reference may become anything, so it passes. Never throws. */
+/** Returns the problems of the arguments. A text that contains a reference passes, because its value is not known. Never throws. */
 export function checkArguments(values: Readonly<Record<string, JsonTemplate>>, schema: ArgumentSchema): ArgumentProblem[] {
   const found: ArgumentProblem[] = []
   const size = countNodes(values)
   if (size > MAX_ARGUMENT_NODES || size * countNodes(schema.schema) > MAX_CHECKS)
-    return [{ path: [], message: '"arguments" are too large to be checked' }]
+    return [{ path: [], message: '"arguments" are too large to check' }]
   const result = new Validator({ ...schema.schema, type: 'object' }, '7', false).validate(values)
   for (const unit of result.errors) {
     const path = unit.instanceLocation.split('/').slice(1).map(decodePointer)
@@ -192,7 +194,7 @@ function holdsReference(value: unknown, deep: boolean): boolean {
   return Object.values(value).some((inner) => holdsReference(inner, true))
 }
 
-/** Undefined for units that only repeat what a unit inside them says. */
+/** Returns the problem of a unit, or undefined for units that only repeat one inside them. */
 function describe(
   unit: OutputUnit,
   path: readonly string[],
@@ -219,10 +221,10 @@ function describe(
       }
     case 'enum':
       return {
-        text: `"${name}" must be one of ${/any of (\[[\s\S]*\])/.exec(unit.error)?.[1] ?? 'the values allowed'}${shown(value)}`,
+        text: `"${name}" must be one of ${/any of (\[[\s\S]*\])/.exec(unit.error)?.[1] ?? 'the allowed values'}${shown(value)}`,
       }
     default:
-      return { text: `"${name}" does not fit: ${unit.error.slice(0, 300)}` }
+      return { text: `"${name}" is invalid: ${unit.error.slice(0, 300)}` }
   }
 }
 
@@ -231,7 +233,7 @@ function shown(value: unknown): string {
   return isSimple ? `. Current value: ${String(value).slice(0, 60)}` : ''
 }
 
-/** Patterns of texts, followed through properties and items. */
+/** Checks patterns of texts, following properties and items. */
 function checkPatterns(value: unknown, schema: unknown, path: readonly string[], found: ArgumentProblem[]): void {
   if (!isObject(schema)) return
   const { pattern, properties, items } = schema

@@ -1,7 +1,7 @@
-/** `name`, `name:1.2.3`, `account/name` and `account/name:1.2.3`, as written in `type`. */
+/** A step type name as written in `type`: `name`, `name:1.2.3`, `account/name` or `account/name:1.2.3`. */
 export interface StepTypeName {
   readonly name: string
-  /** As written; undefined when none is. */
+  /** As written; undefined if there is none. */
   readonly version: string | undefined
 }
 

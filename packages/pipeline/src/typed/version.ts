@@ -14,17 +14,17 @@ function parse(text: string): Version | undefined {
   return { numbers: [Number(found[1]), Number(found[2]), Number(found[3])], preRelease: found[4]?.split('.') ?? [] }
 }
 
-/** True for a version of Semantic Versioning 2.0. */
+/** Returns true for a valid semantic version. */
 export function isVersion(text: string): boolean {
   return parse(text) !== undefined
 }
 
-/** The newest: releases before pre-releases, the rest by precedence; what is no version counts least. Undefined for none. */
+/** Returns the latest version: releases before pre-releases, then by precedence; invalid versions come last. Undefined for an empty list. */
 export function latestVersion(versions: readonly string[]): string | undefined {
   return versions.toSorted(compareForLatest).at(-1)
 }
 
-/** Oldest first, in the order in which a step without a version looks for one: every pre-release before every release. */
+/** Sorts versions oldest first for the lookup without a version: every pre-release sorts before every release. */
 export function compareForLatest(a: string, b: string): number {
   const left = parse(a)
   const right = parse(b)

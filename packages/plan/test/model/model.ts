@@ -1,4 +1,4 @@
-/** Random builds: what is written in the document, how its steps behave, and what befalls the build from outside. */
+/** Random builds: the document, the behavior of its steps, and external events. */
 import { HOOK_MOMENTS } from '../../src/index.ts'
 import type { GroupAction, HookMoment, Plan, PlanStep, SuccessCriteria, When } from '../../src/index.ts'
 import { freestyle } from '../plans.ts'
@@ -30,15 +30,15 @@ export interface Part {
   readonly strict: boolean
   readonly when?: Condition | undefined
   readonly criteria?: Criteria | undefined
-  /** Of groups. */
+  /** Set for groups. */
   readonly tries: number
   readonly limit?: number | undefined
   readonly children: readonly Part[]
   readonly hooks: readonly (readonly [HookMoment, Part])[]
-  /** How a leaf ends, the first time and later; the last holds for all that follow. */
+  /** How a leaf ends in each try; the last entry holds for all later ones. */
   readonly ends: readonly ('success' | 'error')[]
   readonly decision: 'approved' | 'denied' | 'terminated'
-  /** How long a leaf runs and an approval waits. No two sums of these are the same. */
+  /** How long a leaf runs and an approval waits. No two sums of these are equal. */
   readonly takes: number
 }
 
@@ -49,16 +49,16 @@ export interface Model {
   readonly roots: readonly Part[]
   readonly hooks: readonly (readonly [HookMoment, Part])[]
   readonly skip: readonly string[]
-  /** Moments. */
+  /** Times of external events. */
   readonly cancelAt?: number | undefined
   readonly forceAt?: number | undefined
   readonly losses: readonly { readonly at: number; readonly volumeKept: boolean }[]
 }
 
-/** Pause before the second try of a group, milliseconds; each further one is as long. */
+/** Delay before the second try of a group in milliseconds; later delays are equal. */
 export const PAUSE = 710
 
-/** A small fast generator of numbers in [0, 1), the same for the same seed (mulberry32). */
+/** Returns a small fast generator of numbers in [0, 1), deterministic for a seed (mulberry32). */
 export function numbers(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -69,8 +69,8 @@ export function numbers(seed: number): () => number {
   }
 }
 
-/** Not those that depend on which of two things of one moment comes first: `running`, `pending`. */
-const WORDS = ['success', 'failure', 'finished', 'skipped', 'terminated', 'approved', 'denied']
+/** Results that do not depend on the order of simultaneous events, so without `running` and `pending`. */
+const RESULTS = ['success', 'failure', 'finished', 'skipped', 'terminated', 'approved', 'denied']
 
 class Draw {
   readonly #next: () => number
@@ -114,7 +114,7 @@ class Draw {
     return from[Math.floor(this.#next() * from.length)] ?? from[0]
   }
 
-  /** A step that may come later; `drawModel` makes sure that it exists. */
+  /** Returns a step that may come later; `drawModel` makes sure that it exists. */
   name(): string {
     return nameOf(Math.floor(this.#next() * 20))
   }
@@ -161,7 +161,7 @@ class Draw {
     if (kind === 'workflow') return { kind, is: this.pick(['success', 'failure', 'terminated', 'running']) }
     if (kind === 'result') return { kind, name: this.name(), is: this.pick(['success', 'failure', 'skipped', 'denied']) }
     if (kind !== 'steps') return { kind }
-    const entry = (): { name: string; on: string[] } => ({ name: this.name(), on: WORDS.filter(() => this.chance(0.3)) })
+    const entry = (): { name: string; on: string[] } => ({ name: this.name(), on: RESULTS.filter(() => this.chance(0.3)) })
     return { kind, match: this.pick(['all', 'any']), of: this.chance(0.5) ? [entry()] : [entry(), entry()] }
   }
 
@@ -188,18 +188,18 @@ function nameOf(index: number): string {
   return `s${String(index).padStart(2, '0')}`
 }
 
-/** The build of a seed. */
+/** Returns the build of a seed. */
 export function drawModel(seed: number): Model {
   const draw = new Draw(seed)
   const model = draw.model()
   const isName = (value: unknown): value is string => typeof value === 'string' && /^s\d\d+$/.test(value)
-  // Whether the time of a group was over is known to its engine alone, and lost with it.
+  // Only the engine knows that a group reached its time limit, and this is lost with the engine.
   return JSON.parse(JSON.stringify(model), (key, value: unknown) =>
     key === 'limit' && model.losses.length > 0 ? undefined : isName(value) ? nameOf(Number(value.slice(1)) % draw.count) : value,
   ) as Model
 }
 
-/** The plan as the compiler would make it. */
+/** Returns the plan as the compiler would make it. */
 export function planOf(model: Model): Plan {
   const steps = [
     ...model.roots.flatMap((part, at) => stepsOf(part, { before: model.parallel ? undefined : model.roots[at - 1] })),

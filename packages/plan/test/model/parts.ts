@@ -1,4 +1,4 @@
-/** The parts of a random build: who holds whom, whose hook is whose. */
+/** The parts of a random build with their parents and hooks. */
 import type { HookMoment } from '../../src/index.ts'
 import type { Model, Part } from './model.ts'
 
@@ -7,7 +7,7 @@ export type Status = 'pending' | 'running' | 'waiting' | 'success' | 'error' | '
 export interface State {
   status: Status
   reason: string | undefined
-  /** Of approvals. */
+  /** Set for approvals. */
   word: string | undefined
 }
 
@@ -17,7 +17,7 @@ export class Parts {
   readonly parts = new Map<string, Part>()
   /** Part -> the group around it. */
   readonly holder = new Map<Part, Part>()
-  /** Part -> what it belongs to: its group, or the step that it is a hook of. */
+  /** Part -> its owner: its group, or the step that it is a hook of. */
   readonly owner = new Map<Part, Part>()
   readonly moment = new Map<Part, HookMoment>()
   readonly states = new Map<Part, State>()
@@ -45,7 +45,7 @@ export class Parts {
     return part
   }
 
-  /** The step, and whatever it belongs to. */
+  /** Returns the step and all its owners. */
   line(part: Part): Part[] {
     const owner = this.owner.get(part)
     return owner === undefined ? [part] : [part, ...this.line(owner)]
@@ -66,7 +66,7 @@ export class Parts {
     return this.line(part).some((at) => this.moment.get(at) === 'on_finish')
   }
 
-  /** Inside an on_finish hook, or inside something that asked for `workflow.result`: goes on after a cancel. */
+  /** Returns true inside an on_finish hook or a step that read `workflow.result`, which continue after a cancel. */
   isCleanUp(part: Part): boolean {
     return this.isInOnFinish(part) || this.line(part).some((at) => at !== part && at.when?.kind === 'workflow')
   }
@@ -78,7 +78,7 @@ export class Parts {
     return all[all.indexOf(part) - 1]
   }
 
-  /** The groups that hold a step, through the steps that hooks belong to. */
+  /** Returns the groups around a step, also those around the steps that hooks belong to. */
   groupsAround(part: Part): Part[] {
     return this.line(part).flatMap((at) => this.holder.get(at) ?? [])
   }
@@ -104,7 +104,7 @@ export class Parts {
     return this.isFinal(part) && part.hooks.every(([, hook]) => this.isFinal(hook))
   }
 
-  /** True when an on_elected hook has failed the build. */
+  /** Returns true if an on_elected hook failed the build. */
   isUnelected(): boolean {
     const body = [...this.parts.values()].filter((part) => !this.isInHook(part))
     const hooks = [this.#model.hooks, ...body.map((part) => part.hooks)].flat()
@@ -118,8 +118,8 @@ export class Parts {
     return criteria?.only?.includes(part.name) !== false && criteria?.ignore?.includes(part.name) !== true
   }
 
-  /** What a failed or finished step can let run. */
-  rescues(part: Part): { name: string; on: string[] }[] {
+  /** Results of a failed or finished step that let another step run. */
+  failureConditions(part: Part): { name: string; on: string[] }[] {
     if (part.when?.kind !== 'steps') return []
     const words = ['failure', 'finished', 'denied', 'terminated']
     return part.when.of

@@ -1,11 +1,11 @@
-/** Plays a random build with the graph rules, as an engine would: it starts and ends leaves, cancels, is lost and goes on, and hears old facts again. */
+/** Plays a random build with the graph rules like an engine: starts and ends leaves, cancels, gets lost, resumes and receives old facts again. */
 import { decide, emptySnapshot, fold, isGroup, isInOnFinish, resume, stepsInside, stoppedBy } from '../../src/index.ts'
 import type { BuildContext, Decision, Outcome, Plan, Reason, Snapshot, StepFact } from '../../src/index.ts'
 import { numbers, planOf } from './model.ts'
 import type { Model, Part } from './model.ts'
-import type { Told } from './reference.ts'
+import type { PlayResult } from './reference.ts'
 
-export function playPlan(model: Model, seed: number): Told {
+export function playPlan(model: Model, seed: number): PlayResult {
   return new Play(model, seed).run()
 }
 
@@ -40,7 +40,7 @@ class Play {
     this.#snapshot = emptySnapshot(this.#plan)
   }
 
-  run(): Told {
+  run(): PlayResult {
     const { cancelAt = Infinity, forceAt = Infinity, losses } = this.#model
     const outside = [
       ...losses.map(({ at, volumeKept }) => ({ at, act: () => this.#lose(volumeKept) })),
@@ -49,18 +49,18 @@ class Play {
     ].toSorted((a, b) => a.at - b.at)
     for (let rounds = 0; rounds < 2_000; rounds += 1) {
       const outcome = this.#carryOut()
-      if (outcome !== undefined) return this.#told(outcome)
+      if (outcome !== undefined) return this.#result(outcome)
       const timers = [this.#running, this.#waiting, this.#limits].flatMap((map) => [...map.values()])
       const next = Math.min(...timers, ...[...this.#pauses.values()].map(({ until }) => until), outside[0]?.at ?? Infinity)
-      if (next === Infinity) throw new Error('the build does not go on')
+      if (next === Infinity) throw new Error('the build is stuck')
       this.#now = next
       if (outside[0]?.at === next) outside.shift()?.act()
       else this.#ring()
     }
-    throw new Error('the build does not end')
+    throw new Error('the build did not end')
   }
 
-  #told(outcome: Outcome): Told {
+  #result(outcome: Outcome): PlayResult {
     const { steps } = this.#snapshot
     return {
       states: Object.entries(steps)
@@ -76,7 +76,7 @@ class Play {
     return { cancelled: this.#cancelled, forced: this.#forced, skip, expired: this.#expired }
   }
 
-  /** Decides and carries out until nothing is decided any more; the outcome when the build has ended. */
+  /** Carries out decisions until there are none left. Returns the outcome if the build has ended. */
   #carryOut(): Outcome | undefined {
     for (;;) {
       this.#isPaused = false
@@ -104,17 +104,17 @@ class Play {
 
   #pause(): void {
     if (this.#running.size > 0 || this.#pauses.size > 0 || this.#waiting.size === 0)
-      throw new Error('paused while something moves')
+      throw new Error('paused while a step is running')
     this.#isPaused = true
     this.#limits.clear()
   }
 
-  /** True for an approval: there is more to decide. */
+  /** Returns true for an approval, after which there is more to decide. */
   #start({ step, try: number }: { step: string; try: number }): boolean {
     const part = this.#part(step)
     if (this.#running.has(step)) throw new Error(`${step} runs twice`)
     this.#checkOrder(step)
-    this.#tell({ type: 'step.started', step, try: number, at: this.#now })
+    this.#applyFact({ type: 'step.started', step, try: number, at: this.#now })
     if (isGroup(this.#plan, step)) {
       this.#beginGroup(part)
       return false
@@ -124,12 +124,12 @@ class Play {
       this.#running.set(step, this.#now + part.takes)
       return false
     }
-    this.#tell({ type: 'step.waiting', step, reason: 'approval', at: this.#now })
+    this.#applyFact({ type: 'step.waiting', step, reason: 'approval', at: this.#now })
     this.#waiting.set(step, this.#now + part.takes)
     return true
   }
 
-  /** No step starts while one that it comes after, or a hook of it, is not over. */
+  /** Checks that no step starts before the steps that it follows, and their hooks, are over. */
   #checkOrder(step: string): void {
     const { after, hook } = this.#plan.steps.find(({ name }) => name === step) ?? { after: [], hook: undefined }
     const isOver = (name: string): boolean =>
@@ -160,24 +160,24 @@ class Play {
     for (const [name, { until, restart }] of this.#pauses) {
       if (until !== this.#now) continue
       this.#pauses.delete(name)
-      this.#tell({ type: 'step.started', step: name, try: restart.try, at: this.#now, resets: restart.resets })
+      this.#applyFact({ type: 'step.started', step: name, try: restart.try, at: this.#now, resets: restart.resets })
       this.#beginGroup(this.#part(name))
     }
     for (const [name, at] of this.#limits) if (at === this.#now) this.#expire(name)
   }
 
-  #end(name: string, told: { status: 'success' | 'error' | 'terminated'; reason?: Reason }): void {
+  #end(name: string, ended: { status: 'success' | 'error' | 'terminated'; reason?: Reason }): void {
     this.#running.delete(name)
-    if (told.status !== 'terminated') this.#ended.set(name, (this.#ended.get(name) ?? 0) + 1)
-    this.#finish(name, told)
+    if (ended.status !== 'terminated') this.#ended.set(name, (this.#ended.get(name) ?? 0) + 1)
+    this.#finish(name, ended)
   }
 
   #decide(step: string): void {
     const { decision } = this.#part(step)
     this.#waiting.delete(step)
-    this.#tell({ type: 'step.decided', step, decision, by: { name: 'someone', type: 'user' }, at: this.#now })
+    this.#applyFact({ type: 'step.decided', step, decision, by: { name: 'someone', type: 'user' }, at: this.#now })
     if (this.#isPaused) {
-      // Everything goes on from the decision: another attempt, and no timers of the one before.
+      // Everything continues from the decision: a new attempt, without timers of the previous one.
       this.#isPaused = false
       this.#resume({ cause: 'approval', volumeKept: true })
     } else if (decision === 'terminated') this.#cancel('approval-timeout')
@@ -212,33 +212,33 @@ class Play {
     this.#facts.length = 0
     this.#snapshot = resume(this.#plan, this.#snapshot, how)
     const again = resume(this.#plan, this.#snapshot, { ...how, volumeKept: true })
-    if (JSON.stringify(again) !== JSON.stringify(this.#snapshot)) throw new Error('resuming twice is not resuming once')
+    if (JSON.stringify(again) !== JSON.stringify(this.#snapshot)) throw new Error('resume is not idempotent')
     this.#cancelled ??= stoppedBy(this.#plan, this.#snapshot)
     for (const part of this.#parts.values())
       if (part.kind === 'group' && this.#snapshot.steps[part.name]?.status === 'running') this.#beginGroup(part)
   }
 
-  #finish(step: string, told: { status: 'success' | 'error' | 'skipped' | 'terminated'; reason?: Reason | undefined }): void {
+  #finish(step: string, ended: { status: 'success' | 'error' | 'skipped' | 'terminated'; reason?: Reason | undefined }): void {
     if (['success', 'error', 'skipped', 'terminated'].includes(this.#snapshot.steps[step]?.status ?? ''))
       throw new Error(`${step} ends twice`)
     this.#waiting.delete(step)
     this.#limits.delete(step)
     this.#expired.delete(step)
     const number = this.#snapshot.steps[step]?.try ?? 0
-    this.#tell({
+    this.#applyFact({
       type: 'step.finished',
       step,
       try: number,
       at: this.#now,
       members: {},
       exports: [],
-      status: told.status,
-      reason: told.reason,
+      status: ended.status,
+      reason: ended.reason,
     })
   }
 
-  /** Takes a fact in, and sometimes an old one once more: it must change nothing. */
-  #tell(fact: StepFact): void {
+  /** Folds a fact, and sometimes an old one again, which must change nothing. */
+  #applyFact(fact: StepFact): void {
     this.#snapshot = fold(this.#snapshot, fact)
     this.#facts.push(fact)
     const old = this.#next() < 0.2 ? this.#facts[Math.floor(this.#next() * this.#facts.length)] : undefined

@@ -1,30 +1,30 @@
 /**
- * A second account of how a build goes, written from docs/execution.md as if each step were a small program that waits, judges, runs and ends.
- * It shares no code with the graph rules. It is slow and plain on purpose.
+ * A second implementation of the execution rules, written from docs/guides/execution.md. Each step is a small program that waits, evaluates its
+ * condition, runs and ends. Shares no code with the graph rules; deliberately slow and simple.
  */
 import { PAUSE } from './model.ts'
 import type { Condition, Model, Part } from './model.ts'
 import { Parts, type Status } from './parts.ts'
 
 interface Thread {
-  /** Of several that can go on, the one of the first step in the document does. */
+  /** If several threads can continue, the one of the first step in the document does. */
   readonly rank: number
   readonly steps: Generator<() => boolean, void>
-  /** The thread goes on when this holds. */
+  /** The thread continues when this holds. */
   until: () => boolean
 }
 
-export interface Told {
+export interface PlayResult {
   /** `name: status (reason)` of every step, by name. */
   readonly states: readonly string[]
   /** `status (reason)` of the build. */
   readonly outcome: string
-  /** `moment name` of every start of a leaf, in order. */
+  /** `time name` of every start of a leaf, in order. */
   readonly starts: readonly string[]
 }
 
-/** Plays a build by the rules. */
-export function playReference(model: Model): Told {
+/** Plays a build according to the rules. */
+export function playReference(model: Model): PlayResult {
   return new Reference(model).play()
 }
 
@@ -37,7 +37,7 @@ class Reference {
   readonly #limits = new Map<Part, number>()
   readonly #late = new Set<Part>()
   readonly #lost = new Set<Part>()
-  /** Why nothing more starts in a group; the key of the build is undefined. */
+  /** Why nothing more starts in a group; the build has the key undefined. */
   readonly #halts = new Map<Part | undefined, string>()
   readonly #waiting = new Set<Part>()
   readonly #left = new Set<Part>()
@@ -56,7 +56,7 @@ class Reference {
       this.#tree.states.set(part, { status: 'pending', reason: undefined, word: undefined })
   }
 
-  play(): Told {
+  play(): PlayResult {
     this.#spawn(this.#build(), undefined)
     const events = this.#outside()
     this.#settle()
@@ -68,10 +68,10 @@ class Reference {
       else this.#ring()
       this.#settle()
     }
-    const told = [...this.#tree.parts.values()].map((part) => ({ name: part.name, ...this.#tree.state(part) }))
+    const states = [...this.#tree.parts.values()].map((part) => ({ name: part.name, ...this.#tree.state(part) }))
     const { status, reason } = this.#outcome()
     return {
-      states: told
+      states: states
         .map(({ name, status: own, reason: why }) => `${name}: ${own}${why === undefined ? '' : ` (${why})`}`)
         .toSorted(),
       outcome: reason === undefined ? status : `${status} (${reason})`,
@@ -91,7 +91,7 @@ class Reference {
     return [...this.#ends.values(), ...this.#pauses.values(), ...this.#limits.values()]
   }
 
-  /** What is due now happens. */
+  /** Runs everything that is due now. */
   #ring(): void {
     for (const [part, at] of this.#ends) if (at === this.#now) this.#finishLeaf(part)
     for (const [part, at] of this.#pauses) {
@@ -157,7 +157,7 @@ class Reference {
     this.#countAnew()
   }
 
-  /** The time of the groups that are open begins again. */
+  /** Restarts the time limits of open groups. */
   #countAnew(): void {
     this.#late.clear()
     for (const part of this.#tree.parts.values()) {
@@ -184,7 +184,7 @@ class Reference {
     this.#threads.sort((a, b) => a.rank - b.rank)
   }
 
-  /** Lets every thread go on that can, until none can; then those that wait in vain give up. */
+  /** Runs threads until none can continue; then skips those that wait in vain. */
   #settle(): void {
     for (;;) {
       const ready = this.#threads.find(({ until }) => until())
@@ -196,7 +196,7 @@ class Reference {
     }
   }
 
-  /** While nothing but approvals is to come there is no engine, and no time is counted. */
+  /** While only approvals are left there is no engine, and no time counts. */
   #rest(): void {
     const isIdle =
       this.#ends.size > 0 && this.#pauses.size === 0 && [...this.#ends.keys()].every(({ kind }) => kind === 'approval')
@@ -228,7 +228,7 @@ class Reference {
     this.#isOver = true
   }
 
-  /** A step with its hooks. */
+  /** Runs a step with its hooks. */
   *#unit(part: Part): Thread['steps'] {
     if (this.#tree.isFinal(part)) return
     const before = this.#tree.before(part)
@@ -264,7 +264,7 @@ class Reference {
     this.#halt(undefined, 'not-reached')
   }
 
-  /** Waits until it is clear whether the step runs; true when it does. */
+  /** Waits until it is decided whether the step runs. Returns true if it does. */
   *#turn(part: Part, isJudged: boolean): Generator<() => boolean, boolean> {
     for (;;) {
       const answer = this.#permission(part, isJudged)
@@ -289,20 +289,21 @@ class Reference {
     if (this.#tree.line(part).some(({ name }) => this.#model.skip.includes(name))) return { skip: 'not-selected' }
     if (this.#forced) return { skip: this.#cancelled ?? 'cancelled' }
     const halt = this.#haltOf(part)
-    const asks = part.when?.kind === 'workflow'
-    const patient = this.#isPatient(part)
+    const readsResult = part.when?.kind === 'workflow'
+    const isDeferrable = this.#isPatient(part)
     const holder = this.#tree.holder.get(part)
-    const rescues = holder !== undefined && this.#isLate(holder) ? [] : this.#tree.rescues(part)
-    if (halt !== undefined && !asks && (!patient || rescues.length === 0 || this.#cancelled !== undefined)) return { skip: halt }
+    const failureConditions = holder !== undefined && this.#isLate(holder) ? [] : this.#tree.failureConditions(part)
+    if (halt !== undefined && !readsResult && (!isDeferrable || failureConditions.length === 0 || this.#cancelled !== undefined))
+      return { skip: halt }
     if (isJudged) return 'run'
     const verdict = part.when === undefined ? true : this.#judge(part.when, part)
     if (verdict === undefined) return 'broken'
-    const isRescued = rescues.some(({ name, on }) => on.some((word) => this.#words(name, part).includes(word)))
-    if (verdict && (halt === undefined || asks || isRescued)) return 'run'
-    return patient ? 'wait' : { skip: halt ?? 'condition-false' }
+    const handlesFailure = failureConditions.some(({ name, on }) => on.some((word) => this.#words(name, part).includes(word)))
+    if (verdict && (halt === undefined || readsResult || handlesFailure)) return 'run'
+    return isDeferrable ? 'wait' : { skip: halt ?? 'condition-false' }
   }
 
-  /** In root parallel mode, outside serial groups and hooks, a step waits until its condition holds. */
+  /** Returns true in root parallel mode outside serial groups and hooks, where a step waits until its condition holds. */
   #isPatient(part: Part): boolean {
     if (!this.#model.parallel || this.#tree.isInHook(part)) return false
     return this.#tree.line(part).every((around) => around === part || around.parallel)
@@ -353,7 +354,7 @@ class Reference {
       for (const set of [this.#left, this.#waiting, this.#lost]) set.delete(part)
     }
     this.#halts.delete(group)
-    // What had failed the build from inside the group is undone.
+    // Undoes a failure of the build that came from inside the group.
     if (
       this.#halts.get(undefined) === 'not-reached' &&
       !this.#model.roots.some((root) => this.#isFatal(root)) &&
@@ -385,7 +386,7 @@ class Reference {
     return { status: 'error', reason: verdict === undefined ? 'condition-error' : 'step-failed' }
   }
 
-  /** A hook that may run now. */
+  /** Runs a hook that may run now. */
   *#hook(hook: Part): Thread['steps'] {
     for (;;) {
       const verdict = hook.when === undefined ? true : this.#judge(hook.when, hook)
@@ -435,13 +436,13 @@ class Reference {
     else yield* this.#hook(last)
   }
 
-  /** A step that fails before it runs. */
+  /** Ends a step that fails before it runs. */
   #break(part: Part, reason: string): void {
     this.#final(part, 'error', reason)
     this.#leaveOutInside(part, reason)
   }
 
-  /** Skips a step and all inside it, with their hooks. */
+  /** Skips a step and everything inside it, with their hooks. */
   #leaveOut(part: Part, reason: string): void {
     this.#final(part, 'skipped', reason)
     this.#leaveOutInside(part, reason)
@@ -479,13 +480,13 @@ class Reference {
     return (this.#tree.isCleanUp(part) ? undefined : this.#cancelled) ?? halt
   }
 
-  /** True for a group whose time is over, or that of a group around it. */
+  /** Returns true if the group, or a group around it, reached its time limit. */
   #isLate(group: Part): boolean {
     const holder = this.#tree.holder.get(group)
     return this.#late.has(group) || (holder !== undefined && group.when?.kind !== 'workflow' && this.#isLate(holder))
   }
 
-  /** A failure that stops what has not started beside it. */
+  /** Returns true for a failure that stops siblings that have not started. */
   #isFatal(part: Part): boolean {
     return this.#tree.state(part).status === 'error' && part.failFast && this.#tree.counts(part)
   }
@@ -505,7 +506,7 @@ class Reference {
     return { status: 'error', reason: this.#tree.state(failed).reason === 'denied' ? 'denied' : 'step-failed' }
   }
 
-  /** A failure that lets the build go on and counts at its end. */
+  /** Returns true for a failure that lets the build continue but counts at its end. */
   #isStrict(part: Part): boolean {
     if (this.#tree.state(part).status !== 'error' || part.failFast || !(part.strict || this.#model.strict)) return false
     return this.#tree.line(part).every((at) => {
@@ -533,7 +534,7 @@ class Reference {
     }
   }
 
-  /** What a step's state is called; the first is its result. In parallel mode a step whose hooks are not over still runs, for others than hooks. */
+  /** Returns the names of a step's state; the first is its result. In parallel mode a step whose hooks are not over still runs, except for hooks. */
   #words(name: string, viewer: Part | undefined): string[] {
     const part = this.#tree.named(name)
     const { status, reason, word } = this.#tree.state(part)

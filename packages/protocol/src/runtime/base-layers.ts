@@ -1,26 +1,26 @@
 import type { RuntimeLayer } from './spec.ts'
 
-/** What a runtime that names no parent extends. */
+/** Base layer of a runtime without `extends`. */
 export const DEFAULT_PARENT = 'system/default/hybrid/k8s_low_limits'
 
-/** Names of base layers begin with this; runtimes of users do not. */
+/** Name prefix of base layers. Runtimes of users cannot have it. */
 export const BASE_PREFIX = 'system/'
 
-/** Annotations by which autoscalers of nodes leave a pod of a running build alone. */
-const STAYS: Readonly<Record<string, string>> = {
+/** Annotations that keep node autoscalers from evicting pods of running builds. */
+const DO_NOT_EVICT: Readonly<Record<string, string>> = {
   'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
   'karpenter.sh/do-not-disrupt': 'true',
 }
 
 const hybrid: RuntimeLayer = {
   nonComplete: true,
-  description: 'Skeleton of a runtime environment in a cluster of the user',
+  description: 'Base of runtime environments in Kubernetes',
   runtimeScheduler: {
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1000m', memory: '2048Mi' } },
-    annotations: STAYS,
+    annotations: DO_NOT_EVICT,
   },
   dockerDaemonScheduler: {
-    annotations: STAYS,
+    annotations: DO_NOT_EVICT,
     defaultDindResources: { requests: { cpu: '390m', memory: '255Mi' }, limits: { cpu: '2500m', memory: '4096Mi' } },
     terminationGracePeriodSeconds: 300,
     envVars: {
@@ -38,24 +38,24 @@ const hybrid: RuntimeLayer = {
 }
 
 /**
- * The layers that come with the server (runner specification 4.6). The daemon of `k8s_low_limits` asks for little and may use what its node
- * has: a limit of 400m processor makes every build slow, and one of 800Mi kills its steps.
+ * The base layers of the server. The daemon of `k8s_low_limits` has small requests and no limits, because a CPU limit of 400m makes every build
+ * slow and a memory limit of 800Mi kills its steps.
  */
 export const BASE_LAYERS: Readonly<Record<string, RuntimeLayer>> = {
   'system/default': {
-    description: 'A Docker daemon beside the server or on one machine',
+    description: 'A Docker daemon on the same machine as the server or agent',
     runtimeScheduler: { resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1000m', memory: '2048Mi' } } },
     dockerDaemonScheduler: { defaultDindResources: { requests: { cpu: '400m', memory: '800Mi' } } },
   },
   'system/default/hybrid/k8s': hybrid,
   [DEFAULT_PARENT]: {
     extends: ['system/default/hybrid/k8s'],
-    description: 'A cluster of the user, with small requests',
+    description: 'Kubernetes, with small requests and no limits for the Docker daemon',
     dockerDaemonScheduler: { defaultDindResources: { requests: { cpu: '400m', memory: '800Mi' }, limits: null } },
   },
   'system/default/hybrid/k8s_own_disks': {
     extends: [DEFAULT_PARENT],
-    description: 'As k8s_low_limits; no pipeline finds the images and files of another one on its disk',
+    description: 'Like k8s_low_limits, but pipelines do not share disks',
     dockerDaemonScheduler: { pvcs: { dind: { reuseVolumeSelector: 'codefresh-app,io.codefresh.accountName,pipeline_id' } } },
   },
 }

@@ -1,4 +1,4 @@
-/** The smaller parts of a runtime's specification: pieces of Kubernetes objects, variables, limits. */
+/** Parts of the runtime specification: pieces of Kubernetes objects, variables, limits. */
 import { z } from 'zod'
 
 export const Quantity = z
@@ -6,25 +6,25 @@ export const Quantity = z
   .max(50)
   .regex(/^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$/, 'must be a Kubernetes quantity such as 500m or 2Gi')
 
-/** A part of a Kubernetes object that is handed on as it is; the cluster judges it. */
+/** A part of a Kubernetes object that is passed on unchanged. Kubernetes validates it. */
 export const KubernetesPart = z.record(z.string().max(200), z.unknown())
 
 const KeyReference = z.strictObject({ name: z.string().min(1), key: z.string().min(1), optional: z.boolean().optional() })
-/** What a pod can say of itself by reference. */
+/** A field of the pod, as in the downward API. */
 const FieldReference = z.strictObject({
   apiVersion: z.string().optional(),
   fieldPath: z
     .string()
     .regex(
       /^(metadata\.(name|namespace|uid|labels\['[^']+'\]|annotations\['[^']+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$/,
-      'must be a field that Kubernetes hands to containers, such as status.hostIP',
+      'must be a field of the Kubernetes downward API, such as status.hostIP',
     ),
 })
 
-/** A variable of every step: a value, or a key of the cluster that builds run in, which the server never sees. */
+/** A variable of every step: a value, or a reference to an object in the cluster that builds run in, which the server never reads. */
 export const UserVariable = z
   .strictObject({
-    name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'),
+    name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must start with a letter or _ and contain only letters, digits and _'),
     value: z.string().optional(),
     valueFrom: z
       .strictObject({
@@ -33,20 +33,20 @@ export const UserVariable = z
         fieldRef: FieldReference.optional(),
       })
       .refine((from) => Object.values(from).filter((reference) => reference !== undefined).length === 1, {
-        message: 'must have one of secretKeyRef, configMapKeyRef and fieldRef',
+        message: 'must have exactly one of secretKeyRef, configMapKeyRef and fieldRef',
       })
       .optional(),
   })
   .refine(({ value, valueFrom }) => (value === undefined) !== (valueFrom === undefined), {
-    message: 'must have value or valueFrom',
+    message: 'must have either value or valueFrom',
   })
 export type UserVariable = z.output<typeof UserVariable>
 
-/** A volume of a pod: its name (the key of its entry when absent) and one source, as Kubernetes writes it. */
+/** A volume of a pod with one source, as in Kubernetes. `name` defaults to the key of the entry. */
 export const PodVolume = z.looseObject({ name: z.string().max(63).optional() })
 export type PodVolume = z.output<typeof PodVolume>
 
-/** Where a volume stands in the container; `name` is the volume's (the key of its entry when absent). */
+/** A volume mount of a container. `name` is the name of the volume and defaults to the key of the entry. */
 export const PodMount = z.strictObject({
   name: z.string().max(63).optional(),
   mountPath: z.string().startsWith('/', 'must be an absolute path').max(1000),
@@ -57,8 +57,8 @@ export const PodMount = z.strictObject({
 export type PodMount = z.output<typeof PodMount>
 
 /**
- * Limits by the vendor's names (runner specification 3.6), seconds unless said. Those that set one of `limits` are named there; the others
- * are read and have no effect: the server judges engines by its own leases (`WINDLASS_SERVER_*`).
+ * Limits with the names of Codefresh, in seconds unless the name says otherwise. `limits` notes which of its fields they set. The others are
+ * accepted and have no effect, because the server uses its own leases for engines (`WINDLASS_SERVER_*`).
  */
 export const WORKFLOW_LIMITS = [
   'MAXIMUM_ELECTED_STATE_AGE_ALLOWED',

@@ -6,14 +6,14 @@ import type { RuntimeLayer } from './spec.ts'
 
 const read = (value: unknown): RuntimeLayer => RuntimeLayerInput.parse(value)
 
-test('R179: maps merge by key, everything else is replaced, null takes away, and a volume is taken whole', () => {
+test('merges maps by key, replaces other values, removes keys with null, and replaces volumes as a whole (R179)', () => {
   const parent = { a: { x: 1, y: [1, 2] }, volumes: { v: { configMap: { name: 'c' } }, w: { emptyDir: {} } }, b: 1 }
   const child = { a: { y: [3], z: 2 }, volumes: { v: { emptyDir: {} }, w: null }, b: null }
   expect(mergeLayers(parent, child)).toEqual({ a: { x: 1, y: [3], z: 2 }, volumes: { v: { emptyDir: {} } } })
   expect(parent.volumes.w, 'the parent stays as it was').toEqual({ emptyDir: {} })
 })
 
-test('a map of tolerations is added to what is below it, a list of them replaces it', () => {
+test('a map of tolerations extends the parent, a list replaces it', () => {
   const merge = (child: unknown): unknown =>
     completeSpec(
       mergeLayers({ runtimeScheduler: { tolerations: [{ key: 'a' }] } }, read({ runtimeScheduler: { tolerations: child } })),
@@ -22,7 +22,7 @@ test('a map of tolerations is added to what is below it, a list of them replaces
   expect(merge([{ key: 'c' }])).toEqual([{ key: 'c' }])
 })
 
-test('each layer of a diamond counts once, below all that extend it', () => {
+test('applies each layer of a diamond once, below all layers that extend it', () => {
   const layers: Record<string, RuntimeLayer> = { base: {}, left: { extends: ['base'] }, right: { extends: ['base'] } }
   const found = layersOf({ name: 'top', layer: { extends: ['left', 'right'] } }, (name) => layers[name])
   expect('layers' in found && found.layers.map((layer) => layer['extends'])).toEqual([
@@ -33,7 +33,7 @@ test('each layer of a diamond counts once, below all that extend it', () => {
   ])
 })
 
-test('every base layer is a layer that users could write, and makes a whole specification', () => {
+test('every base layer is a valid layer and yields a complete specification', () => {
   for (const [name, layer] of Object.entries(BASE_LAYERS)) {
     expect(read(layer), name).toEqual(layer)
     const found = layersOf({ name, layer }, (parent) => BASE_LAYERS[parent])
@@ -41,7 +41,7 @@ test('every base layer is a layer that users could write, and makes a whole spec
   }
 })
 
-test('R187, R191, R193, R204: the spellings of the documentation and of old versions are one', () => {
+test('normalizes the spellings of the documentation and of older versions (R187, R191, R193, R204)', () => {
   const dind = { storageClassName: 'fast', volumeSize: '30Gi' }
   const canonical = read({
     dockerDaemonScheduler: {
@@ -67,7 +67,7 @@ test('R187, R191, R193, R204: the spellings of the documentation and of old vers
   expect(read(canonical), 'reading it again changes nothing').toEqual(canonical)
 })
 
-test('R183: limits have the names of the vendor or ours, which win', () => {
+test('reads limits by the names of Codefresh and by ours, which take precedence (R183)', () => {
   const workflowLimits = {
     MAXIMUM_ELECTED_STATE_AGE_ALLOWED: '60',
     TIME_INACTIVE_UNTIL_TERMINATION: 30,

@@ -1,13 +1,13 @@
-/** Layers of runtime specifications, one over the other (runner specification 4.6). Pure. */
+/** Merges the layers of runtime specifications. Pure. */
 import { RuntimeSpec, type RuntimeLayer } from './spec.ts'
 import { isMapping } from './spelling.ts'
 
-/** Maps whose entries are taken whole: two sources in one volume would make none. */
+/** Maps whose entries are replaced as a whole, because a volume with two sources is not valid. */
 const WHOLE_ENTRIES = ['volumes', 'userVolumes']
 
 /**
- * The child over the parent: maps are merged by key, everything else is replaced, null takes away. A list of tolerations replaces; a map of
- * them (name -> toleration) is merged with a map below it, and added to a list below it.
+ * Merges the child into the parent. Maps are merged by key, other values are replaced, and null removes a key. A list of tolerations replaces the
+ * parent's. A map of tolerations (name -> toleration) is merged with a map of the parent, and added to a list of the parent.
  */
 export function mergeLayers(parent: RuntimeLayer, child: RuntimeLayer): RuntimeLayer {
   const merged: Record<string, unknown> = { ...parent }
@@ -28,14 +28,14 @@ function mergeField(key: string, below: unknown, value: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
-/** Where a chain of `extends` is wrong. */
+/** An unknown name or a cycle in `extends`. */
 export interface ChainProblem {
   readonly problem: 'unknown' | 'cycle'
-  /** From the runtime to the name that is wrong. */
+  /** From the runtime to the wrong name. */
   readonly chain: readonly string[]
 }
 
-/** The layers below and including `name`'s, lowest first; each once. `find` answers the layer of a name. */
+/** Returns the layers that `own` extends and `own` itself, lowest first, each once. `find` returns the layer of a name. */
 export function layersOf(
   own: { readonly name: string; readonly layer: RuntimeLayer },
   find: (name: string) => RuntimeLayer | undefined,
@@ -57,13 +57,13 @@ export function layersOf(
   return visit(own.name, own.layer, [own.name]) ?? { layers: [...done.values()] }
 }
 
-/** The names that a layer extends. */
+/** Returns the names that a layer extends. */
 export function parentsOf(layer: RuntimeLayer): readonly string[] {
   const { extends: parents } = layer
   return Array.isArray(parents) ? parents.filter((name) => typeof name === 'string') : []
 }
 
-/** One layer of many, lowest first. What a layer says of itself (`extends`, `description`, `nonComplete`) is the last one's alone. */
+/** Merges layers, lowest first. `extends`, `description` and `nonComplete` come only from the last one. */
 export function mergeAll(layers: readonly RuntimeLayer[]): RuntimeLayer {
   return layers.reduce((below, layer) => {
     const { nonComplete: _, description: __, extends: ___, ...rest } = below
@@ -71,7 +71,7 @@ export function mergeAll(layers: readonly RuntimeLayer[]): RuntimeLayer {
   }, {})
 }
 
-/** The whole specification: lists for maps of tolerations, `limits` from `workflowLimits`, defaults for what no layer says. */
+/** Returns the complete specification: tolerations as a list, `limits` from `workflowLimits`, and defaults. */
 export function completeSpec(merged: RuntimeLayer): RuntimeSpec {
   const engine = isMapping(merged['runtimeScheduler']) ? merged['runtimeScheduler'] : {}
   const dind = isMapping(merged['dockerDaemonScheduler']) ? merged['dockerDaemonScheduler'] : {}
@@ -99,7 +99,7 @@ const SECONDS = {
   TIME_ENGINE_INACTIVE_UNTIL_TERMINATION: 'deadMs',
 } as const
 
-/** Our limits by the vendor's names. */
+/** Converts the limits of Codefresh to ours. */
 function limitsOf(workflowLimits: unknown): Record<string, number> {
   if (!isMapping(workflowLimits)) return {}
   const limits: Record<string, number> = {}

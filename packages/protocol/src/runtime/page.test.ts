@@ -4,9 +4,9 @@ import { z } from 'zod'
 import { RuntimeInput } from '../runtime.ts'
 import { WORKFLOW_LIMITS } from './fields.ts'
 
-const page = readFileSync(new URL('../../../../docs/runtimes.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/runner/runtimes.md', import.meta.url), 'utf8')
 
-/** Maps whose keys are chosen by people, and what Kubernetes or we explain elsewhere, end here. */
+/** Fields whose content is not checked: maps with keys of users, and content that is documented elsewhere. */
 const EXPLAINED = ['userEnvVars', 'metadata', 'volumes', 'volumeMounts', 'userVolumes', 'userVolumeMounts', 'workflowLimits']
 
 interface Schema {
@@ -22,12 +22,12 @@ function names(schema: Schema): string[] {
   return [...own, ...(schema.anyOf ?? []).flatMap(names)]
 }
 
-test('R174: the page shows the trust policy of a role, with the service account of builds as its subject', () => {
+test('the page shows a trust policy for the service account of builds (R174)', () => {
   expect(page).toContain('"sts:AssumeRoleWithWebIdentity"')
   expect(page).toContain('system:serviceaccount:windlass:windlass-engine')
 })
 
-test('R178: the page of runtime environments names every field and every limit', () => {
+test('the page documents every field and every limit of runtime environments (R178)', () => {
   const schema = z.toJSONSchema(RuntimeInput.shape.spec, { io: 'input', unrepresentable: 'any' }) as Schema
   const fields = names(schema)
   expect(fields.length).toBeGreaterThan(90)

@@ -1,19 +1,21 @@
 /**
- * The specification of a runtime environment, written down once and read in two ways. A *layer* is what somebody wrote: every field may be
- * left out, `null` takes away what a parent says, a key that does not exist is told. A *spec* is whole: layers merged, defaults filled in.
- * Field names are the vendor's (runner specification 4); `variables`, `capacity`, `limits` and `warmPool` are ours.
+ * The specification of a runtime environment, defined once and read in two ways. A *layer* is what a user wrote: every field is optional, `null`
+ * removes a value of a parent, and unknown keys are rejected. A *spec* is complete: layers are merged and defaults filled in.
+ * Field names are those of Codefresh; `variables`, `capacity`, `limits` and `warmPool` are ours.
  */
+import { windlassImage } from '@windlass/plan'
 import { z } from 'zod'
+import { HttpUrl } from '../base.ts'
 import { KubernetesPart, PodMount, PodVolume, Quantity, UserVariable, WorkflowLimits } from './fields.ts'
 
-/** How a field is read in a layer, or in a whole specification. */
+/** How fields are read in a layer or in a complete specification. */
 interface Reading {
   readonly object: <S extends z.ZodRawShape>(shape: S) => z.ZodObject<S>
-  /** A part with fields of its own. */
+  /** A nested object. */
   readonly part: <S extends z.ZodObject>(schema: S) => z.ZodPrefault<S>
   readonly or: <S extends z.ZodType>(schema: S, fallback: z.output<S>) => z.ZodDefault<S>
   readonly maybe: <S extends z.ZodType>(schema: S) => z.ZodOptional<S>
-  /** A list, which a layer may also write as a map with names of its own. */
+  /** A list, which a layer may also write as a map with arbitrary keys. */
   readonly list: <S extends z.ZodType>(schema: S) => z.ZodArray<S>
   readonly map: <S extends z.ZodType>(schema: S) => z.ZodRecord<z.ZodString, S>
 }
@@ -27,7 +29,7 @@ const whole: Reading = {
   map: (schema) => z.record(z.string(), schema),
 }
 
-/** The types of a layer are told by `RuntimeLayer`; the builder of the schema is shared with the whole specification. */
+/** The type of a layer is `RuntimeLayer`. The cast lets it share the schema builder with the complete specification. */
 const layered = {
   object: (shape: z.ZodRawShape) => z.strictObject(shape),
   part: (schema: z.ZodType) => schema.nullish(),
@@ -48,7 +50,7 @@ function clusterOf(is: Reading) {
   }
 }
 
-/** What the pods of engine and daemon have in common. */
+/** Fields that the pods of engine and daemon share. */
 function podOf(is: Reading) {
   return {
     imagePullPolicy: is.or(Pull, 'IfNotPresent'),
@@ -79,8 +81,10 @@ function resourcesOf(is: Reading) {
 function engineOf(is: Reading) {
   return is.object({
     type: is.or(z.literal('KubernetesPod'), 'KubernetesPod'),
-    image: is.or(z.string().max(500), 'windlass/windlass:0.1.0'),
+    image: is.or(z.string().max(500), windlassImage('windlass')),
     command: is.maybe(z.array(z.string()).max(100)),
+    /** Base URL at which engines reach the server. Default: the URL of the agent. */
+    serverUrl: is.maybe(HttpUrl),
     cluster: is.part(
       is.object({
         ...clusterOf(is),
@@ -100,9 +104,9 @@ function engineOf(is: Reading) {
 function dindOf(is: Reading) {
   return is.object({
     type: is.or(z.literal('DindKubernetesPod'), 'DindKubernetesPod'),
-    dindImage: is.or(z.string().max(500), 'windlass/dind:0.1.0'),
+    dindImage: is.or(z.string().max(500), windlassImage('dind')),
     userAccess: is.or(z.boolean(), true),
-    /** Those of the engine count where these say nothing. */
+    /** Default: the values of the engine. */
     cluster: is.part(
       is.object({
         ...clusterOf(is),
@@ -112,7 +116,7 @@ function dindOf(is: Reading) {
       }),
     ),
     defaultDindResources: is.part(resourcesOf(is)),
-    /** The daemon asks for all that it may use. */
+    /** Sets the requests of the daemon to its limits. */
     requestsEqualLimits: is.or(z.boolean(), false),
     terminationGracePeriodSeconds: is.or(z.int().min(0), 30),
     userVolumes: is.or(is.map(PodVolume), {}),
@@ -143,26 +147,32 @@ function limitsOf(is: Reading) {
     stepLogBytes: is.or(z.int().positive(), 1_073_741_824),
     buildLogBytes: is.or(z.int().positive(), 1_073_741_824),
     stopGraceMs: is.or(z.int().min(0), 10_000),
-    /** `elected` longer than this ends the attempt with `start-timeout` (MAXIMUM_ELECTED_STATE_AGE_ALLOWED). */
+    /** Longest time in `elected`; then the attempt ends with `start-timeout` (MAXIMUM_ELECTED_STATE_AGE_ALLOWED). */
     electedMs: is.or(z.int().positive(), 900_000),
-    /** Longest age of a running build (MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION). */
+    /** Maximum duration of a running build (MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION). */
     buildMs: is.or(z.int().positive(), 86_400_000),
-    /** Longest time in which nothing happens in a running build; then it ends with `inactive`. Waits for approval do not count. (TIME_INACTIVE_UNTIL_TERMINATION) */
+    /** Inactivity timeout; then the build ends with `inactive`. Waiting for approval does not count. (TIME_INACTIVE_UNTIL_TERMINATION) */
     inactiveMs: is.or(z.int().positive(), 2_700_000),
-    /** What counts as something happening: `output` of a step alone, or also steps that begin and end, and containers that `use` the processor or the disk. */
+    /** What counts as activity. `output`: only output of steps. `use`: also steps that start and end, and containers that use CPU or disk. */
     activity: is.or(z.enum(['output', 'use']), 'use'),
-    /** How long an image of a build pod may fail to be pulled. */
+    /** Longest time of failing pulls of an image of a build pod. */
     pullMs: is.or(z.int().positive(), 120_000),
-    /** Further attempts after a loss of infrastructure (MAXIMUM_RETRY_ATTEMPTS_ALLOWED). */
+    /** Maximum number of retries after a loss of infrastructure (MAXIMUM_RETRY_ATTEMPTS_ALLOWED). */
     retries: is.or(z.int().min(0), 2),
-    /** Longest `terminating`, and longest of it without output; the server's own when absent. (MAXIMUM_TERMINATING_STATE_AGE_ALLOWED, …_WITHOUT_UPDATE) */
+    /**
+     * Longest time in `terminating`, in total and without output. Default: the server setting. (MAXIMUM_TERMINATING_STATE_AGE_ALLOWED,
+     * …_WITHOUT_UPDATE)
+     */
     terminatingMs: is.maybe(z.int().positive()),
     terminatingSilentMs: is.maybe(z.int().positive()),
-    /** From the engine's start to its first step (MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS). */
+    /** Longest time from the start of the engine to its first step (MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS). */
     preStepsMs: is.or(z.int().positive(), 600_000),
-    /** Longest time after the last step in which the engine puts things away (MAXIMUM_POST_STEPS_GRACE_PERIOD_MINUTES). */
+    /** Longest time for the cleanup of the engine after the last step (MAXIMUM_POST_STEPS_GRACE_PERIOD_MINUTES). */
     postStepsMs: is.or(z.int().positive(), 1_800_000),
-    /** Silence of the engine after which it is suspected, and given up; the server's own when absent. (TIME_ENGINE_INACTIVE_UNTIL_UNHEALTHY, …_UNTIL_TERMINATION) */
+    /**
+     * Time without a heartbeat after which the engine is suspect, and after which it is lost. Default: the server setting.
+     * (TIME_ENGINE_INACTIVE_UNTIL_UNHEALTHY, …_UNTIL_TERMINATION)
+     */
     suspectMs: is.maybe(z.int().positive()),
     deadMs: is.maybe(z.int().positive()),
   })
@@ -170,7 +180,7 @@ function limitsOf(is: Reading) {
 
 function specOf(is: Reading) {
   return is.object({
-    /** Layers below this one, the first lowest. */
+    /** Layers that this one extends, lowest first. */
     extends: is.maybe(z.array(z.string().min(1).max(200)).max(20)),
     description: is.maybe(z.string().max(10_000)),
     tags: is.or(z.array(z.string().min(1).max(100)).max(100), []),
@@ -182,14 +192,14 @@ function specOf(is: Reading) {
     systemHybrid: is.maybe(z.boolean()),
     environmentCertPath: is.maybe(z.string()),
     isPublic: is.maybe(z.boolean()),
-    /** A base for others to extend: no build runs on it. */
+    /** True for a layer that others extend and on which no build runs. */
     nonComplete: is.maybe(z.boolean()),
     plan: is.maybe(z.string()),
     /** Variables of every build of this runtime (level `runtime`). */
     variables: is.or(is.map(z.string()), {}),
-    /** Most builds at once; unlimited when absent. */
+    /** Maximum number of concurrent builds. Default: unlimited. */
     capacity: is.maybe(z.int().min(0)),
-    /** Pairs of engine and daemon that are kept ready. */
+    /** Number of engine and daemon pairs that are kept ready. */
     warmPool: is.maybe(
       is.object({
         min: is.or(z.int().min(0).max(1000), 0),
@@ -204,10 +214,10 @@ function specOf(is: Reading) {
 export const RuntimeSpec = specOf(whole)
 export type RuntimeSpec = z.output<typeof RuntimeSpec>
 
-/** What somebody wrote, or what stands below it. Keyed maps stay maps, so that one entry can be changed. */
+/** A layer as written, or merged layers. Maps stay maps, so that a child can override one entry. */
 export type RuntimeLayer = Readonly<Record<string, unknown>>
 
-/** Keys that the server sets: taken from whoever sends back what it was shown, and dropped. */
+/** Keys that the server sets. They are accepted and dropped, so that clients can send back a response. */
 const Assigned = z.strictObject({
   version: z.union([z.string(), z.number(), z.null()]).optional(),
   metadata: z
@@ -228,7 +238,7 @@ const ASSIGNED = Object.keys(Assigned.shape)
 
 const StrictLayer = z.strictObject({ ...specOf(layered).shape, ...Assigned.partial().shape })
 
-/** Reads a layer in its own spelling; throws nothing, answers as zod does. What the server assigns is left out of the result. */
+/** Schema of a layer in the normalized spelling. Drops the keys that the server sets. */
 export const WrittenLayer = StrictLayer.transform((layer): RuntimeLayer =>
   Object.fromEntries(Object.entries(layer).filter(([key, value]) => !ASSIGNED.includes(key) && value !== undefined)),
 )

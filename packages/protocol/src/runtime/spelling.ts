@@ -1,4 +1,4 @@
-/** The spellings of the documentation and of older specifications become the one that is kept (runner specification 4.3). */
+/** Normalizes the spellings of the Codefresh documentation and of older specifications. */
 
 type Mapping = Readonly<Record<string, unknown>>
 
@@ -7,8 +7,8 @@ export function isMapping(value: unknown): value is Mapping {
 }
 
 /**
- * One spelling for: `pvc` and lists of claims, `DindPodPvc`, lists of volumes and mounts, `requests: ''`, one pull secret as a text, numbers
- * and booleans as values of variables, numbers written as texts in `workflowLimits`. Everything else is left for the schema to judge.
+ * Normalizes: `pvc` and lists of claims, `DindPodPvc`, lists of volumes and mounts, `requests: ''`, a single pull secret as a string, numbers
+ * and booleans as values of variables, numbers as strings in `workflowLimits`. Everything else is left to the schema.
  */
 export function spellLayer(value: unknown): unknown {
   if (!isMapping(value)) return value
@@ -56,7 +56,7 @@ function change(value: Mapping, spelling: Spelling): Mapping {
   )
 }
 
-/** `''` says the same as null: nothing, also where a parent says something. */
+/** `''` means null: it removes the value of a parent. */
 function spellResources(value: unknown): unknown {
   const nothing = (amounts: unknown): unknown => (amounts === '' ? null : amounts)
   return isMapping(value) ? change(value, { requests: nothing, limits: nothing }) : nothing(value)
@@ -87,7 +87,7 @@ function spellNames(value: unknown): unknown {
   return value.map((entry: unknown) => (isMapping(entry) && Object.keys(entry).join() === 'name' ? entry['name'] : entry))
 }
 
-/** A list becomes a map by the names of its entries; a name that comes again gets a number behind it. */
+/** Converts a list to a map by the names of its entries. A repeated name gets a numeric suffix. */
 function byName(value: unknown): unknown {
   if (!Array.isArray(value)) return value
   const entries: Record<string, unknown> = {}

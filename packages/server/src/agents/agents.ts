@@ -1,10 +1,11 @@
-/** Agents as users manage them. */
-import { fault, newToken, parseToken, sha256, tokenMatches } from '@windlass/kit'
+/** Management of agents. */
+import { defined, fault, newToken, parseToken, sha256, tokenMatches } from '@windlass/kit'
 import type { Agent, AgentInput, AgentPatch } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
-import { ELECT_TOPIC } from '../builds/edit.ts'
-import { present } from '../builds/view.ts'
+import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
+import { abandonAttempts } from '../builds/lifecycle/confirm-gone.ts'
+import { present } from '../builds/lifecycle/view.ts'
 import {
   deleteAgent,
   findAgent,
@@ -14,20 +15,22 @@ import {
   listAgents,
   renameAgent,
   updateAgent,
-} from '../store/agents.ts'
+} from '../store/runtimes/agents.ts'
 import type { AgentRow } from '../store/schema.ts'
+import { endPairsOf } from '../store/runtimes/warm-pairs.ts'
 import type { Tx } from '../store/store.ts'
+import { engineUrlOfAgent } from '../tasks/engine-url.ts'
 import { runtimesOf } from '../tasks/hello.ts'
 
 type NewAgent = z.output<typeof AgentInput>
 type Created = Agent & { token: string }
 
-/** Not heard of for longer than this, an agent is shown as unhealthy (runner specification 2.12). Milliseconds. */
+/** Time without a call after which an agent is shown as unhealthy. Milliseconds. */
 const HEALTHY_MS = 60_000
 
 /**
- * Registers an agent; its token is answered once. With the token of an agent that was deleted that agent comes back: same id, same token. Throws
- * `conflict` for a name in use, and for the id of an agent that has another token.
+ * Registers an agent. Its token is returned only here. The input may contain the token of an earlier agent, which then keeps its id and token. Throws
+ * `conflict` for a name in use, and if an agent with this id has another name or token.
  */
 export async function createAgent(app: App, input: NewAgent): Promise<Created> {
   const token = tokenOf(app, input)
@@ -43,23 +46,25 @@ export async function createAgent(app: App, input: NewAgent): Promise<Created> {
   return { ...(await showAgent(app, row)), token: token.text }
 }
 
-interface GivenToken {
+interface AgentToken {
   readonly id: string
   readonly secret: string
   readonly text: string
 }
 
-function tokenOf(app: App, { token }: NewAgent): GivenToken {
+function tokenOf(app: App, { token }: NewAgent): AgentToken {
   const text = token ?? newToken(app.clock.now()).text
   const parsed = parseToken(text)
-  if (parsed === undefined) throw fault('request-invalid', { message: 'This is not the token of an agent.' })
+  if (parsed === undefined) throw fault('request-invalid', { message: 'The token is not a valid agent token.' })
   return { ...parsed, text }
 }
 
-/** The agent is there: its own token proves that it is meant. */
+/** Adds runtimes to an agent that already exists, if the token matches. */
 async function restore(tx: Tx, known: AgentRow, { input, secret }: { input: NewAgent; secret: string }): Promise<AgentRow> {
   if (!tokenMatches(secret, known.hash) || known.name !== input.name)
-    throw fault('conflict', { message: 'There is an agent with the id of this token, under another name or with another token.' })
+    throw fault('conflict', {
+      message: 'An agent with the id of this token already exists under another name or with another token.',
+    })
   const runtimes = JSON.stringify([...new Set([...namesIn(known.runtimes), ...input.runtimes])])
   await updateAgent(tx, known.id, { runtimes })
   tx.wake(ELECT_TOPIC)
@@ -73,7 +78,7 @@ function namesIn(runtimes: string): string[] {
 
 async function requireFreeName(tx: Tx, app: App, name: string): Promise<void> {
   if ((await findAgent(tx.query, app.accountId, name)) !== undefined)
-    throw fault('conflict', { message: `There is an agent ${name} already.` })
+    throw fault('conflict', { message: `Agent "${name}" already exists.` })
 }
 
 function newAgent(app: App, { id, hash, input }: { id: string; hash: string; input: NewAgent }): AgentRow {
@@ -90,17 +95,19 @@ function newAgent(app: App, { id, hash, input }: { id: string; hash: string; inp
     fact_seq: 0,
     protocol: null,
     message: null,
+    server_url: null,
     last_seen_at: null,
+    heard_since: null,
     created_at: app.clock.now(),
   }
 }
 
-/** Changes what is given; the runtimes that name the agent follow a new name. Throws `not-found`, `conflict` for a name in use. */
+/** Changes the given fields. Runtimes that name the agent get the new name. Throws `not-found`, `conflict` for a name in use. */
 export async function changeAgent(app: App, name: string, patch: AgentPatch): Promise<Agent> {
   const row = await app.store.write(async (tx) => {
     const before = await requireAgent(tx, app, name)
     const changes: Partial<AgentRow> = {
-      ...(patch.name !== undefined && { name: patch.name }),
+      ...defined({ name: patch.name }),
       ...(patch.runtimes !== undefined && { runtimes: JSON.stringify(patch.runtimes) }),
     }
     if (patch.name !== undefined && patch.name !== before.name) {
@@ -116,11 +123,11 @@ export async function changeAgent(app: App, name: string, patch: AgentPatch): Pr
 
 async function requireAgent(tx: Tx, app: App, name: string): Promise<AgentRow> {
   const row = await findAgent(tx.query, app.accountId, name)
-  if (row === undefined) throw fault('not-found', { message: `There is no agent ${name}.` })
+  if (row === undefined) throw fault('not-found', { message: `Agent "${name}" does not exist.` })
   return row
 }
 
-/** Gives an agent a new secret; its id stays, and the token before is worth nothing from then on. Throws `not-found`. */
+/** Gives an agent a new secret. Its id stays, and its previous token is revoked. Throws `not-found`. */
 export async function rotateToken(app: App, name: string): Promise<Created> {
   const { secret } = tokenOf(app, { name, runtimes: [] })
   const row = await app.store.write(async (tx) => {
@@ -132,11 +139,21 @@ export async function rotateToken(app: App, name: string): Promise<Created> {
   return { ...(await showAgent(app, row)), token: `${row.id}.${secret}` }
 }
 
-/** Revokes its token at once. Throws `not-found`. Answers its id. */
-export async function removeAgent(app: App, name: string): Promise<string> {
+/**
+ * Deletes an agent and revokes its token at once. Returns its id. With `force` its cluster is treated as permanently gone: its attempts are marked as
+ * lost and gone, and their builds run again elsewhere. Throws `not-found`.
+ */
+export async function removeAgent(
+  app: App,
+  name: string,
+  { force = false, by }: { force?: boolean | undefined; by: string },
+): Promise<string> {
   return app.store.write(async (tx) => {
-    const row = await findAgent(tx.query, app.accountId, name)
-    if (row === undefined) throw fault('not-found', { message: `There is no agent ${name}.` })
+    const row = await requireAgent(tx, app, name)
+    if (force) {
+      await abandonAttempts(app, tx, { agentId: row.id, by, loses: `The agent ${row.name} was removed with force.` })
+      await endPairsOf(tx, row.id, app.clock.now())
+    }
     await deleteAgent(tx, row.id)
     tx.wake(ELECT_TOPIC)
     return row.id
@@ -159,6 +176,7 @@ export async function showAgent(app: App, row: AgentRow): Promise<Agent> {
       lastSeenAt: row.last_seen_at,
       protocol: row.protocol,
       message: row.message,
+      serverUrl: engineUrlOfAgent(app, row),
       health: healthOf(app, row),
     }),
   }

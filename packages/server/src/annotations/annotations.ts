@@ -1,15 +1,17 @@
-/** Annotations: named values on builds, pipelines, projects and images, written by steps and by people. */
-import { fault } from '@windlass/kit'
+/** Annotations: named values on builds, pipelines, projects and images, set by steps and users. */
+import { defined, fault } from '@windlass/kit'
 import type { AnnotatedEntity } from '@windlass/plan'
 import { AnnotationValue, type Annotations, type AnnotationsInput, type EngineEvent } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
-import { record, type BuildEdit } from '../builds/edit.ts'
-import { deleteAnnotations, listAnnotations, saveAnnotation, setDisplayed, type Annotated } from '../store/annotations.ts'
-import { findBuild } from '../store/builds.ts'
-import { findImage, findImageOfStep } from '../store/images.ts'
-import { findPipeline } from '../store/pipelines.ts'
-import { findProject } from '../store/projects.ts'
+import type { BuildEdit } from '../builds/lifecycle/edit.ts'
+import { noteRefused } from '../builds/create/apply-content.ts'
+import { PREDECESSOR } from '../identity/step-rights.ts'
+import { deleteAnnotations, listAnnotations, saveAnnotation, setDisplayed, type Annotated } from '../store/builds/annotations.ts'
+import { findBuild } from '../store/builds/builds.ts'
+import { findImage, findImageOfStep } from '../store/account/images.ts'
+import { findPipeline } from '../store/account/pipelines.ts'
+import { findProject } from '../store/account/projects.ts'
 import type { AnnotationRow } from '../store/schema.ts'
 import type { Query, Tx } from '../store/store.ts'
 
@@ -19,27 +21,27 @@ export interface Change {
   readonly display?: string | undefined
 }
 
-/** Most annotations of one thing. */
+/** Maximum annotations of one entity. */
 const MAX_ANNOTATIONS = 1000
 
-/** Sets and removes; setting the same again changes nothing. Throws `request-invalid` when a thing would carry too many. */
+/** Sets and removes annotations. Idempotent. Throws `request-invalid` if the entity would have too many. */
 export async function annotate(tx: Tx, on: Annotated, change: Change & { now: number }): Promise<void> {
   const { set, unset = [], display, now } = change
   const known = (await listAnnotations(tx.query, on)).map(({ name }) => name)
   if (new Set([...known, ...Object.keys(set)]).size > MAX_ANNOTATIONS)
-    throw fault('request-invalid', { message: `A ${on.entity} has at most ${MAX_ANNOTATIONS} annotations.` })
+    throw fault('request-invalid', { message: `A ${on.entity} can have at most ${MAX_ANNOTATIONS} annotations.` })
   for (const [name, value] of Object.entries(set))
     await saveAnnotation(tx, { ...on, name, value: JSON.stringify(value), display: 0, updated_at: now })
   await deleteAnnotations(tx, on, unset)
   if (display !== undefined) await setDisplayed(tx, on, display)
 }
 
-/** The value of a stored annotation. */
+/** Returns the value of a stored annotation. */
 export function valueOf(row: Pick<AnnotationRow, 'value'>): AnnotationValue {
   return AnnotationValue.parse(JSON.parse(row.value))
 }
 
-/** How texts on a command line or in a query may be stored: `85` may be a number or a text. */
+/** Returns the stored forms that a text on a command line or in a query can match: `85` may be a number or a string. */
 export function storedForms(text: string): string[] {
   const forms = [JSON.stringify(text)]
   if (text === 'true' || text === 'false') forms.push(text)
@@ -52,7 +54,7 @@ export async function readAnnotations(query: Query, on: Annotated): Promise<Anno
   const display = rows.find((row) => row.display === 1)?.name
   return {
     values: Object.fromEntries(rows.map((row) => [row.name, valueOf(row)])),
-    ...(display !== undefined && { display }),
+    ...defined({ display }),
   }
 }
 
@@ -62,7 +64,7 @@ interface Named {
   readonly id: string
 }
 
-/** What a name or id means; an image needs not be known. Undefined when there is no such thing. */
+/** Resolves a name or id; an image does not have to be stored. Undefined if the entity does not exist. */
 async function findAnnotated(query: Query, accountId: string, { entity, id }: Named): Promise<Annotated | undefined> {
   const found = await findEntity(query, accountId, { entity, id })
   return found === undefined ? undefined : { account_id: accountId, entity, entity_id: found, kind: 'annotation' }
@@ -81,19 +83,34 @@ async function findEntity(query: Query, accountId: string, { entity, id }: Named
   }
 }
 
-/** Throws `not-found`. */
+/** Resolves a name or id. Throws `not-found`. */
 export async function getAnnotated(query: Query, accountId: string, named: Named): Promise<Annotated> {
   const found = await findAnnotated(query, accountId, named)
-  if (found === undefined) throw fault('not-found', { message: `There is no ${named.entity} ${named.id}.` })
+  if (found === undefined) throw fault('not-found', { message: `The ${named.entity} "${named.id}" does not exist.` })
   return found
 }
 
-/** Sets annotations on somebody's word. Throws `not-found`. */
+/** Returns the first of these names that only the server may set. */
+function reservedIn({ entity }: Pick<Named, 'entity'>, names: readonly string[]): string | undefined {
+  return entity === 'build' ? names.find((name) => name === PREDECESSOR) : undefined
+}
+
+function requireNotReserved(named: Named, names: readonly string[]): void {
+  const name = reservedIn(named, names)
+  if (name === undefined) return
+  throw fault('request-invalid', {
+    message: `The annotation "${name}" records the parent build and cannot be changed.`,
+    problems: [{ path: name, message: 'The server sets it when it creates the build.' }],
+  })
+}
+
+/** Sets annotations for an API caller. Throws `not-found`, and `request-invalid` for a reserved name. */
 export async function putAnnotations(
   app: App,
   named: Named,
   { values, display }: z.output<typeof AnnotationsInput>,
 ): Promise<Annotations> {
+  requireNotReserved(named, Object.keys(values))
   return app.store.write(async (tx) => {
     const on = await getAnnotated(tx.query, app.accountId, named)
     await annotate(tx, on, { set: values, display, now: app.clock.now() })
@@ -101,8 +118,9 @@ export async function putAnnotations(
   })
 }
 
-/** Removes annotations; one that is not there is no mistake. Throws `not-found`. */
+/** Removes annotations; ignores those that do not exist. Throws `not-found`, and `request-invalid` for a reserved name. */
 export async function removeAnnotations(app: App, named: Named, names: readonly string[]): Promise<void> {
+  requireNotReserved(named, names)
   await app.store.write(async (tx) => {
     await deleteAnnotations(tx, await getAnnotated(tx.query, app.accountId, named), names)
   })
@@ -110,7 +128,7 @@ export async function removeAnnotations(app: App, named: Named, names: readonly 
 
 type Annotating = Extract<EngineEvent, { type: 'annotated' }>
 
-/** A step of a build annotates. What cannot be written is told in the feed: the step has ended already. */
+/** Applies the annotations of a step. An unknown entity is reported in the feed, because the step has already ended. Throws the same faults as `annotate`. */
 export async function applyAnnotated(edit: BuildEdit, event: Annotating): Promise<void> {
   const { tx, build, now } = edit
   const id =
@@ -119,9 +137,17 @@ export async function applyAnnotated(edit: BuildEdit, event: Annotating): Promis
     (event.entity === 'image' ? await findImageOfStep(tx.query, build.id, event.step) : null)
   const found = id === null ? undefined : await findAnnotated(tx.query, build.account_id, { entity: event.entity, id })
   if (found === undefined) {
-    const message = `There is no ${event.entity}${id === null ? '' : ` ${id}`} to annotate.`
-    return record(edit, { type: 'notice', data: { level: 'warning', step: event.step, message } })
+    const message = `The ${event.entity}${id === null ? '' : ` "${id}"`} to annotate does not exist.`
+    return noteRefused(edit, event.step, message)
   }
-  const { set, unset, display } = event
-  await annotate(tx, { ...found, kind: event.kind }, { set, unset, display, now })
+  const { set, unset, display, kind } = event
+  const reserved = kind === 'annotation' ? reservedIn(event, [...Object.keys(set), ...unset]) : undefined
+  if (reserved !== undefined) noteRefused(edit, event.step, `The annotation "${reserved}" of a build cannot be changed.`)
+  const change = reserved === undefined ? { set, unset } : without({ set, unset }, reserved)
+  await annotate(tx, { ...found, kind }, { ...change, display, now })
+}
+
+function without({ set, unset }: Pick<Annotating, 'set' | 'unset'>, reserved: string): Pick<Annotating, 'set' | 'unset'> {
+  const { [reserved]: _reserved, ...rest } = set
+  return { set: rest, unset: unset.filter((name) => name !== reserved) }
 }

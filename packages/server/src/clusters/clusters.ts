@@ -1,10 +1,10 @@
-/** Cluster integrations: what deploy steps can reach. Each is a context of the type `kubernetes`. */
-import { fault } from '@windlass/kit'
+/** Cluster integrations: the clusters that deploy steps can reach. Each is a context of type `kubernetes`. */
+import { defined, fault } from '@windlass/kit'
 import type { Cluster, ClusterInput, Context } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { listShownContexts, putContext, removeContext } from '../contexts/contexts.ts'
 
-/** Adds a cluster. Throws `conflict` for a name in use, `request-invalid` for credentials that cannot be used. */
+/** Adds a cluster. Throws `conflict` if the name is taken, `request-invalid` if the credentials cannot be used. */
 export async function addCluster(app: App, input: ClusterInput): Promise<Cluster> {
   const data = {
     kubeconfig: input.kubeconfig ?? toKubeconfig(input),
@@ -25,7 +25,7 @@ function toKubeconfig({ name, server, ca, token, namespace }: ClusterInput): str
     kind: 'Config',
     clusters: [{ name, cluster: { server, ...authority } }],
     users: [{ name, user: { token } }],
-    contexts: [{ name, context: { cluster: name, user: name, ...(namespace !== undefined && { namespace }) } }],
+    contexts: [{ name, context: { cluster: name, user: name, ...defined({ namespace }) } }],
     'current-context': name,
   })
 }
@@ -34,14 +34,14 @@ export async function listClusters(app: App): Promise<Cluster[]> {
   return (await listShownContexts(app)).filter(({ type }) => type === 'kubernetes').map(toCluster)
 }
 
-/** By id or name. Throws `not-found`. */
+/** Finds a cluster by id or name. Throws `not-found`. */
 export async function showCluster(app: App, name: string): Promise<Cluster> {
   const cluster = (await listClusters(app)).find((one) => one.id === name || one.name === name)
-  if (cluster === undefined) throw fault('not-found', { message: `There is no cluster ${name}.` })
+  if (cluster === undefined) throw fault('not-found', { message: `The cluster "${name}" does not exist.` })
   return cluster
 }
 
-/** By id or name. Throws `not-found`. */
+/** Removes a cluster by id or name. Throws `not-found`. */
 export async function removeCluster(app: App, name: string): Promise<void> {
   await removeContext(app, (await showCluster(app, name)).id)
 }

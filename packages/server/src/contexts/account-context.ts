@@ -1,12 +1,12 @@
-/** What validation may know of the account: names of integrations, and what variables builds have. No secret is read. */
+/** The account data that validation may use: names of integrations and names of variables. Reads no secret. */
 import type { AccountContext } from '@windlass/pipeline'
 import type { VariableLayer } from '@windlass/plan'
 import type { AccountSettings } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { listContexts } from '../store/contexts.ts'
+import { listContexts } from '../store/account/contexts.ts'
 import { toContext } from './context-data.ts'
 
-/** The account as builds of these variables see it; one query. */
+/** Reads the account as builds with these variables see it. One query. */
 export async function readAccountContext(
   app: App,
   { layers, settings }: { layers: readonly VariableLayer[]; settings: AccountSettings },
@@ -19,7 +19,7 @@ export async function readAccountContext(
     registries: of('registry').map(({ name, isDefault, data }) => ({ name, isDefault, domain: textOf(data['domain']) })),
     clusters: of('kubernetes').map(({ name, isDefault }) => ({ name, isDefault })),
     variables: new Set(layers.flatMap(({ variables }) => Object.keys(variables))),
-    // `explicit` of the settings pushes to the default registry too, where there is one.
+    // With `explicit`, images are still pushed to the default registry if there is one.
     autoPush: settings.autoPush !== 'never',
     disablePush: settings.autoPush === 'never',
   }

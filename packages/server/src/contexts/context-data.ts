@@ -1,16 +1,16 @@
-/** The fields of contexts: which are secret, how they are stored, and how they are shown. */
+/** The fields of contexts: which are secret, how they are stored, and what the API returns. */
 import { fault } from '@windlass/kit'
 import { ContextInput, type Context } from '@windlass/protocol'
 import { z } from 'zod'
 import { MASK } from '../secrets/mask.ts'
-import type { Vault } from '../secrets/vault.ts'
+import { contextPlace, type Place } from '../secrets/places.ts'
+import type { Sealer, Vault } from '../secrets/vault.ts'
 import type { ContextRow } from '../store/schema.ts'
-import { readKubeconfig } from './kubeconfig.ts'
 
 type Data = Record<string, string>
 type Written = ContextInput['data']
 
-/** Fields of integrations: those that may be set, and those of them that are secret. `config` and `secret` hold variables. */
+/** Fields of integrations, public and secret. Contexts of type `config` and `secret` hold variables instead. */
 const FIELDS: Readonly<
   Record<
     'git' | 'registry' | 'kubernetes' | 'secret-store',
@@ -33,7 +33,7 @@ function isIntegration(type: ContextRow['type']): type is keyof typeof FIELDS {
   return Object.hasOwn(FIELDS, type)
 }
 
-/** Values of any shape, kept as JSON. */
+/** Returns true for contexts whose values have any shape and are stored as JSON. */
 function isYaml(type: ContextRow['type']): boolean {
   return type === 'yaml' || type === 'secret-yaml'
 }
@@ -42,13 +42,9 @@ function isSecretField(type: ContextRow['type'], field: string): boolean {
   return type === 'secret' || type === 'secret-yaml' || (isIntegration(type) && FIELDS[type].secret.includes(field))
 }
 
-function place(context: Pick<ContextRow, 'account_id' | 'id'>, field: string): string {
-  return `${context.account_id}/${context.id}/${field}`
-}
-
-/** The data as stored: secret fields sealed, those written as `*****` kept. Throws `request-invalid` for fields the type does not have. */
+/** Returns the data to store: secret fields sealed, those sent as `*****` unchanged. Throws `request-invalid` for fields that the type does not have. */
 export function sealContextData(
-  vault: Vault,
+  sealer: Sealer,
   context: Pick<ContextRow, 'account_id' | 'id' | 'type'>,
   written: Written,
   before: ContextRow | undefined,
@@ -59,18 +55,18 @@ export function sealContextData(
   const entries = Object.entries(data).map(([field, value]): [string, string] => {
     if (!isSecretField(context.type, field)) return [field, value]
     const stored = kept[field]
-    if (value !== MASK) return [field, vault.seal(place(context, field), value)]
+    if (value !== MASK) return [field, sealer.seal(contextPlace(context, field), value)]
     if (stored === undefined || before?.type !== context.type)
       throw fault('request-invalid', {
-        message: `There is no stored value of ${field} to keep.`,
-        problems: [{ path: `data.${field}`, message: `${MASK} keeps a stored value, and there is none.` }],
+        message: `The field "${field}" has no stored value to keep.`,
+        problems: [{ path: `data.${field}`, message: `${MASK} keeps the stored value, but none is stored.` }],
       })
-    return [field, stored]
+    return [field, sealer.keep(contextPlace(context, field), stored)]
   })
   return JSON.stringify(Object.fromEntries(entries))
 }
 
-/** Every value as a text: YAML contexts keep JSON, all others take texts alone. */
+/** Converts every value to a string: YAML contexts store JSON, all others accept only strings. */
 function toTexts(type: ContextRow['type'], written: Written): Data {
   if (isYaml(type))
     return Object.fromEntries(
@@ -78,7 +74,7 @@ function toTexts(type: ContextRow['type'], written: Written): Data {
     )
   const problems = Object.entries(written)
     .filter(([, value]) => typeof value !== 'string')
-    .map(([field]) => ({ path: `data.${field}`, message: `The value of ${field} must be a text; quote it.` }))
+    .map(([field]) => ({ path: `data.${field}`, message: `The value of "${field}" must be a string; quote it.` }))
   if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
   return Object.fromEntries(
     Object.entries(written).flatMap(([field, value]) => (typeof value === 'string' ? [[field, value]] : [])),
@@ -90,37 +86,44 @@ function checkFields(type: ContextRow['type'], data: Data): void {
   const known = [...FIELDS[type].open, ...FIELDS[type].secret]
   const problems = Object.keys(data)
     .filter((field) => !known.includes(field))
-    .map((field) => ({ path: `data.${field}`, message: `A ${type} context has no field ${field}; it has ${known.join(', ')}.` }))
+    .map((field) => ({
+      path: `data.${field}`,
+      message: `unknown field "${field}" in a ${type} context; known fields: ${known.join(', ')}`,
+    }))
   const isInRuntime = type === 'secret-store' && data['resourceName'] !== undefined
   if (isInRuntime) problems.push(...runtimeStoreProblems(data))
   else if (data[REQUIRED[type]] === undefined)
-    problems.push({ path: `data.${REQUIRED[type]}`, message: `A ${type} context needs ${REQUIRED[type]}.` })
-  const { kubeconfig } = data
-  if (type === 'kubernetes' && kubeconfig !== undefined && kubeconfig !== MASK) {
-    const read = readKubeconfig(kubeconfig, 'cluster')
-    if ('problem' in read) problems.push({ path: 'data.kubeconfig', message: `The kubeconfig cannot be used. ${read.problem}` })
-  }
+    problems.push({ path: `data.${REQUIRED[type]}`, message: `A ${type} context requires "${REQUIRED[type]}".` })
   if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
 }
 
-/** A store that is a Secret or ConfigMap of the cluster that builds run in (runner specification 4.7). */
+/** Checks a store that is a Secret or ConfigMap of the cluster that builds run in. */
 function runtimeStoreProblems({ url, resourceType = 'secret', resourceName = '' }: Data): { path: string; message: string }[] {
   const problems = []
-  if (url !== undefined) problems.push({ path: 'data.url', message: 'A store has a url or a resourceName, not both.' })
+  if (url !== undefined) problems.push({ path: 'data.url', message: 'Set either url or resourceName, not both.' })
   if (resourceType !== 'secret' && resourceType !== 'configmap')
-    problems.push({ path: 'data.resourceType', message: `resourceType is secret or configmap, not ${resourceType}.` })
+    problems.push({ path: 'data.resourceType', message: `resourceType must be "secret" or "configmap", not "${resourceType}".` })
   if (!/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(resourceName))
     problems.push({ path: 'data.resourceName', message: 'resourceName must be the name of a Secret or ConfigMap.' })
   return problems
 }
 
-/** The values themselves; only for what is handed to engines. */
+/** Decrypts the values; only for engines. */
 export function openContextData(vault: Vault, context: ContextRow): Data {
+  return mapSecrets(context, (place, sealed) => vault.open(place, sealed))
+}
+
+/** Returns the stored data with `change` applied to the sealed values. */
+export function changeSealedData(context: ContextRow, change: (place: Place, sealed: string) => string): string {
+  return JSON.stringify(mapSecrets(context, change))
+}
+
+function mapSecrets(context: ContextRow, change: (place: Place, sealed: string) => string): Data {
   const stored = StoredData.parse(JSON.parse(context.data))
   return Object.fromEntries(
     Object.entries(stored).map(([field, value]) => [
       field,
-      isSecretField(context.type, field) ? vault.open(place(context, field), value) : value,
+      isSecretField(context.type, field) ? change(contextPlace(context, field), value) : value,
     ]),
   )
 }
@@ -130,7 +133,7 @@ export interface ContextVariables {
   readonly isSecret: boolean
 }
 
-/** The variables that a context of shared configuration gives; undefined for an integration. Values that are not plain come as JSON. */
+/** Returns the variables of a shared configuration context; undefined for an integration. Objects, lists, numbers and booleans are returned as JSON. */
 export function openContextVariables(vault: Vault, context: ContextRow): ContextVariables | undefined {
   if (isIntegration(context.type)) return undefined
   const data = openContextData(vault, context)
@@ -145,7 +148,7 @@ function plainText(value: unknown, json: string): string {
   return typeof value === 'string' ? value : json
 }
 
-/** What users see: secret fields as `*****`. */
+/** Returns the context for the API: secret fields as `*****`. */
 export function toContext(context: ContextRow): Context {
   const stored = StoredData.parse(JSON.parse(context.data))
   return {
@@ -156,7 +159,7 @@ export function toContext(context: ContextRow): Context {
     data: Object.fromEntries(
       Object.entries(stored).map(([field, value]) => [
         field,
-        isSecretField(context.type, field) ? MASK : shown(context.type, value),
+        isSecretField(context.type, field) ? MASK : shownValue(context.type, value),
       ]),
     ),
     createdAt: context.created_at,
@@ -164,8 +167,8 @@ export function toContext(context: ContextRow): Context {
   }
 }
 
-/** Values of YAML contexts in their own shape. */
-function shown(type: ContextRow['type'], value: string): Context['data'][string] {
+/** Returns values of YAML contexts in their original shape. */
+function shownValue(type: ContextRow['type'], value: string): Context['data'][string] {
   return isYaml(type) ? Shown.parse(JSON.parse(value)) : value
 }
 

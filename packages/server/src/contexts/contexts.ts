@@ -1,34 +1,36 @@
 import { fault, newId } from '@windlass/kit'
 import type { Context, ContextInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { deleteContext, findContext, listContexts, saveContext } from '../store/contexts.ts'
+import { deleteContext, findContext, listContexts, saveContext } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
 import { sealContextData, toContext } from './context-data.ts'
+import { checkKubeconfig } from './stored-kubeconfig.ts'
 
 export interface ContextPut {
-  /** Id or name of the context that is replaced. */
+  /** Id or name of the context to replace. */
   readonly name?: string | undefined
   readonly input: ContextInput
   readonly mustBeNew: boolean
 }
 
-/** Creates or replaces a context; secret fields written as `*****` keep their value. Throws `conflict`, `request-invalid`. */
+/** Creates or replaces a context; secret fields sent as `*****` keep their value. Throws `conflict`, `request-invalid`. */
 export async function putContext(
   app: App,
   { name, input, mustBeNew }: ContextPut,
 ): Promise<{ context: Context; isNew: boolean }> {
+  await checkKubeconfig(app, input)
   return app.store.write(async (tx) => {
     const before = await findContext(tx.query, app.accountId, name ?? input.name)
     const taken = await findContext(tx.query, app.accountId, input.name)
     if (taken !== undefined && (mustBeNew || taken.id !== before?.id))
-      throw fault('conflict', { message: `There is a context ${input.name} already.` })
+      throw fault('conflict', { message: `The context "${input.name}" already exists.` })
     const now = app.clock.now()
     const owner = { id: before?.id ?? newId(now), account_id: app.accountId, type: input.type }
     const row: ContextRow = {
       ...owner,
       name: input.name,
       is_default: input.isDefault ? 1 : 0,
-      data: sealContextData(app.vault, owner, input.data, before),
+      data: sealContextData(await app.vault.sealer(tx), owner, input.data, before),
       created_at: before?.created_at ?? now,
       updated_at: now,
     }
@@ -41,11 +43,11 @@ export async function listShownContexts(app: App): Promise<Context[]> {
   return (await listContexts(app.store.query, app.accountId)).map(toContext)
 }
 
-/** Throws `not-found`. */
+/** Deletes a context by id or name. Throws `not-found`. */
 export async function removeContext(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
     const row = await findContext(tx.query, app.accountId, name)
-    if (row === undefined) throw fault('not-found', { message: `There is no context ${name}.` })
+    if (row === undefined) throw fault('not-found', { message: `The context "${name}" does not exist.` })
     await deleteContext(tx, row.id)
   })
 }

@@ -1,8 +1,8 @@
 import type { ClusterAccess, GitAccess, RegistryAccess, SecretStoreAccess } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { listContexts } from '../store/contexts.ts'
+import { listContexts } from '../store/account/contexts.ts'
 import { openContextData, openContextVariables } from './context-data.ts'
-import { readKubeconfig } from './kubeconfig.ts'
+import { readStoredKubeconfig } from './stored-kubeconfig.ts'
 import { toRuntimeAccess } from './runtime-stores.ts'
 
 export interface Integrations {
@@ -12,7 +12,7 @@ export interface Integrations {
   readonly secretStores: SecretStoreAccess[]
 }
 
-/** Every integration of the account with its credentials, for an engine's memory. Steps find `injected` clusters, or all when it is absent. */
+/** Reads every integration of the account with its credentials, for an engine. Steps get the `injected` clusters, or all if it is undefined. */
 export async function readIntegrations(app: App, injected?: readonly string[]): Promise<Integrations> {
   const git: GitAccess[] = []
   const registries: RegistryAccess[] = []
@@ -31,7 +31,7 @@ export async function readIntegrations(app: App, injected?: readonly string[]): 
     } = openContextData(app.vault, row)
     const common = { context: row.name, isDefault: row.is_default === 1 }
     if (row.type === 'git') git.push({ ...data, ...common, url })
-    else if (row.type === 'kubernetes') clusters.push(...toCluster(row.name, kubeconfig, injected))
+    else if (row.type === 'kubernetes') clusters.push(...(await toCluster(app, { name: row.name, text: kubeconfig, injected })))
     else if (row.type === 'secret-store' && data['resourceName'] !== undefined)
       secretStores.push(toRuntimeAccess(row, data['resourceName']))
     else if (row.type === 'secret-store') secretStores.push({ ...data, context: row.name, url, mount, token })
@@ -40,7 +40,13 @@ export async function readIntegrations(app: App, injected?: readonly string[]): 
   return { git, registries, clusters, secretStores }
 }
 
-function toCluster(name: string, text: string, injected: readonly string[] | undefined): ClusterAccess[] {
-  const read = readKubeconfig(text, name)
+interface StoredCluster {
+  readonly name: string
+  readonly text: string
+  readonly injected: readonly string[] | undefined
+}
+
+async function toCluster(app: App, { name, text, injected }: StoredCluster): Promise<ClusterAccess[]> {
+  const read = await readStoredKubeconfig(app, text, name)
   return 'json' in read ? [{ context: name, kubeconfig: read.json, injected: injected?.includes(name) ?? true }] : []
 }

@@ -14,7 +14,7 @@ contexts:
   - { name: play, context: { cluster: other, user: me } }
 `
 
-test('P181: the current context of a kubeconfig is kept alone, under the name of the integration', () => {
+test('keeps only the current context of a kubeconfig, renamed to the integration (P181)', () => {
   const read = readKubeconfig(config('token: t'), 'prod')
   expect('json' in read && JSON.parse(read.json)).toEqual({
     apiVersion: 'v1',
@@ -26,7 +26,7 @@ test('P181: the current context of a kubeconfig is kept alone, under the name of
   })
 })
 
-test('a kubeconfig that works on one machine alone is refused with what to do', () => {
+test('rejects a kubeconfig that depends on files or programs of one machine, with what to do', () => {
   const problemOf = (text: string): string => {
     const read = readKubeconfig(text, 'prod')
     return 'problem' in read ? read.problem : ''
@@ -34,7 +34,7 @@ test('a kubeconfig that works on one machine alone is refused with what to do', 
   expect(problemOf(config('client-key: /home/me/key'))).toContain('--flatten')
   expect(problemOf(config('token: t', 'certificate-authority: ca.crt'))).toContain('--flatten')
   expect(problemOf(config('exec: { command: aws }'))).toContain('program')
-  expect(problemOf(config('token: t').replace('work\n', 'nowhere\n'))).toContain('no current context')
-  expect(problemOf('a: b')).toContain('no kubeconfig')
-  expect(problemOf('{')).toContain('not YAML')
+  expect(problemOf(config('token: t').replace('work\n', 'nowhere\n'))).toContain('has no current context')
+  expect(problemOf('a: b')).toContain('not a kubeconfig')
+  expect(problemOf('{')).toContain('not valid YAML')
 })

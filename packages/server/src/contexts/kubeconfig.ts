@@ -1,4 +1,5 @@
-/** Kubeconfigs as people paste them, made into what an engine can use anywhere (Kubernetes, "Organizing Cluster Access Using kubeconfig Files"). */
+/** Converts kubeconfigs of users into a form that an engine can use on any machine. */
+import { defined } from '@windlass/kit/defined'
 import { parseYaml, toValue } from '@windlass/pipeline'
 import { z } from 'zod'
 
@@ -22,7 +23,7 @@ const Kubeconfig = z.looseObject({
   'current-context': z.string().optional(),
 })
 
-/** Names of the contexts of a kubeconfig; none when it cannot be read. */
+/** Returns the names of the contexts of a kubeconfig; empty if it cannot be parsed. */
 export function listContexts(text: string): string[] {
   const { root } = parseYaml({ text, file: 'kubeconfig' })
   const parsed = Kubeconfig.safeParse(root === undefined ? undefined : toValue(root))
@@ -30,8 +31,8 @@ export function listContexts(text: string): string[] {
 }
 
 /**
- * One context of a kubeconfig (YAML or JSON) alone, as JSON, everything in it named `name`: the current one, unless `wanted` names another. A text
- * says what is wrong with it: parts are missing, or it needs files or programs of the machine that it is from.
+ * Extracts one context of a kubeconfig (YAML or JSON) as JSON, with everything in it named `name`: the current context, or `wanted`. Returns a
+ * problem if parts are missing, or if it refers to files or programs of the machine that it is from.
  */
 export function readKubeconfig(
   text: string,
@@ -39,9 +40,9 @@ export function readKubeconfig(
   wanted?: string,
 ): { readonly json: string } | { readonly problem: string } {
   const { root, problems } = parseYaml({ text, file: 'kubeconfig' })
-  if (root === undefined) return { problem: `It is not YAML: ${problems[0]?.message ?? 'it is empty'}.` }
+  if (root === undefined) return { problem: `It is not valid YAML: ${problems[0]?.message ?? 'the file is empty'}.` }
   const parsed = Kubeconfig.safeParse(toValue(root))
-  if (!parsed.success) return { problem: 'It is no kubeconfig: clusters, users and contexts are needed.' }
+  if (!parsed.success) return { problem: 'It is not a kubeconfig: it must have clusters, users and contexts.' }
   const { clusters, users, contexts, 'current-context': current } = parsed.data
   const only = wanted === undefined && contexts.length === 1 ? contexts[0] : undefined
   const context = (only ?? contexts.find((one) => one.name === (wanted ?? current)))?.context
@@ -49,12 +50,14 @@ export function readKubeconfig(
   const cluster = clusters.find((one) => one.name === context.cluster)?.cluster
   const user = users.find((one) => one.name === context.user)?.user
   if (cluster === undefined || user === undefined)
-    return { problem: 'The current context names a cluster or a user that is not in it.' }
+    return { problem: 'The current context refers to a cluster or a user that the kubeconfig does not have.' }
   const foreign = [cluster['certificate-authority'], user['client-certificate'], user['client-key'], user.tokenFile].some(Boolean)
-  if (foreign) return { problem: 'It names files of another machine; `kubectl config view --minify --flatten` puts them inside.' }
+  if (foreign)
+    return { problem: 'It refers to files on another machine. Embed them with `kubectl config view --minify --flatten`.' }
   if (user.exec !== undefined || user['auth-provider'] !== undefined)
     return {
-      problem: 'It asks a program for its credentials; use one with a token or a certificate, such as that of a service account.',
+      problem:
+        'It runs a program to get credentials. Use a token or a client certificate instead, for example those of a service account.',
     }
   const { namespace } = context
   return {
@@ -63,7 +66,7 @@ export function readKubeconfig(
       kind: 'Config',
       clusters: [{ name, cluster }],
       users: [{ name, user }],
-      contexts: [{ name, context: { cluster: name, user: name, ...(namespace !== undefined && { namespace }) } }],
+      contexts: [{ name, context: { cluster: name, user: name, ...defined({ namespace }) } }],
       'current-context': name,
     }),
   }

@@ -1,5 +1,5 @@
-/** Where a build stops for a debugger, what is held, and what people ask of it. The engine holds; the server passes wishes on. */
-import { fault } from '@windlass/kit'
+/** Breakpoints, held steps, and the actions that users request on them. The engine holds steps; the server forwards requests to it. */
+import { defined, fault } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
 import {
   DEBUG_PHASES,
@@ -12,14 +12,14 @@ import {
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { editBuild, record, saveBuild, type BuildEdit } from '../builds/edit.ts'
-import { requireFound } from '../builds/require-found.ts'
-import { findBuild, findBuildPlan } from '../store/builds.ts'
-import { insertCommand, listAllCommands } from '../store/commands.ts'
-import { listStepEvents } from '../store/events.ts'
+import { editBuild, record, saveBuild, type BuildEdit } from '../builds/lifecycle/edit.ts'
+import { requireFound } from '../builds/lifecycle/require-found.ts'
+import { findBuild, findBuildPlan } from '../store/builds/builds.ts'
+import { insertCommand, listAllCommands } from '../store/builds/commands.ts'
+import { listStepEvents } from '../store/builds/events.ts'
 import type { Query } from '../store/store.ts'
-import { listTerminals } from '../store/terminals.ts'
-import { readRequest } from '../builds/request.ts'
+import { listTerminals } from '../store/builds/terminals.ts'
+import { readRequest } from '../builds/create/request.ts'
 import { toRecord } from './record.ts'
 
 export interface Held {
@@ -29,19 +29,19 @@ export interface Held {
   readonly since: number
 }
 
-/** What is held, and where the build stops. Throws `not-found`. */
+/** Returns the breakpoints, held steps and terminals of a build. Throws `not-found`. */
 export async function describeDebug(app: App, id: string): Promise<DebugState> {
   const { query } = app.store
   const build = requireFound(await findBuild(query, app.accountId, id), `build ${id}`)
   const settings = await readDebugSettings(query, id)
   return {
-    ...(settings !== undefined && { settings }),
+    ...defined({ settings }),
     held: isFinalBuild(build.status) ? [] : await listHeld(query, id),
     terminals: (await listTerminals(query, id)).map(toRecord),
   }
 }
 
-/** Sets or clears where a build stops, also while it runs. Throws `not-found`, `build-final`. */
+/** Sets or clears the breakpoints of a build, also while it runs. Throws `not-found`, `build-final`. */
 export async function changeDebug(app: App, id: string, { change, by }: { change: DebugChange; by: string }): Promise<void> {
   const { off, ...settings } = { ...DebugInput.parse(change), off: change.off === true }
   await app.store.write(async (tx) => {
@@ -53,7 +53,7 @@ export async function changeDebug(app: App, id: string, { change, by }: { change
   })
 }
 
-/** Passes on what somebody wants of a held step. Throws `not-found`, `build-final`, `not-held`. */
+/** Forwards an action on a held step to the engine. Throws `not-found`, `build-final`, `not-held`. */
 export async function actOnHeld(app: App, id: string, call: { step: string; action: DebugAction; by: string }): Promise<void> {
   const { step, action, by } = call
   await app.store.write(async (tx) => {
@@ -65,15 +65,16 @@ export async function actOnHeld(app: App, id: string, call: { step: string; acti
   })
 }
 
-/** Throws `not-found`, `build-final`. */
+/** Returns the edit of a build of this account that has not ended. Throws `not-found`, `build-final`. */
 export async function editOpenBuild(app: App, edit: BuildEdit | undefined, id: string): Promise<BuildEdit> {
   if (edit === undefined || edit.build.account_id !== app.accountId)
-    throw fault('not-found', { message: `There is no build ${id}.` })
-  if (isFinalBuild(edit.build.status)) throw fault('build-final', { message: `The build has ended: ${edit.build.status}.` })
+    throw fault('not-found', { message: `Build ${id} does not exist.` })
+  if (isFinalBuild(edit.build.status))
+    throw fault('build-final', { message: `The build has ended with status ${edit.build.status}.` })
   return edit
 }
 
-/** The held step of that name, or the only one that is held. Throws `not-held`. */
+/** Returns the held step with this name, or the only held step. Throws `not-held`. */
 export async function requireHeld(query: Query, buildId: string, step: string | undefined): Promise<Held> {
   const held = await listHeld(query, buildId)
   const found = step === undefined ? (held.length === 1 ? held[0] : undefined) : held.find((one) => one.step === step)
@@ -82,16 +83,16 @@ export async function requireHeld(query: Query, buildId: string, step: string | 
   throw fault('not-held', {
     message:
       held.length === 0
-        ? 'The debugger holds no step of the build.'
+        ? 'The debugger does not hold any step of the build.'
         : step === undefined
           ? `Several steps are held: ${names}. Name one.`
-          : `The debugger does not hold "${step}", but ${names}.`,
+          : `The debugger does not hold step "${step}". It holds ${names}.`,
   })
 }
 
 const Waiting = z.object({ step: z.string(), reason: z.string().optional(), phase: z.enum(DEBUG_PHASES).optional() })
 
-/** From the events of the latest attempt. */
+/** Lists the held steps of the latest attempt from its events. */
 export async function listHeld(query: Query, buildId: string): Promise<Held[]> {
   const held = new Map<string, Held>()
   for (const { type, at, data } of await listStepEvents(query, buildId)) {
@@ -107,7 +108,7 @@ export async function listHeld(query: Query, buildId: string): Promise<Held[]> {
 
 const Stored = z.object({ settings: DebugSettings.optional() })
 
-/** As asked for with the build, or changed since; undefined in a build that is not debugged. */
+/** Returns the current debug settings of a build; undefined if it is not debugged. */
 export async function readDebugSettings(query: Query, buildId: string): Promise<DebugSettings | undefined> {
   const changed = (await listAllCommands(query, buildId, 'debug')).at(-1)
   if (changed !== undefined) return Stored.parse(JSON.parse(changed.data)).settings

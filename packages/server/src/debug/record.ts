@@ -1,8 +1,8 @@
 import type { TerminalRecord } from '@windlass/protocol'
-import { present } from '../builds/view.ts'
+import { present } from '../builds/lifecycle/view.ts'
 import type { TerminalRow } from '../store/schema.ts'
 
-/** A terminal as the API shows it. */
+/** Converts a terminal for the API. */
 export function toRecord(row: TerminalRow): TerminalRecord {
   return {
     id: row.id,

@@ -1,10 +1,10 @@
-/** Terminals in held steps: opened by a person, carried through the store, ended by the engine. */
+/** Terminals in held steps: opened by a user, relayed through the store, ended by the engine. */
 import { fault, newId } from '@windlass/kit'
 import type { TerminalEnd, TerminalInput, TerminalInputBatch, TerminalOutput, TerminalRecord } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { editBuild, record, saveBuild } from '../builds/edit.ts'
-import type { AttemptKey } from '../builds/engine-claim.ts'
-import { insertCommand } from '../store/commands.ts'
+import { editBuild, record, saveBuild } from '../builds/lifecycle/edit.ts'
+import { findAttempt, isLiveAttempt, type AttemptKey } from '../store/builds/attempts.ts'
+import { insertCommand } from '../store/builds/commands.ts'
 import type { TerminalPartRow, TerminalRow } from '../store/schema.ts'
 import {
   countPartBytes,
@@ -17,20 +17,20 @@ import {
   lockTerminal,
   terminalTopic,
   updateTerminal,
-} from '../store/terminals.ts'
+} from '../store/builds/terminals.ts'
 import type { Tx } from '../store/store.ts'
 import { editOpenBuild, requireHeld } from './debug.ts'
 import { toRecord } from './record.ts'
 
-/** Bytes on their way in one direction; whoever adds to them waits beyond. */
-const MOST_BYTES = 262_144
-/** Somebody who was heard of that recently still looks. */
+/** Maximum unread bytes in one direction. Writers of more must wait. */
+const MAX_UNREAD_BYTES = 262_144
+/** A reader that called within this time still reads the terminal. Milliseconds. */
 const WATCHED_MS = 15_000
-/** A writer of output waits so long for the reader; then the oldest output goes. */
-const PATIENCE_MS = 20_000
-const MOST_OPEN = 20
+/** Output waits this long for the reader; after that, the oldest output is dropped. Milliseconds. */
+const OUTPUT_WAIT_MS = 20_000
+const MAX_OPEN = 20
 
-/** Asks the engine for a terminal; its output says whether it could be had. Throws `not-found`, `build-final`, `not-held`, `rate-limited`. */
+/** Requests a terminal from the engine; its output tells whether it could be opened. Throws `not-found`, `build-final`, `not-held`, `rate-limited`. */
 export async function openTerminal(
   app: App,
   id: string,
@@ -41,7 +41,7 @@ export async function openTerminal(
     const edit = await editOpenBuild(app, await editBuild(tx, id, app.clock.now()), id)
     const { step, phase } = await requireHeld(tx.query, id, wanted)
     const open = (await listTerminals(tx.query, id)).filter(({ ended_at: endedAt }) => endedAt === null)
-    if (open.length >= MOST_OPEN) throw fault('rate-limited', { message: `The build has ${MOST_OPEN} open terminals already.` })
+    if (open.length >= MAX_OPEN) throw fault('rate-limited', { message: `The build already has ${MAX_OPEN} open terminals.` })
     const row: TerminalRow = {
       id: newId(edit.now),
       account_id: edit.build.account_id,
@@ -70,16 +70,24 @@ export async function openTerminal(
   })
 }
 
-/** The terminal of a build. Throws `not-found`. */
-export async function getTerminal(app: App, buildId: string, id: string): Promise<TerminalRow> {
+/** Returns the terminal of a build, or of one attempt of it. Throws `not-found`. */
+export async function getTerminal(
+  app: App,
+  { buildId, attempt }: { buildId: string; attempt?: number },
+  id: string,
+): Promise<TerminalRow> {
   const row = await findTerminal(app.store.query, id)
-  if (row === undefined || row.build_id !== buildId || row.account_id !== app.accountId)
-    throw fault('not-found', { message: `There is no terminal ${id} of build ${buildId}.` })
+  const isOfOther = row?.build_id !== buildId || row.account_id !== app.accountId
+  if (isOfOther || (attempt !== undefined && row.attempt !== attempt))
+    throw fault('not-found', { message: `Terminal ${id} of build ${buildId} does not exist.` })
   return row
 }
 
-/** Stores keys and sizes, once each; answers the number of the last one. Throws `not-found`, `rate-limited` when the engine does not take them. */
-export async function typeInto(app: App, { build_id: buildId, id }: TerminalRow, batch: TerminalInputBatch): Promise<number> {
+/**
+ * Stores key input and window sizes exactly once and returns the number of the last one. Throws `not-found`, `not-held` if the attempt has
+ * ended, and `rate-limited` if the engine does not read the input.
+ */
+export async function writeInput(app: App, { build_id: buildId, id }: TerminalRow, batch: TerminalInputBatch): Promise<number> {
   return app.store.write(async (tx) => {
     const row = await requireLocked(tx, id)
     if (batch.ackSeq !== undefined) await deleteParts(tx, { terminal_id: id, direction: 'out' }, batch.ackSeq)
@@ -89,8 +97,9 @@ export async function typeInto(app: App, { build_id: buildId, id }: TerminalRow,
         return { terminal_id: id, build_id: buildId, direction: 'in', seq: batch.seq + index, data, bytes: data.length }
       })
       .filter(({ seq }) => seq > row.in_seq)
-    if (parts.length > 0 && (await countPartBytes(tx.query, { terminal_id: id, direction: 'in' })) > MOST_BYTES)
-      throw fault('rate-limited', { message: 'The engine does not take keys as fast as they come.' })
+    if (parts.length > 0 && (await countPartBytes(tx.query, { terminal_id: id, direction: 'in' })) > MAX_UNREAD_BYTES)
+      throw fault('rate-limited', { message: 'The engine reads input more slowly than it arrives.' })
+    if (parts.length > 0 && row.ended_at === null) await requireAttempt(tx, row)
     const isNext = parts[0]?.seq === row.in_seq + 1
     if (isNext && row.ended_at === null) await insertParts(tx, parts)
     const last = isNext ? (parts.at(-1)?.seq ?? row.in_seq) : row.in_seq
@@ -99,16 +108,23 @@ export async function typeInto(app: App, { build_id: buildId, id }: TerminalRow,
   })
 }
 
+/** Throws `not-held` if the attempt has ended, because an engine that died cannot report the end of a terminal. */
+async function requireAttempt(tx: Tx, { build_id: buildId, attempt: number }: TerminalRow): Promise<void> {
+  const attempt = await findAttempt(tx.query, buildId, number)
+  if (attempt === undefined || !isLiveAttempt(attempt.status))
+    throw fault('not-held', { message: 'The attempt that this terminal belongs to has ended.' })
+}
+
 /**
- * Stores output, once each; answers the number of the last one. Holds the call while too much is on its way to somebody who looks; what
- * nobody looks at loses its oldest parts. Throws `not-found`.
+ * Stores output exactly once and returns the number of the last part. Waits while too much output is unread and a reader is connected. Without a
+ * reader, drops the oldest parts. Throws `not-found`.
  */
 export async function takeOutput(
   app: App,
   key: AttemptKey,
   { id, output, signal }: { id: string; output: TerminalOutput; signal: AbortSignal },
 ): Promise<number> {
-  const until = app.clock.monotonic() + PATIENCE_MS
+  const until = app.clock.monotonic() + OUTPUT_WAIT_MS
   using watch = app.store.watch(terminalTopic(id))
   for (;;) {
     const mustStore = app.clock.monotonic() >= until || signal.aborted
@@ -125,14 +141,14 @@ interface Storing {
   readonly mustStore: boolean
 }
 
-/** Undefined when there is no room yet. */
+/** Stores output; returns undefined if it has to wait for the reader. */
 async function storeOutput(app: App, tx: Tx, { key, id, output, mustStore }: Storing): Promise<number | undefined> {
   const row = await requireLocked(tx, id)
   if (row.build_id !== key.buildId || row.attempt !== key.attempt) throw notFound(id)
   await deleteParts(tx, { terminal_id: id, direction: 'in' }, output.ackSeq)
   if (output.seq !== row.out_seq + 1 || row.ended_at !== null) return row.out_seq
   const side = { terminal_id: id, direction: 'out' } as const
-  if (output.output !== undefined && (await countPartBytes(tx.query, side)) > MOST_BYTES) {
+  if (output.output !== undefined && (await countPartBytes(tx.query, side)) > MAX_UNREAD_BYTES) {
     const isWatched = app.clock.now() - row.seen_at < WATCHED_MS
     if (isWatched && !mustStore) return undefined
     await deleteParts(tx, side, (await listParts(tx.query, side, 0))[0]?.seq ?? 0)
@@ -160,5 +176,5 @@ async function requireLocked(tx: Tx, id: string): Promise<TerminalRow> {
 }
 
 function notFound(id: string): Error {
-  return fault('not-found', { message: `There is no terminal ${id}.` })
+  return fault('not-found', { message: `Terminal ${id} does not exist.` })
 }

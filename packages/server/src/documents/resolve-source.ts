@@ -1,32 +1,37 @@
-/** Pipelines whose steps stand elsewhere (`specTemplate`): behind a URL, which is fetched here, or in a repository, which the engine fetches. */
-import { fault } from '@windlass/kit'
-import type { Compiled, Diagnostic, Source } from '@windlass/pipeline'
-import { buildScope, substitute, type DocumentSource, type Plan, type Scope, type VariableLayer } from '@windlass/plan'
+/** Pipelines whose steps are stored elsewhere (`specTemplate`): at a URL, which the server fetches, or in a repository, which the engine fetches. */
+import { defined, fault, isFault } from '@windlass/kit'
+import { hasErrors, type Compiled, type Diagnostic, type Source } from '@windlass/pipeline'
+import { initialScope, substitute, type DocumentSource, type Plan, type Scope } from '@windlass/plan'
 import type { App } from '../app.ts'
-import { compileForBuild, type ForBuild } from '../builds/compile-document.ts'
+import { compileForBuild, type ForBuild } from '../builds/create/compile-document.ts'
+import { readDocumentSettings } from '../pipelines/document-settings.ts'
 import { fetchDocument, FetchProblem } from './fetch-document.ts'
 
 export interface Sourced extends ForBuild {
   readonly branch: string | undefined
   readonly revision: string | undefined
-  /** The text of an earlier build, which is used in place of a new one. */
+  /** The text of an earlier build, which is used instead of fetching it again. */
   readonly fetched?: string | undefined
 }
 
 /**
- * Compiles a document, and the one that it refers to. The plan keeps its `source` when that stands in a repository: its steps come when the
- * engine has fetched them. Throws `request-invalid` when nobody says at which revision.
+ * Compiles a document and the one that it refers to. If that is in a repository, the plan keeps its `source`, and its steps are added when the engine
+ * has fetched them. Throws `request-invalid` if no revision is given.
  */
-export async function compileSourced(app: App, source: Source, of: Sourced): Promise<Compiled & { readonly fetched?: string }> {
+export async function compileSourced(
+  app: App,
+  source: Source,
+  of: Sourced,
+): Promise<Compiled & { readonly fetched?: string | undefined }> {
   const compiled = await compileForBuild(app, source, of)
-  const place = compiled.plan?.source
-  if (compiled.plan === undefined || place === undefined) return compiled
-  const scope = scopeOf(of.variables)
-  if (of.fetched !== undefined) return compileFetched(app, { outer: compiled, file: fileOf(place), text: of.fetched }, of)
-  if (place.location === 'git') return { ...compiled, plan: { ...compiled.plan, source: pin(place, scope, of) } }
-  const url = substitute(place.url, scope).text
+  const location = compiled.plan?.source
+  if (compiled.plan === undefined || location === undefined) return compiled
+  const scope = initialScope(of.variables)
+  if (of.fetched !== undefined) return compileFetched(app, { outer: compiled, file: fileOf(location), text: of.fetched }, of)
+  if (location.location === 'git') return { ...compiled, plan: { ...compiled.plan, source: pin(location, scope, of) } }
+  const url = substitute(location.url, scope).text
   try {
-    const text = await fetchDocument(url, { hosts: app.documentHosts })
+    const text = await fetchDocument(url, app.documents)
     return await compileFetched(app, { outer: compiled, file: url, text }, of)
   } catch (error) {
     if (!(error instanceof FetchProblem)) throw error
@@ -35,58 +40,84 @@ export async function compileSourced(app: App, source: Source, of: Sourced): Pro
   }
 }
 
-/** What variables say before the build. */
-function scopeOf(variables: readonly VariableLayer[]): Scope {
-  const plan: Plan = { planVersion: 1, mode: 'serial', stages: [], failFast: true, strictFailFast: false, steps: [], variables }
-  return buildScope({ plan, snapshot: { steps: {}, exports: [] } })
-}
-
 function fileOf(source: DocumentSource): string {
   return source.location === 'git' ? source.path : source.url
 }
 
-/** The revision: as pinned, else that of the build. */
+/** Sets the revision: the pinned one, or that of the build. */
 function pin(source: Extract<DocumentSource, { location: 'git' }>, scope: Scope, { branch, revision }: Sourced): DocumentSource {
   const fill = (text: string): string => {
     const { text: filled, unresolved } = substitute(text, scope)
     if (unresolved[0] === undefined) return filled
     throw fault('request-invalid', {
-      message: `The place of the pipeline's document refers to "${unresolved[0]}", which has no value.`,
-      hint: `Set it: -v ${unresolved[0]}=VALUE.`,
+      message: `The location of the pipeline's document refers to the variable "${unresolved[0]}", which has no value.`,
+      hint: `Set it with \`-v ${unresolved[0]}=VALUE\`.`,
     })
   }
   const at = source.revision === undefined ? (revision ?? branch) : fill(source.revision)
   if (at === undefined || at === '') {
     throw fault('request-invalid', {
-      message: `The steps of this pipeline are in ${source.path} of ${source.repo}, at the branch of its trigger; a run by hand must name one.`,
-      hint: 'Name a branch (-b NAME) or a commit (-s SHA), or pin specTemplate.revision.',
+      message: `The steps of this pipeline are in ${source.path} of ${source.repo}, at the branch of its trigger. A manual run must name a branch or a commit.`,
+      hint: 'Name a branch with `-b NAME` or a commit with `-s SHA`, or pin `specTemplate.revision`.',
     })
   }
   return { ...source, repo: fill(source.repo), path: fill(source.path), revision: at }
 }
 
 export interface Fetched {
-  /** The pipeline's own document, whose steps these are. */
+  /** The pipeline's own document, which gets these steps. */
   readonly outer: Compiled
   readonly file: string
   readonly text: string
 }
 
-/** Compiles a fetched document in the place of the steps of `outer`. */
+/**
+ * Compiles a fetched document as the steps of `outer`. `fetched` is the text to store with the build. It is undefined for a document with errors, which
+ * a repeated build fetches again.
+ */
 export async function compileFetched(
   app: App,
   { outer, file, text }: Fetched,
   of: ForBuild,
-): Promise<Compiled & { fetched: string }> {
-  const inner = await compileForBuild(app, { text, file }, of)
-  const isNested = inner.plan?.source !== undefined
-  const problems = isNested
-    ? [...outer.problems, sourceProblem(file, 'a document that a pipeline refers to must hold the steps itself')]
-    : [...outer.problems, ...inner.problems]
-  if (inner.plan === undefined || isNested) return { problems, stepTypes: inner.stepTypes, fetched: text }
+): Promise<Compiled & { fetched?: string | undefined }> {
+  const inner = await compileAffordable(app, { text, file }, of)
+  const nested =
+    inner.plan?.source === undefined
+      ? []
+      : [sourceProblem(file, 'a document that a pipeline refers to must contain the steps itself')]
+  const found = nested.length > 0 ? nested : inner.problems
+  const problems = [...outer.problems, ...found]
+  if (inner.plan === undefined || hasErrors(found)) return { problems, stepTypes: inner.stepTypes }
+  const { fetched, problem } = await maskFetched(app, text, file)
   const resources = outer.plan?.externalResources ?? inner.plan.externalResources
-  const plan: Plan = { ...inner.plan, ...(resources !== undefined && { externalResources: resources }) }
-  return { plan, problems, stepTypes: inner.stepTypes, fetched: text }
+  const plan: Plan = { ...inner.plan, ...defined({ externalResources: resources }) }
+  return { plan, problems: [...problems, ...problem], stepTypes: inner.stepTypes, fetched }
+}
+
+/** Returns the text to store with the build, without the values of encrypted variables. A text that cannot be masked is not stored. */
+async function maskFetched(
+  app: App,
+  text: string,
+  file: string,
+): Promise<{ fetched?: string | undefined; problem: readonly Diagnostic[] }> {
+  try {
+    return { fetched: (await readDocumentSettings(app, text, file)).masked, problem: [] }
+  } catch (error) {
+    if (isFault(error, 'document-too-expensive')) return { problem: [] }
+    if (!isFault(error, 'request-invalid')) throw error
+    return { problem: [sourceProblem(file, error.message)] }
+  }
+}
+
+/** Compiles a document and reports `document-too-expensive` as one of its problems, because no caller waits for the response here. */
+async function compileAffordable(app: App, source: Source, of: ForBuild): Promise<Compiled> {
+  try {
+    return await compileForBuild(app, source, of)
+  } catch (error) {
+    if (!isFault(error, 'document-too-expensive')) throw error
+    const problem: Diagnostic = { ...sourceProblem(source.file, error.message), code: 'too-large', hint: error.hint }
+    return { problems: [problem], stepTypes: [] }
+  }
 }
 
 function without({ plan: _plan, ...rest }: Compiled): Compiled {

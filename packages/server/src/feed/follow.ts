@@ -1,15 +1,20 @@
-/** Following a build by server-sent events: every item of its feed once, in order, from any position on, and `end` after the last. */
+/** Following of a build by server-sent events: each item of its feed once, in order, from a given position, and `end` after the last. */
 import type { FastifyReply } from 'fastify'
+import { attempt } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
 import type { App } from '../app.ts'
-import { feedTopic } from '../builds/edit.ts'
-import { openEventStream, sendEvent } from './event-stream.ts'
-import { findBuild } from '../store/builds.ts'
-import { readFeed } from './feed.ts'
+import { feedTopic } from '../builds/lifecycle/edit.ts'
+import { PIECE_BYTES } from '../logs/read-ahead.ts'
+import { findBuild, updateBuild } from '../store/builds/builds.ts'
+import type { BuildRow, ChunkRow } from '../store/schema.ts'
+import { openEventStream, type Outlet } from './event-stream.ts'
+import { chunkParts, listFeed, piecesOf, toItem, toLogHead, type FeedEntry } from './feed.ts'
 
 const PAGE = 200
-/** A comment is sent in silence, so that proxies keep the connection. Milliseconds. */
+/** Interval of comments that keep an idle connection open through proxies. Milliseconds. */
 const KEEP_ALIVE_MS = 15_000
+/** Interval in which `followed_at` of the build is updated. Milliseconds. */
+const UPDATE_MS = 30_000
 
 export interface Follow {
   readonly buildId: string
@@ -17,38 +22,81 @@ export interface Follow {
   readonly signal: AbortSignal
 }
 
-/** Writes the stream to the reply; resolves when it has ended or the reader went away. `id` of each event is the position to resume after. */
+/** Writes the stream to the reply. Resolves when it ends or the reader disconnects. The `id` of each event is the position to resume after. */
 export async function follow(app: App, reply: FastifyReply, { buildId, after, signal }: Follow): Promise<void> {
-  const raw = openEventStream(reply)
+  const out = openEventStream(app, reply, signal)
   using watch = app.store.watch(feedTopic(buildId))
   try {
     let position = after
-    while (!signal.aborted) {
+    while (!signal.aborted && !out.isOld()) {
       const build = await findBuild(app.store.query, app.accountId, buildId)
       if (build === undefined) break
-      const items =
-        position >= build.feed_position ? [] : await readFeed(app.store, app.logs, buildId, { after: position, limit: PAGE })
-      for (const item of items) {
-        position = item.position
-        await sendEvent(raw, `id: ${position}\nevent: ${item.kind}\ndata: ${JSON.stringify(item)}\n\n`, signal)
+      await noteFollower(app, build)
+      const entries =
+        position >= build.feed_position ? [] : await listFeed(app.store.query, build, { after: position, limit: PAGE })
+      await using pieces = app.logs.readParts(chunkParts(entries))
+      for (const entry of entries) {
+        if (signal.aborted) return
+        if (!(await sendEntry(app, out, { entry, pieces }))) return
+        position = entry.position
       }
-      if (items.length > 0) continue
+      if (entries.length > 0) continue
       if (isFinalBuild(build.status) && position >= build.feed_position) {
-        await sendEvent(
-          raw,
-          `id: ${position}\nevent: end\ndata: ${JSON.stringify({ status: build.status, reason: build.reason ?? undefined })}\n\n`,
-          signal,
-        )
+        const end = { status: build.status, reason: build.reason ?? undefined }
+        await out.write(`id: ${position}\nevent: end\ndata: ${JSON.stringify(end)}\n\n`)
         break
       }
       const wait = Math.min(app.store.pollMs, KEEP_ALIVE_MS)
       const before = app.clock.monotonic()
       await watch.next(wait, signal)
-      if (app.clock.monotonic() - before >= wait) await sendEvent(raw, ': still here\n\n', signal)
+      if (app.clock.monotonic() - before >= wait) await out.write(': still here\n\n')
     }
   } catch (error) {
-    if (!signal.aborted) app.log.warn({ err: error, buildId }, 'a follower was cut off')
+    if (!signal.aborted) app.log.warn({ err: error, buildId }, 'follower disconnected')
   } finally {
-    raw.end()
+    out.end()
   }
+}
+
+/** Stores that the build has a follower, so that the engine sends its output sooner. If this fails, lines arrive a second later. */
+async function noteFollower(app: App, build: BuildRow): Promise<void> {
+  const now = app.clock.now()
+  if (isFinalBuild(build.status) || now - (build.followed_at ?? 0) < UPDATE_MS) return
+  await attempt(app.log, 'note a follower', () => app.store.write((tx) => updateBuild(tx, build.id, { followed_at: now })))
+}
+
+interface NextEntry {
+  readonly entry: FeedEntry
+  /** The log of this entry and of those after it. */
+  readonly pieces: AsyncIterator<Buffer>
+}
+
+/**
+ * Sends an entry. Log bytes are sent piece by piece, and events are read one at a time, so a slow reader keeps at most one event and what was read in
+ * advance in memory. Returns false if the event has been deleted.
+ */
+async function sendEntry({ store }: App, out: Outlet, { entry, pieces }: NextEntry): Promise<boolean> {
+  if ('chunk' in entry) return sendLog(pieces, out, entry)
+  const item = await toItem(store.query, entry)
+  if (item === undefined) return false
+  await out.write(`id: ${entry.position}\nevent: ${item.kind}\ndata: ${JSON.stringify(item)}\n\n`)
+  return true
+}
+
+async function sendLog(
+  pieces: AsyncIterator<Buffer>,
+  out: Outlet,
+  entry: Extract<FeedEntry, { chunk: ChunkRow }>,
+): Promise<true> {
+  const { position, chunk, bytes } = entry
+  const json = JSON.stringify({ ...toLogHead(chunk), bytes: '' })
+  const head = `id: ${position}\nevent: log\ndata: ${json.slice(0, -2)}`
+  if (bytes > PIECE_BYTES) {
+    await out.write(head)
+    for await (const piece of piecesOf(pieces, bytes)) await out.write(piece.toString('base64'))
+    await out.write('"}\n\n')
+    return true
+  }
+  for await (const piece of piecesOf(pieces, bytes)) await out.write(`${head}${piece.toString('base64')}"}\n\n`)
+  return true
 }

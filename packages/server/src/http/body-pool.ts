@@ -1,24 +1,24 @@
-/** Bodies that are bytes: read into memory that is used again, because new memory for each frame of a loud log keeps the garbage collector busy. */
+/** Binary request bodies. They are read into reused buffers, because a new buffer for each log frame would keep the garbage collector busy. */
 import type { FastifyRequest } from 'fastify'
 import { fault } from '@windlass/kit'
 
-/** Larger bodies get memory of their own. */
+/** Larger bodies get a new buffer. */
 const POOLED_BYTES = 1_048_576
-const MOST_KEPT = 4
+const MAX_FREE = 4
 
 const free: Buffer[] = []
-const lent = new WeakMap<FastifyRequest, Buffer>()
+const inUse = new WeakMap<FastifyRequest, Buffer>()
 
-/** Reads the body of a request. Throws `payload-too-large`; `release` takes its memory back. */
+/** Reads the body of a request. Throws `payload-too-large`. The caller must call `releaseBody` afterwards. */
 export async function readBody(request: FastifyRequest, body: AsyncIterable<Buffer>, limit: number): Promise<Buffer> {
   const length = Number(request.headers['content-length'] ?? Number.NaN)
   if (length > limit) throw fault('payload-too-large')
   if (!Number.isSafeInteger(length) || length > POOLED_BYTES) return gather(body, limit)
   const memory = free.pop() ?? Buffer.allocUnsafeSlow(POOLED_BYTES)
-  lent.set(request, memory)
+  inUse.set(request, memory)
   let end = 0
   for await (const chunk of body) {
-    if (end + chunk.length > length) throw fault('request-invalid', { message: 'The body is longer than it says.' })
+    if (end + chunk.length > length) throw fault('request-invalid', { message: 'The body is longer than its Content-Length.' })
     memory.set(chunk, end)
     end += chunk.length
   }
@@ -36,10 +36,10 @@ async function gather(body: AsyncIterable<Buffer>, limit: number): Promise<Buffe
   return Buffer.concat(chunks)
 }
 
-/** The request is answered: nobody looks at its body any more. */
+/** Returns the buffer of an answered request to the pool. */
 export function releaseBody(request: FastifyRequest): void {
-  const memory = lent.get(request)
+  const memory = inUse.get(request)
   if (memory === undefined) return
-  lent.delete(request)
-  if (free.length < MOST_KEPT) free.push(memory)
+  inUse.delete(request)
+  if (free.length < MAX_FREE) free.push(memory)
 }

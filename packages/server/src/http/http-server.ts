@@ -1,14 +1,19 @@
-/** Fastify around the route table: identity, limits, validation, problems, metrics. Nothing of the domain is here. */
+/** Fastify server for the route table: identity, limits, validation, problems, metrics. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { fault } from '@windlass/kit'
+import { fault, isFault, sha256 } from '@windlass/kit'
 import type { App } from '../app.ts'
-import type { Actor } from '../identity/actor.ts'
-import { isAllowed } from '../identity/actor.ts'
+import { noteBreak } from '../builds/engine/hearing.ts'
+import { callerOf, type Actor, type Permission } from '../identity/actor.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
-import { requireScope, scopeOf } from '../identity/scopes.ts'
+import { authenticateSession } from '../identity/sessions.ts'
+import { requireOwnOrigin } from '../identity/origin.ts'
+import { requireScope } from '../identity/scopes.ts'
+import { mayCall } from '../identity/step-rights.ts'
+import { addAssets, type Asset } from './assets.ts'
 import { readBody, releaseBody } from './body-pool.ts'
+import { parseJson } from './json-body.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { toFault, toProblem } from './problem.ts'
 import { beginRepeatable } from './replies.ts'
@@ -16,44 +21,89 @@ import type { Answer, Call, Outcome, Route } from './route.ts'
 
 export interface HttpOptions {
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined
+  /** Proxies whose forwarding headers are believed: addresses and networks. */
+  readonly trustedProxies?: readonly string[] | undefined
   readonly authenticator: Authenticator
   readonly routes: readonly Route[]
+  /** Files for browsers, which need no credential. */
+  readonly assets?: readonly Asset[]
 }
 
+/** Default body limit. A call that starts a build may contain a document and variables of 1 MiB each. */
 const DEFAULT_BODY_BYTES = 4_194_304
-/** Idle sockets are kept a little longer than clients keep them, so that the client closes first. */
+/** Body limit of calls without a credential. */
+const PUBLIC_BODY_BYTES = 4_096
+/** Time for which idle sockets are kept, a little longer than clients keep them, so that the client closes first. Milliseconds. */
 const KEEP_ALIVE_MS = 75_000
+/** Time after which an inactive socket is closed, longer than any held call. Otherwise an unread response would stay in memory forever. Milliseconds. */
+const SILENT_MS = 150_000
 
-/** The server, not listening yet. */
+/** Creates the server without listening. */
 export function openHttp(app: App, options: HttpOptions): FastifyInstance {
   const server = newServer(options)
   server.removeAllContentTypeParsers()
-  server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => parseJson(String(body), done))
-  server.addContentTypeParser('application/octet-stream', (request: FastifyRequest, payload: AsyncIterable<Buffer>) =>
-    readBody(request, payload, request.routeOptions.bodyLimit ?? DEFAULT_BODY_BYTES),
-  )
-  server.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id))
+  addParsers(server, options.routes)
+  server.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+  })
   server.setErrorHandler((error, request, reply) => sendProblem(app, { error, request, reply }))
   server.setNotFoundHandler((request) => {
-    throw fault('not-found', { message: `There is no ${request.method} ${shownUrl(request.url)}.` })
+    throw fault('not-found', { message: `Route ${request.method} ${shownUrl(request.url)} does not exist.` })
   })
   for (const route of options.routes) addRoute(app, server, options.authenticator, route)
+  addAssets(server, options.assets ?? [])
   return server
 }
 
-function newServer({ tls }: HttpOptions): FastifyInstance {
+const JSON_TYPE = 'application/json'
+
+/** Adds parsers for JSON and for the media types of raw bodies. Bodies of other types are refused. */
+function addParsers(server: FastifyInstance, routes: readonly Route[]): void {
+  const raw = new Map(routes.map(({ method, path, spec }) => [`${method} ${toUrl(path)}`, spec.rawBody]))
+  const typesOf = ({ method, routeOptions }: FastifyRequest): readonly string[] => raw.get(`${method} ${routeOptions.url}`) ?? []
+  const requireType = (request: FastifyRequest, type: string): void => {
+    const types = typesOf(request)
+    if (types.includes(type)) return
+    const wanted = types.length === 0 ? JSON_TYPE : types.join(' or ')
+    throw fault('request-invalid', { message: `The body must have the type ${wanted}.` })
+  }
+  server.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    if (typesOf(request).length === 0) return parseJson(body.toString(), request.routeOptions.url ?? '')
+    requireType(request, JSON_TYPE)
+    return body
+  })
+  const others = new Set(routes.flatMap(({ spec }) => spec.rawBody ?? [])).difference(new Set([JSON_TYPE]))
+  for (const type of others)
+    server.addContentTypeParser(type, async (request: FastifyRequest, payload: AsyncIterable<Buffer>) => {
+      requireType(request, type)
+      return readBody(request, payload, request.routeOptions.bodyLimit ?? DEFAULT_BODY_BYTES)
+    })
+}
+
+/** Converts a declared path to the form of fastify: `/v1/builds/{id}` to `/v1/builds/:id`. */
+function toUrl(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+function newServer({ tls, trustedProxies = [] }: HttpOptions): FastifyInstance {
   const common = {
     bodyLimit: DEFAULT_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionTimeout: SILENT_MS,
     requestTimeout: 120_000,
     forceCloseConnections: 'idle',
     genReqId: requestId,
+    ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
+    // A stream could never wait for its reader, because node drops what is written to a response to HEAD.
+    exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 500 },
   } as const
   if (tls === undefined) return fastify(common)
   const https = { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile), minVersion: 'TLSv1.2' } as const
   return fastify({ ...common, https }) as unknown as FastifyInstance
 }
+
+const EMPTY = Buffer.alloc(0)
 
 const processId = randomBytes(6).toString('base64url')
 let requests = 0
@@ -63,46 +113,51 @@ function requestId(request: { headers: Record<string, string | string[] | undefi
   return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : `${processId}-${(requests += 1).toString(36)}`
 }
 
-function parseJson(text: string, done: (error: Error | null, body?: unknown) => void): void {
-  if (text === '') return done(null, undefined)
-  try {
-    done(null, PROTOTYPE.test(text) ? JSON.parse(text, withoutPrototype) : JSON.parse(text))
-  } catch (error) {
-    done(fault('request-invalid', { message: 'The body is not JSON.' }, error))
-  }
-}
-
-/** The word, also when it is escaped. To look at each key of every body would cost more than the parsing itself. */
-const PROTOTYPE = /__proto__|\\u005f/i
-
-function withoutPrototype(key: string, value: unknown): unknown {
-  return key === '__proto__' ? undefined : value
-}
-
 function addRoute(app: App, server: FastifyInstance, authenticator: Authenticator, route: Route): void {
   const actors = new WeakMap<FastifyRequest, Actor>()
   const limit = route.spec.perMinute === undefined ? undefined : openRateLimit(app.clock, route.spec.perMinute)
   server.route({
     method: route.method,
-    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    ...(route.spec.maxBodyBytes !== undefined && { bodyLimit: route.spec.maxBodyBytes }),
-    async onRequest(request) {
-      limit?.take(request.ip)
-      const actor = await authenticator.authenticate(request.headers.authorization, app.clock.now(), route.spec.allow)
-      if (!isAllowed(actor, route.spec.allow)) throw fault(actor.kind === 'nobody' ? 'unauthenticated' : 'forbidden')
-      requireScope(actor, route.spec.scope ?? scopeOf(route.method, route.path))
+    url: toUrl(route.path),
+    exposeHeadRoute: route.method === 'GET' && route.spec.allow === 'public',
+    bodyLimit: route.spec.maxBodyBytes ?? (route.spec.allow === 'public' ? PUBLIC_BODY_BYTES : DEFAULT_BODY_BYTES),
+    async onRequest(request, reply) {
+      // Counted later, so that a web page cannot lock out the address of its readers.
+      if (limit !== undefined) requireOwnOrigin(app, request)
+      const actor = await identify(app, authenticator, request, route.spec.allow)
+      const { method, path, spec } = route
+      if (!mayCall(actor, { method, path, allow: spec.allow }))
+        throw fault(actor.kind === 'nobody' ? 'unauthenticated' : 'forbidden')
+      if (spec.scope !== 'none') requireScope(actor, spec.scope)
       actors.set(request, actor)
+      // Checked before the body is read, so that refused calls use no memory.
+      if (route.spec.readsDocument === true) whenGone(reply, app.documentPool.enter(callerOf(actor), sizeOf(request)))
     },
     async handler(request, reply) {
       const started = app.clock.monotonic()
-      const outcome = await answer(app, route, { request, reply, actor: actors.get(request) ?? { kind: 'nobody' } }).finally(() =>
-        releaseBody(request),
-      )
+      const actor = actors.get(request) ?? { kind: 'nobody' }
+      const run = (): Promise<Outcome> => answer(app, route, { request, reply, actor })
+      const outcome = await app.documentPool
+        .as(callerOf(actor), () => limit?.run(request.ip, run) ?? run())
+        .finally(() => releaseBody(request))
       if (outcome === 'stream') return reply
       measure(app, route, outcome.status, started)
       return send(reply, outcome)
     },
   })
+}
+
+/** Returns who calls. The Authorization header takes precedence over the session cookie. Public routes ignore the cookie, which may be old. */
+async function identify(app: App, authenticator: Authenticator, request: FastifyRequest, allow: Permission): Promise<Actor> {
+  const { authorization } = request.headers
+  if (authorization === undefined && allow !== 'public') return authenticateSession(app, request)
+  return authenticator.authenticate(authorization, app.clock.now(), allow)
+}
+
+/** Returns the announced size of the body. A body without a valid length counts as large. Bytes. */
+function sizeOf({ headers }: FastifyRequest): number {
+  const length = Number(headers['content-length'] ?? Number.NaN)
+  return Number.isSafeInteger(length) ? length : DEFAULT_BODY_BYTES
 }
 
 interface Exchange {
@@ -112,10 +167,12 @@ interface Exchange {
 }
 
 async function answer(app: App, route: Route, { request, reply, actor }: Exchange): Promise<Outcome> {
+  const isRaw = Buffer.isBuffer(request.body)
   const call: Call<unknown, unknown, unknown> = {
     params: request.params,
     query: request.query,
-    body: request.body,
+    body: isRaw ? undefined : request.body,
+    rawBody: isRaw ? (request.body as Buffer) : EMPTY,
     actor,
     headers: request.headers,
     signal: route.spec.isHeld === true ? untilGone(app, reply) : app.closing,
@@ -124,7 +181,12 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
   }
   const key = request.headers['idempotency-key']
   if (route.method !== 'POST' || typeof key !== 'string' || actor.kind !== 'key') return route.run(call)
-  const repeatable = await beginRepeatable(app, actor, { key, method: route.method, url: request.url, body: request.body })
+  const repeatable = await beginRepeatable(app, actor, {
+    key,
+    method: route.method,
+    url: request.url,
+    body: isRaw ? sha256(call.rawBody) : request.body,
+  })
   if (repeatable.earlier !== undefined) return repeatable.earlier
   try {
     const outcome = await route.run({ ...call, settle: (tx, settled) => repeatable.settle(tx, settled) })
@@ -135,15 +197,21 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
   }
 }
 
-/** Aborted when the caller goes away or the server closes. */
+/** Calls `then` when the response is sent or the caller disconnects. Calls it at once if that has already happened, because `close` is emitted only once. */
+function whenGone({ raw }: FastifyReply, then: () => void): void {
+  if (raw.closed || raw.destroyed) then()
+  else raw.once('close', then)
+}
+
+/** Returns a signal that is aborted when the caller disconnects or the server closes. */
 function untilGone(app: App, reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort(GONE))
+  whenGone(reply, () => gone.abort(GONE))
   return AbortSignal.any([gone.signal, app.closing])
 }
 
-/** One for all: making an error with its stack for every call costs more than the call. */
-const GONE = new DOMException('the caller went away', 'AbortError')
+/** Shared abort reason: creating an error with its stack for every call would cost more than the call. */
+const GONE = new DOMException('the caller disconnected', 'AbortError')
 
 function send(reply: FastifyReply, outcome: Answer): FastifyReply {
   reply.code(outcome.status)
@@ -159,7 +227,10 @@ function measure(app: App, route: Route, status: number, started: number): void 
   app.metrics.requests.observe({ method: route.method, route: route.path, status: String(status) }, seconds)
 }
 
-/** Public clients put whole keys into paths. */
+/** Routes whose calls show that engines and agents are alive. */
+const LIVENESS_ROUTES = /^\/v1\/(engine|agent)\//
+
+/** Masks keys in the path, because public clients put whole keys into paths. */
 function shownUrl(url: string): string {
   return (url.split('?')[0] ?? '').replace(/([0-9a-f]{24})\.[\w-]{20,}/g, '$1.*****')
 }
@@ -172,8 +243,12 @@ function sendProblem(
   const seconds = problem.details['retryAfter']
   if (problem.code === 'internal')
     app.log.error({ err: problem.cause ?? problem, requestId: request.id, url: shownUrl(request.url) }, 'bug')
-  else if (problem.status >= 500) app.log.warn({ err: problem, requestId: request.id }, 'call failed')
-  if (problem.retryable && (problem.status === 503 || problem.status === 429))
+  // A conflict that only the database has detected may also be a bug.
+  else if (problem.status >= 500 || (problem.code === 'conflict' && problem.cause !== undefined))
+    app.log.warn({ err: problem, requestId: request.id }, 'call failed')
+  // Failed calls of engines and agents must not count as their silence.
+  if (LIVENESS_ROUTES.test(request.routeOptions.url ?? '') && isFault(problem, 'unavailable', 'storage-full')) noteBreak(app)
+  if (problem.retryable && (problem.status >= 500 || problem.status === 429))
     reply.header('retry-after', typeof seconds === 'number' ? String(seconds) : '1')
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   return reply

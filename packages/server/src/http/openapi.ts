@@ -1,45 +1,72 @@
-/** OpenAPI 3.1 from the route table: what is documented is what is checked. */
-import { ProblemDocument } from '@windlass/protocol'
-import { z } from 'zod'
+/** The OpenAPI 3.1 document, generated from the route table, so that the documented shapes are the validated ones. */
+import { PAGE_HEADER, ProblemDocument } from '@windlass/protocol'
+import type { z } from 'zod'
+import type { Permission } from '../identity/actor.ts'
+import { isForSteps } from '../identity/step-rights.ts'
 import { VERSION } from '../version.ts'
+import { asRecord, openSchemas, type Json, type Schemas } from './openapi-schemas.ts'
 import type { Route } from './route.ts'
+import { shareParameters } from './share-parameters.ts'
 
-type Json = Record<string, unknown>
-
-/** The document of all routes. Shapes that the plan's own code guards appear as free objects. */
+/** Returns the document of all routes. Shapes without a schema appear as free objects. */
 export function toOpenApi(routes: readonly Route[]): Json {
+  const schemas = openSchemas()
+  const problem = schemas.toSchema(ProblemDocument, 'output')
+  const operations = routes.map((route) => ({ ...route, operation: toOperation(route, schemas) }))
+  const parameters = shareParameters(operations.map(({ operation }) => operation))
   const paths: Record<string, Json> = {}
-  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: toOperation(route) }
+  for (const { path, method, operation } of operations) paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   return {
     openapi: '3.1.0',
     info: { title: 'Windlass', version: VERSION, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     paths,
     components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'API key, agent token, or engine credential.' } },
-      schemas: { Problem: toSchema(ProblemDocument, 'output') },
+      securitySchemes: {
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'windlass',
+          description: `Session of a browser; \`__Host-windlass\` over TLS. Calls that change something need the header \`${PAGE_HEADER}\`.`,
+        },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'API key, agent token, or engine credential. A key with limited scopes needs the listed scope.',
+        },
+      },
+      responses: { Problem: { description: 'Error', content: { 'application/problem+json': { schema: problem } } } },
+      parameters,
+      schemas: schemas.named(),
     },
   }
 }
 
-function toOperation({ method, path, spec }: Route): Json {
-  const parameters = [...toParameters(spec.params, 'path'), ...toParameters(spec.query, 'query')]
+function toOperation({ method, path, spec }: Route, schemas: Schemas): Json {
+  const parameters = [...toParameters(spec.params, 'path', schemas), ...toParameters(spec.query, 'query', schemas)]
   return {
     operationId: operationId(method, path),
     summary: spec.summary,
     tags: [path.split('/')[2] ?? 'server'],
     'x-windlass-allow': spec.allow,
-    security: spec.allow === 'public' ? [] : [{ token: [] }],
+    ...(isForSteps({ method, path }) && { 'x-windlass-steps': true }),
+    security: toSecurity(spec),
     ...(parameters.length > 0 && { parameters }),
-    ...(spec.body !== undefined && { requestBody: { required: true, content: toBody(spec) } }),
+    ...((spec.body ?? spec.rawBody) !== undefined && { requestBody: { required: true, content: toBody(spec, schemas) } }),
     responses: {
-      ...Object.fromEntries(Object.entries(spec.replies).map(([status, shape]) => [status, toResponse(shape)])),
-      default: {
-        description: 'What went wrong',
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
+      ...Object.fromEntries(Object.entries(spec.replies).map(([status, shape]) => [status, toResponse(shape, schemas)])),
+      default: { $ref: '#/components/responses/Problem' },
     },
   }
 }
+
+/** Returns the credentials of a route: a token of the kind that `x-windlass-allow` names, or a session of a user. */
+function toSecurity({ allow, scope }: Route['spec']): Json[] {
+  if (allow === 'public') return []
+  const scopes = scope === 'none' ? [] : [scope]
+  return FOR_USERS.has(allow) ? [{ token: scopes }, { session: scopes }] : [{ token: scopes }]
+}
+
+const FOR_USERS: ReadonlySet<Permission> = new Set(['viewer', 'user', 'admin', 'runner'])
 
 function operationId(method: string, path: string): string {
   const words = path
@@ -49,9 +76,9 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-function toParameters(schema: z.ZodType | undefined, place: 'path' | 'query'): Json[] {
+function toParameters(schema: z.ZodType | undefined, place: 'path' | 'query', { toInlineSchema }: Schemas): Json[] {
   if (schema === undefined) return []
-  const { properties, required } = toSchema(schema, 'input')
+  const { properties, required } = toInlineSchema(schema, 'input')
   const needed = Array.isArray(required) ? required : []
   return Object.entries(asRecord(properties)).map(([name, shape]) => ({
     name,
@@ -61,23 +88,14 @@ function toParameters(schema: z.ZodType | undefined, place: 'path' | 'query'): J
   }))
 }
 
-function toBody(spec: Route['spec']): Json {
-  if (spec.takesBytes === true || spec.body === undefined)
-    return { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
-  return { 'application/json': { schema: toSchema(spec.body, 'input') } }
+function toBody(spec: Route['spec'], { toSchema }: Schemas): Json {
+  const raw = spec.rawBody?.map((type) => [type, { schema: { type: 'string', format: 'binary' } }] as const) ?? []
+  const json = spec.body === undefined ? [] : [['application/json', { schema: toSchema(spec.body, 'input') }] as const]
+  return Object.fromEntries([...raw, ...json])
 }
 
-function toResponse(shape: z.ZodType | 'text' | 'nothing'): Json {
+function toResponse(shape: z.ZodType | 'text' | 'nothing', { toSchema }: Schemas): Json {
   if (shape === 'nothing') return { description: 'Done' }
   if (shape === 'text') return { description: 'OK', content: { 'text/plain': { schema: { type: 'string' } } } }
   return { description: 'OK', content: { 'application/json': { schema: toSchema(shape, 'output') } } }
-}
-
-function toSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _dialect, ...json } = asRecord(z.toJSONSchema(schema, { io, unrepresentable: 'any' }))
-  return json
-}
-
-function asRecord(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }

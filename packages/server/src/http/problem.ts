@@ -1,11 +1,16 @@
-/** From whatever was thrown to an RFC 9457 problem document. */
+/** Conversion of thrown errors to RFC 9457 problem documents. */
 import { fault, isFault, type Fault } from '@windlass/kit'
 import type { ProblemDocument } from '@windlass/protocol'
+import { storeFaultOf } from '../store/database/transient.ts'
 
-/** PostgreSQL's classes of connection and resource errors, and sockets that do not connect; the call may succeed later. */
-const UNAVAILABLE = /^(08|53|57P0)|^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/
+/** Messages for failures of the store. `conflict` has no details, because they would name columns. */
+const MESSAGES = {
+  unavailable: 'The database or its disk does not respond.',
+  'storage-full': 'The disk of the server is full.',
+  conflict: 'Another call created the same resource at the same time.',
+} as const
 
-/** The fault behind an error: itself, what fastify or the database mean, or a bug. */
+/** Converts an error to a fault: the fault itself, an error of fastify or the store, or a bug. */
 export function toFault(error: unknown): Fault {
   if (isFault(error)) return error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -13,27 +18,11 @@ export function toFault(error: unknown): Fault {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return fault('payload-too-large', {}, error)
   if (code.startsWith('FST_ERR_CTP') || error instanceof SyntaxError)
     return fault('request-invalid', { message: `The body cannot be read: ${message}` }, error)
-  if (code === 'ENOSPC' || /database or disk is full/.test(message)) return fault('storage-full', {}, error)
-  if (
-    UNAVAILABLE.test(code) ||
-    /Connection terminated|is not queryable|timeout exceeded when trying to connect|driver has already been destroyed/.test(
-      message,
-    )
-  ) {
-    return fault('unavailable', { message: 'The database does not answer.' }, error)
-  }
-  if (isDiskError(error)) return fault('unavailable', { message: 'The database cannot use its disk.' }, error)
-  return fault('internal', {}, error)
+  const meaning = storeFaultOf(error)
+  return meaning === undefined ? fault('internal', {}, error) : fault(meaning, { message: MESSAGES[meaning] }, error)
 }
 
-/** SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR with all their extended codes (https://www.sqlite.org/rescode.html). */
-function isDiskError(error: unknown): boolean {
-  return (
-    error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && [5, 6, 10].includes(error.errcode & 0xff)
-  )
-}
-
-/** The body of an error answer. Bugs show nothing of themselves but the request id. */
+/** Returns the body of an error response. For bugs it contains no details besides the request id. */
 export function toProblem(problem: Fault, requestId: string): ProblemDocument {
   const { offset, offsets, problems } = problem.details
   return {

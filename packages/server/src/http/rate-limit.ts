@@ -1,28 +1,48 @@
-import { fault, type Clock } from '@windlass/kit'
+import { fault, isFault, type Clock } from '@windlass/kit'
 
 export interface RateLimit {
-  /** Counts a call of this address; throws `rate-limited` when it had too many in the last minute. */
-  take(address: string): void
+  /**
+   * Makes a call of this address. Throws `rate-limited` if too many of its calls failed within a minute. A call counts while it runs, so that concurrent
+   * guesses are limited too, and afterwards only if its credential was wrong.
+   */
+  run<T>(address: string, call: () => Promise<T>): Promise<T>
 }
 
 const WINDOW_MS = 60_000
 const MAX_ADDRESSES = 10_000
 
-/** So many calls a minute for each address. Counted in this process alone: it slows guessing down, it is not a quota. */
+interface Window {
+  readonly since: number
+  count: number
+}
+
+/** Limits the failed calls per minute and address. Counts are kept per process: this slows down guessing and is not a quota. */
 export function openRateLimit(clock: Clock, perMinute: number): RateLimit {
-  const calls = new Map<string, { since: number; count: number }>()
+  const windows = new Map<string, Window>()
   return {
-    take(address) {
-      const now = clock.monotonic()
-      const window = calls.get(address)
-      if (window === undefined || now - window.since >= WINDOW_MS) {
-        if (calls.size >= MAX_ADDRESSES) calls.clear()
-        calls.set(address, { since: now, count: 1 })
-        return
+    async run(address, call) {
+      const window = take(address)
+      try {
+        const result = await call()
+        window.count -= 1
+        return result
+      } catch (error) {
+        if (!isFault(error, 'unauthenticated', 'bootstrap-code', 'bootstrap-closed')) window.count -= 1
+        throw error
       }
-      window.count += 1
-      if (window.count > perMinute)
-        throw fault('rate-limited', { retryAfter: Math.ceil((window.since + WINDOW_MS - now) / 1000) })
     },
+  }
+
+  function take(address: string): Window {
+    const now = clock.monotonic()
+    let window = windows.get(address)
+    if (window === undefined || now - window.since >= WINDOW_MS) {
+      if (windows.size >= MAX_ADDRESSES) windows.clear()
+      window = { since: now, count: 0 }
+      windows.set(address, window)
+    }
+    if (window.count >= perMinute) throw fault('rate-limited', { retryAfter: Math.ceil((window.since + WINDOW_MS - now) / 1000) })
+    window.count += 1
+    return window
   }
 }

@@ -1,26 +1,28 @@
 /**
- * A route is data: method, path, shapes, permission, and what it calls. Validation, OpenAPI and the permission test all read the same table.
+ * Routes as data: method, path, shapes, permission, and handler. Validation, OpenAPI and the permission test all read the same table.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import { fault, type Problem } from '@windlass/kit'
+import { defined, fault, type Problem } from '@windlass/kit'
 import type { Method, Scope } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Actor, Permission } from '../identity/actor.ts'
 import type { Tx } from '../store/store.ts'
 
-/** What a handler gets: everything validated. */
+/** The validated input of a handler. */
 export interface Call<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
+  /** Bytes of the body of a route with `rawBody`, otherwise empty. Valid until the handler ends, because the memory is reused. */
+  readonly rawBody: Buffer
   readonly actor: Actor
   readonly headers: IncomingHttpHeaders
-  /** Aborted when the caller went away or the server closes. */
+  /** Aborted when the caller disconnects or the server closes. */
   readonly signal: AbortSignal
-  /** For answers that are written piece by piece. */
+  /** For responses that are written piece by piece. */
   readonly reply: FastifyReply
-  /** Notes the answer of a call with an Idempotency-Key in the transaction of its effect; nothing without a key. */
+  /** Stores the response of a call with an Idempotency-Key in the transaction of its effect. Does nothing without a key. */
   readonly settle: (tx: Tx, answer: Answer) => Promise<void>
 }
 
@@ -30,42 +32,45 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** `stream`: the handler wrote the answer itself. */
+/** `stream` means that the handler wrote the response itself. */
 export type Outcome = Answer | 'stream'
 
 export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
   readonly summary: string
   readonly allow: Permission
-  /** What keys that are limited to scopes need; made of method and path when absent. */
-  readonly scope?: Scope
+  /** Scope that limited keys need. `none`: a key needs no scope, or no key may call the route. */
+  readonly scope: Scope | 'none'
   readonly params?: P
   readonly query?: Q
-  /** Absent: no body. `bytes` bodies are not JSON. */
+  /** Shape of a JSON body. Absent if there is no body, or a raw one. */
   readonly body?: B
-  readonly takesBytes?: true
+  /** Media types of a body that the handler gets as it was sent, for example to verify a signature. No other types are accepted. */
+  readonly rawBody?: readonly [string, ...string[]]
   readonly maxBodyBytes?: number
-  /** Shape of each answer by status; `text` is not JSON and is not checked. */
+  /** Shape of each response by status. `text` is not JSON and is not validated. */
   readonly replies: Readonly<Record<number, z.ZodType | 'text' | 'nothing'>>
-  /** Held open on purpose: not counted in the duration of calls. */
+  /** The call may be held open. Its duration is not measured. */
   readonly isHeld?: true
-  /** Calls per minute and address. */
+  /** The call reads a document of the caller. Number and cost of such calls are limited (`documents/caller-limits.ts`). */
+  readonly readsDocument?: true
+  /** Maximum number of calls with a wrong credential per minute and address. Web pages of another origin cannot call the route. */
   readonly perMinute?: number
   readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>) => Promise<Outcome>
 }
 
-/** A route whose shapes are checked inside. */
+/** A route that validates its input and output. */
 export interface Route {
   readonly method: Method
   /** With parameters in braces: `/v1/builds/{id}`. */
   readonly path: string
   readonly spec: Omit<RouteSpec<z.ZodType, z.ZodType, z.ZodType>, 'handle'>
-  /** Validates, calls, validates the answer. */
+  /** Validates the input, calls the handler, validates the response. */
   readonly run: (call: Call<unknown, unknown, unknown>) => Promise<Outcome>
 }
 
 const Nothing = z.unknown()
 
-/** Makes a route: `route('GET', '/v1/builds/{id}', { summary, allow, params, replies, handle })`. */
+/** Creates a route: `route('GET', '/v1/builds/{id}', { summary, allow, scope, params, replies, handle })`. */
 export function route<
   P extends z.ZodType = typeof Nothing,
   Q extends z.ZodType = typeof Nothing,
@@ -80,7 +85,7 @@ export function route<
         ...call,
         params: check(spec.params, call.params, ''),
         query: check(spec.query, call.query, ''),
-        body: spec.takesBytes === true ? (call.body as z.output<B>) : check(spec.body, call.body ?? {}, ''),
+        body: check(spec.body, call.body ?? {}, ''),
       })
       return outcome === 'stream' ? outcome : checkAnswer(`${method} ${path}`, spec.replies, outcome)
     },
@@ -93,25 +98,25 @@ function check<S extends z.ZodType>(schema: S | undefined, value: unknown, prefi
   const problems = parsed.error.issues.map(({ path, message }): Problem => ({ path: prefix + path.join('.'), message }))
   const first = problems[0]
   const where = first?.path === '' || first?.path === undefined ? '' : `${first.path}: `
-  throw fault('request-invalid', { message: `${where}${first?.message ?? 'the request is wrong'}`, problems })
+  throw fault('request-invalid', { message: `${where}${first?.message ?? 'the request is invalid'}`, problems })
 }
 
-/** An answer of another shape than documented is a bug of ours, told as one. */
+/** Validates a response. Throws an internal error if it does not match the documented shape. */
 function checkAnswer(name: string, replies: RouteSpec<z.ZodType, z.ZodType, z.ZodType>['replies'], answer: Answer): Answer {
   const schema = replies[answer.status]
-  if (schema === undefined) throw new Error(`${name} answered ${answer.status}, which it does not document`)
+  if (schema === undefined) throw new Error(`${name} returned the undocumented status ${answer.status}`)
   if (schema === 'text' || schema === 'nothing') return answer
   const parsed = schema.safeParse(answer.body)
-  if (!parsed.success) throw new Error(`${name} answered another shape than it documents: ${parsed.error.message}`)
+  if (!parsed.success) throw new Error(`${name} returned a body that does not match its schema: ${parsed.error.message}`)
   return { ...answer, body: parsed.data }
 }
 
 export function ok(body: unknown, headers?: Readonly<Record<string, string>>): Answer {
-  return { status: 200, body, ...(headers !== undefined && { headers }) }
+  return { status: 200, body, ...defined({ headers }) }
 }
 
 export function created(body: unknown, headers?: Readonly<Record<string, string>>): Answer {
-  return { status: 201, body, ...(headers !== undefined && { headers }) }
+  return { status: 201, body, ...defined({ headers }) }
 }
 
 export const done: Answer = { status: 204 }

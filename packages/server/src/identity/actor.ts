@@ -1,7 +1,21 @@
-/** Who calls. Everything not allowed here is denied. */
+/** The callers of the API and what they may call. Everything that is not allowed here is denied. */
 import type { Scope } from '@windlass/protocol'
 
 export type Role = 'admin' | 'user' | 'viewer'
+
+/** The steps of a build, authenticated by the key of its attempt (CF_API_KEY). */
+export interface StepActor {
+  readonly kind: 'build'
+  readonly id: string
+  readonly accountId: string
+  readonly buildId: string
+  readonly attempt: number
+  readonly name: string
+  /** Null if the document of the build is not stored. */
+  readonly pipelineId: string | null
+  readonly pipeline: string | null
+  readonly projectId: string | null
+}
 
 export type Actor =
   | { readonly kind: 'nobody' }
@@ -11,10 +25,12 @@ export type Actor =
       readonly accountId: string
       readonly name: string
       readonly role: Role
-      /** All that the role allows when absent. */
+      /** Limits the key; if undefined, it may do everything that its role allows. */
       readonly scopes?: readonly Scope[] | undefined
+      /** Id of the session if a browser acts for the key. */
+      readonly session?: string
     }
-  | { readonly kind: 'build'; readonly id: string; readonly accountId: string; readonly buildId: string; readonly name: string }
+  | StepActor
   | { readonly kind: 'agent'; readonly id: string; readonly accountId: string; readonly name: string }
   | {
       readonly kind: 'bootstrap' | 'attempt'
@@ -24,11 +40,16 @@ export type Actor =
       readonly attempt: number
     }
 
+/** Returns one name per credential, for limits per caller. */
+export function callerOf(actor: Actor): string {
+  return actor.kind === 'nobody' ? actor.kind : `${actor.kind} ${actor.id}`
+}
+
 /**
- * What a route asks of its caller: `public` nothing, a role that role or a higher one, the others exactly that kind of credential. The steps of a
- * build may do what a viewer may; `run` is what users and the steps of builds may do, `runner` what admins and agents may.
+ * The permission that a route requires. `public`: none. A role: that role or a higher one. `runner`: an admin or an agent. The others: exactly
+ * that kind of credential. `any-attempt` also accepts the token of an attempt that has ended. `step-rights.ts` lists what steps of a build may call.
  */
-export type Permission = 'public' | 'run' | 'runner' | Role | 'agent' | 'bootstrap' | 'attempt'
+export type Permission = 'public' | 'runner' | Role | 'agent' | 'bootstrap' | 'attempt' | 'any-attempt'
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 1, user: 2, admin: 3 }
 
@@ -36,12 +57,9 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
   switch (permission) {
     case 'public':
       return true
-    case 'run':
-      return actor.kind === 'build' || isAllowed(actor, 'user')
     case 'runner':
       return actor.kind === 'agent' || isAllowed(actor, 'admin')
     case 'viewer':
-      return actor.kind === 'build' || (actor.kind === 'key' && RANK[actor.role] >= RANK.viewer)
     case 'user':
     case 'admin':
       return actor.kind === 'key' && RANK[actor.role] >= RANK[permission]
@@ -49,5 +67,7 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
     case 'bootstrap':
     case 'attempt':
       return actor.kind === permission
+    case 'any-attempt':
+      return actor.kind === 'attempt'
   }
 }

@@ -1,48 +1,55 @@
-/** From the Authorization header to the actor. Tokens are `<24 hex>.<secret>`; only the hash of the secret is stored. */
+/** Resolves the Authorization header to an actor. Tokens are `<24 hex>.<secret>`; only the hash of the secret is stored. */
 import { fault, parseToken, tokenMatches } from '@windlass/kit'
-import { findAgentById } from '../store/agents.ts'
-import { findApiKey } from '../store/api-keys.ts'
-import { findAttemptByToken } from '../store/attempts.ts'
+import { findAgentById } from '../store/runtimes/agents.ts'
+import { findApiKey } from '../store/account/api-keys.ts'
+import { findAttemptByToken, isLiveAttempt } from '../store/builds/attempts.ts'
 import type { Query } from '../store/store.ts'
-import { findPairByBootstrap } from '../store/warm-pairs.ts'
+import { findPairByBootstrap } from '../store/runtimes/warm-pairs.ts'
 import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { findBuildToken } from './build-token.ts'
 import { readScopes } from './keys.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Actor, Permission } from './actor.ts'
 
-interface Known {
+interface Credential {
   readonly actor: Actor
   readonly hash: string
+  /** True if the attempt of the credential has ended. */
+  readonly isOver?: boolean
+}
+
+interface Remembered extends Credential {
   readonly readAt: number
 }
 
-/** How long another server's revocation may go unnoticed. Milliseconds. */
+/** How long a revocation on another server may go unnoticed. Milliseconds. */
 const REMEMBER_MS = 3000
 const MAX_REMEMBERED = 10_000
 
 export interface Authenticator {
-  /** `nobody` without a header. Public clients send the bare token, without a scheme. Throws `unauthenticated` for anything but a valid token. `expected` is looked for first. */
+  /**
+   * Returns the actor of a token, or `nobody` without a header. Public clients send the bare token, without a scheme. Throws `unauthenticated`
+   * for an invalid token, and `attempt-stale` for a credential of an attempt that has ended, except its token if `any-attempt` is expected.
+   * The kind that `expected` implies is looked up first.
+   */
   authenticate(header: string | undefined, now: number, expected?: Permission): Promise<Actor>
-  /** Forgets a revoked credential at once. */
+  /** Removes a revoked credential from the cache. */
   forget(id: string): void
 }
 
+/** Caches keys and agents for a few seconds. Does not cache credentials of attempts: they expire when the attempt ends, which must take effect immediately. */
 export function openAuthenticator(query: Query, vault: Pick<Vault, 'derive'>): Authenticator {
-  const remembered = new Map<string, Known>()
+  const remembered = new Map<string, Remembered>()
 
-  async function lookUp(id: string, now: number, expected: Permission): Promise<Known | undefined> {
+  async function lookUp(id: string, now: number, expected: Permission): Promise<Credential | undefined> {
     const known = remembered.get(id)
     if (known !== undefined && now - known.readAt < REMEMBER_MS && now >= known.readAt) return known
+    remembered.delete(id)
     const found = (await findCredential(query, id, expected)) ?? (await findBuildToken(query, vault, id))
-    if (found === undefined) {
-      remembered.delete(id)
-      return undefined
-    }
+    if (found === undefined || !REMEMBERED.has(found.actor.kind)) return found
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-    const fresh = { ...found, readAt: now }
-    remembered.set(id, fresh)
-    return fresh
+    remembered.set(id, { ...found, readAt: now })
+    return found
   }
 
   return {
@@ -51,16 +58,16 @@ export function openAuthenticator(query: Query, vault: Pick<Vault, 'derive'>): A
       const token = parseToken(/^(?:Bearer +)?(\S+)$/i.exec(header)?.[1] ?? '')
       const known = token === undefined ? undefined : await lookUp(token.id, now, expected)
       if (token === undefined || known === undefined || !tokenMatches(token.secret, known.hash)) throw fault('unauthenticated')
+      const mayBeOver = expected === 'any-attempt' && known.actor.kind === 'attempt'
+      if (known.isOver === true && !mayBeOver)
+        throw fault('attempt-stale', { message: 'The attempt that this credential belongs to has ended.' })
       return known.actor
     },
     forget: (id) => void remembered.delete(id),
   }
 }
 
-interface Credential {
-  readonly actor: Actor
-  readonly hash: string
-}
+const REMEMBERED: ReadonlySet<Actor['kind']> = new Set(['key', 'agent'])
 
 type Finder = (query: Query, id: string) => Promise<Credential | undefined>
 
@@ -68,8 +75,8 @@ const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody' | 'build'>, Finde
   async attempt(query, id) {
     const row = await findAttemptByToken(query, 'token_id', id)
     if (row === undefined || row.token_hash === null) return undefined
-    const { account_id: accountId, build_id: buildId, number, token_hash: hash } = row
-    return { actor: { kind: 'attempt', id, accountId, buildId, attempt: number }, hash }
+    const { account_id: accountId, build_id: buildId, number, token_hash: hash, status } = row
+    return { actor: { kind: 'attempt', id, accountId, buildId, attempt: number }, hash, isOver: !isLiveAttempt(status) }
   },
   async agent(query, id) {
     const row = await findAgentById(query, id)
@@ -84,22 +91,23 @@ const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody' | 'build'>, Finde
   async bootstrap(query, id) {
     const row = await findAttemptByToken(query, 'bootstrap_id', id)
     if (row === undefined) return pairCredential(query, id)
-    const { account_id: accountId, build_id: buildId, number, bootstrap_hash: hash } = row
-    return { actor: { kind: 'bootstrap', id, accountId, buildId, attempt: number }, hash }
+    const { account_id: accountId, build_id: buildId, number, bootstrap_hash: hash, status } = row
+    return { actor: { kind: 'bootstrap', id, accountId, buildId, attempt: number }, hash, isOver: !isLiveAttempt(status) }
   },
 }
 
-/** The engine of a warm pair, which goes by the pair's id until it is given a build. */
+/** Finds the engine of a warm pair. It uses the id of the pair as its build id until it gets a build. */
 async function pairCredential(query: Query, id: string): Promise<Credential | undefined> {
   const pair = await findPairByBootstrap(query, id)
   if (pair === undefined) return undefined
   const actor = { kind: 'bootstrap', id, accountId: pair.account_id, buildId: pair.id, attempt: PAIR_ATTEMPT } as const
-  return { actor, hash: pair.bootstrap_hash }
+  return { actor, hash: pair.bootstrap_hash, isOver: pair.status === 'stopping' || pair.status === 'gone' }
 }
 
-/** Of whichever kind: the caller learns that it is the wrong one. */
+/** Finds a credential of any kind, so that a caller with the wrong kind gets a precise error. */
 async function findCredential(query: Query, id: string, expected: Permission): Promise<Credential | undefined> {
-  const first = expected === 'attempt' || expected === 'agent' || expected === 'bootstrap' ? expected : 'key'
+  const isOfAttempt = expected === 'attempt' || expected === 'any-attempt'
+  const first = isOfAttempt ? 'attempt' : expected === 'agent' || expected === 'bootstrap' ? expected : 'key'
   const found = await FINDERS[first](query, id)
   if (found !== undefined) return found
   for (const [kind, find] of Object.entries(FINDERS)) {

@@ -1,36 +1,57 @@
 /**
- * The token that the steps of a build find as CF_API_KEY: it may read, start builds (whose parent this build becomes) and terminate those, and is
- * worth nothing once the build has ended. It is made from the master key each time, and stored nowhere.
+ * The token that the steps of a build get as CF_API_KEY; `step-rights.ts` lists what it may do. It belongs to one attempt and is invalid once that
+ * attempt has ended. It is derived from the master key of the attempt each time and never stored.
  */
 import { sha256 } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
+import { isLiveAttempt } from '../store/builds/attempts.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Query } from '../store/store.ts'
-import type { Actor } from './actor.ts'
+import type { StepActor } from './actor.ts'
 
 type Deriver = Pick<Vault, 'derive'>
 
-function secretOf(vault: Deriver, buildId: string): string {
-  return vault.derive(`build-token/${buildId}`)
+interface Of {
+  readonly buildId: string
+  readonly attempt: number
 }
 
-/** The token of a build. */
-export function buildToken(vault: Deriver, buildId: string): string {
-  return `${buildId}.${secretOf(vault, buildId)}`
+function secretOf(vault: Deriver, keyId: string, { buildId, attempt }: Of): string {
+  return vault.derive(keyId, `build-token/${buildId}/${attempt}`)
 }
 
-/** Whose token it is by its id, with the hash of its secret; undefined when there is no such build, or it has ended. */
+/** Derives the token of an attempt from the key of the attempt. */
+export function buildToken(vault: Deriver, keyId: string, of: Of): string {
+  return `${of.buildId}.${secretOf(vault, keyId, of)}`
+}
+
+/** Finds the build of a token id, with the hash of the secret of its current attempt; undefined if no attempt is running. */
 export async function findBuildToken(
   query: Query,
   vault: Deriver,
   id: string,
-): Promise<{ actor: Actor; hash: string } | undefined> {
+): Promise<{ actor: StepActor; hash: string } | undefined> {
   const row = await query
     .selectFrom('build')
-    .select(['account_id', 'number', 'status', 'started_at'])
-    .where('id', '=', id)
+    .innerJoin('attempt', (join) => join.onRef('attempt.build_id', '=', 'build.id').onRef('attempt.number', '=', 'build.attempt'))
+    .select(['build.account_id', 'build.number', 'build.status', 'build.attempt', 'build.pipeline_id', 'build.pipeline'])
+    .select(['build.project_id', 'attempt.status as attempt_status', 'attempt.claim_key', 'attempt.key_id'])
+    .where('build.id', '=', id)
     .executeTakeFirst()
-  if (row === undefined || isFinalBuild(row.status) || row.started_at === null) return undefined
-  const actor = { kind: 'build', id, accountId: row.account_id, buildId: id, name: `build ${row.number}` } as const
-  return { actor, hash: sha256(secretOf(vault, id)) }
+  if (row === undefined || isFinalBuild(row.status) || row.claim_key === null || !isLiveAttempt(row.attempt_status))
+    return undefined
+  const { account_id: accountId, attempt, pipeline_id: pipelineId, project_id: projectId } = row
+  const pipeline = pipelineId === null ? null : row.pipeline
+  const actor = {
+    kind: 'build',
+    id,
+    accountId,
+    buildId: id,
+    attempt,
+    name: `build ${row.number}`,
+    pipelineId,
+    pipeline,
+    projectId,
+  } as const
+  return { actor, hash: sha256(secretOf(vault, row.key_id, { buildId: id, attempt })) }
 }

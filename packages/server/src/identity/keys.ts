@@ -1,17 +1,13 @@
-/** API keys, and how the first one comes to be. */
-import { join } from 'node:path'
-import { fault, newToken } from '@windlass/kit'
-import { Scope, type ApiKey } from '@windlass/protocol'
+/** API keys, and the creation of the first one. */
+import { defined, fault, newToken } from '@windlass/kit'
+import { Scope, type ApiKey, type Bootstrap } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { writePrivateFile } from '../secrets/private-file.ts'
-import { lockAccount } from '../store/accounts.ts'
-import { countApiKeys, deleteApiKey, findApiKeyByName, insertApiKey, listApiKeys } from '../store/api-keys.ts'
+import { lockAccount } from '../store/account/accounts.ts'
+import { countApiKeys, deleteApiKey, findApiKeyByName, insertApiKey, listApiKeys } from '../store/account/api-keys.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
 import type { Role } from './actor.ts'
-
-/** Where `windlass up` finds the first admin's token. */
-export const ADMIN_TOKEN_FILE = 'admin.token'
+import { closeBootstrap, requireBootstrapCode } from './bootstrap-code.ts'
 
 type Created = ApiKey & { token: string }
 
@@ -23,25 +19,27 @@ interface NewKey {
 
 const Scopes = z.array(Scope)
 
-/** What a key is limited to; undefined when it may do all that its role allows. */
+/** Returns the scopes that a key is limited to; undefined if it may do everything that its role allows. */
 export function readScopes({ scopes }: Pick<ApiKeyRow, 'scopes'>): Scope[] | undefined {
   return scopes === null ? undefined : Scopes.parse(JSON.parse(scopes))
 }
 
-/** Creates a key; its token is answered once. Throws `conflict` for a name in use. */
+/** Creates a key and returns its token, which cannot be read again. Throws `conflict` if the name is taken. */
 export async function createKey(app: App, input: NewKey): Promise<Created> {
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
     const known = await findApiKeyByName(tx.query, app.accountId, input.name)
-    if (known !== undefined) throw fault('conflict', { message: `There is a key ${input.name} already.` })
+    if (known !== undefined) throw fault('conflict', { message: `The key "${input.name}" already exists.` })
     const { row, token } = newKey(app, input)
     await insertApiKey(tx, row)
     return { ...toKey(row), token }
   })
 }
 
-/** The first admin key, while there is no key at all; throws `bootstrap-closed` after that. */
-export async function createFirstKey(app: App, name: string): Promise<Created> {
+/** Creates the first admin key while there are no keys. Throws `bootstrap-code` for a wrong code, and `bootstrap-closed` if a key exists. */
+export async function createFirstKey(app: App, { name, code }: z.output<typeof Bootstrap>): Promise<Created> {
+  if ((await countApiKeys(app.store.query, app.accountId)) > 0) throw fault('bootstrap-closed')
+  requireBootstrapCode(app, code)
   const created = await app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
     if ((await countApiKeys(tx.query, app.accountId)) > 0) throw fault('bootstrap-closed')
@@ -49,7 +47,7 @@ export async function createFirstKey(app: App, name: string): Promise<Created> {
     await insertApiKey(tx, row)
     return { ...toKey(row), token }
   })
-  writePrivateFile(join(app.dataDir, ADMIN_TOKEN_FILE), `${created.token}\n`, { replace: true })
+  closeBootstrap(app)
   return created
 }
 
@@ -64,13 +62,13 @@ export async function listKeys(app: App): Promise<ApiKey[]> {
   return (await listApiKeys(app.store.query, app.accountId)).map(toKey)
 }
 
-/** Revokes a key by id or name. Throws `not-found`, and `conflict` for the last admin. */
+/** Revokes a key by id or name. Throws `not-found`, and `conflict` for the last admin key without scopes. */
 export async function deleteKey(app: App, name: string): Promise<string> {
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
     const keys = await listApiKeys(tx.query, app.accountId)
     const key = keys.find((row) => row.id === name || row.name === name)
-    if (key === undefined) throw fault('not-found', { message: `There is no key ${name}.` })
+    if (key === undefined) throw fault('not-found', { message: `The key "${name}" does not exist.` })
     const admins = keys.filter(({ role, scopes }) => role === 'admin' && scopes === null)
     const isLastAdmin = admins.length === 1 && admins[0]?.id === key.id
     if (isLastAdmin) throw fault('conflict', { message: 'This is the last admin key; create another one first.' })
@@ -87,6 +85,6 @@ function toKey(row: ApiKeyRow): ApiKey {
     role: row.role,
     prefix: row.id.slice(0, 8),
     createdAt: row.created_at,
-    ...(scopes !== undefined && { scopes }),
+    ...defined({ scopes }),
   }
 }

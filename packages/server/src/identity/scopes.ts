@@ -1,56 +1,49 @@
-/** Which scope a route asks of keys that are limited to scopes. */
+/** Keys with limited scopes. Each route names the scope that it requires (`http/route.ts`). */
 import { fault } from '@windlass/kit'
-import { missingScopes, Scope, type Method } from '@windlass/protocol'
-import type { Actor } from './actor.ts'
+import { missingScopes, type BuildInput, type Scope } from '@windlass/protocol'
+import type { Actor, Role } from './actor.ts'
 
-/** First part of the path behind `/v1/` or `/api/` -> what its scopes are called. Absent: no scope is asked for. */
-const RESOURCES: Readonly<Record<string, string>> = {
-  admin: 'runtime',
-  agents: 'agent',
-  annotations: 'build',
-  builds: 'build',
-  certificates: 'certificate',
-  clusters: 'cluster',
-  contexts: 'context',
-  images: 'build',
-  installations: 'installation',
-  keys: 'key',
-  monitors: 'cluster',
-  pipelines: 'pipeline',
-  projects: 'pipeline',
-  'runtime-environments': 'runtime',
-  runtimes: 'runtime',
-  settings: 'account',
-  'step-types': 'pipeline',
-  validate: 'pipeline',
-}
-
-/** Calls that change nothing although they are POSTs. */
-const READING = ['/v1/validate']
-
-/** The scope that a route asks for unless it names another; undefined when every key may call it. */
-export function scopeOf(method: Method, path: string): Scope | undefined {
-  const [, version, part = ''] = path.split('/')
-  const resource = version === 'v1' || version === 'api' ? RESOURCES[part] : undefined
-  if (resource === undefined) return undefined
-  return Scope.parse(`${resource}:${method === 'GET' || READING.includes(path) ? 'read' : 'write'}`)
-}
-
-/** Throws `scope-missing` that names the scope when the caller's key is limited to others. */
-export function requireScope(actor: Actor, scope: Scope | undefined): void {
-  if (scope === undefined || actor.kind !== 'key' || actor.scopes === undefined) return
+/** Throws `scope-missing` with the missing scope if the key of the caller is limited to others. */
+export function requireScope(actor: Actor, scope: Scope): void {
+  if (actor.kind !== 'key' || actor.scopes === undefined) return
   const missing = missingScopes(actor.scopes, [scope])
   if (missing.length === 0) return
   throw fault('scope-missing', {
-    message: `The key ${actor.name} lacks the scope ${missing.join(', ')}; it has ${actor.scopes.join(', ')}.`,
+    message: `The key "${actor.name}" does not have the scope ${missing.join(', ')}. It has ${actor.scopes.join(', ')}.`,
   })
 }
 
-/** Throws `scope-missing` when a limited key would give away more than it has: another key's scopes must be among its own. */
-export function requireNoMore(actor: Actor, scopes: readonly Scope[] | undefined): void {
+/** The scope for running arbitrary commands with the secrets of a pipeline. It is the scope for changing pipelines, because that gives the same access. */
+export const COMMAND_SCOPE: Scope = 'pipeline:write'
+
+/** Throws `scope-missing` if a limited key requests a build with other commands or other secrets than those of its pipeline. */
+export function requireFields(actor: Actor, input: BuildInput): void {
+  const { document, contexts = [], debug } = input
+  if (document !== undefined || contexts.length > 0 || debug !== undefined) requireScope(actor, COMMAND_SCOPE)
+}
+
+/** Scopes that give access to all secrets of builds: agents, and authors of runtimes, can get the credentials of engines. */
+const ALL_SECRETS: readonly Scope[] = ['agent:write', 'runtime:write']
+
+/**
+ * Throws `scope-missing` if a limited key would grant more than it has: the scopes of the new key must be among its own. Only keys without limits
+ * can grant scopes that give access to all secrets of builds, and only to admins (`request-invalid`).
+ */
+export function requireGrantable(
+  actor: Actor,
+  { role, scopes = [] }: { role: Role; scopes?: readonly Scope[] | undefined },
+): void {
+  const strong = scopes.filter((scope) => ALL_SECRETS.includes(scope))
+  if (strong.length > 0 && role !== 'admin')
+    throw fault('request-invalid', { message: `A key with the scope ${strong.join(', ')} requires the role admin.` })
   if (actor.kind !== 'key' || actor.scopes === undefined) return
-  const missing = missingScopes(actor.scopes, scopes ?? [])
-  if (scopes !== undefined && scopes.length > 0 && missing.length === 0) return
+  const missing = missingScopes(actor.scopes, scopes)
+  if (scopes.length > 0 && missing.length === 0 && strong.length === 0) return
+  if (scopes.length > 0 && missing.length === 0)
+    throw fault('scope-missing', {
+      message: `The key "${actor.name}" is limited to scopes and cannot grant ${strong.join(', ')}, which gives access to all secrets of builds.`,
+      hint: 'Use an admin key without scopes.',
+    })
   const lacking = missing.length === 0 ? 'all scopes' : `the scope ${missing.join(', ')}`
-  throw fault('scope-missing', { message: `The key ${actor.name} lacks ${lacking}: it cannot give away more than it has.` })
+  throw fault('scope-missing', { message: `The key "${actor.name}" does not have ${lacking} and cannot grant more than it has.` })
 }

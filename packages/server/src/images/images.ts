@@ -1,24 +1,24 @@
-/** Images that builds made: what is known of them, and what a later build may use again. */
+/** Images that builds created, and which of them a later build may reuse. */
 import { newId } from '@windlass/kit'
 import type { EngineEvent, Image, KnownImage } from '@windlass/protocol'
 import { z } from 'zod'
 import { readAnnotations } from '../annotations/annotations.ts'
-import type { BuildEdit } from '../builds/edit.ts'
-import { present } from '../builds/view.ts'
-import { listKnownImages, saveImage } from '../store/images.ts'
+import type { BuildEdit } from '../builds/lifecycle/edit.ts'
+import { present } from '../builds/lifecycle/view.ts'
+import { listKnownImages, saveImage } from '../store/account/images.ts'
 import type { ImageRow } from '../store/schema.ts'
 import type { Query } from '../store/store.ts'
 
 type Made = Extract<EngineEvent, { type: 'image' }>
 
-/** Most images that an engine is told of, and most of one step. */
+/** Maximum images that an engine gets, in total and per step. */
 const MAX_KNOWN = 200
 const MAX_KNOWN_OF_STEP = 5
 
 const Tags = z.array(z.string())
 
-/** A step has built or pushed an image. */
-export async function noteImage({ tx, build, now }: BuildEdit, event: Made): Promise<void> {
+/** Stores an image that a step has built or pushed. */
+export async function recordImage({ tx, build, now }: BuildEdit, event: Made): Promise<void> {
   await saveImage(tx, {
     id: newId(now),
     account_id: build.account_id,
@@ -38,7 +38,7 @@ export async function noteImage({ tx, build, now }: BuildEdit, event: Made): Pro
   })
 }
 
-/** The newest images of each step of a pipeline, newest first, for an engine that may skip a build. */
+/** Lists the newest images of each step of a pipeline, newest first. The engine may skip a build if one of them matches. */
 export async function readKnownImages(query: Query, pipelineId: string | null): Promise<KnownImage[]> {
   if (pipelineId === null) return []
   const seen = new Map<string, number>()
@@ -56,7 +56,7 @@ export async function readKnownImages(query: Query, pipelineId: string | null): 
   }))
 }
 
-/** As lists show it. */
+/** Converts an image for lists of the API. */
 export function toImage(row: ImageRow): Image {
   return {
     id: row.id,
@@ -78,7 +78,7 @@ export function toImage(row: ImageRow): Image {
   }
 }
 
-/** With its metadata and annotations. */
+/** Converts an image for the API, with its metadata and annotations. */
 export async function describeImage(query: Query, row: ImageRow): Promise<Image> {
   const on = { account_id: row.account_id, entity: 'image', entity_id: row.image_id } as const
   const [metadata, annotations] = await Promise.all([

@@ -1,9 +1,9 @@
-/** Progress of installations, as their installers report it. */
+/** Progress of installations, reported by their installers. */
 import { fault, newId } from '@windlass/kit'
 import { Installation, InstallationInput, type InstallationEventInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
-import { present } from '../builds/view.ts'
+import { present } from '../builds/lifecycle/view.ts'
 import {
   deleteExcessInstallations,
   findInstallation,
@@ -11,15 +11,15 @@ import {
   listInstallations,
   lockInstallation,
   updateInstallation,
-} from '../store/installations.ts'
+} from '../store/runtimes/installations.ts'
 import type { InstallationRow } from '../store/schema.ts'
 
-/** Most installations that are kept, and most events of one. */
-const KEPT = 500
+/** Maximum number of stored installations, and of events per installation. */
+const MAX_INSTALLATIONS = 500
 const MAX_EVENTS = 200
 const FINISHED = 'finished'
 
-/** Begins to take the progress of an installation. */
+/** Creates the record of an installation that starts. */
 export async function beginInstallation(app: App, input: InstallationInput): Promise<Installation> {
   const now = app.clock.now()
   const row: InstallationRow = {
@@ -34,12 +34,12 @@ export async function beginInstallation(app: App, input: InstallationInput): Pro
   }
   await app.store.write(async (tx) => {
     await insertInstallation(tx, row)
-    await deleteExcessInstallations(tx, app.accountId, KEPT)
+    await deleteExcessInstallations(tx, app.accountId, MAX_INSTALLATIONS)
   })
   return toInstallation(row)
 }
 
-/** Adds an event. An installation that failed goes on when its installer resumes it. Throws `not-found`, `conflict` for too many events. */
+/** Adds an event. A failed installation runs again when its installer resumes it. Throws `not-found`, `conflict` for too many events. */
 export async function addInstallationEvent(
   app: App,
   id: string,
@@ -49,7 +49,7 @@ export async function addInstallationEvent(
     const row = await lockInstallation(tx, app.accountId, id)
     if (row === undefined) throw notFound(id)
     const { events } = toInstallation(row)
-    if (events.length >= MAX_EVENTS) throw fault('conflict', { message: `The installation has ${MAX_EVENTS} events already.` })
+    if (events.length >= MAX_EVENTS) throw fault('conflict', { message: `The installation already has ${MAX_EVENTS} events.` })
     const now = app.clock.now()
     const isOver = event.event === FINISHED || event.status === 'failure'
     const changes = {
@@ -62,20 +62,20 @@ export async function addInstallationEvent(
   })
 }
 
-/** Throws `not-found`. */
+/** Returns an installation. Throws `not-found`. */
 export async function showInstallation(app: App, id: string): Promise<Installation> {
   const row = await findInstallation(app.store.query, app.accountId, id)
   if (row === undefined) throw notFound(id)
   return toInstallation(row)
 }
 
-/** Newest first. */
+/** Lists installations, newest first. */
 export async function listShownInstallations(app: App, limit: number): Promise<Installation[]> {
   return (await listInstallations(app.store.query, app.accountId, limit)).map(toInstallation)
 }
 
 function notFound(id: string): Error {
-  return fault('not-found', { message: `There is no installation ${id}.` })
+  return fault('not-found', { message: `Installation ${id} does not exist.` })
 }
 
 function toInstallation(row: InstallationRow): Installation {

@@ -1,20 +1,20 @@
-/** A log as bytes: one stream by range, or all streams of a build in the order of its feed. */
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+/** Download of a log: one stream by range, or all streams of a build in the order of its feed. */
 import type { FastifyReply } from 'fastify'
 import { fault } from '@windlass/kit'
 import { isTerminalStream, type LogQuery } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
-import { listChunks } from '../store/events.ts'
-import { listStreams, type StreamKey } from '../store/streams.ts'
+import { openOutlet } from '../feed/event-stream.ts'
+import type { ChunkPart } from './read-ahead.ts'
+import { listChunks } from '../store/builds/events.ts'
+import { listStreams, type StreamKey } from '../store/builds/streams.ts'
 
 type Query = z.output<typeof LogQuery>
 
 export interface LogRequest {
   readonly buildId: string
   readonly query: Query
-  /** The Range header: `bytes=…` of one stream. */
+  /** The Range header: `bytes=…`. */
   readonly range: string | undefined
   readonly reply: FastifyReply
   readonly signal: AbortSignal
@@ -27,10 +27,12 @@ interface Part {
   readonly isPartial: boolean
 }
 
-const CHUNKS_PER_PAGE = 100
+const CHUNKS_PER_PAGE = 200
 const TAIL_STEP_BYTES = 65_536
+const TAIL_MAX_STEP_BYTES = 262_144
+const NEWLINE = 0x0a
 
-/** Writes the answer. Without a stream the range counts the bytes of all streams together, in feed order. Throws `request-invalid` for a range that is not there. */
+/** Writes the response. Without a stream the range counts the bytes of all streams in feed order. Throws `request-invalid` for a range outside the log. */
 export async function serveLog(app: App, request: LogRequest): Promise<void> {
   const { buildId, query, signal } = request
   const streams = await listStreams(app.store.query, buildId)
@@ -38,8 +40,8 @@ export async function serveLog(app: App, request: LogRequest): Promise<void> {
     const total = streams
       .filter(({ stream, attempt }) => isOfLog(stream) && (query.attempt === undefined || attempt === query.attempt))
       .reduce((sum, { bytes }) => sum + bytes, 0)
-    const read = (from: number, to: number): AsyncGenerator<Buffer> => readAll(app, buildId, { from, to, attempt: query.attempt })
-    return write(request, await choosePart(request, total, read), read)
+    const read = openReadAll(app, buildId, query.attempt)
+    return write(app, request, await choosePart(request, total, read), read)
   }
   const row = streams.findLast(
     ({ stream, attempt }) => stream === query.stream && (query.attempt === undefined || attempt === query.attempt),
@@ -47,7 +49,7 @@ export async function serveLog(app: App, request: LogRequest): Promise<void> {
   const key: StreamKey = { buildId, attempt: row?.attempt ?? 0, stream: query.stream }
   const read = (from: number, to: number): AsyncGenerator<Buffer> => app.logs.read(key, { from, to })
   if (signal.aborted) return
-  await write(request, await choosePart(request, row?.bytes ?? 0, read), read)
+  await write(app, request, await choosePart(request, row?.bytes ?? 0, read), read)
 }
 
 type Read = (from: number, to: number) => AsyncGenerator<Buffer>
@@ -59,69 +61,84 @@ async function choosePart({ query, range }: LogRequest, total: number, read: Rea
   return { from, to: Math.min(total, from + (query.limit ?? Infinity)), total, isPartial: false }
 }
 
-/** One range of RFC 9110 14.1; the whole when it is not of that form. */
+/** Parses a single range of RFC 9110 14.1. Returns the whole log if the header has another form. */
 function parseRange(header: string, total: number): Part {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header.trim())
   const [, first = '', last = ''] = match ?? []
   if (first === '' && last === '') return { from: 0, to: total, total, isPartial: false }
   const from = first === '' ? Math.max(0, total - Number(last)) : Number(first)
   const to = first === '' || last === '' ? total : Math.min(total, Number(last) + 1)
-  if (from >= to) throw fault('request-invalid', { message: `The log has ${total} bytes; ${header} is not among them.` })
+  if (from >= to)
+    throw fault('request-invalid', { message: `The range "${header}" is outside the log, which has ${total} bytes.` })
   return { from, to, total, isPartial: true }
 }
 
-/** Where the last `lines` lines begin; read backwards in growing steps. */
-async function tailStart(total: number, lines: number, read: Read): Promise<number> {
-  let to = total
+/** Returns the offset of the last `lines` lines. Reads backwards in growing steps, keeps one piece in memory, and reads the step of the result twice. */
+export async function tailStart(total: number, lines: number, read: Read): Promise<number> {
+  // A newline at the end of the log ends the last line and does not start another one.
+  const end = total - 1
+  let to = end
   let rest = lines
-  for (let step = TAIL_STEP_BYTES; to > 0; step *= 2) {
+  for (let step = TAIL_STEP_BYTES; to > 0; step = Math.min(2 * step, TAIL_MAX_STEP_BYTES)) {
     const from = Math.max(0, to - step)
-    const parts: Buffer[] = []
-    for await (const part of read(from, to)) parts.push(part)
-    const bytes = Buffer.concat(parts)
-    for (let at = bytes.length - 1; at >= 0; at -= 1) {
-      if (bytes[at] !== 0x0a || from + at === total - 1) continue
-      rest -= 1
-      if (rest === 0) return from + at + 1
-    }
+    const count = await countNewlines(read(from, to))
+    if (count >= rest) return from + (await findNewline(read(from, to), count - rest + 1)) + 1
+    rest -= count
     to = from
   }
   return 0
 }
 
-/** What terminals of the debugger have shown is read by the name of its stream only. */
+async function countNewlines(pieces: AsyncIterable<Buffer>): Promise<number> {
+  let count = 0
+  for await (const piece of pieces) for (let at = -1; (at = piece.indexOf(NEWLINE, at + 1)) >= 0;) count += 1
+  return count
+}
+
+/** Returns the offset of the newline with this number, which must exist. The first one has number 1. */
+async function findNewline(pieces: AsyncIterable<Buffer>, number: number): Promise<number> {
+  let rest = number
+  let start = 0
+  for await (const piece of pieces) {
+    for (let at = -1; (at = piece.indexOf(NEWLINE, at + 1)) >= 0;) {
+      rest -= 1
+      if (rest === 0) return start + at
+    }
+    start += piece.length
+  }
+  throw new Error('the log changed while it was read')
+}
+
+/** False for the output of debug terminals, which is only served by stream name. */
 function isOfLog(stream: string): boolean {
   return !isTerminalStream(stream)
 }
 
-async function* readAll(
-  app: App,
-  buildId: string,
-  range: { from: number; to: number; attempt: number | undefined },
-): AsyncGenerator<Buffer> {
-  let passed = 0
-  let after = 0
-  for (;;) {
-    const chunks = await listChunks(app.store.query, buildId, { after, limit: CHUNKS_PER_PAGE })
-    for (const chunk of chunks) {
-      after = chunk.position
-      if (!isOfLog(chunk.stream) || (range.attempt !== undefined && chunk.attempt !== range.attempt)) continue
-      const start = Math.max(0, range.from - passed)
-      const bytes = Math.min(chunk.bytes, range.to - passed) - start
-      passed += chunk.bytes
-      if (bytes > 0 && start < chunk.bytes)
-        yield await app.logs.objects.get(chunk.object, { start: chunk.object_start + start, bytes })
-      if (passed >= range.to) return
+/** Returns a function that reads the streams of a build in feed order. It remembers where each page of chunks starts, so that none is listed again. */
+function openReadAll(app: App, buildId: string, attempt: number | undefined): Read {
+  const pages = [{ passed: 0, after: 0 }]
+  return async function* (from, to) {
+    let { passed, after } = pages.findLast((page) => page.passed <= from) ?? { passed: 0, after: 0 }
+    for (;;) {
+      const chunks = await listChunks(app.store.query, buildId, { after, limit: CHUNKS_PER_PAGE })
+      const parts: ChunkPart[] = []
+      for (const chunk of chunks) {
+        after = chunk.position
+        if (!isOfLog(chunk.stream) || (attempt !== undefined && chunk.attempt !== attempt)) continue
+        const start = Math.max(0, from - passed)
+        const bytes = Math.min(chunk.bytes, to - passed) - start
+        passed += chunk.bytes
+        if (bytes > 0 && start < chunk.bytes) parts.push({ chunk, from: start, bytes })
+      }
+      if (after > (pages.at(-1)?.after ?? 0)) pages.push({ passed, after })
+      yield* app.logs.readParts(parts)
+      if (passed >= to || chunks.length < CHUNKS_PER_PAGE) return
     }
-    if (chunks.length < CHUNKS_PER_PAGE) return
   }
 }
 
-async function write({ reply, signal }: LogRequest, part: Part, read: Read): Promise<void> {
-  reply.hijack()
-  const { raw } = reply
-  const id = reply.getHeader('x-request-id')
-  raw.writeHead(part.isPartial ? 206 : 200, {
+async function write(app: App, { reply, signal }: LogRequest, part: Part, read: Read): Promise<void> {
+  const headers = {
     'content-type': 'text/plain; charset=utf-8',
     'content-length': String(part.to - part.from),
     'accept-ranges': 'bytes',
@@ -129,8 +146,17 @@ async function write({ reply, signal }: LogRequest, part: Part, read: Read): Pro
     'x-content-type-options': 'nosniff',
     'x-windlass-total': String(part.total),
     ...(part.isPartial && { 'content-range': `bytes ${part.from}-${part.to - 1}/${part.total}` }),
-    ...(typeof id === 'string' && { 'x-request-id': id }),
-  })
-  if (part.to === part.from) return void raw.end()
-  await pipeline(Readable.from(read(part.from, part.to)), raw, { signal }).catch(() => raw.destroy())
+  }
+  const out = openOutlet(app, reply, { status: part.isPartial ? 206 : 200, headers, signal })
+  try {
+    for await (const piece of read(part.from, part.to)) {
+      if (signal.aborted) throw signal.reason
+      await out.write(piece)
+    }
+    out.end()
+  } catch (error) {
+    // Fewer bytes were sent than announced, so the connection must fail visibly.
+    reply.raw.destroy()
+    if (!signal.aborted) app.log.warn({ err: error }, 'log download aborted')
+  }
 }

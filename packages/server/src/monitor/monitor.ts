@@ -1,4 +1,4 @@
-/** What monitors report of clusters, for people to look at; nothing that runs depends on it. */
+/** What monitors report about clusters. For display only; builds do not depend on it. */
 import { fault } from '@windlass/kit'
 import {
   OBJECT_BATCH,
@@ -11,8 +11,8 @@ import {
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { present } from '../builds/view.ts'
-import { findAgentById } from '../store/agents.ts'
+import { present } from '../builds/lifecycle/view.ts'
+import { findAgentById } from '../store/runtimes/agents.ts'
 import {
   countObjects,
   deleteMonitor,
@@ -22,11 +22,11 @@ import {
   lockMonitor,
   saveMonitor,
   saveObject,
-} from '../store/cluster-objects.ts'
+} from '../store/runtimes/cluster-objects.ts'
 import type { ClusterObjectRow, MonitorRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 
-/** A monitor that said nothing for so long is offline; it says hello every minute when nothing changes. */
+/** A monitor is offline after this time without a call; it says hello every minute when nothing changes. */
 const OFFLINE_MS = 180_000
 
 const Texts = z.array(z.string())
@@ -34,18 +34,18 @@ const Labels = z.record(z.string(), z.string())
 const Summary = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
 
 /**
- * A monitor process introduces itself; a new one begins a new generation, the same one again is a sign of life. Throws `conflict` while a
- * monitor of another agent reports the cluster.
+ * Registers a monitor. A new process starts a new generation; the same generation again renews the lease. Throws `conflict` while a monitor of
+ * another agent reports the cluster.
  */
-export async function greetMonitor(app: App, agentId: string, hello: MonitorHello): Promise<MonitorWelcome> {
+export async function registerMonitor(app: App, agentId: string, hello: MonitorHello): Promise<MonitorWelcome> {
   const now = app.clock.now()
   const key = { accountId: app.accountId, cluster: hello.cluster }
   await app.store.write(async (tx) => {
     const before = await lockMonitor(tx, key)
     const isTaken = before !== undefined && before.agent_id !== agentId && isOnline(before, now)
-    // The monitor of an agent that was deleted reports no more.
+    // The monitor of a deleted agent does not report anymore.
     if (isTaken && (await findAgentById(tx.query, before.agent_id)) !== undefined)
-      throw fault('conflict', { message: `The cluster ${hello.cluster} is reported by another agent's monitor.` })
+      throw fault('conflict', { message: `A monitor of another agent already reports the cluster "${hello.cluster}".` })
     await saveMonitor(tx, {
       account_id: app.accountId,
       cluster: hello.cluster,
@@ -63,14 +63,15 @@ export async function greetMonitor(app: App, agentId: string, hello: MonitorHell
 }
 
 /**
- * Applies a batch once. A batch of an older generation is refused with `agent-fenced`; a gap means that a batch was lost, and is
- * refused with `conflict`: the monitor begins a new generation.
+ * Applies a batch exactly once. Throws `agent-fenced` for a batch of an older generation. Throws `conflict` if a batch is missing; the monitor then
+ * starts a new generation.
  */
 export async function takeObjects(app: App, agentId: string, batch: ObjectBatch): Promise<{ seq: number }> {
   const now = app.clock.now()
   return app.store.write(async (tx) => {
     const monitor = await lockMonitor(tx, { accountId: app.accountId, cluster: batch.cluster })
-    if (monitor === undefined) throw fault('not-found', { message: `No monitor of ${batch.cluster} has said hello.` })
+    if (monitor === undefined)
+      throw fault('not-found', { message: `No monitor is registered for the cluster "${batch.cluster}".` })
     if (monitor.agent_id !== agentId || monitor.generation !== batch.generation) throw fault('agent-fenced')
     if (batch.seq > monitor.seq + 1) throw fault('conflict', { message: `Batch ${monitor.seq + 1} is missing.` })
     if (batch.seq <= monitor.seq) return { seq: monitor.seq }
@@ -118,10 +119,10 @@ export async function listShownMonitors(app: App): Promise<Monitor[]> {
   }))
 }
 
-/** Forgets what was reported of a cluster. Throws `not-found`. */
+/** Deletes a monitor and the objects that it reported. Throws `not-found`. */
 export async function removeMonitor(app: App, cluster: string): Promise<void> {
   const isGone = await app.store.write((tx) => deleteMonitor(tx, { accountId: app.accountId, cluster }))
-  if (!isGone) throw fault('not-found', { message: `No monitor reports a cluster ${cluster}.` })
+  if (!isGone) throw fault('not-found', { message: `No monitor is registered for the cluster "${cluster}".` })
 }
 
 export function toClusterObject(row: ClusterObjectRow): ClusterObject {

@@ -1,52 +1,53 @@
-/** Stored pipelines: made, replaced and shown. The document is kept as it was written, but for encrypted values. */
+/** Stored pipelines. The document is stored as written, except for encrypted values. */
 import { fault, newId } from '@windlass/kit'
 import type { Pipeline, PipelineInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { ELECT_TOPIC } from '../builds/edit.ts'
-import { present } from '../builds/view.ts'
-import { maskDocument } from './mask-document.ts'
-import { deletePipeline, findPipeline, listPipelines, lockPipeline, savePipeline } from '../store/pipelines.ts'
-import { findProject, listProjects, saveProject } from '../store/projects.ts'
+import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
+import { present } from '../builds/lifecycle/view.ts'
+import { readDocumentSettings, type DocumentSettings } from './document-settings.ts'
+import { deletePipeline, findPipeline, listPipelines, lockPipeline, savePipeline } from '../store/account/pipelines.ts'
+import { findProject, listProjects, saveProject } from '../store/account/projects.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { readPipelineSettings, readSettings, requireSettings } from './settings.ts'
+import { readPipelineSettings, requireSettings } from './settings.ts'
 import { maskVariables, readContextNames, sealVariables } from './variables.ts'
 
-/** What must hold for a write: the revision that the writer saw, or that there is none yet. */
+/** Condition for a write: the revision that the writer read, or that the pipeline does not exist yet. */
 export interface Precondition {
   readonly ifMatch?: string | undefined
   readonly ifNoneMatch?: string | undefined
 }
 
-/** Creates a pipeline. Throws `conflict` when the name is taken, `not-found` for a project that does not exist. */
+/** Creates a pipeline. Throws `conflict` if the name is taken, `not-found` for a project that does not exist. */
 export async function createPipeline(app: App, input: PipelineInput): Promise<Pipeline> {
   const { pipeline } = await putPipeline(app, { input, precondition: { ifNoneMatch: '*' } })
   return pipeline
 }
 
 export interface Put {
-  /** Id or name of the pipeline that is replaced; the name in the input when absent. */
+  /** Id or name of the pipeline to replace. Default: the name in the input. */
   readonly name?: string | undefined
   readonly input: PipelineInput
   readonly precondition: Precondition
 }
 
-/** Creates or replaces a pipeline by name. A project named in front of the slash is made when there is none. Throws `conflict`. */
+/** Creates or replaces a pipeline by name. Creates the project before the slash if it does not exist. Throws `conflict`, `request-invalid`. */
 export async function putPipeline(app: App, put: Put): Promise<{ pipeline: Pipeline; isNew: boolean }> {
   const { input } = put
+  const document = await readDocumentSettings(app, input.document, 'pipeline.yaml')
+  const { written } = document
+  if (written !== undefined) requireSettings(written)
   return app.store.write(async (tx) => {
-    const written = readSettings(input.document, 'pipeline.yaml')
-    if (written !== undefined) requireSettings(written)
     const name = written?.name ?? input.name
     const before = await lockPipeline(tx, app.accountId, put.name ?? name)
     if (before === undefined && put.name !== undefined && put.name !== name) {
-      throw fault('request-invalid', { message: `The document names the pipeline ${name}, not ${put.name}.` })
+      throw fault('request-invalid', { message: `The document is for the pipeline "${name}", not "${put.name}".` })
     }
     checkPrecondition(put.precondition, before, name)
     if (before !== undefined && before.name !== name && (await findPipeline(tx.query, app.accountId, name)) !== undefined) {
-      throw fault('conflict', { message: `There is a pipeline ${name} already.` })
+      throw fault('conflict', { message: `The pipeline "${name}" already exists.` })
     }
-    const row = await toRow(app, tx, { name, input, written, before })
+    const row = await toRow(app, tx, { name, input, document, before })
     await savePipeline(tx, row)
     tx.wake(ELECT_TOPIC)
     return { pipeline: await showPipeline(app, tx, row), isNew: before === undefined }
@@ -54,12 +55,14 @@ export async function putPipeline(app: App, put: Put): Promise<{ pipeline: Pipel
 }
 
 function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, before: PipelineRow | undefined, name: string): void {
-  if (ifNoneMatch === '*' && before !== undefined) throw fault('conflict', { message: `There is a pipeline ${name} already.` })
+  if (ifNoneMatch === '*' && before !== undefined) throw fault('conflict', { message: `The pipeline "${name}" already exists.` })
   if (ifMatch === undefined) return
-  if (before === undefined) throw fault('conflict', { message: `There is no pipeline ${name} to replace.` })
+  if (before === undefined) throw fault('conflict', { message: `The pipeline "${name}" to replace does not exist.` })
   const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   if (ifMatch !== '*' && !tags.includes(etag(before))) {
-    throw fault('conflict', { message: `The pipeline ${name} was changed by someone else (revision ${before.revision} now).` })
+    throw fault('conflict', {
+      message: `The pipeline "${name}" was changed in the meantime; its revision is now ${before.revision}.`,
+    })
   }
 }
 
@@ -70,11 +73,11 @@ export function etag({ revision }: { revision: number }): string {
 interface Source {
   readonly name: string
   readonly input: PipelineInput
-  readonly written: ReturnType<typeof readSettings>
+  readonly document: DocumentSettings
   readonly before: PipelineRow | undefined
 }
 
-async function toRow(app: App, tx: Tx, { name, input, written, before }: Source): Promise<PipelineRow> {
+async function toRow(app: App, tx: Tx, { name, input, document: { written, masked }, before }: Source): Promise<PipelineRow> {
   const now = app.clock.now()
   const id = before?.id ?? newId(now)
   const variables = written === undefined || written.variables.length === 0 ? input.variables : written.variables
@@ -83,8 +86,8 @@ async function toRow(app: App, tx: Tx, { name, input, written, before }: Source)
     account_id: app.accountId,
     project_id: await projectOf(app, tx, name),
     name,
-    document: maskDocument(input.document, written?.variables ?? []),
-    variables: sealVariables(app.vault, { id, account_id: app.accountId }, variables, before),
+    document: masked,
+    variables: sealVariables(await app.vault.sealer(tx), { id, account_id: app.accountId }, variables, before),
     contexts: JSON.stringify(written === undefined || written.contexts.length === 0 ? input.contexts : written.contexts),
     runtime: written?.runtime ?? input.runtime ?? null,
     concurrency: written?.concurrency ?? input.concurrency ?? null,
@@ -98,7 +101,7 @@ async function toRow(app: App, tx: Tx, { name, input, written, before }: Source)
   }
 }
 
-/** `project/pipeline` belongs to the project, which is made when it is new; a bare name to none. */
+/** Returns the project of `project/pipeline`, which is created if it does not exist; null for a bare name. */
 async function projectOf(app: App, tx: Tx, name: string): Promise<string | null> {
   const slash = name.lastIndexOf('/')
   if (slash <= 0) return null
@@ -111,7 +114,7 @@ async function projectOf(app: App, tx: Tx, name: string): Promise<string | null>
   return id
 }
 
-/** As the API shows it. */
+/** Converts a pipeline for the API. */
 export async function showPipeline(app: App, tx: Pick<Tx, 'query'> | undefined, row: PipelineRow): Promise<Pipeline> {
   const project =
     row.project_id === null ? undefined : await findProject(tx?.query ?? app.store.query, app.accountId, row.project_id)
@@ -151,11 +154,11 @@ export async function listPage(app: App, range: { after: string | undefined; lim
   return rows.map((row) => toPipeline(row, row.project_id === null ? undefined : projects.get(row.project_id)))
 }
 
-/** Its builds stay. Throws `not-found`. */
+/** Deletes a pipeline but not its builds. Throws `not-found`. */
 export async function removePipeline(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
     const row = await lockPipeline(tx, app.accountId, name)
-    if (row === undefined) throw fault('not-found', { message: `There is no pipeline ${name}.` })
+    if (row === undefined) throw fault('not-found', { message: `The pipeline "${name}" does not exist.` })
     await deletePipeline(tx, row.id)
     tx.wake(ELECT_TOPIC)
   })

@@ -2,19 +2,19 @@ import { fault, newId } from '@windlass/kit'
 import type { Project, ProjectInput } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { countPipelines, deleteProject, findProject, listProjects, saveProject } from '../store/projects.ts'
+import { countPipelines, deleteProject, findProject, listProjects, saveProject } from '../store/account/projects.ts'
 import type { ProjectRow } from '../store/schema.ts'
 
 const Variables = z.record(z.string(), z.string())
 
 export interface ProjectPut {
-  /** Id or name of the project that is replaced. */
+  /** Id or name of the project to replace. */
   readonly name?: string | undefined
   readonly input: z.output<typeof ProjectInput>
   readonly mustBeNew: boolean
 }
 
-/** Creates or replaces a project. Throws `conflict` when its name is taken. */
+/** Creates or replaces a project. Throws `conflict` if its name is taken. */
 export async function putProject(
   app: App,
   { name, input, mustBeNew }: ProjectPut,
@@ -23,7 +23,7 @@ export async function putProject(
     const before = await findProject(tx.query, app.accountId, name ?? input.name)
     const taken = await findProject(tx.query, app.accountId, input.name)
     if (taken !== undefined && (mustBeNew || taken.id !== before?.id))
-      throw fault('conflict', { message: `There is a project ${input.name} already.` })
+      throw fault('conflict', { message: `The project "${input.name}" already exists.` })
     const now = app.clock.now()
     const fresh: ProjectRow = {
       id: before?.id ?? newId(now),
@@ -60,14 +60,14 @@ export async function listProjectPage(app: App, range: { after: string | undefin
   return (await listProjects(app.store.query, { accountId: app.accountId, ...range })).map((row) => toProject(row, counts))
 }
 
-/** Throws `not-found`, and `conflict` while it has pipelines. */
+/** Deletes a project. Throws `not-found`, and `conflict` while it has pipelines. */
 export async function removeProject(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
     const row = await findProject(tx.query, app.accountId, name)
-    if (row === undefined) throw fault('not-found', { message: `There is no project ${name}.` })
+    if (row === undefined) throw fault('not-found', { message: `The project "${name}" does not exist.` })
     const pipelines = (await countPipelines(tx.query, app.accountId)).get(row.id) ?? 0
     if (pipelines > 0)
-      throw fault('conflict', { message: `The project ${row.name} has ${pipelines} pipelines; delete them first.` })
+      throw fault('conflict', { message: `The project "${row.name}" has ${pipelines} pipelines; delete them first.` })
     await deleteProject(tx, row.id)
   })
 }

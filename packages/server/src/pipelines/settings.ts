@@ -1,4 +1,4 @@
-/** What a `kind: pipeline` document says about its pipeline beside its steps. */
+/** The settings of a `kind: pipeline` document, without its steps. */
 import { fault, type Problem } from '@windlass/kit'
 import { documentKind, readPipelineDocument, type PipelineDocument } from '@windlass/pipeline'
 import { PipelineSettings, type PipelineVariable } from '@windlass/protocol'
@@ -14,14 +14,19 @@ export interface WrittenSettings {
   readonly branchConcurrency: number | undefined
   readonly triggerConcurrency: number | undefined
   readonly priority: number
-  /** Undefined when `problems` says why. */
+  /** Undefined if `problems` is not empty. */
   readonly settings: PipelineSettings | undefined
   readonly problems: readonly Problem[]
 }
 
-/** The settings of a `kind: pipeline` document; undefined for an inline document, or one with errors (which `compile` tells). */
+/** Quickly excludes most inline documents. Matches white space only within a line, because a document can be one long run of it. */
+export function mayBePipeline(document: string): boolean {
+  return /(?:^|[{,])[ \t]*["']?kind["']?\s*:/m.test(document)
+}
+
+/** Reads the settings of a `kind: pipeline` document. Undefined for an inline document, or one with errors, which `compile` reports. */
 export function readSettings(document: string, file: string): WrittenSettings | undefined {
-  if (!/(?:^|[{,])\s*["']?kind["']?\s*:/m.test(document) || documentKind(document) !== 'pipeline') return undefined
+  if (!mayBePipeline(document) || documentKind(document) !== 'pipeline') return undefined
   const written = readPipelineDocument({ text: document, file }).document
   if (written === undefined) return undefined
   const { settings } = written
@@ -48,9 +53,9 @@ export function readSettings(document: string, file: string): WrittenSettings | 
   }
 }
 
-/** The fields of `spec` by our names. What is acted on elsewhere, or not yet, stays under `kept`. */
+/** Maps the fields of `spec` to the names of this project. Fields handled elsewhere, or not supported yet, stay in `kept`. */
 function toSettings({ description, labels, settings }: PipelineDocument): unknown {
-  const { options, terminationPolicy, permitRestartFromFailedSteps, clustersInfo, ...kept } = settings.kept
+  const { options, terminationPolicy, permitRestartFromFailedSteps, clustersInfo, startedBy, ...kept } = settings.kept
   const { cpu, memory, dindStorage: disk } = settings.runtimeEnvironment ?? {}
   const machine = Object.fromEntries(Object.entries({ cpu, memory, disk }).filter(([, value]) => value !== undefined))
   return {
@@ -60,27 +65,29 @@ function toSettings({ description, labels, settings }: PipelineDocument): unknow
     machine,
     terminationPolicy: terminationPolicy ?? [],
     permitRestartFromFailedSteps: permitRestartFromFailedSteps ?? undefined,
+    startedBy: startedBy ?? [],
+    mainClone: settings.mainClone,
     clusters: readClusters(clustersInfo),
     kept,
   }
 }
 
-/** `injectAll` wins over the list; without a list, `injectAll: false` means none. */
+/** Returns the listed clusters. `injectAll` takes precedence over the list; without a list, `injectAll: false` means no clusters. */
 function readClusters(info: unknown): unknown {
   if (typeof info !== 'object' || info === null || ('injectAll' in info && info.injectAll === true)) return undefined
   return 'clusters' in info ? info.clusters : 'injectAll' in info ? [] : undefined
 }
 
-/** Throws `pipeline-invalid` when a setting has a wrong shape. */
+/** Throws `pipeline-invalid` if a setting is invalid. */
 export function requireSettings({ problems }: WrittenSettings): void {
   const [first] = problems
   if (first !== undefined)
     throw fault('pipeline-invalid', { message: `${first.path}: ${first.message}`, problems: [...problems] })
 }
 
-const none = PipelineSettings.parse({})
+const DEFAULTS = PipelineSettings.parse({})
 
-/** The settings of a stored pipeline; those of one that says nothing when there is none. */
+/** Reads the settings of a stored pipeline; the defaults if there is no pipeline. */
 export function readPipelineSettings(pipeline: Pick<PipelineRow, 'settings'> | undefined): PipelineSettings {
-  return pipeline === undefined ? none : PipelineSettings.parse(JSON.parse(pipeline.settings))
+  return pipeline === undefined ? DEFAULTS : PipelineSettings.parse(JSON.parse(pipeline.settings))
 }

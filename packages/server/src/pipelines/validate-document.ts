@@ -1,15 +1,34 @@
-/** What is wrong with a document here: in itself, and in an account with these step types and integrations. */
-import type { Diagnostic, Source } from '@windlass/pipeline'
+/** Validation of a document against the step types and integrations of the account. */
+import { defined } from '@windlass/kit'
+import { possibleMainClone, type Diagnostic, type Source } from '@windlass/pipeline'
+import type { PipelineSettings } from '@windlass/protocol'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
 import { readAccountContext } from '../contexts/account-context.ts'
 import { readCompositions } from '../contexts/compositions.ts'
-import { compileWithTypes } from '../step-types/load-catalog.ts'
+import { compileDocument } from '../documents/compile.ts'
+import { readDocumentSettings } from './document-settings.ts'
+import { readPipelineSettings } from './settings.ts'
 
-/** All problems of a document that no build is made of yet: its variables may be defined by the run, so none counts as missing. */
-export async function validateDocument(app: App, source: Source): Promise<readonly Diagnostic[]> {
+/**
+ * Returns all problems of a document without a build. `stored` are the settings of its pipeline, which those of the document override. The run may define
+ * variables, so no variable is reported as missing.
+ */
+export async function validateDocument(
+  app: App,
+  source: Source,
+  stored: PipelineSettings = readPipelineSettings(undefined),
+): Promise<readonly Diagnostic[]> {
   const settings = await readAccountSettings(app.store.query, app.accountId)
   const { variables: _unknown, ...account } = await readAccountContext(app, { layers: [], settings })
-  const { problems } = await compileWithTypes(app, source, { account, compositions: await readCompositions(app, source.text) })
+  const { written } = await readDocumentSettings(app, source.text, source.file)
+  const mainClone = possibleMainClone((written?.settings ?? stored).mainClone, settings.automaticClone)
+  const compositions = await readCompositions(app, source.text)
+  const { problems } = await compileDocument(app, source, {
+    account,
+    compositions,
+    checksSource: true,
+    ...defined({ mainClone }),
+  })
   return problems
 }

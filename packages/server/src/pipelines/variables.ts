@@ -1,9 +1,10 @@
-/** Variables and contexts of a stored pipeline: encrypted values are sealed at rest and shown masked. */
+/** Variables and contexts of a stored pipeline. Encrypted values are sealed in the store and masked in the API. */
 import { fault } from '@windlass/kit'
 import { PipelineVariable } from '@windlass/protocol'
 import { z } from 'zod'
 import { MASK } from '../secrets/mask.ts'
-import type { Vault } from '../secrets/vault.ts'
+import { variablePlace, type Place } from '../secrets/places.ts'
+import type { Sealer, Vault } from '../secrets/vault.ts'
 import type { PipelineRow } from '../store/schema.ts'
 
 type Variable = z.output<typeof PipelineVariable>
@@ -12,13 +13,9 @@ type Owner = Pick<PipelineRow, 'id' | 'account_id'>
 const Variables = z.array(PipelineVariable)
 const Names = z.array(z.string())
 
-function place({ account_id: account, id }: Owner, key: string): string {
-  return `${account}/${id}/variables/${key}`
-}
-
-/** The list as stored. An encrypted value written as `*****` keeps what is stored; throws `request-invalid` when nothing is. */
+/** Returns the list to store. An encrypted value sent as `*****` keeps the stored one; throws `request-invalid` if there is none. */
 export function sealVariables(
-  vault: Vault,
+  sealer: Sealer,
   owner: Owner,
   variables: readonly Variable[],
   before: PipelineRow | undefined,
@@ -28,11 +25,10 @@ export function sealVariables(
   )
   const sealed = variables.map(({ key, value, encrypted }) => {
     if (!encrypted) return { key, value, encrypted }
-    if (value !== MASK) return { key, value: vault.seal(place(owner, key), value), encrypted }
+    if (value !== MASK) return { key, value: sealer.seal(variablePlace(owner, key), value), encrypted }
     const stored = kept.get(key)
-    if (stored === undefined)
-      throw fault('request-invalid', { message: `There is no stored value of the variable ${key} to keep.` })
-    return { key, value: stored, encrypted }
+    if (stored === undefined) throw fault('request-invalid', { message: `The variable "${key}" has no stored value to keep.` })
+    return { key, value: sealer.keep(variablePlace(owner, key), stored), encrypted }
   })
   return JSON.stringify(sealed)
 }
@@ -41,14 +37,22 @@ function readVariables(pipeline: PipelineRow): Variable[] {
   return Variables.parse(JSON.parse(pipeline.variables))
 }
 
-/** The values themselves; only for builds. */
+/** Decrypts the values; only for builds. */
 export function openVariables(vault: Vault, pipeline: PipelineRow): Variable[] {
   return readVariables(pipeline).map((variable) =>
-    variable.encrypted ? { ...variable, value: vault.open(place(pipeline, variable.key), variable.value) } : variable,
+    variable.encrypted ? { ...variable, value: vault.open(variablePlace(pipeline, variable.key), variable.value) } : variable,
   )
 }
 
-/** What users see. */
+/** Returns the stored variables with `change` applied to the sealed values. */
+export function changeSealedVariables(pipeline: PipelineRow, change: (place: Place, sealed: string) => string): string {
+  const changed = readVariables(pipeline).map((variable) =>
+    variable.encrypted ? { ...variable, value: change(variablePlace(pipeline, variable.key), variable.value) } : variable,
+  )
+  return JSON.stringify(changed)
+}
+
+/** Returns the variables for the API, with encrypted values masked. */
 export function maskVariables(pipeline: PipelineRow): Variable[] {
   return readVariables(pipeline).map((variable) => (variable.encrypted ? { ...variable, value: MASK } : variable))
 }

@@ -1,20 +1,20 @@
-/** The layers that runtimes extend, which whoever runs the platform may put others in the place of. */
+/** The base layers that runtimes extend. The operator can override them. */
 import { fault } from '@windlass/kit'
 import { BASE_LAYERS, BASE_PREFIX, type RuntimeLayer } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { requireFound } from '../builds/require-found.ts'
-import { deleteBaseLayer, listBaseLayers, saveBaseLayer } from '../store/runtimes.ts'
+import { requireFound } from '../builds/lifecycle/require-found.ts'
+import { deleteBaseLayer, listBaseLayers, saveBaseLayer } from '../store/runtimes/runtimes.ts'
 import { mergeRuntime, readLayer, readLayers, refreshRuntimes } from './layers.ts'
 
 export interface BaseLayer {
   readonly name: string
-  /** 0 for one that came with the server. */
+  /** 0 for a built-in layer. */
   readonly version: number
   readonly changedBy: string
   readonly layer: RuntimeLayer
 }
 
-/** By name. */
+/** Lists the base layers, sorted by name. */
 export async function listBases(app: App): Promise<BaseLayer[]> {
   const stored = await listBaseLayers(app.store.query, app.accountId)
   const all = new Map(
@@ -25,21 +25,21 @@ export async function listBases(app: App): Promise<BaseLayer[]> {
   return [...all.values()].toSorted((one, other) => one.name.localeCompare(other.name))
 }
 
-/** Throws `not-found`. */
+/** Returns a base layer, with `merged` including everything that it extends. Throws `not-found`. */
 export async function getBase(app: App, name: string, { merged }: { merged: boolean }): Promise<BaseLayer> {
   const found = requireFound(
     (await listBases(app)).find((base) => base.name === name),
-    `runtime ${name}`,
+    `runtime "${name}"`,
   )
   if (!merged) return found
   return { ...found, layer: mergeRuntime(found, await readLayers(app.store.query, app.accountId)) }
 }
 
-/** What extends it is made anew with it. Throws `request-invalid` for a name that is none of a base, and when a runtime would not fit together any more. */
+/** Saves a base layer and refreshes the runtimes that extend it. Throws `request-invalid` for a name that is not a base name, and if a runtime would become inconsistent. */
 export async function putBase(app: App, base: Omit<BaseLayer, 'version'>): Promise<BaseLayer> {
   const { name, layer, changedBy } = base
   if (!name.startsWith(BASE_PREFIX))
-    throw fault('request-invalid', { message: `The name of a base begins with ${BASE_PREFIX}, not ${name}.` })
+    throw fault('request-invalid', { message: `The name of a base must begin with "${BASE_PREFIX}", not "${name}".` })
   return app.store.write(async (tx) => {
     const before = (await listBaseLayers(tx.query, app.accountId)).find((row) => row.name === name)
     const version = (before?.version ?? 0) + 1
@@ -57,12 +57,12 @@ export async function putBase(app: App, base: Omit<BaseLayer, 'version'>): Promi
   })
 }
 
-/** The one that came with the server, if there is one, has its place again. Throws `not-found`, and `request-invalid` while a runtime needs it. */
+/** Deletes a stored base layer, so that the built-in one of this name applies again. Throws `not-found`, and `request-invalid` while a runtime needs it. */
 export async function removeBase(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
     requireFound(
       (await listBaseLayers(tx.query, app.accountId)).find((row) => row.name === name),
-      `runtime ${name}`,
+      `runtime "${name}"`,
     )
     await deleteBaseLayer(tx, app.accountId, name)
     await refreshRuntimes(tx, app.accountId)

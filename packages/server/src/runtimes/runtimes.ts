@@ -1,13 +1,12 @@
-/** Runtime environments as users manage them: every change is a version, and none is lost to another that was made at the same time. */
+/** Management of runtime environments. Every change is a version, and concurrent changes do not overwrite each other. */
 import { isDeepStrictEqual } from 'node:util'
 import { fault, newId } from '@windlass/kit'
 import { BASE_PREFIX, type Runtime, type RuntimeInput, type RuntimeLayer } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { ELECT_TOPIC } from '../builds/edit.ts'
-import { requireFound } from '../builds/require-found.ts'
-import { present } from '../builds/view.ts'
-import { isOnline, listAgents } from '../store/agents.ts'
-import { countLiveAttempts } from '../store/attempts.ts'
+import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
+import { abandonAttempts } from '../builds/lifecycle/confirm-gone.ts'
+import { requireFound } from '../builds/lifecycle/require-found.ts'
+import { countLiveAttempts } from '../store/builds/attempts.ts'
 import {
   deleteRuntime,
   findDefaultRuntime,
@@ -16,28 +15,25 @@ import {
   listRuntimes,
   saveRuntime,
   unpinPipelines,
-} from '../store/runtimes.ts'
+} from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
-import type { Query } from '../store/store.ts'
-import { countWaitingByRuntime } from '../store/waiting.ts'
-import { listLivePairs } from '../store/warm-pairs.ts'
-import { runtimesOf } from '../tasks/hello.ts'
+import { showRuntime } from './show-runtimes.ts'
 import { mergeRuntime, readLayer, readLayers, refreshRuntimes, withParent } from './layers.ts'
 
 export interface PutRuntime {
   readonly name?: string | undefined
   readonly input: RuntimeInput
-  /** Headers of the call: `If-None-Match: *` makes only, `If-Match` replaces only that version. */
+  /** Request headers: with `If-None-Match: *` only create, with `If-Match` only replace that version. */
   readonly ifMatch?: string | undefined
   readonly ifNoneMatch?: string | undefined
-  /** Who did it, and why. */
+  /** The caller, and an optional description of the change. */
   readonly changedBy: string
   readonly description?: string | undefined
 }
 
 /**
- * Creates or replaces a runtime; what changes nothing makes no version. The first one becomes the default. Throws `conflict` when the name
- * is taken or the version is another, `request-invalid` for what it extends and for what does not fit together.
+ * Creates or replaces a runtime. An identical spec creates no new version. The first runtime becomes the default. Throws `conflict` if the name is
+ * taken or the version does not match, and `request-invalid` for a name or spec that is not allowed.
  */
 export async function putRuntime(app: App, put: PutRuntime): Promise<{ runtime: Runtime; isNew: boolean }> {
   const { row, isNew } = await app.store.write(async (tx) => {
@@ -46,10 +42,10 @@ export async function putRuntime(app: App, put: PutRuntime): Promise<{ runtime: 
     const taken = await findRuntime(tx.query, app.accountId, input.name)
     checkPrecondition(put, before ?? taken)
     if (before !== undefined && before.name !== input.name)
-      throw fault('request-invalid', { message: 'A runtime keeps its name: pipelines and builds refer to it.' })
+      throw fault('request-invalid', { message: 'A runtime cannot be renamed, because pipelines and builds refer to its name.' })
     if (input.name.startsWith(BASE_PREFIX))
       throw fault('request-invalid', {
-        message: `Names that begin with ${BASE_PREFIX} are for layers that come with the server.`,
+        message: `Names that begin with "${BASE_PREFIX}" are reserved for base layers.`,
       })
     const isFirst = (await findDefaultRuntime(tx.query, app.accountId)) === undefined
     const layers = await readLayers(tx.query, app.accountId)
@@ -71,14 +67,13 @@ export async function putRuntime(app: App, put: PutRuntime): Promise<{ runtime: 
 }
 
 function checkPrecondition({ ifMatch, ifNoneMatch, input }: PutRuntime, before: RuntimeRow | undefined): void {
-  if (ifNoneMatch === '*' && before !== undefined)
-    throw fault('conflict', { message: `There is a runtime ${input.name} already.` })
+  if (ifNoneMatch === '*' && before !== undefined) throw fault('conflict', { message: `Runtime "${input.name}" already exists.` })
   if (ifMatch === undefined) return
   const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  if (before === undefined) throw fault('conflict', { message: `There is no runtime ${input.name} to replace.` })
+  if (before === undefined) throw fault('conflict', { message: `Runtime "${input.name}" does not exist and cannot be replaced.` })
   if (ifMatch !== '*' && !tags.includes(etag(before)))
     throw fault('conflict', {
-      message: `The runtime ${before.name} was changed by ${before.changed_by || 'someone else'} (version ${before.version} now).`,
+      message: `Runtime "${before.name}" was changed by ${before.changed_by || 'another user'}. It is at version ${before.version} now.`,
     })
 }
 
@@ -93,7 +88,7 @@ function nextRow(
   const { input } = put
   const now = app.clock.now()
   const agent = input.agent ?? null
-  // The order of keys means nothing.
+  // The order of keys does not matter.
   const isSameLayer = before !== undefined && isDeepStrictEqual(readLayer(before), JSON.parse(JSON.stringify(input.spec)))
   const layer = isSameLayer ? before.layer : JSON.stringify(input.spec)
   const isSame = isSameLayer && before.agent === agent && before.type === input.type
@@ -113,10 +108,10 @@ function nextRow(
   }
 }
 
-/** Builds of pipelines that name none run on it from now on. Throws `not-found`. */
+/** Makes a runtime the default for pipelines that name none. Throws `not-found`. */
 export async function makeDefault(app: App, name: string): Promise<Runtime> {
   const row = await app.store.write(async (tx) => {
-    const found = requireFound(await findRuntime(tx.query, app.accountId, name), `runtime ${name}`)
+    const found = requireFound(await findRuntime(tx.query, app.accountId, name), `runtime "${name}"`)
     await saveRuntime(tx, { ...found, is_default: 1 })
     tx.wake(ELECT_TOPIC)
     return { ...found, is_default: 1 as const }
@@ -125,25 +120,31 @@ export async function makeDefault(app: App, name: string): Promise<Runtime> {
 }
 
 /**
- * Pipelines that name it run on the default one from now on; builds that wait for it wait on. Without `force` the default one stays; with
- * it the oldest of the others takes its place. Throws `not-found`, and `conflict` while attempts run on it or others extend it.
+ * Deletes a runtime. Pipelines that name it use the default one, and builds that wait for it keep waiting. The default runtime can only be deleted
+ * with `force`, and the oldest of the others then becomes the default. With `force`, lost attempts on the runtime also count as gone. Throws
+ * `not-found`, and `conflict` while attempts run on it or other runtimes extend it.
  */
 export async function removeRuntime(
   app: App,
   name: string,
-  { force = false }: { force?: boolean | undefined } = {},
+  { force = false, by }: { force?: boolean | undefined; by: string },
 ): Promise<void> {
   await app.store.write(async (tx) => {
-    const row = requireFound(await findRuntime(tx.query, app.accountId, name), `runtime ${name}`)
+    const row = requireFound(await findRuntime(tx.query, app.accountId, name), `runtime "${name}"`)
     const others = (await listRuntimes(tx.query, app.accountId)).filter(({ id }) => id !== row.id)
+    if (force) await abandonAttempts(app, tx, { accountId: app.accountId, runtime: row.name, by })
     const running = (await countLiveAttempts(tx.query)).filter(({ runtime }) => runtime === row.name)
-    if (running.length > 0) throw fault('conflict', { message: `Builds run on ${row.name}; wait for them or terminate them.` })
-    const child = others.find((other) => extendsIt(readLayer(other), row.name))
-    if (child !== undefined) throw fault('conflict', { message: `The runtime ${child.name} extends ${row.name}.` })
+    if (running.length > 0)
+      throw fault('conflict', {
+        message: `Builds are running on runtime "${row.name}".`,
+        hint: 'Wait for them or terminate them. If the cluster no longer exists, delete the runtime with force once its builds are lost, or delete its agent with force.',
+      })
+    const child = others.find((other) => extendsRuntime(readLayer(other), row.name))
+    if (child !== undefined) throw fault('conflict', { message: `Runtime "${child.name}" extends "${row.name}".` })
     if (row.is_default === 1 && others.length > 0 && !force)
       throw fault('conflict', {
-        message: `${row.name} is the default runtime.`,
-        hint: 'Make another one the default first, or delete it with force.',
+        message: `Runtime "${row.name}" is the default.`,
+        hint: 'Make another runtime the default first, or delete it with force.',
       })
     await deleteRuntime(tx, row.id)
     await unpinPipelines(tx, app.accountId, row.name)
@@ -153,45 +154,6 @@ export async function removeRuntime(
   })
 }
 
-function extendsIt(layer: RuntimeLayer, name: string): boolean {
+function extendsRuntime(layer: RuntimeLayer, name: string): boolean {
   return Array.isArray(layer['extends']) && layer['extends'].includes(name)
-}
-
-/** As clients see it, with its own layer. */
-export async function showRuntime(app: App, row: RuntimeRow): Promise<Runtime> {
-  const now = app.clock.now()
-  const { query } = app.store
-  const agents = await listAgents(query, app.accountId)
-  const serving = await Promise.all(agents.map(async (agent) => ({ agent, runtimes: await runtimesOf(app, agent) })))
-  const running = (await countLiveAttempts(query))
-    .filter(({ runtime }) => runtime === row.name)
-    .reduce((sum, { count }) => sum + count, 0)
-  return {
-    id: row.id,
-    name: row.name,
-    type: row.type,
-    isDefault: row.is_default === 1,
-    version: row.version,
-    changedBy: row.changed_by,
-    spec: readLayer(row),
-    agentOnline: serving.some(
-      ({ agent, runtimes }) => runtimes.includes(row.name) && isOnline(agent, now, app.timings.agentLeaseMs),
-    ),
-    running,
-    waiting: (await countWaitingByRuntime(query, app.accountId)).get(row.name) ?? 0,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    ...present({ agent: row.agent, warm: await countWarm(query, row) }),
-  }
-}
-
-/** Undefined for a runtime without pairs. */
-async function countWarm(query: Query, row: RuntimeRow): Promise<Runtime['warm']> {
-  const pairs = (await listLivePairs(query, row.account_id)).filter(({ runtime }) => runtime === row.name)
-  const count = (status: string): number => pairs.filter((pair) => pair.status === status).length
-  return pairs.length === 0 ? undefined : { ready: count('ready'), starting: count('starting') }
-}
-
-export async function listShownRuntimes(app: App): Promise<Runtime[]> {
-  return Promise.all((await listRuntimes(app.store.query, app.accountId)).map((row) => showRuntime(app, row)))
 }

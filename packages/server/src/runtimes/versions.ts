@@ -1,27 +1,30 @@
-/** The history of a runtime: its versions, and what is different between two of them. */
+/** The versions of a runtime, and the differences between two of them. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Runtime, RuntimeDiff, RuntimeLayer, RuntimeVersion } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { requireFound } from '../builds/require-found.ts'
-import { present } from '../builds/view.ts'
-import { findRuntime, findRuntimeVersion, listRuntimeVersions } from '../store/runtimes.ts'
+import { requireFound } from '../builds/lifecycle/require-found.ts'
+import { present } from '../builds/lifecycle/view.ts'
+import { findRuntime, findRuntimeVersion, listRuntimeVersions } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
 import { mergeRuntime, readLayer, readLayers, withParent } from './layers.ts'
-import { showRuntime } from './runtimes.ts'
+import { showRuntime } from './show-runtimes.ts'
 
 export interface VersionQuery {
   readonly version?: number | undefined
   readonly merged?: boolean | undefined
 }
 
-/** A runtime as it is, or was in `version`; with `merged`, everything that it extends now is in its specification. Throws `not-found`. */
+/** Returns a runtime, by default its current version. With `merged`, its spec includes everything that it extends now. Throws `not-found`. */
 export async function showVersion(app: App, name: string, { version, merged = false }: VersionQuery): Promise<Runtime> {
-  const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime ${name}`)
+  const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime "${name}"`)
   const shown = await showRuntime(app, row)
   const wanted = version ?? row.version
   const spec = await readVersion(app, row, { version: wanted, merged })
   if (wanted === row.version) return { ...shown, spec }
-  const old = requireFound(await findRuntimeVersion(app.store.query, row.id, wanted), `version ${wanted} of ${row.name}`)
+  const old = requireFound(
+    await findRuntimeVersion(app.store.query, row.id, wanted),
+    `version ${wanted} of runtime "${row.name}"`,
+  )
   return { ...shown, spec, version: wanted, changedBy: old.changed_by, updatedAt: old.created_at }
 }
 
@@ -34,15 +37,15 @@ async function readVersion(
   const kept =
     version === row.version
       ? row
-      : requireFound(await findRuntimeVersion(query, row.id, version), `version ${version} of ${row.name}`)
+      : requireFound(await findRuntimeVersion(query, row.id, version), `version ${version} of runtime "${row.name}"`)
   const layer = readLayer(kept)
   if (!merged) return layer
   return mergeRuntime({ name: row.name, layer: withParent(row.type, layer) }, await readLayers(query, app.accountId))
 }
 
-/** Newest first. Throws `not-found`. */
+/** Lists the versions of a runtime, newest first. Throws `not-found`. */
 export async function listVersions(app: App, name: string): Promise<RuntimeVersion[]> {
-  const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime ${name}`)
+  const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime "${name}"`)
   const versions = await listRuntimeVersions(app.store.query, row.id)
   return versions.map((kept) => ({
     version: kept.version,
@@ -54,13 +57,13 @@ export async function listVersions(app: App, name: string): Promise<RuntimeVersi
   }))
 }
 
-/** The leaves in which two versions differ, by path. Throws `not-found`. */
+/** Lists the leaf values that differ between two versions, by path. Throws `not-found`. */
 export async function diffVersions(
   app: App,
   name: string,
   { from, to, merged = false }: { from: number; to?: number | undefined; merged?: boolean | undefined },
 ): Promise<RuntimeDiff> {
-  const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime ${name}`)
+  const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime "${name}"`)
   const until = to ?? row.version
   const before = leaves(await readVersion(app, row, { version: from, merged }))
   const after = leaves(await readVersion(app, row, { version: until, merged }))
@@ -75,7 +78,7 @@ export async function diffVersions(
   return { from, to: until, changes }
 }
 
-/** Path -> value of everything that is no mapping, and of mappings that are empty. */
+/** Returns path -> value of all values that are not mappings, and of empty mappings. */
 function leaves(value: unknown, path = ''): Map<string, unknown> {
   const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value)
   const entries = isMapping ? Object.entries(value) : []

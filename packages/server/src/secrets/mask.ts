@@ -1,2 +1,2 @@
-/** What is shown in place of a stored secret; writing it back keeps what is stored. */
+/** Shown instead of a stored secret; sending it back keeps the stored value. */
 export const MASK = '*****'

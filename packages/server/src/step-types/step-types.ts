@@ -1,16 +1,15 @@
-/** Step types of the account and those that come with the server: kept as their manifests, one for each version, replaceable like image tags. */
-import { fault, newId } from '@windlass/kit'
+/** Step types of the account and the built-in ones. Each version is stored as its manifest and can be replaced, like an image tag. */
+import { defined, fault, newId } from '@windlass/kit'
 import {
   BUILT_IN_STEP_TYPES,
-  checkStepType,
   compareForLatest,
   isVersion,
   latestVersion,
   parseStepTypeName,
   readStepType,
 } from '@windlass/pipeline'
-import type { CatalogEntry, StepType as Manifest } from '@windlass/pipeline'
-import type { StepType } from '@windlass/protocol'
+import type { CatalogEntry, StepTypeManifest } from '@windlass/pipeline'
+import type { StepTypeResource } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import type { StepTypeRow } from '../store/schema.ts'
 import {
@@ -20,36 +19,36 @@ import {
   listStepTypeVersions,
   saveStepType,
   type StepTypeHead,
-} from '../store/step-types.ts'
+} from '../store/account/step-types.ts'
 
 const MAX_VERSIONS = 500
 
 export interface StepTypePut {
   readonly manifest: string
-  /** What the caller says it replaces: `name` or `name:version`. */
+  /** `name` or `name:version` that the caller expects the manifest to have. */
   readonly name?: string | undefined
   readonly mustBeNew: boolean
 }
 
 /**
- * Creates a version of a step type, or replaces it. Throws `document-invalid` with the problems of the manifest, `conflict` when it must be new
- * and is not, `request-invalid` when it is another one than named.
+ * Creates or replaces a version of a step type. Throws `document-invalid` with the problems of the manifest, `conflict` if it must be new but
+ * exists, and `request-invalid` if the manifest has another name.
  */
-export async function putStepType(app: App, put: StepTypePut): Promise<{ stepType: StepType; isNew: boolean }> {
-  const manifest = readManifest(put.manifest)
+export async function putStepType(app: App, put: StepTypePut): Promise<{ stepType: StepTypeResource; isNew: boolean }> {
+  const manifest = await readManifest(app, put.manifest)
   const { name, version } = manifest
   if (put.name !== undefined && put.name !== name && put.name !== `${name}:${version}`)
-    throw fault('request-invalid', { message: `The manifest is that of ${name}:${version}, not of ${put.name}.` })
+    throw fault('request-invalid', { message: `The manifest is for the step type "${name}:${version}", not "${put.name}".` })
   return app.store.write(async (tx) => {
     const versions = await listStepTypeVersions(tx.query, app.accountId, name)
     const before = versions.find((row) => row.version === version)
     if (before !== undefined && put.mustBeNew)
       throw fault('conflict', {
-        message: `There is a step type ${name}:${version} already.`,
-        hint: 'Give it another version, or replace it.',
+        message: `The step type "${name}:${version}" already exists.`,
+        hint: 'Use another version, or replace the existing one.',
       })
     if (before === undefined && versions.length >= MAX_VERSIONS)
-      throw fault('conflict', { message: `The step type ${name} has ${MAX_VERSIONS} versions; delete some first.` })
+      throw fault('conflict', { message: `The step type "${name}" has ${MAX_VERSIONS} versions; delete some first.` })
     const now = app.clock.now()
     const row: StepTypeRow = {
       id: before?.id ?? newId(now),
@@ -67,8 +66,8 @@ export async function putStepType(app: App, put: StepTypePut): Promise<{ stepTyp
   })
 }
 
-function readManifest(text: string): Manifest {
-  const { manifest, problems } = checkStepType({ text, file: 'step-type.yaml' })
+async function readManifest(app: App, text: string): Promise<StepTypeManifest> {
+  const { manifest, problems } = await app.documentPool.read('stepType', { text, file: 'step-type.yaml' }, text)
   if (manifest !== undefined) return manifest
   throw fault('document-invalid', {
     message: 'The manifest of the step type has errors.',
@@ -76,7 +75,7 @@ function readManifest(text: string): Manifest {
   })
 }
 
-function toStepType(row: StepTypeHead, versions: number): StepType {
+function toStepType(row: StepTypeHead, versions: number): StepTypeResource {
   return {
     name: row.name,
     version: row.version,
@@ -88,7 +87,7 @@ function toStepType(row: StepTypeHead, versions: number): StepType {
   }
 }
 
-function toBuiltIn(entry: CatalogEntry, versions: number): StepType {
+function toBuiltIn(entry: CatalogEntry, versions: number): StepTypeResource {
   const { manifest } = readStepType({ text: entry.text, file: entry.name })
   return {
     name: entry.name,
@@ -101,8 +100,8 @@ function toBuiltIn(entry: CatalogEntry, versions: number): StepType {
   }
 }
 
-/** All versions of every step type, those of the account before built-in ones of the same name and version. */
-async function listAll(app: App): Promise<StepType[]> {
+/** Lists all versions of every step type. Versions of the account replace built-in ones with the same name and version. */
+async function listAll(app: App): Promise<StepTypeResource[]> {
   const own = (await listStepTypeHeads(app.store.query, app.accountId)).map((row) => toStepType(row, 0))
   const taken = new Set(own.map(({ name, version }) => `${name}:${version}`))
   const builtIn = BUILT_IN_STEP_TYPES.filter(({ name, version }) => !taken.has(`${name}:${version}`)).map((entry) =>
@@ -111,8 +110,8 @@ async function listAll(app: App): Promise<StepType[]> {
   return [...own, ...builtIn]
 }
 
-/** The latest version of each step type, by name. */
-export async function listStepTypes(app: App, range: { after: string | undefined; limit: number }): Promise<StepType[]> {
+/** Lists the latest version of each step type, by name. */
+export async function listStepTypes(app: App, range: { after: string | undefined; limit: number }): Promise<StepTypeResource[]> {
   const byName = Map.groupBy(await listAll(app), ({ name }) => name)
   return [...byName.keys()]
     .toSorted()
@@ -121,40 +120,42 @@ export async function listStepTypes(app: App, range: { after: string | undefined
     .flatMap((name) => latestOf(byName.get(name) ?? []) ?? [])
 }
 
-function latestOf(versions: readonly StepType[]): StepType | undefined {
+function latestOf(versions: readonly StepTypeResource[]): StepTypeResource | undefined {
   const latest = latestVersion(versions.map(({ version }) => version))
   const found = versions.find(({ version }) => version === latest)
   return found && { ...found, versions: versions.length }
 }
 
-/** All versions of a step type, latest first. Throws `not-found`. */
-export async function listVersions(app: App, name: string): Promise<StepType[]> {
+/** Lists all versions of a step type, latest first. Throws `not-found`. */
+export async function listVersions(app: App, name: string): Promise<StepTypeResource[]> {
   const versions = (await listAll(app)).filter((one) => one.name === name)
-  if (versions.length === 0) throw fault('not-found', { message: `There is no step type ${name}.` })
+  if (versions.length === 0) throw fault('not-found', { message: `The step type "${name}" does not exist.` })
   return versions.toSorted((a, b) => compareForLatest(b.version, a.version)).map((one) => ({ ...one, versions: versions.length }))
 }
 
-/** One version with its manifest; the latest when the name says none. Throws `not-found`. */
-export async function showStepType(app: App, written: string): Promise<StepType> {
+/** Returns one version with its manifest; the latest if the name has no version. Throws `not-found`. */
+export async function showStepType(app: App, written: string): Promise<StepTypeResource> {
   const asked = parseStepTypeName(written)
   const versions = await listVersions(app, asked.name)
   const found = asked.version === undefined ? latestOf(versions) : versions.find(({ version }) => version === asked.version)
-  if (found === undefined)
-    throw fault('not-found', { message: `There is no version ${asked.version} of the step type ${asked.name}.` })
+  if (found === undefined) throw fault('not-found', { message: `The step type "${asked.name}" has no version ${asked.version}.` })
   const manifest = found.builtIn
     ? BUILT_IN_STEP_TYPES.find(({ name, version }) => name === found.name && version === found.version)?.text
     : (await findStepType(app.store.query, app.accountId, found))?.manifest
-  return { ...found, ...(manifest !== undefined && { manifest }) }
+  return { ...found, ...defined({ manifest }) }
 }
 
-/** Deletes one version; builds that use it keep what they have. Throws `not-found`, `request-invalid` without a version. */
+/** Deletes one version; builds that use it are not affected. Throws `not-found`, `request-invalid` without a version. */
 export async function removeStepType(app: App, written: string): Promise<void> {
   const { name, version } = parseStepTypeName(written)
   if (version === undefined || !isVersion(version))
-    throw fault('request-invalid', { message: `Which version of ${name}?`, hint: `Name one, such as ${name}:1.0.0.` })
+    throw fault('request-invalid', {
+      message: `The version of the step type "${name}" to delete is missing.`,
+      hint: `Specify one, such as ${name}:1.0.0.`,
+    })
   await app.store.write(async (tx) => {
     const row = await findStepType(tx.query, app.accountId, { name, version })
-    if (row === undefined) throw fault('not-found', { message: `There is no step type ${name}:${version} of this account.` })
+    if (row === undefined) throw fault('not-found', { message: `The account has no step type "${name}:${version}".` })
     await deleteStepType(tx, row.id)
   })
 }

@@ -1,8 +1,16 @@
 /**
- * The tables, as Kysely sees them. Portable: text, integer and bigint only; times are epoch milliseconds; booleans are 0 or 1; JSON is text
- * that nobody queries inside. Columns are explained here and nowhere else.
+ * The tables for Kysely. Portable: only text, integer and bigint; times are epoch milliseconds; booleans are 0 or 1; JSON is text
+ * that is never queried inside. This is the only place that documents columns.
  */
-import type { AnnotatedEntity, ApprovalAction, AttemptStatus, BuildStatus, Reason, ResumeCause } from '@windlass/plan'
+import type {
+  AnnotatedEntity,
+  ApprovalAction,
+  AttemptStatus,
+  BuildStatus,
+  Reason,
+  ResumeCause,
+  TriggerKind,
+} from '@windlass/plan'
 import type { Command, DebugPhase, MonitoredKind } from '@windlass/protocol'
 
 export type Flag = 0 | 1
@@ -11,6 +19,8 @@ export interface Schema {
   meta: MetaRow
   account: AccountRow
   api_key: ApiKeyRow
+  session: SessionRow
+  session_code: SessionCodeRow
   agent: AgentRow
   runtime: RuntimeRow
   runtime_version: RuntimeVersionRow
@@ -28,6 +38,7 @@ export interface Schema {
   event: EventRow
   stream: StreamRow
   chunk: ChunkRow
+  dead_object: DeadObjectRow
   task: TaskRow
   object_task: ObjectTaskRow
   installation: InstallationRow
@@ -38,11 +49,20 @@ export interface Schema {
   monitor: MonitorRow
   cluster_object: ClusterObjectRow
   warm_pair: WarmPairRow
+  replica: ReplicaRow
 }
 
 export interface MetaRow {
   key: string
   value: string
+}
+
+/** A server that shares the database with others. */
+export interface ReplicaRow {
+  id: string
+  /** JSON: ids of its master keys. */
+  keys: string
+  seen_at: number
 }
 
 export interface AccountRow {
@@ -59,31 +79,56 @@ export interface ApiKeyRow {
   account_id: string
   name: string
   role: 'admin' | 'user' | 'viewer'
-  /** JSON: Scope[]; null for all that the role allows. */
+  /** JSON: Scope[]; null if the key is limited only by its role. */
   scopes: string | null
   hash: string
   created_at: number
 }
+
+export interface SessionRow {
+  id: string
+  account_id: string
+  /** The API key that it acts for. */
+  key_id: string
+  /** Hash of the secret in the cookie, and of the secret before the last rotation. */
+  hash: string
+  previous_hash: string | null
+  /** `User-Agent` at the sign-in. */
+  client: string | null
+  created_at: number
+  rotated_at: number
+  /** Time of its latest call, within a minute. */
+  seen_at: number
+  expires_at: number
+}
+
+/** A code that starts one session. It is deleted when it is used. */
+export type SessionCodeRow = Pick<SessionRow, 'id' | 'account_id' | 'key_id' | 'hash' | 'created_at' | 'expires_at'>
 
 export interface AgentRow {
   id: string
   account_id: string
   name: string
   hash: string
-  /** JSON: names of the runtimes it serves besides those that name it. */
+  /** JSON: names of the runtimes that it serves in addition to those that name it. */
   runtimes: string
   executor: string | null
   version: string | null
-  /** Grows with each process that takes this identity; fences the older ones. */
+  /** Grows with each process that uses this identity; fences older ones. */
   epoch: number
   instance: string | null
   /** Highest number of the facts of `instance` that are stored. */
   fact_seq: number
-  /** Of the agent protocol that it spoke last. */
+  /** Version of the agent protocol in its last call. */
   protocol: 1 | 2 | null
-  /** What it said of itself last. */
+  /** The last message of the agent about itself. */
   message: string | null
+  /** Base URL at which it reaches the server; null if not known yet. */
+  server_url: string | null
+  /** Time of its latest call, within five seconds. */
   last_seen_at: number | null
+  /** Time since which it calls without a pause. */
+  heard_since: number | null
   created_at: number
 }
 
@@ -95,10 +140,10 @@ export interface RuntimeRow {
   /** Name of the agent. */
   agent: string | null
   is_default: Flag
-  /** JSON: the layer that was written, and it merged with everything that it extends. */
+  /** JSON: the layer as written, and the result of merging it with everything that it extends. */
   layer: string
   spec: string
-  /** Grows with every change. */
+  /** Increases with every change. */
   version: number
   changed_by: string
   created_at: number
@@ -116,7 +161,7 @@ export interface RuntimeVersionRow {
   created_at: number
 }
 
-/** A layer that stands in the place of one that comes with the server. */
+/** A layer that replaces a built-in one. */
 export interface BaseLayerRow {
   account_id: string
   name: string
@@ -147,11 +192,11 @@ export interface PipelineRow {
   /** JSON: names of contexts. */
   contexts: string
   runtime: string | null
-  /** Most builds at once; null is unlimited. */
+  /** Maximum concurrent builds; null for no limit. */
   concurrency: number | null
   branch_concurrency: number | null
   trigger_concurrency: number | null
-  /** JSON: PipelineSettings, what of the document is acted on elsewhere than in the election. */
+  /** JSON: PipelineSettings, the settings that the election does not use. */
   settings: string
   priority: number
   revision: number
@@ -198,42 +243,54 @@ export interface BuildRow {
   hint: string | null
   branch: string | null
   revision: string | null
-  /** Name of the runtime; null until one is chosen by default. */
+  /** Name of the runtime; null until the default is chosen. */
   runtime: string | null
   priority: number
   initiator: string
-  trigger: string
-  /** The trigger of the pipeline that it was started by, or that it pretends to be started by. */
+  trigger: TriggerKind
+  /** The trigger of the pipeline that started it, or that the user selected. */
   trigger_name: string | null
   restart_of: string | null
-  /** Number of the latest attempt, 0 before the first. */
+  /** The build that started it. */
+  parent_id: string | null
+  /** Number of the latest attempt; 0 before the first. */
   attempt: number
-  /** How many attempts were made again after a loss of infrastructure. */
+  /** Number of attempts that were repeated after a loss of infrastructure. */
   retries: number
-  /** Losses in a row for which the build itself may be to blame. */
+  /** Consecutive losses that the build itself may have caused. */
   losses: number
-  /** 1 while the objects of a lost attempt may still exist: no new attempt is made. */
+  /** 1 while objects of a lost attempt may still exist, which prevents a new attempt. */
   held: Flag
-  /** 1 when it counts against the limits of its pipeline while it waits for an approval. */
+  /** 1 if it counts against the limits of its pipeline while it waits for an approval. */
   approval_counts: Flag
-  /** 1 when its volume is kept for it while it waits for an approval. */
+  /** 1 if its volume is kept while it waits for an approval. */
   keeps_volume: Flag
-  /** Last position given out in the feed. */
+  /** Last assigned position in the feed. */
   feed_position: number
-  /** Name of the docker volume that its steps share; chosen at its first election and kept by its later attempts. */
+  /** Name of the Docker volume that its steps share; chosen at its first election and kept for later attempts. */
   volume: string | null
-  /** What ends a build that is terminating. */
+  /** Reason for which a terminating build ends. */
   cancel_reason: Reason | null
-  /** How long it has waited for approvals so far, milliseconds, and since when it does now. */
+  /** Total time that it has waited for approvals in milliseconds, and since when it waits now. */
   paused_ms: number
   paused_at: number | null
   created_at: number
-  /** Since when it waits for its next attempt, or waited for its latest. */
+  /** Since when it waits for its next attempt, or waited for its latest one. */
   queued_at: number
   elected_at: number | null
   started_at: number | null
   terminating_at: number | null
   finished_at: number | null
+  /** When its log was deleted because of its age; its positions are missing in the feed since then. */
+  logs_expired_at: number | null
+  /** When its log files must be merged; in the future while a server merges them; null if there is nothing to do. */
+  compact_at: number | null
+  /** Number of small files written since its log was last merged. */
+  small_objects: number
+  /** Feed position up to which the log was merged while the build ran. */
+  compacted_to: number
+  /** When the build was last followed, within half a minute. */
+  followed_at: number | null
 }
 
 export interface BuildPlanRow {
@@ -242,15 +299,15 @@ export interface BuildPlanRow {
   document: string
   /** JSON: BuildInput without its secrets, for a restart. */
   request: string
-  /** JSON; null when the document has errors. */
+  /** JSON; null if the document has errors. */
   plan: string | null
   /** JSON: problems of the document. */
   problems: string | null
   /** Sealed JSON: secret name -> value. */
   secrets: string | null
-  /** JSON: the step types that the document uses (name, version, text); null when none. */
+  /** JSON: the step types that the document uses (name, version, text); null if there are none. */
   step_types: string | null
-  /** The pipeline document that stands in a repository or behind a URL, as it was fetched for this build. */
+  /** The pipeline document fetched for this build from a repository or URL; encrypted values masked. */
   fetched: string | null
 }
 
@@ -258,46 +315,60 @@ export interface AttemptRow {
   build_id: string
   number: number
   account_id: string
-  /** Agent that carries it out. */
+  /** The agent that runs it. */
   agent_id: string
   runtime: string
-  /** Of the agent protocol that its objects were made by. */
+  /** Version of the agent protocol with which its objects were created. */
   protocol: 1 | 2
   status: AttemptStatus
   result: 'success' | 'error' | 'terminated' | 'pending-approval' | 'lost' | null
   reason: Reason | null
   message: string | null
-  /** JSON: RuntimeSpec.limits, as they were when the attempt was made. */
+  /** JSON: RuntimeSpec.limits at the time when the attempt was created. */
   limits: string
-  /** Why the build goes on in this attempt; null for the first one of a build that begins from nothing. */
+  /** Why the build resumes in this attempt; null for the first attempt of a build that starts from scratch. */
   cause: ResumeCause | null
   bootstrap_id: string
   bootstrap_hash: string
+  /** Id of the master key from which its credentials are derived. */
+  key_id: string
   claim_key: string | null
   token_id: string
   token_hash: string | null
-  /** All events of the engine up to here are stored. */
+  /** All events of the engine up to this number are stored. */
   ack_seq: number
-  /** When the engine was last heard of. */
+  /** Time of the last call of the engine. */
   seen_at: number | null
-  /** Last output stored; tells a silent engine from a busy one when it is asked to stop. */
+  /** Time of the last stored output; distinguishes a silent engine from a busy one when it is asked to stop. */
   output_at: number | null
-  /** Last sign that something happens inside: a step that begins or ends, or a container that uses the processor or the disk. */
+  /** Time of the last activity: a step that starts or ends, or a container that uses the processor or the disk. */
   active_at: number | null
-  /** JSON: step -> what its containers have used so far, as one number that grows while they do something. */
+  /** JSON: step -> resource usage of its containers so far, as one number that grows with activity. */
   use: string | null
-  /** When its first step began, and when its last one ended while none runs. */
+  /** When its first step started, and when its last one ended if none is running. */
   steps_began_at: number | null
   steps_ended_at: number | null
-  /** What its pods wait for, since when, in the words of the cluster. */
+  /** What its pods wait for and since when, with the Kubernetes message. */
   waiting_reason: Reason | null
   waiting_message: string | null
   waiting_since: number | null
-  /** Where its Docker daemon listens, once its agent has seen it. */
+  /** When its engine was first seen running (with protocol v1: was created), so that it may call. */
+  engine_since: number | null
+  /** Address of its Docker daemon, once its agent has reported it. */
   docker_host: string | null
-  /** The warm pair whose objects it runs in; null when it has objects of its own. */
+  /** The warm pair whose objects it uses; null if it has its own objects. */
   pair_id: string | null
-  /** 1 when nothing of it can exist in the cluster. */
+  /**
+   * JSON: the loss that was seen first (`StoredLoss`): reason, message, whether it is permanent, and what followed. Set before the attempt is marked
+   * lost if the engine could still report; the mark follows when the engine has finished.
+   */
+  loss: string | null
+  loss_at: number | null
+  /** JSON: stream -> bytes in the spool of the engine at its last heartbeat, for streams that the server did not have completely. */
+  spooled: string | null
+  /** JSON: the missing log of a lost attempt, as in its events; null if nothing is missing. */
+  missing: string | null
+  /** 1 if none of its objects can exist in the cluster anymore. */
   gone: Flag
   created_at: number
   started_at: number | null
@@ -309,56 +380,56 @@ export interface ApprovalRow {
   build_id: string
   step: string
   account_id: string
-  /** The attempt that asked last. */
+  /** The last attempt that requested it. */
   attempt: number
-  /** Since when it waits, over all attempts, and when its time is over. */
+  /** Since when it waits, across all attempts, and when it expires. */
   waiting_since: number
   expires_at: number
   final_state: ApprovalAction['finalState']
-  /** Null while nobody has decided; written once. */
+  /** Null until decided; written once. */
   decision: 'approved' | 'denied' | 'terminated' | null
   comment: string | null
   decided_by: string | null
   decider_type: string | null
   decided_at: number | null
-  /** 1 when an engine knows the decision. */
+  /** 1 if an engine knows the decision. */
   seen: Flag
 }
 
-/** One annotation, or one entry of an image's metadata. */
-/** An image that a step built or pushed; one row for each name that a step gave. */
+/** An image that a step built or pushed; one row per name. */
 export interface ImageRow {
   id: string
   account_id: string
   build_id: string
   pipeline_id: string | null
   step: string
-  /** As the Docker daemon of the build, or a registry, knows it. */
+  /** Id of the image in the Docker daemon of the build or in a registry. */
   image_id: string
   name: string
-  /** JSON: list of texts. */
+  /** JSON: list of strings. */
   tags: string
   digest: string | null
-  /** Of what it is made of; null when that cannot be told. */
+  /** Hash of its inputs; null if it cannot be determined. */
   content_hash: string | null
   pushed: Flag
-  /** Null when nothing was built. */
+  /** Null if nothing was built. */
   cache_hits: number | null
   cache_misses: number | null
   size_bytes: number | null
   created_at: number
 }
 
+/** One annotation, or one entry of the metadata of an image. */
 export interface AnnotationRow {
   account_id: string
   entity: AnnotatedEntity
-  /** Id of the build, pipeline or project; an image's id or name. */
+  /** Id of the build, pipeline or project; id or name of the image. */
   entity_id: string
   kind: 'annotation' | 'metadata'
   name: string
-  /** JSON: text, number or boolean. */
+  /** JSON: string, number or boolean. */
   value: string
-  /** 1 for the one that lists show. */
+  /** 1 if it is shown in lists. */
   display: Flag
   updated_at: number
 }
@@ -398,18 +469,28 @@ export interface ChunkRow {
   object_start: number
 }
 
+/** A file of the log folder that lost a reference; deleted when it has none left. */
+export interface DeadObjectRow {
+  id: string
+  object: string
+}
+
 export interface TaskRow {
   id: string
   account_id: string
   agent_id: string
+  /** What the task is about. Null in tasks of servers that did not have the column (`store/runtimes/tasks.ts`). */
+  subject_kind: 'attempt' | 'warm-pair' | null
+  /** Id of the subject: of the build of an attempt, or of the pair. Older servers read the column by this name. */
   build_id: string
+  /** Number of the attempt; 1 for a pair. */
   attempt: number
   kind: 'start-attempt' | 'stop-attempt'
   status: 'queued' | 'leased' | 'done' | 'refused' | 'withdrawn'
-  /** Number of the latest hand-over; 0 before the first. */
+  /** Number of the latest handover; 0 before the first. */
   revision: number
   failures: number
-  /** Not handed out before. */
+  /** Not handed out before this time. */
   available_at: number
   leased_until: number | null
   runtime: string
@@ -420,7 +501,7 @@ export interface TaskRow {
   done_at: number | null
 }
 
-/** One object that an agent of protocol 1 is to make or to delete for a task of ours. */
+/** One object that an agent of protocol v1 must create or delete for one of our tasks. */
 export interface ObjectTaskRow {
   id: string
   account_id: string
@@ -432,23 +513,23 @@ export interface ObjectTaskRow {
   kind: 'CreatePvc' | 'CreatePod' | 'DeletePod' | 'DeletePvc'
   namespace: string
   name: string
-  /** Place among those of its task. */
+  /** Position within its task. */
   position: number
   status: 'queued' | 'handed' | 'done'
-  /** Of the last report that was taken; a report counts when its revision is the next one. */
+  /** Revision of the last accepted report; the next report must have the next revision. */
   revision: number
   failures: number
   /** How often it was handed out since the last report. */
   handed: number
   available_at: number
   leased_until: number | null
-  /** When a pod whose deletion was accepted is gone at the latest. */
+  /** The latest time at which a pod is gone whose deletion was accepted. */
   settles_at: number | null
   created_at: number
   done_at: number | null
 }
 
-/** What an installer tells of its progress. */
+/** Progress of an installation as reported by its installer. */
 export interface InstallationRow {
   id: string
   account_id: string
@@ -472,21 +553,21 @@ export interface CommandRow {
   at: number
 }
 
-/** The answer to a call with an Idempotency-Key. */
+/** The response to a call with an Idempotency-Key. */
 export interface ReplyRow {
   account_id: string
   actor_id: string
   key: string
   /** Hash of method, path and body. */
   request_hash: string
-  /** 0 while the call is being carried out. */
+  /** 0 while the call is in progress. */
   status: number
-  /** Sealed: it may hold a token. */
+  /** Sealed, because it may hold a token. */
   body: string | null
   created_at: number
 }
 
-/** A person's terminal in a step that the debugger holds. */
+/** A terminal of a user in a step that the debugger holds. */
 export interface TerminalRow {
   id: string
   account_id: string
@@ -495,25 +576,25 @@ export interface TerminalRow {
   step: string
   phase: DebugPhase
   opened_by: string
-  /** Why it ended, when it did not by itself. */
+  /** Why it ended, unless it ended by itself. */
   message: string | null
   exit_code: number | null
-  /** Numbers of the last parts that are stored, in both directions. */
+  /** Numbers of the last stored parts in both directions. */
   in_seq: number
   out_seq: number
-  /** Last sign of whoever looks at it. */
+  /** Time of the last call of its reader. */
   seen_at: number
   created_at: number
   ended_at: number | null
 }
 
-/** A piece on its way between a person and an engine; gone when the other side has it. */
+/** Data on its way between a user and an engine; deleted when the other side has received it. */
 export interface TerminalPartRow {
   terminal_id: string
   build_id: string
   direction: 'in' | 'out'
   seq: number
-  /** Of input JSON (TerminalPart), of output base64. */
+  /** JSON (TerminalPart) for input, base64 for output. */
   data: string
   bytes: number
 }
@@ -526,15 +607,15 @@ export interface MonitorRow {
   generation: string
   version: string
   cluster_version: string | null
-  /** JSON: list of texts; null for the whole cluster. */
+  /** JSON: list of strings; null for the whole cluster. */
   namespaces: string | null
-  /** Last batch of the generation that was applied. */
+  /** Last applied batch of the generation. */
   seq: number
   seen_at: number
   created_at: number
 }
 
-/** What a monitor last said of an object. */
+/** The last report of a monitor about an object. */
 export interface ClusterObjectRow {
   account_id: string
   cluster: string
@@ -543,9 +624,9 @@ export interface ClusterObjectRow {
   name: string
   uid: string
   generation: string
-  /** JSON: text by text. */
+  /** JSON: string -> string. */
   labels: string
-  /** JSON: text, number or boolean by text. */
+  /** JSON: string -> string, number or boolean. */
   summary: string
   created_at: number | null
   seen_at: number
@@ -557,19 +638,22 @@ export interface WarmPairRow {
   account_id: string
   runtime: string
   agent_id: string
-  /** `taken`: a build has it; it goes with the build's attempt. */
+  /** `taken`: a build uses it, and it is removed with the attempt of the build. */
   status: 'starting' | 'ready' | 'taken' | 'stopping' | 'gone'
   bootstrap_id: string
   bootstrap_hash: string
-  /** Of the runtime as it was when the pair was made. */
+  /** Id of the master key from which its credential is derived. */
+  key_id: string
+  /** Hash of the runtime spec when the pair was created. */
   spec_hash: string
-  /** Equal for builds that may have its disk. */
+  /** Equal for builds that may use its disk. */
   fit_key: string
   /** JSON: RuntimeSpec. */
   spec: string
-  /** Of the build that it is like. */
+  /** Copied from the build that it was created for. */
   pipeline_id: string | null
   project_id: string | null
+  /** Value of the label `trigger`. */
   trigger_name: string | null
   branch: string | null
   docker_host: string | null
@@ -577,8 +661,10 @@ export interface WarmPairRow {
   attempt: number | null
   /** Why it failed. */
   message: string | null
-  /** When its engine last asked for a build. */
+  /** When its engine last requested a build. */
   waits_at: number | null
+  /** When its engine was first seen running. */
+  engine_since: number | null
   created_at: number
   ready_at: number | null
   ended_at: number | null

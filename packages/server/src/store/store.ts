@@ -1,39 +1,48 @@
 /**
- * The store: reads by `query`, writes by `write`. Nothing but the database may be awaited inside a write: on SQLite it holds the only
+ * The store: reads with `query`, writes with `write`. A write must await nothing except the database: on SQLite it holds the only
  * connection, and other writes share its commit.
  */
 import { fault, type Clock, type Logger } from '@windlass/kit'
 import { sql, type Kysely, type Transaction } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { Metrics } from '../metrics.ts'
-import type { Watch } from './bus.ts'
-import { openDialect, type Dialect } from './dialect.ts'
+import type { Watch } from './database/bus.ts'
+import { openDialect, type Dialect } from './database/dialect.ts'
 import { migrations } from './migrations/index.ts'
+import type { DatabaseLimits } from './database/postgres-pool.ts'
 import type { Schema } from './schema.ts'
+import { openStoreClock } from './database/store-clock.ts'
 
-/** What reads take: the database, or a transaction. */
+/** What reads need: the database, or a transaction. */
 export type Query = Kysely<Schema>
 
 /** An open transaction. */
 export interface Tx {
   readonly query: Transaction<Schema>
   readonly forUpdate: Dialect['forUpdate']
+  readonly forShare: Dialect['forShare']
   readonly skipLocked: Dialect['skipLocked']
-  /** Wakes those who watch the topic, once the transaction is committed. */
+  /** Wakes the watchers of the topic after the commit. */
   wake(topic: string): void
-  /** Counts something, once the transaction is committed. */
+  /** Updates metrics after the commit. */
   measure(count: (metrics: Metrics) => void): void
 }
 
 export interface Store {
   readonly name: Dialect['name']
   readonly query: Query
-  /** Longest sleep between two looks while waiting for a wake-up. Milliseconds. */
+  /** True if other servers may use the same database. */
+  readonly isShared: boolean
+  /** Maximum time between two reads while waiting for a wake-up. Milliseconds. */
   readonly pollMs: number
-  /** Runs `work` in a transaction; what it throws rolls back. Resolves when the commit is durable. May run `work` more than once. */
+  /** Runs `work` in a transaction and rolls back if it throws. Resolves when the commit is durable. May run `work` more than once. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   watch(topic: string): Watch
-  /** Throws when the database does not answer. */
+  /** The time for all rows and timeouts: that of the database if it has a clock, otherwise that of this process. */
+  readonly clock: Clock
+  /** Reads the time of the database again. Throws if it does not answer. */
+  measureTime(): Promise<void>
+  /** Throws if the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
 }
@@ -41,16 +50,21 @@ export interface Store {
 export interface StoreOptions {
   readonly dataDir: string
   readonly databaseUrl?: string | undefined
+  readonly databaseLimits?: Partial<DatabaseLimits> | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
+  /** `process`: uses the given clock instead of that of the database; for tests with a manual clock. */
+  readonly time?: 'process' | undefined
 }
 
-/** Opens the store and brings its schema up to date. */
+/** Opens the store and migrates its schema. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const dialect = await openDialect(options)
+  const clock = openStoreClock(options.clock, options.time === 'process' ? undefined : dialect.readTime?.bind(dialect))
   try {
-    await migrate(dialect.query)
+    await dialect.migrate(migrate)
+    await clock.measure()
   } catch (error) {
     await dialect.close()
     throw error
@@ -59,9 +73,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return {
     name: dialect.name,
     query: dialect.query,
+    isShared: !dialect.isSingleWriter,
     pollMs: dialect.pollMs,
     write,
     watch: (topic) => dialect.bus.watch(topic),
+    clock,
+    measureTime: () => clock.measure(),
     async ping() {
       await sql`select 1`.execute(dialect.query)
     },
@@ -74,48 +91,45 @@ async function migrate(query: Query): Promise<void> {
   const { error, results } = await migrator.migrateToLatest()
   if (error === undefined) return
   const failed = results?.find(({ status }) => status === 'Error')?.migrationName
-  throw fault(
-    'unavailable',
-    { message: `The database cannot be brought up to date${failed === undefined ? '' : ` (${failed})`}.` },
-    error,
-  )
+  throw fault('unavailable', { message: `Cannot migrate the database${failed === undefined ? '' : ` (${failed})`}.` }, error)
 }
 
 type Write = Store['write']
 
-/** What a transaction asks for after its commit. */
-interface Aftermath {
+/** What to do after the commit of a transaction. */
+interface AfterCommit {
   readonly topics: Set<string>
   readonly counts: ((metrics: Metrics) => void)[]
 }
 
-function openTx(dialect: Dialect, query: Transaction<Schema>): { tx: Tx; aftermath: Aftermath } {
-  const aftermath: Aftermath = { topics: new Set(), counts: [] }
+function openTx(dialect: Dialect, query: Transaction<Schema>): { tx: Tx; afterCommit: AfterCommit } {
+  const afterCommit: AfterCommit = { topics: new Set(), counts: [] }
   const tx: Tx = {
     query,
     forUpdate: (select) => dialect.forUpdate(select),
+    forShare: (select) => dialect.forShare(select),
     skipLocked: (select) => dialect.skipLocked(select),
-    wake: (topic) => void aftermath.topics.add(topic),
-    measure: (count) => void aftermath.counts.push(count),
+    wake: (topic) => void afterCommit.topics.add(topic),
+    measure: (count) => void afterCommit.counts.push(count),
   }
-  return { tx, aftermath }
+  return { tx, afterCommit }
 }
 
-const MAX_TRIES = 5
+const MAX_ATTEMPTS = 5
 
 function pooledWriter(dialect: Dialect, metrics: Metrics): Write {
   return async (work) => {
-    for (let tries = 1; ; tries += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
-        const { value, aftermath } = await dialect.query.transaction().execute(async (query) => {
+        const { value, afterCommit } = await dialect.query.transaction().execute(async (query) => {
           const opened = openTx(dialect, query)
-          return { value: await work(opened.tx), aftermath: opened.aftermath }
+          return { value: await work(opened.tx), afterCommit: opened.afterCommit }
         })
-        if (aftermath.topics.size > 0) dialect.bus.wake(aftermath.topics)
-        for (const count of aftermath.counts) count(metrics)
+        if (afterCommit.topics.size > 0) dialect.bus.wake(afterCommit.topics)
+        for (const count of afterCommit.counts) count(metrics)
         return value
       } catch (error) {
-        if (tries >= MAX_TRIES || !dialect.isRetryable(error)) throw error
+        if (attempt >= MAX_ATTEMPTS || !dialect.isRetryable(error)) throw error
       }
     }
   }
@@ -127,12 +141,12 @@ interface Job {
   fail(error: unknown): void
 }
 
-/** Most writes that share one commit. */
+/** Maximum writes that share one commit. */
 const MAX_GROUP = 100
 
 /**
- * Writes that arrive in the same turn of the event loop share one commit: a durable commit costs a sync of the disk, and the one
- * connection could not use the time for anything else. When one of them fails, which is rare, they are run again one by one.
+ * Writes that arrive in the same turn of the event loop share one commit, because a durable commit costs a disk sync, during which the only
+ * connection is blocked. If one of them fails, which is rare, they run again one by one.
  */
 function groupWriter(dialect: Dialect, metrics: Metrics): Write {
   const queue: Job[] = []
@@ -166,26 +180,26 @@ function groupWriter(dialect: Dialect, metrics: Metrics): Write {
 
 async function commitGroup(dialect: Dialect, metrics: Metrics, jobs: readonly Job[]): Promise<void> {
   const done = (await runTogether(dialect, jobs)) ?? (await runApart(dialect, jobs))
-  const topics = new Set(done.flatMap(({ aftermath }) => [...aftermath.topics]))
+  const topics = new Set(done.flatMap(({ afterCommit }) => [...afterCommit.topics]))
   if (topics.size > 0) dialect.bus.wake(topics)
-  for (const count of done.flatMap(({ aftermath }) => aftermath.counts)) count(metrics)
+  for (const count of done.flatMap(({ afterCommit }) => afterCommit.counts)) count(metrics)
   for (const { job } of done) job.succeed()
 }
 
 interface Done {
   readonly job: Job
-  readonly aftermath: Aftermath
+  readonly afterCommit: AfterCommit
 }
 
-/** All in one transaction, hoping that none fails; undefined, and nothing done, when one did. */
+/** Runs all jobs in one transaction. Returns undefined, with nothing committed, if one of several fails. */
 async function runTogether(dialect: Dialect, jobs: readonly Job[]): Promise<Done[] | undefined> {
   const done: Done[] = []
   try {
     await dialect.query.transaction().execute(async (query) => {
       for (const job of jobs) {
-        const { tx, aftermath } = openTx(dialect, query)
+        const { tx, afterCommit } = openTx(dialect, query)
         await job.run(tx)
-        done.push({ job, aftermath })
+        done.push({ job, afterCommit })
       }
     })
     return done
@@ -196,7 +210,7 @@ async function runTogether(dialect: Dialect, jobs: readonly Job[]): Promise<Done
   }
 }
 
-/** One of them fails: each in a transaction of its own, so that it alone is undone. */
+/** Runs each job in its own transaction, so that only the failing one is rolled back. */
 async function runApart(dialect: Dialect, jobs: readonly Job[]): Promise<Done[]> {
   const done: Done[] = []
   for (const job of jobs) done.push(...((await runTogether(dialect, [job])) ?? []))

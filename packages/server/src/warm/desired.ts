@@ -1,9 +1,9 @@
-/** How many pairs are wanted for whom, from the starts of the last minutes. Pure. */
-import type { Start } from '../store/warm-pairs.ts'
+/** Computes how many pairs are wanted for which kind of build from the recent starts. Pure. */
+import type { Start } from '../store/runtimes/warm-pairs.ts'
 
-/** Starts older than this say nothing of what comes. */
+/** Age up to which starts count as demand. Milliseconds. */
 export const DEMAND_MS = 15 * 60_000
-/** As many pairs as builds started within so long: what is used up is made again in that time. */
+/** Window in which starts are counted. A used pair is replaced within this time. Milliseconds. */
 const WINDOW_MS = 60_000
 
 export interface Bounds {
@@ -13,13 +13,13 @@ export interface Bounds {
 
 export interface Wanted {
   readonly count: number
-  /** The newest start of its kind: whose disk and labels the pairs get. */
+  /** Newest start of this kind. The pairs get its disk and labels. */
   readonly like: Start
 }
 
 /**
- * Pairs by the key of those whom they fit (`keyOf`). Each key gets as many as started in its busiest minute, the busiest key first, up to
- * `max` in all; below `min` the busiest key gets the rest. Nothing before the first build: nobody knows for whom.
+ * Returns the wanted pairs per key (`keyOf`). Each key gets as many pairs as builds started in its busiest minute, the busiest key first, up to `max`
+ * in total. If the total is below `min`, the busiest key gets the rest. Returns nothing before the first build, because its kind is unknown.
  */
 export function wantedPairs(starts: readonly Start[], bounds: Bounds, keyOf: (start: Start) => string): Map<string, Wanted> {
   const byKey = Map.groupBy(starts, keyOf)

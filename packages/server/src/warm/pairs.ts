@@ -1,38 +1,34 @@
 /**
- * Pairs of engine and daemon that are kept ready (docs/adr/0052). To an agent a pair is an attempt like any other, under the pair's own
- * id: it makes, watches and removes its objects as always. A build that is elected takes a ready pair in the transaction of its election;
- * from then on what the agent says of the pair is said of the build's attempt. A pair serves one build, and goes with it.
+ * Warm pairs of engine and daemon (docs/development/adr/0052). For an agent a pair is an ordinary attempt with the pair's id: the agent creates, watches
+ * and removes its objects as usual. An elected build takes a ready pair in the transaction of its election. From then on, facts about the pair apply to
+ * the build's attempt. A pair serves one build and is removed with it.
  */
-import { fault, newId } from '@windlass/kit'
+import { defined, fault } from '@windlass/kit'
 import type { AgentFact, RuntimeSpec, TaskReport } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import type { BuildEdit } from '../builds/edit.ts'
-import type { AttemptRow, TaskRow, WarmPairRow } from '../store/schema.ts'
+import type { BuildEdit } from '../builds/lifecycle/edit.ts'
+import type { AttemptRow, WarmPairRow } from '../store/schema.ts'
 import type { Query, Tx } from '../store/store.ts'
-import { insertTask, lockOpenTasks, updateTask } from '../store/tasks.ts'
-import { findPair, lockPair, lockReadyPair, updatePair } from '../store/warm-pairs.ts'
+import { insertTask, lockOpenTasks, newTask, updateTask, type TaskRecord } from '../store/runtimes/tasks.ts'
+import { findPair, lockPair, lockReadyPair, updatePair } from '../store/runtimes/warm-pairs.ts'
 import { fitKey, specHash } from './fit.ts'
+import type { AttemptKey } from '../store/builds/attempts.ts'
 
-/** Wakes whoever keeps the pools filled. */
+/** Wakes the loop that fills the pools. */
 export const WARM_TOPIC = 'warm'
-/** What the engine of a pair watches. */
+/** Returns the topic that the engine of a pair watches. */
 export const pairTopic = (id: string): string => `warm:${id}`
 
-/** To the agent a pair is the first attempt of a build with the pair's id. */
+/** Attempt number of a pair: for the agent it is the first attempt of a build with the pair's id. */
 export const PAIR_ATTEMPT = 1
 
-/** An engine asks again at least this often; one that was silent for longer is not given a build. */
+/** Engines call again at least this often. A pair whose engine was silent for longer gets no build. Milliseconds. */
 const SILENT_MS = 45_000
 const STOP_RETRY_MS = 5_000
 
-export interface AttemptKey {
-  readonly buildId: string
-  readonly attempt: number
-}
-
 /**
- * Gives the attempt that is being made a ready pair that fits it; true when there was one. Only first attempts from nothing take one: what
- * goes on wants its own disk.
+ * Assigns a matching ready pair to the new attempt. Returns true if there was one. Only first attempts of new builds take a pair, because later
+ * attempts need their own disk.
  */
 export async function takePair(edit: BuildEdit, attempt: AttemptRow, spec: RuntimeSpec): Promise<boolean> {
   const { build, tx, now } = edit
@@ -49,13 +45,14 @@ export async function takePair(edit: BuildEdit, attempt: AttemptRow, spec: Runti
   if (pair === undefined) return false
   attempt.pair_id = pair.id
   attempt.docker_host = pair.docker_host
+  attempt.engine_since = now
   await updatePair(tx, pair.id, { status: 'taken', build_id: build.id, attempt: attempt.number })
   tx.wake(pairTopic(pair.id))
   tx.wake(WARM_TOPIC)
   return true
 }
 
-/** The attempt that the bearer of a pair's credential runs; the key itself for any other. Throws `attempt-stale` for a pair without a build. */
+/** Returns the attempt of a pair's build, or the key itself if it is not a pair's. Throws `attempt-stale` for a pair without a build. */
 export async function attemptOfPair(query: Query, key: AttemptKey): Promise<AttemptKey> {
   const pair = await findPair(query, key.buildId)
   if (pair === undefined) return key
@@ -63,7 +60,7 @@ export async function attemptOfPair(query: Query, key: AttemptKey): Promise<Atte
   return { buildId: pair.build_id, attempt: pair.attempt }
 }
 
-/** Holds the engine of a pair until it is given a build, for at most `waitMs`. Throws `attempt-stale` when the pair is to go. */
+/** Waits up to `waitMs` until the pair gets a build. Returns false if it did not. Throws `attempt-stale` if the pair is being removed. */
 export async function awaitBuild(
   app: App,
   pairId: string,
@@ -86,24 +83,24 @@ function isLive(pair: WarmPairRow): boolean {
   return pair.status === 'starting' || pair.status === 'ready'
 }
 
-/** A pair is ready when its daemon listens and its engine waits. */
+/** Updates a pair. It becomes ready once its daemon listens and its engine waits. */
 async function notePair(
   tx: Tx,
   id: string,
-  news: Pick<Partial<WarmPairRow>, 'docker_host' | 'waits_at'>,
+  update: Pick<Partial<WarmPairRow>, 'docker_host' | 'waits_at'>,
   now: number,
 ): Promise<void> {
   const pair = await lockPair(tx, id)
   if (pair === undefined || !isLive(pair)) return
-  const after = { ...pair, ...news }
+  const after = { ...pair, ...update }
   const isReady = after.docker_host !== null && after.waits_at !== null
   const becomes = isReady && pair.status === 'starting' ? ({ status: 'ready', ready_at: now } as const) : {}
-  await updatePair(tx, id, { ...news, ...becomes })
+  await updatePair(tx, id, { ...update, ...becomes })
 }
 
 /**
- * What an agent saw of a pair. Answers the fact as one of the build that has the pair, or undefined when it was about the pair alone, or
- * about nothing that is known.
+ * Applies a fact about a pair. Returns it as a fact about the build that has the pair, or undefined if it concerns only the pair or an unknown
+ * attempt.
  */
 export async function takePairFact(
   tx: Tx,
@@ -126,65 +123,59 @@ export async function takePairFact(
     await stopPair(tx, pair, { now, message: fact.message ?? fact.reason ?? 'Its pods ended.' })
     return undefined
   }
+  if (saysEngineRuns(fact) && pair.engine_since === null) await updatePair(tx, pair.id, { engine_since: now })
   if (fact.dockerHost !== undefined) await notePair(tx, pair.id, { docker_host: fact.dockerHost }, now)
   return undefined
 }
 
-/** What an agent says of the task that makes or removes a pair. */
-export async function takePairReport(tx: Tx, task: TaskRow, { report, now }: { report: TaskReport; now: number }): Promise<void> {
-  const pair = await lockPair(tx, task.build_id)
+/** True if the fact reports that the engine pod runs. */
+export function saysEngineRuns({ state, object }: AgentFact): boolean {
+  return state === 'running' && object?.startsWith('engine-') === true
+}
+
+/** Applies an agent's report on the task that creates or removes a pair. */
+export async function takePairReport(
+  tx: Tx,
+  task: TaskRecord,
+  { report, now }: { report: TaskReport; now: number },
+): Promise<void> {
+  const pair = await lockPair(tx, task.subject.id)
   if (pair === undefined) return updateTask(tx, task.id, { status: 'done', done_at: now })
   if (task.kind === 'stop-attempt' && report.status !== 'done')
     return updateTask(tx, task.id, { status: 'queued', leased_until: null, available_at: now + STOP_RETRY_MS })
   await updateTask(tx, task.id, { status: report.status === 'refused' ? 'refused' : 'done', done_at: now })
   if (task.kind === 'stop-attempt') return endPair(tx, pair, { now })
   if (report.status !== 'done' && isLive(pair))
-    await stopPair(tx, pair, { now, message: report.message ?? report.reason ?? 'It could not be made.' })
+    await stopPair(tx, pair, { now, message: report.message ?? report.reason ?? 'It could not be created.' })
 }
 
-interface Ending {
+interface PairEnd {
   readonly now: number
-  /** Why, when it failed; no new ones are made for a while after failures. */
+  /** Error message of a failed pair. After failures no pairs are created for a while. */
   readonly message?: string | undefined
 }
 
-/** Sees to it that nothing of a pair stays; its agent may hear so more than once. */
-export async function stopPair(tx: Tx, pair: WarmPairRow, { now, message }: Ending): Promise<void> {
-  const open = await lockOpenTasks(tx, pair.id, PAIR_ATTEMPT)
+/** Removes the objects of a pair. Can be called repeatedly. */
+export async function stopPair(tx: Tx, pair: WarmPairRow, { now, message }: PairEnd): Promise<void> {
+  const open = await lockOpenTasks(tx, { id: pair.id, attempt: PAIR_ATTEMPT })
   const start = open.find(({ kind }) => kind === 'start-attempt')
   if (start !== undefined) await updateTask(tx, start.id, { status: 'withdrawn', done_at: now })
-  // Nobody was ever told to make it.
+  // The start task was never handed out, so no objects exist.
   if (start?.revision === 0) return endPair(tx, pair, { now, message })
   await updatePair(tx, pair.id, { status: 'stopping', ...(message !== undefined && { message, ended_at: now }) })
   tx.wake(pairTopic(pair.id))
   if (open.some(({ kind }) => kind === 'stop-attempt')) return
-  await insertTask(tx, taskOf(pair, { kind: 'stop-attempt', payload: JSON.stringify({ graceMs: 0 }), now }))
+  await insertTask(tx, taskOf(pair, { kind: 'stop-attempt', payload: { graceMs: 0 }, now }))
 }
 
-async function endPair(tx: Tx, pair: WarmPairRow, { now, message }: Ending): Promise<void> {
-  await updatePair(tx, pair.id, { status: 'gone', ended_at: now, ...(message !== undefined && { message }) })
+async function endPair(tx: Tx, pair: WarmPairRow, { now, message }: PairEnd): Promise<void> {
+  await updatePair(tx, pair.id, { status: 'gone', ended_at: now, ...defined({ message }) })
   tx.wake(pairTopic(pair.id))
   tx.wake(WARM_TOPIC)
 }
 
-/** A task about a pair, in the words of tasks about attempts. */
-export function taskOf(pair: WarmPairRow, { kind, payload, now }: Pick<TaskRow, 'kind' | 'payload'> & { now: number }): TaskRow {
-  return {
-    id: newId(now),
-    account_id: pair.account_id,
-    agent_id: pair.agent_id,
-    build_id: pair.id,
-    attempt: PAIR_ATTEMPT,
-    kind,
-    status: 'queued',
-    revision: 0,
-    failures: 0,
-    available_at: now,
-    leased_until: null,
-    runtime: pair.runtime,
-    payload,
-    created_at: now,
-    claimed_at: null,
-    done_at: null,
-  }
+/** Creates a task for a pair. */
+export function taskOf(pair: WarmPairRow, of: { kind: TaskRecord['kind']; payload: unknown; now: number }): TaskRecord {
+  const { id, account_id, agent_id, runtime } = pair
+  return newTask({ ...of, account_id, agent_id, runtime, subject: { kind: 'warm-pair', id, attempt: PAIR_ATTEMPT } })
 }

@@ -1,5 +1,3 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { nodeTransport } from '@windlass/kit'
 import { Build, Context, page, Pipeline, ProblemDocument, Project, Runtime, ServerStatus } from '@windlass/protocol'
 import { expect, test } from 'vitest'
@@ -8,7 +6,7 @@ import { HELLO, openHttpScene } from '../support/http-scene.ts'
 
 const transport = nodeTransport()
 
-test('errors are problem documents with a code, a hint, each wrong field and the request id', async () => {
+test('returns errors as problem documents with a code, a hint, each invalid field and the request id', async () => {
   await using scene = await openHttpScene()
   const headers = {
     authorization: `Bearer ${scene.adminToken}`,
@@ -43,22 +41,46 @@ test('errors are problem documents with a code, a hint, each wrong field and the
   expect(JSON.parse(await large.text())).toMatchObject({ code: 'payload-too-large' })
 })
 
-test('the OpenAPI document is of version 3.1 and describes every route with the shapes that are checked', async () => {
+test('the OpenAPI 3.1 document describes every route with the validated shapes', async () => {
   await using scene = await openHttpScene()
   const Document = z.looseObject({
     openapi: z.literal('3.1.0'),
     paths: z.record(z.string(), z.record(z.string(), z.looseObject({ operationId: z.string(), responses: z.looseObject({}) }))),
+    components: z
+      .record(z.string(), z.record(z.string(), z.unknown()))
+      .and(z.object({ schemas: z.record(z.string(), z.unknown()) })),
   })
-  const { paths } = await scene.nobody.call('GET', '/v1/openapi.json', Document)
+  const document = await scene.nobody.call('GET', '/v1/openapi.json', Document)
+  const { paths, components } = document
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
   expect(Object.keys(paths)).toEqual(
     expect.arrayContaining(['/v1/builds', '/v1/builds/{id}/follow', '/v1/engine/claim', '/v1/openapi.json', '/healthz']),
   )
-  expect(JSON.stringify(paths['/v1/builds'])).toContain('resetVolume')
+  expect(JSON.stringify(paths['/v1/builds'])).toContain('#/components/schemas/BuildInput')
+  expect(paths['/v1/builds']?.['post']).toMatchObject({ security: [{ token: ['build:write'] }, { session: ['build:write'] }] })
+  const text = JSON.stringify(document)
+  expect(JSON.stringify(components.schemas['BuildInput'])).toContain('resetVolume')
+  const references = [...text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)]
+  expect(references.length).toBeGreaterThan(100)
+  for (const [, kind = '', name = ''] of references) expect(components[kind], `${kind} ${name}`).toHaveProperty([name])
+  expect(text).not.toContain('$defs')
+  const Parameter = z.union([z.object({ name: z.string() }), z.object({ $ref: z.string() })])
+  const Named = z.object({ name: z.string() })
+  const parametersOf = (path: string): string[] =>
+    z
+      .object({ parameters: z.array(Parameter) })
+      .parse(paths[path]?.['get'])
+      .parameters.map((parameter) =>
+        '$ref' in parameter
+          ? Named.parse(components['parameters']?.[parameter.$ref.replace('#/components/parameters/', '')]).name
+          : parameter.name,
+      )
+  expect(parametersOf('/v1/pipelines')).toEqual(expect.arrayContaining(['limit', 'cursor']))
+  expect(parametersOf('/v1/builds/{id}/log').toSorted()).toEqual(['attempt', 'id', 'limit', 'offset', 'stream', 'tail'])
 })
 
-test('status, health and metrics answer without a credential', async () => {
+test('serves status and health without a credential, and metrics with one', async () => {
   await using scene = await openHttpScene()
   expect(await scene.nobody.call('GET', '/v1/status', ServerStatus)).toMatchObject({ bootstrapped: true, protocol: 2 })
   expect(await scene.nobody.text('GET', '/healthz')).toBe('ok\n')
@@ -66,7 +88,8 @@ test('status, health and metrics answer without a credential', async () => {
   const { engine, build } = await scene.start()
   await engine.succeed()
   await scene.admin.call('GET', `/v1/builds/${build.id}/wait`, Build)
-  const metrics = await scene.nobody.text('GET', '/metrics')
+  await expect(scene.nobody.text('GET', '/metrics')).rejects.toMatchObject({ code: 'unauthenticated' })
+  const metrics = await scene.admin.text('GET', '/metrics')
   for (const line of [
     'windlass_builds_total{result="success"} 1',
     'windlass_tasks_queued 1',
@@ -76,15 +99,24 @@ test('status, health and metrics answer without a credential', async () => {
   }
   expect(metrics).toMatch(/windlass_task_wait_seconds_count 1\b/)
   expect(metrics).toMatch(/windlass_agent_last_seen_seconds\{agent="agent"\} [\d.]+/)
-  const file = join(scene.dataDir, 'admin.token')
-  expect([existsSync(file), statSync(file).mode & 0o777, readFileSync(file, 'utf8').trim()]).toEqual([
-    true,
-    0o600,
-    scene.adminToken,
-  ])
 })
 
-test('apply creates and replaces a pipeline by name, guarded by its revision', async () => {
+test('HEAD is served only for public documents, never for logs and streams', async () => {
+  await using scene = await openHttpScene()
+  const { engine, build } = await scene.start()
+  await engine.succeed()
+  const head = async (path: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${scene.adminToken}` }
+    return (await fetch(scene.server.url + path, { method: 'HEAD', headers })).status
+  }
+  for (const path of ['/healthz', '/readyz', '/v1/status', '/v1/openapi.json'])
+    expect([path, await head(path)]).toEqual([path, 200])
+  for (const path of ['log', 'log?tail=5', 'feed', 'follow', 'wait'])
+    expect([path, await head(`/v1/builds/${build.id}/${path}`)]).toEqual([path, 404])
+  expect(await head('/v1/builds')).toBe(404)
+})
+
+test('PUT creates and replaces a pipeline by name and checks its revision', async () => {
   await using scene = await openHttpScene()
   const path = `/v1/pipelines/${encodeURIComponent('shop/build')}`
   const put = (headers: Record<string, string>, document = HELLO): Promise<Pipeline> =>
@@ -101,7 +133,7 @@ test('apply creates and replaces a pipeline by name, guarded by its revision', a
   await scene.admin.text('DELETE', '/v1/projects/shop')
 })
 
-test('lists come in pages whose cursors miss nothing and repeat nothing', async () => {
+test('pages of lists neither skip nor repeat items', async () => {
   await using scene = await openHttpScene()
   for (let n = 0; n < 7; n += 1) {
     await scene.admin.call('POST', '/v1/pipelines', Pipeline, { body: { name: `p/${n}`, document: HELLO } })
@@ -130,7 +162,7 @@ test('lists come in pages whose cursors miss nothing and repeat nothing', async 
   expect(await collect('/v1/builds', Build, { status: 'success,error' })).toEqual([])
 })
 
-test('a POST with an Idempotency-Key is carried out once, and its answer repeated', async () => {
+test('runs a POST with an Idempotency-Key once and repeats its response', async () => {
   await using scene = await openHttpScene()
   const post = (body: object, key = 'one'): Promise<Build> =>
     scene.admin.call('POST', '/v1/builds', Build, { body, headers: { 'idempotency-key': key } })
@@ -148,7 +180,7 @@ test('a POST with an Idempotency-Key is carried out once, and its answer repeate
   expect(await post({ pipeline: 'missing' }, 'three')).toMatchObject({ pipeline: 'missing' })
 })
 
-test('a document is checked with its problems by line, and a build needs a pipeline or a document', async () => {
+test('reports problems of a document by line, and requires a pipeline or a document for a build', async () => {
   await using scene = await openHttpScene()
   const Validation = z.object({ valid: z.boolean(), problems: z.array(z.looseObject({ line: z.int(), code: z.string() })) })
   const check = (document: string): Promise<z.output<typeof Validation>> =>
@@ -160,7 +192,7 @@ test('a document is checked with its problems by line, and a build needs a pipel
   expect(await scene.submit({ document: 'steps: [' })).toMatchObject({ status: 'error', reason: 'invalid-pipeline' })
 })
 
-test('P175: a pipeline is stored with its problems told, those in its account among them', async () => {
+test('stores a pipeline and reports its problems, including those with its account (P175)', async () => {
   await using scene = await openHttpScene()
   const document = "version: '1.0'\nsteps:\n  it:\n    type: push\n    candidate: '${{IMAGE}}'\n    registry: '${{TARGET}}'\n"
   const push = { name: 'push', document: document.replace("'${{TARGET}}'", 'nowhere') }
@@ -177,7 +209,7 @@ test('P175: a pipeline is stored with its problems told, those in its account am
   expect((await scene.admin.call('GET', '/v1/pipelines/push', Pipeline)).problems).toBeUndefined()
 })
 
-test('contexts, runtimes and agents are made, replaced, shown and deleted', async () => {
+test('creates, replaces, shows and deletes contexts, runtimes and agents', async () => {
   await using scene = await openHttpScene()
   const body = { name: 'git', type: 'git', isDefault: true, data: { url: 'https://git.test', username: 'u', password: 'p' } }
   expect(await scene.admin.call('POST', '/v1/contexts', Context, { body })).toMatchObject({
@@ -209,13 +241,13 @@ test('contexts, runtimes and agents are made, replaced, shown and deleted', asyn
   await expect(scene.agent.claim(0)).rejects.toMatchObject({ code: 'unauthenticated' })
 })
 
-test('below the free disk that is asked for no new builds are taken, and running ones go on', async () => {
+test('rejects new builds below the configured free disk space', async () => {
   await using scene = await openHttpScene({ minFreeShare: 1.1 })
   await expect(scene.submit()).rejects.toMatchObject({ code: 'storage-full', status: 507 })
   expect((await scene.admin.call('GET', '/v1/builds', page(Build))).items).toEqual([])
 })
 
-test('restart runs the same document, variables, secrets and commit again', async () => {
+test('a restart runs the same document, variables, secrets and commit again', async () => {
   await using scene = await openHttpScene()
   const { build, engine } = await scene.start({
     branch: 'main',
@@ -225,7 +257,13 @@ test('restart runs the same document, variables, secrets and commit again', asyn
   })
   await engine.finish({ status: 'error', reason: 'step-failed' })
   const again = await scene.admin.call('POST', `/v1/builds/${build.id}/restart`, Build)
-  expect(again).toMatchObject({ restartOf: build.id, branch: 'main', revision: 'abc', trigger: 'restart', status: 'pending' })
+  expect(again).toMatchObject({
+    restartOf: build.id,
+    branch: 'main',
+    revision: 'abc',
+    trigger: { kind: 'restart' },
+    status: 'pending',
+  })
   const tasks = await scene.agent.claim()
   const start =
     tasks.find((task) => task.kind === 'start-attempt') ??

@@ -5,7 +5,7 @@ import { openHttpScene } from '../support/http-scene.ts'
 
 const GATE = "version: '1.0'\nsteps:\n  gate: { type: pending-approval }\n"
 
-test('P073: approvals are decided by routes, with clear codes for what cannot be', async () => {
+test('decides approvals by routes, with error codes for invalid decisions (P073)', async () => {
   await using scene = await openHttpScene()
   const { admin } = scene
   const { build, engine } = await scene.start({ document: GATE })
@@ -22,7 +22,7 @@ test('P073: approvals are decided by routes, with clear codes for what cannot be
   await expect(decide('deny')).rejects.toMatchObject({ code: 'approval-decided' })
 })
 
-test('P128, P129: an event that is told with the run gives its variables, quotes and all', async () => {
+test('a run with git facts gets their variables, with escaped quotes (P128, P129)', async () => {
   await using scene = await openHttpScene()
   const message = 'it\'s "quoted": {yes}\nand more'
   const { build, engine } = await scene.start({

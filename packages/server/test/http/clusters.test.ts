@@ -22,7 +22,7 @@ spec:
   steps: { one: { image: alpine, commands: [echo one] } }
 `
 
-test('P181: engines get the clusters of the account as JSON, and which of them steps find', async () => {
+test('engines get the clusters of the account as JSON, and which of them are injected into steps (P181)', async () => {
   await using scene = await openHttpScene()
   const shown = await add(scene, 'prod', kubeconfig('https://prod'))
   expect(shown.data).toEqual({ kubeconfig: '*****' })
@@ -48,7 +48,7 @@ test('P181: engines get the clusters of the account as JSON, and which of them s
   expect(await clustersOf('clustersInfo: { injectAll: false }')).toEqual([of('prod', false), of('stage', false)])
 })
 
-test('a kubeconfig that needs files of another machine is refused', async () => {
+test('rejects a kubeconfig that refers to local files', async () => {
   await using scene = await openHttpScene()
   await expect(add(scene, 'prod', kubeconfig('https://prod', 'client-key: /home/me/key'))).rejects.toMatchObject({
     code: 'request-invalid',

@@ -1,8 +1,9 @@
-import { nodeTransport } from '@windlass/kit'
-import { Build, FeedItem } from '@windlass/protocol'
+import { manualClock, nodeTransport, systemClock } from '@windlass/kit'
+import { ApiKeyCreated, Build, FeedItem } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { startEngine } from '../support/fake-agent.ts'
+import { retain } from '../../src/retention.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
 async function follow(
@@ -31,7 +32,7 @@ async function follow(
   return { items, ended: false }
 }
 
-test('a follower sees every item once, in order, as it happens, and the end', async () => {
+test('a follower gets every item once, in order, and the end', async () => {
   await using scene = await openHttpScene()
   const build = await scene.submit()
   const following = follow(scene, build.id)
@@ -53,7 +54,26 @@ test('a follower sees every item once, in order, as it happens, and the end', as
   ])
 })
 
-test('a follower that was cut off goes on exactly where it stopped', async () => {
+test('ends an old stream, and its follower needs a valid credential to continue', async () => {
+  await using scene = await openHttpScene({ readerLimits: { lifeMs: 300 } })
+  const { build, engine } = await scene.start()
+  await engine.log('step/hello', 'one\n')
+  const { id, token } = await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name: 'reader', role: 'viewer' } })
+  const reader = { ...scene, admin: scene.nobody.withToken(token) }
+  const { items, ended } = await follow(reader, build.id)
+  expect(ended).toBe(false)
+  const after = items.at(-1)?.position ?? 0
+  const following = follow(reader, build.id, { after })
+  await scene.admin.text('DELETE', `/v1/keys/${id}`)
+  expect(await following).toEqual({ items: [], ended: false })
+  await expect(follow(reader, build.id, { after })).rejects.toMatchObject({ code: 'unauthenticated' })
+  await engine.succeed()
+  const rest = await follow(scene, build.id, { after })
+  expect(rest.items[0]?.position).toBe(after + 1)
+  expect(rest.ended).toBe(true)
+})
+
+test('a disconnected follower continues exactly where it stopped', async () => {
   await using scene = await openHttpScene()
   const { build, engine } = await scene.start()
   await engine.log('step/hello', 'one\n')
@@ -72,30 +92,28 @@ test('a follower that was cut off goes on exactly where it stopped', async () =>
   expect([pageOf.items.map(({ position }) => position), pageOf.next]).toEqual([[3, 4], 4])
 })
 
-test('a line is seen by a follower within 120 ms in the median', async () => {
-  await using scene = await openHttpScene()
+test('a line wakes its follower while the clock of the server is stopped', async () => {
+  await using scene = await openHttpScene({ clock: manualClock(systemClock.now()) })
   const { build, engine } = await scene.start()
-  const seenAt = new Map<string, number>()
+  const seen = new Map<string, () => void>()
   const following = (async () => {
     for await (const { event, data } of scene.admin.events(`/v1/builds/${build.id}/follow`)) {
       if (event === 'end') return
       const item = FeedItem.parse(JSON.parse(data))
-      if (item.kind === 'log') seenAt.set(Buffer.from(item.bytes, 'base64').toString(), performance.now())
+      if (item.kind === 'log') seen.get(Buffer.from(item.bytes, 'base64').toString())?.()
     }
   })()
-  const delays: number[] = []
   for (let n = 0; n < 30; n += 1) {
-    const writtenAt = performance.now()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    seen.set(`line ${n}\n`, resolve)
     await engine.log('step/hello', `line ${n}\n`)
-    while (!seenAt.has(`line ${n}\n`)) await new Promise((resolve) => setTimeout(resolve, 1))
-    delays.push((seenAt.get(`line ${n}\n`) ?? 0) - writtenAt)
+    await promise
   }
   await engine.finish({ status: 'success' })
   await following
-  expect(delays.toSorted((a, b) => a - b)[15]).toBeLessThan(120)
 })
 
-test('a log is read whole, by stream, by byte range and by its last lines', async () => {
+test('serves a log as a whole, by stream, by byte range and by its last lines', async () => {
   await using scene = await openHttpScene()
   const { build, engine } = await scene.start()
   await engine.log('system', 'hello from the system\n')
@@ -123,7 +141,7 @@ test('a log is read whole, by stream, by byte range and by its last lines', asyn
   expect((await range('bytes=50-'))[0]).toBe(400)
 })
 
-test('waiting for a build is held until its end, and closing the server ends held calls within five seconds', async () => {
+test('a wait call is held until the build ends, and closing the server ends held calls early', async () => {
   const scene = await openHttpScene()
   const { build, engine } = await scene.start()
   const waiting = scene.admin.call('GET', `/v1/builds/${build.id}/wait`, Build, {
@@ -136,20 +154,33 @@ test('waiting for a build is held until its end, and closing the server ends hel
   await engine.finish({ status: 'success' })
   expect((await waiting).status).toBe('success')
   const other = await scene.submit()
-  const held = [
-    scene.agent.claim(30_000, 0),
-    scene.admin.call('GET', `/v1/builds/${other.id}/wait`, Build, { query: { timeoutMs: 30_000 }, timeoutMs: 40_000 }),
+  const { store } = scene.server.app
+  const watch = store.watch.bind(store)
+  let watches = 0
+  Object.assign(store, {
+    watch(topic: string) {
+      watches += 1
+      return watch(topic)
+    },
+  })
+  const query = { timeoutMs: 60_000 }
+  const held = Promise.allSettled([
+    scene.agent.claim(60_000, 0),
+    scene.admin.call('GET', `/v1/builds/${other.id}/wait`, Build, { query, timeoutMs: 90_000 }),
     follow(scene, other.id),
-  ].map((call) => call.catch((error: unknown) => error))
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  const before = performance.now()
+  ])
+  while (watches < 3) await systemClock.sleep(5)
   await scene[Symbol.asyncDispose]()
-  await Promise.all(held)
-  expect(performance.now() - before).toBeLessThan(5000)
+  // All of them got a complete response.
+  expect(await held).toMatchObject([
+    { value: [] },
+    { value: { id: other.id, status: expect.not.stringContaining('success') } },
+    { value: { ended: false } },
+  ])
 })
 
-test('a claim that waits is woken by a build, not by a poll', async () => {
-  await using scene = await openHttpScene()
+test('a build wakes a waiting claim while the clock of the server is stopped', async () => {
+  await using scene = await openHttpScene({ clock: manualClock(systemClock.now()) })
   for (let n = 0; n < 30; n += 1) {
     const claim = scene.agent.claim()
     await scene.submit()
@@ -157,7 +188,43 @@ test('a claim that waits is woken by a build, not by a poll', async () => {
     if (task === undefined) throw new Error('no task')
     await scene.agent.report(task, 'done')
   }
-  const { values } = await scene.server.app.metrics.taskWait.get()
-  const sum = values.find(({ metricName }) => metricName?.endsWith('_sum'))?.value ?? Infinity
-  expect(sum / 30).toBeLessThan(0.025)
+})
+
+test('a build with an expired log can be followed to its end, and the feed lists the missing ranges', async () => {
+  await using scene = await openHttpScene({ retention: { logDays: 0 } })
+  const { build, engine } = await scene.start()
+  await engine.event({ type: 'attempt.started', engineVersion: '0', docker: { version: '0', api: '1.45' }, volumeKept: true })
+  await engine.log('step/hello', 'one\n')
+  await engine.event({ type: 'step.started', step: 'hello', try: 1 })
+  for (const text of ['two\n', 'three\n']) await engine.log('step/hello', text)
+  await engine.event({ type: 'step.finished', step: 'hello', try: 1, status: 'success', exitCode: 0, members: {}, exports: [] })
+  await engine.finish({ status: 'success' })
+  const before = await follow(scene, build.id)
+  const logs = before.items.filter(({ kind }) => kind === 'log').map(({ position }) => position)
+  const last = before.items.length
+  // The end of the build must be in the past.
+  while (scene.server.app.clock.now() <= (before.items.at(-1)?.at ?? 0)) await systemClock.sleep(1)
+  await retain(scene.server.app)
+  const { items, ended } = await follow(scene, build.id)
+  expect(ended).toBe(true)
+  expect(items.map(({ position }) => position)).toEqual(before.items.map(({ position }) => position).filter((n) => n !== logs[1]))
+  expect(items.flatMap((item) => (item.kind === 'event' && item.type === 'log.expired' ? [item.data] : []))).toEqual([
+    { from: logs[0], to: logs[0] },
+    { from: logs[1], to: logs[2] },
+  ])
+  expect(await follow(scene, build.id, { after: logs[1] ?? 0 })).toMatchObject({
+    ended: true,
+    items: [{ position: logs[2] }, {}, {}, {}],
+  })
+  expect(await follow(scene, build.id, { after: last })).toEqual({ ended: true, items: [] })
+  // Pages of one item also lead to the end.
+  const Page = z.object({ items: z.array(FeedItem), next: z.int() })
+  const seen: number[] = []
+  for (let after = 0, count = 1; count > 0;) {
+    const page = await scene.admin.call('GET', `/v1/builds/${build.id}/feed`, Page, { query: { after, limit: 1 } })
+    seen.push(...page.items.map(({ position }) => position))
+    ;({ next: after } = page)
+    count = page.items.length
+  }
+  expect(seen).toEqual(items.map(({ position }) => position))
 })

@@ -20,14 +20,13 @@ import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 import { helloAgent } from '../support/fake-agent.ts'
 import { allRoutes } from '../../src/http/routes.ts'
 import { openAuthenticator } from '../../src/identity/authenticate.ts'
-import { scopeOf } from '../../src/identity/scopes.ts'
 
 interface Answer {
   readonly status: number
   readonly body: unknown
 }
 
-/** A call as public clients make it: the bare token, JSON both ways. */
+/** Makes a call as public clients do, with the plain token and JSON bodies. */
 async function api(
   scene: HttpScene,
   method: string,
@@ -54,7 +53,7 @@ async function request(): Promise<{ dir: string; csr: string }> {
   return { dir, csr: await readFile(join(dir, 'server-cert.csr'), 'utf8') }
 }
 
-test('R007: a limited key is told which scope it lacks, by name, and can make no key that may do more', async () => {
+test('reports the missing scope of a limited key, and prevents it from creating keys with more rights (R007)', async () => {
   await using scene = await openHttpScene()
   const key = async (name: string, scopes: string[]): Promise<string> =>
     (await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name, role: 'admin', scopes } })).token
@@ -64,31 +63,31 @@ test('R007: a limited key is told which scope it lacks, by name, and can make no
   await expect(reader.call('POST', '/v1/agents', z.unknown(), { body: { name: 'x' } })).rejects.toMatchObject({
     code: 'scope-missing',
     status: 403,
-    message: 'The key reader lacks the scope agent:write; it has agent:read.',
+    message: 'The key "reader" does not have the scope agent:write. It has agent:read.',
   })
   await expect(reader.call('GET', '/v1/runtimes', z.unknown())).rejects.toMatchObject({ code: 'scope-missing' })
-  const maker = scene.nobody.withToken(await key('maker', ['key:write', 'agent:write']))
+  const maker = scene.nobody.withToken(await key('maker', ['key:write', 'build:write']))
   const make = (scopes?: string[]): Promise<unknown> =>
     maker.call('POST', '/v1/keys', ApiKeyCreated, { body: { name: `made-${scopes?.length ?? 0}`, role: 'admin', scopes } })
-  await make(['agent:write'])
+  await make(['build:write'])
   await expect(make()).rejects.toMatchObject({ code: 'scope-missing' })
-  await expect(make(['agent:write', 'runtime:write'])).rejects.toMatchObject({ code: 'scope-missing' })
+  await expect(make(['build:write', 'pipeline:write'])).rejects.toMatchObject({ code: 'scope-missing' })
   const { body } = await api(scene, 'POST', '/api/agents', { body: { name: 'x' }, token: await key('api', ['runtime:write']) })
-  expect(body).toMatchObject({ code: 'scope-missing', message: 'The key api lacks the scope agent:write; it has runtime:write.' })
+  expect(body).toMatchObject({
+    code: 'scope-missing',
+    message: 'The key "api" does not have the scope agent:write. It has runtime:write.',
+  })
 })
 
-test('R007: every route of people asks a limited key for a scope, but for those that tell who it is', async () => {
+test('every user route except those of the own identity requires a scope from a limited key (R007)', async () => {
   await using scene = await openHttpScene()
   const routes = allRoutes(scene.server.app, openAuthenticator(scene.server.app.store.query, scene.server.app.vault))
-  const free = routes.filter(
-    ({ method, path, spec }) =>
-      ['run', 'runner', 'admin', 'user', 'viewer'].includes(spec.allow) && (spec.scope ?? scopeOf(method, path)) === undefined,
-  )
-  expect(free.map(({ path }) => path)).toEqual(['/v1/whoami'])
+  const free = routes.filter(({ spec }) => ['runner', 'admin', 'user', 'viewer'].includes(spec.allow) && spec.scope === 'none')
+  expect(new Set(free.map(({ path }) => path))).toEqual(new Set(['/v1/whoami', '/v1/sessions/codes', '/v1/sessions/current']))
   expect(SCOPES.toSorted()).toEqual(SCOPES)
 })
 
-test('R015: the token of a deleted agent brings the same agent back; of one that is there it answers that one', async () => {
+test('the token of a deleted agent restores the same agent, and the token of an existing agent returns it (R015)', async () => {
   await using scene = await openHttpScene()
   const register = (body: object): Promise<z.output<typeof AgentCreated>> =>
     scene.admin.call('POST', '/v1/agents', AgentCreated, { body })
@@ -109,7 +108,7 @@ test('R015: the token of a deleted agent brings the same agent back; of one that
   await expect(register({ name: 'other', token: 'nonsense' })).rejects.toMatchObject({ code: 'request-invalid' })
 })
 
-test('an agent is renamed with the runtimes that name it, and a new token replaces the old one at once', async () => {
+test('renames an agent together with the runtimes that name it, and a new token replaces the old one at once', async () => {
   await using scene = await openHttpScene()
   const change = (name: string, body: object): Promise<z.output<typeof Agent>> =>
     scene.admin.call('PATCH', `/v1/agents/${name}`, Agent, { body })
@@ -125,7 +124,7 @@ test('an agent is renamed with the runtimes that name it, and a new token replac
   expect(token.startsWith(`${id}.`)).toBe(true)
 })
 
-test('R049: certificates of daemons are signed by one authority for the account, for the wanted names, and for admins and agents alone', async () => {
+test('signs certificates of daemons with one CA per account, for the requested names, and only for admins and agents (R049)', async () => {
   await using scene = await openHttpScene()
   const { csr } = await request()
   const body = { csr, names: ['IP:127.0.0.1', 'DNS:dind', 'DNS:*.dind.builds.svc'] }
@@ -137,13 +136,17 @@ test('R049: certificates of daemons are signed by one authority for the account,
   expect(certificate.verify(new X509Certificate(first.ca).publicKey)).toBe(true)
   expect(certificate.checkHost('dind-1.dind.builds.svc')).toBe('*.dind.builds.svc')
   expect(first.expiresAt).toBeGreaterThan(Date.now() + 365 * 86_400_000)
+  const short = await scene.admin.call('POST', '/v1/certificates', SignedCertificate, { body: { ...body, days: 90 } })
+  const { validFromDate, validToDate } = new X509Certificate(short.certificate)
+  expect(validToDate.getTime() - validFromDate.getTime()).toBeLessThan(91 * 86_400_000)
+  expect(short.expiresAt - validToDate.getTime()).toBeLessThan(1_000)
   const wrong = { csr, names: ['DNS:*'] }
   await expect(scene.admin.call('POST', '/v1/certificates', z.unknown(), { body: wrong })).rejects.toMatchObject({
     code: 'request-invalid',
   })
 })
 
-test('R040: an installation keeps its events in order, ends with the last, and goes on when it is resumed', async () => {
+test('an installation keeps its events in order, ends with the last one, and continues when it is resumed (R040)', async () => {
   await using scene = await openHttpScene()
   const begun = await scene.admin.call('POST', '/v1/installations', Installation, {
     body: { name: 'my/runtime', options: { yes: true } },
@@ -162,7 +165,7 @@ test('R040: an installation keeps its events in order, ends with the last, and g
   await expect(add('No Word', 'success')).rejects.toMatchObject({ code: 'request-invalid' })
 })
 
-test('R221: a cluster behind a firewall is registered by the token of a service account, and is one for deploy steps', async () => {
+test('registers a cluster behind a firewall by the token of a service account, for deploy steps (R221)', async () => {
   await using scene = await openHttpScene()
   const server = 'https://10.0.0.1:6443'
   const added = await scene.admin.call('POST', '/v1/clusters', Cluster, {
@@ -188,7 +191,7 @@ test('R221: a cluster behind a firewall is registered by the token of a service 
   expect((await scene.admin.call('GET', '/v1/clusters', page(Cluster))).items.map(({ name }) => name)).toEqual(['public'])
 })
 
-test('R048, R051: what the public command line calls to install a runner offline, to attach it, and to take it away again', async () => {
+test('supports the calls of the Codefresh CLI to install a runner offline, attach it, and remove it (R048, R051)', async () => {
   await using scene = await openHttpScene()
   const progress = await api(scene, 'POST', '/api/runner-installation', {
     body: { options: { kubeNamespace: 'builds', token: 'x.y' } },
@@ -250,7 +253,7 @@ test('R048, R051: what the public command line calls to install a runner offline
   ).toMatchObject({ status: 401 })
 })
 
-test('R049: the certificate job of the public chart gets a ZIP archive that unzips into authority and certificate', async () => {
+test('the certificate job of the public chart gets a ZIP archive with the CA and the certificate (R049)', async () => {
   await using scene = await openHttpScene()
   const { dir, csr } = await request()
   const body = JSON.stringify({

@@ -1,3 +1,4 @@
+import { windlassImage } from '@windlass/plan'
 import { ApiKeyCreated, BASE_LAYERS, page, Pipeline, Runtime, RuntimeDiff, RuntimeVersion } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -13,7 +14,7 @@ const Document = z.looseObject({
 const NAME = 'gke_team/europe/builds'
 const PATH = `/api/runtime-environments/${encodeURIComponent(NAME)}`
 
-/** As the public documentation writes one down, with the spellings of old and new versions. */
+/** A document as in the public documentation, with field names of old and new versions. */
 const WRITTEN = {
   version: null,
   metadata: {
@@ -46,7 +47,7 @@ const WRITTEN = {
   },
 }
 
-test('R175, R176, R178, R180, R204: a document of public clients is kept as it is, and read again without a difference', async () => {
+test('keeps a document of public clients unchanged through writing and reading (R175, R176, R178, R180, R204)', async () => {
   await using scene = await openHttpScene()
   const put = (body: unknown): Promise<z.output<typeof Document>> => scene.admin.call('PUT', PATH, Document, { body })
   const first = await put(WRITTEN)
@@ -68,7 +69,7 @@ test('R175, R176, R178, R180, R204: a document of public clients is kept as it i
   expect(history.map(({ version }) => version)).toEqual([2, 1])
 })
 
-test('R179, R256: extend merges what the document extends, and hides from users what only admins set', async () => {
+test('extend merges the parents of the document and hides admin-only fields from users (R179, R256)', async () => {
   await using scene = await openHttpScene()
   await scene.admin.call('PUT', `${PATH}?extend=system/default/hybrid/k8s&description=new`, Document, {
     body: { ...WRITTEN, extends: undefined },
@@ -89,7 +90,7 @@ test('R179, R256: extend merges what the document extends, and hides from users 
   await expect(viewer.call('PUT', PATH, Document, { body: WRITTEN })).rejects.toMatchObject({ code: 'forbidden' })
 })
 
-test('R071, R072: public clients list runtimes, set the default one, see its images, and delete it by force', async () => {
+test('public clients list runtimes, set the default one, show its images, and delete it with force (R071, R072)', async () => {
   await using scene = await openHttpScene()
   await scene.admin.call('PUT', PATH, Document, { body: WRITTEN })
   await scene.admin.call('PUT', `/api/runtime-environments/default/${encodeURIComponent(NAME)}`, Document)
@@ -101,14 +102,14 @@ test('R071, R072: public clients list runtimes, set the default one, see its ima
   const images = z.array(z.object({ component: z.string(), image: z.string() }))
   expect(await scene.admin.call('GET', `${PATH}/base-images`, images)).toContainEqual({
     component: 'dind',
-    image: 'windlass/dind:0.1.0',
+    image: windlassImage('dind'),
   })
   await expect(scene.admin.text('DELETE', PATH)).rejects.toMatchObject({ code: 'conflict' })
   await scene.admin.text('DELETE', `${PATH}?force=true`)
   await expect(scene.admin.call('GET', PATH, Document)).rejects.toMatchObject({ code: 'not-found', status: 404 })
 })
 
-test('R055: layers of the platform are listed, replaced, given to accounts and taken back by admins', async () => {
+test('admins list, replace and delete platform layers, and set their accounts (R055)', async () => {
   await using scene = await openHttpScene()
   const path = '/api/admin/runtime-environments'
   const names = async (): Promise<string[]> =>
@@ -123,7 +124,7 @@ test('R055: layers of the platform are listed, replaced, given to accounts and t
   expect(await names()).not.toContain('system/agentless')
 })
 
-test('a key that does not exist is refused with its place, and an older version is not written over a newer one', async () => {
+test('rejects an unknown key with its path, and rejects a change based on an older version', async () => {
   await using scene = await openHttpScene()
   const { admin } = scene
   const body = (spec: object): object => ({ name: 'prod', agent: 'agent', spec })
@@ -148,7 +149,7 @@ test('a key that does not exist is refused with its place, and an older version 
   })
 })
 
-test('R209: a pipeline that named a deleted runtime uses the default one', async () => {
+test('a pipeline that named a deleted runtime uses the default one (R209)', async () => {
   await using scene = await openHttpScene()
   await scene.admin.call('POST', '/v1/runtimes', Runtime, { body: { name: 'gone', agent: 'agent' } })
   await scene.admin.call('POST', '/v1/pipelines', Pipeline, { body: { name: 'p', document: HELLO, runtime: 'gone' } })

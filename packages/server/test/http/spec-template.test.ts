@@ -18,7 +18,7 @@ async function store(scene: HttpScene, template: string): Promise<void> {
 const run = (scene: HttpScene, input: object = {}): Promise<Build> =>
   scene.admin.call('POST', '/v1/builds', Build, { body: { pipeline: 'demo/app', ...input } })
 
-test('P164: steps behind a URL are fetched when the build is made, and a restart takes the same text', async () => {
+test('fetches steps at a URL when the build is created, and a restart uses the same text (P164)', async () => {
   let text = STEPS
   const server = createServer((request, response) =>
     request.url === '/v2.yml' ? response.end(text) : response.writeHead(404).end(),
@@ -45,16 +45,40 @@ test('P164: steps behind a URL are fetched when the build is made, and a restart
   }
 })
 
-test('P164: a loopback or metadata address is not asked', async () => {
+test('fetches from private addresses only if a setting allows their network, and errors do not reveal hosts (P164)', async () => {
+  const server = createServer((request, response) => response.end(request.url === '/steps.yml' ? STEPS : ''))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const open = typeof address === 'object' && address !== null ? address.port : 0
+  const outcomeOf = async (scene: HttpScene, host: string, port: number): Promise<string> => {
+    await store(scene, `{location: url, url: 'http://${host}:${port}/steps.yml'}`)
+    const { message = '', status } = await run(scene)
+    return `${status}: ${message.replaceAll(`${host}:${port}`, 'HOST').replaceAll(host, 'HOST')}`
+  }
+  try {
+    await using scene = await openHttpScene()
+    for (const host of ['127.0.0.1', 'localhost', '10.0.0.7', '168.63.129.16', '[::ffff:127.0.0.1]', '[fd00:ec2::254]'])
+      expect(await outcomeOf(scene, host, open), host).toBe(await outcomeOf(scene, host, 1))
+    await using free = await openHttpScene({ documentNetworks: ['127.0.0.0/8'] })
+    expect(await outcomeOf(free, '127.0.0.1', open)).toMatch(/^pending/)
+  } finally {
+    server.close()
+  }
+})
+
+test('does not fetch from a loopback or metadata address (P164)', async () => {
   await using scene = await openHttpScene()
   await store(scene, `{url: 'http://169.254.169.254/latest/meta-data'}`)
   expect(await run(scene)).toMatchObject({ status: 'error', message: expect.stringContaining('169.254.169.254 is not allowed') })
 })
 
-test('P164: steps in a repository come with the engine, which fetches them; the build has them from then on', async () => {
+test('the engine fetches steps from a repository, and the build stores them (P164)', async () => {
   await using scene = await openHttpScene()
   await store(scene, `{location: git, repo: team/app, path: ci/build.yml, context: work}`)
-  await expect(run(scene)).rejects.toMatchObject({ code: 'request-invalid', message: expect.stringContaining('must name one') })
+  await expect(run(scene)).rejects.toMatchObject({
+    code: 'request-invalid',
+    message: expect.stringContaining('must name a branch or a commit'),
+  })
   const { build, engine } = await scene.start({ pipeline: 'demo/app', document: undefined, branch: 'feature' })
   expect(engine.claimed.plan).toMatchObject({
     steps: [],
@@ -76,7 +100,7 @@ test('P164: steps in a repository come with the engine, which fetches them; the 
   expect(again.engine.claimed.plan.source).toBeUndefined()
 })
 
-test('P164: a pinned revision may be a variable; a document with errors ends the build with their places', async () => {
+test('a pinned revision may be a variable, and a document with errors ends the build with their positions (P164)', async () => {
   await using scene = await openHttpScene()
   await store(scene, `{location: git, repo: team/app, path: ci/build.yml, revision: '\${{WHERE}}'}`)
   const { build, engine } = await scene.start({ pipeline: 'demo/app', document: undefined })

@@ -1,4 +1,4 @@
-import { Build, page, StepType } from '@windlass/protocol'
+import { Build, page, StepTypeResource } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
@@ -22,13 +22,13 @@ function useOf(type: string, args = '{WHO: you}'): string {
   return `version: '1.0'\nsteps:\n  hello:\n    type: ${type}\n    arguments: ${args}\n`
 }
 
-async function create(scene: HttpScene, manifest: string): Promise<StepType> {
-  return scene.admin.call('POST', '/v1/step-types', StepType, { body: { manifest } })
+async function create(scene: HttpScene, manifest: string): Promise<StepTypeResource> {
+  return scene.admin.call('POST', '/v1/step-types', StepTypeResource, { body: { manifest } })
 }
 
 const path = (name: string): string => `/v1/step-types/${encodeURIComponent(name)}`
 
-test('P170: step types are created, listed by their versions, replaced and deleted', async () => {
+test('creates, lists by version, replaces and deletes step types (P170)', async () => {
   await using scene = await openHttpScene()
   await create(scene, greet('1.0.0'))
   await create(scene, greet('1.10.0'))
@@ -39,23 +39,23 @@ test('P170: step types are created, listed by their versions, replaced and delet
     code: 'document-invalid',
     details: { problems: [{ line: 5 }] },
   })
-  const list = await scene.admin.call('GET', '/v1/step-types', page(StepType))
+  const list = await scene.admin.call('GET', '/v1/step-types', page(StepTypeResource))
   expect(list.items.find(({ name }) => name === 'acme/greet')).toMatchObject({ version: '1.10.0', versions: 4, builtIn: false })
-  const versions = await scene.admin.call('GET', `${path('acme/greet')}/versions`, page(StepType))
+  const versions = await scene.admin.call('GET', `${path('acme/greet')}/versions`, page(StepTypeResource))
   expect(versions.items.map(({ version }) => version)).toEqual(['1.10.0', '1.9.0', '1.0.0', '2.0.0-beta.1'])
-  const replaced = await scene.admin.call('PUT', path('acme/greet:1.0.0'), StepType, {
+  const replaced = await scene.admin.call('PUT', path('acme/greet:1.0.0'), StepTypeResource, {
     body: { manifest: greet('1.0.0', 'busybox') },
   })
   expect(replaced.manifest).toContain('busybox')
-  const other = scene.admin.call('PUT', path('acme/greet:1.0.1'), StepType, { body: { manifest: greet('1.0.0') } })
+  const other = scene.admin.call('PUT', path('acme/greet:1.0.1'), StepTypeResource, { body: { manifest: greet('1.0.0') } })
   await expect(other).rejects.toMatchObject({ code: 'request-invalid' })
   await expect(scene.admin.text('DELETE', path('acme/greet'))).rejects.toMatchObject({ code: 'request-invalid' })
   await scene.admin.text('DELETE', path('acme/greet:1.10.0'))
-  expect(await scene.admin.call('GET', path('acme/greet'), StepType)).toMatchObject({ version: '1.9.0' })
-  await expect(scene.admin.call('GET', path('acme/greet:1.10.0'), StepType)).rejects.toMatchObject({ code: 'not-found' })
+  expect(await scene.admin.call('GET', path('acme/greet'), StepTypeResource)).toMatchObject({ version: '1.9.0' })
+  await expect(scene.admin.call('GET', path('acme/greet:1.10.0'), StepTypeResource)).rejects.toMatchObject({ code: 'not-found' })
 })
 
-test('P169: without a version the latest release is taken, which the feed and a warning tell', async () => {
+test('uses the latest release if no version is given, and reports it in the feed and a warning (P169)', async () => {
   await using scene = await openHttpScene()
   await create(scene, greet('1.2.0', 'alpine:old'))
   await create(scene, greet('1.10.0', 'alpine:new'))
@@ -72,7 +72,7 @@ test('P169: without a version the latest release is taken, which the feed and a 
   }
 })
 
-test('P166: arguments that do not fit end the build with the place of each', async () => {
+test('invalid arguments end the build with the position of each (P166)', async () => {
   await using scene = await openHttpScene()
   await create(scene, greet('1.0.0'))
   const build = await scene.submit({ document: useOf('acme/greet:1.0.0', '{HOW: 5, LOUD: true}') })
@@ -87,13 +87,15 @@ test('P166: arguments that do not fit end the build with the place of each', asy
   expect(unknown.message).toContain('Did you mean "acme/greet"?')
 })
 
-test('a restart uses the manifests of the first run, even when they were replaced or deleted since', async () => {
+test('a restart uses the manifests of the first run, even if they were replaced since', async () => {
   await using scene = await openHttpScene()
   await create(scene, greet('1.0.0', 'alpine:first'))
   const { build, engine } = await scene.start({ document: useOf('acme/greet') })
   await engine.succeed()
   for (const task of await scene.agent.claim()) await scene.agent.report(task, 'done')
-  await scene.admin.call('PUT', path('acme/greet:1.0.0'), StepType, { body: { manifest: greet('1.0.0', 'alpine:second') } })
+  await scene.admin.call('PUT', path('acme/greet:1.0.0'), StepTypeResource, {
+    body: { manifest: greet('1.0.0', 'alpine:second') },
+  })
   await create(scene, greet('3.0.0', 'alpine:third'))
   const again = await scene.start({ restartOf: build.id, document: undefined })
   const images = again.engine.claimed.plan.steps.flatMap(({ action }) => (action.kind === 'freestyle' ? [action.image] : []))

@@ -20,14 +20,14 @@ async function addRegistry(app: App, name: string, isDefault: boolean): Promise<
   await putContext(app, { input, mustBeNew: true })
 }
 
-describe.each(DATABASES)('P175: builds are checked against their account on $name', ({ open }) => {
+describe.each(DATABASES)('account checks of builds on $name (P175)', ({ open }) => {
   let database: Database
   beforeAll(async () => {
     database = await open()
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('a step that names an integration that nobody has ends the build before anything runs', async () => {
+  test('ends a build before it runs if a step refers to an unknown integration', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await addRegistry(held.app, 'hub', false)
@@ -36,14 +36,14 @@ describe.each(DATABASES)('P175: builds are checked against their account on $nam
     expect(await show(held.app, build.id)).toMatchObject({
       status: 'error',
       reason: 'invalid-pipeline',
-      message: 'ci.yml:6:15 there is no registry integration "hug". Did you mean "hub"?',
+      message: 'ci.yml:6:15 registry integration "hug" does not exist. Did you mean "hub"?',
       problems: [{ line: 6, column: 15, code: 'registry-unknown', severity: 'error' }],
     })
     await addRegistry(held.app, 'hug', false)
     expect(await show(held.app, (await submit(scene, { document: push })).id)).toMatchObject({ status: 'pending' })
   })
 
-  test('a step that may never run leaves the build a warning', async () => {
+  test('adds only a warning to a build if the step may never run', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const build = await submit(scene, {
@@ -55,17 +55,17 @@ describe.each(DATABASES)('P175: builds are checked against their account on $nam
     })
   })
 
-  test('a deployment to a cluster that nobody connected ends the build', async () => {
+  test('ends a build that deploys to an unknown cluster', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const deploy = document('type: deploy', 'kind: kubernetes', 'cluster: prod', 'namespace: n', 'service: s')
     expect(await show(held.app, (await submit(scene, { document: deploy })).id)).toMatchObject({
       status: 'error',
-      problems: [{ code: 'cluster-missing', message: 'there is no cluster to deploy to' }],
+      problems: [{ code: 'cluster-missing', message: 'the account has no cluster to deploy to' }],
     })
   })
 
-  test('variables of the build count as defined, others are warned of', async () => {
+  test('treats variables of the build as defined and warns about others', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await addRegistry(held.app, 'hub', true)
@@ -76,23 +76,23 @@ describe.each(DATABASES)('P175: builds are checked against their account on $nam
     expect(await show(held.app, unknown.id)).toMatchObject({
       status: 'pending',
       problems: [
-        { code: 'registry-variable', severity: 'warning', message: '"registry" is the variable "TARGET", which is not defined' },
+        { code: 'registry-variable', severity: 'warning', message: '"registry" refers to the undefined variable "TARGET"' },
       ],
     })
   })
 
-  test('an account whose images are never pushed is not told where they go', async () => {
+  test('does not warn about missing registries in an account that never pushes images', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
     const build = document('type: build', 'image_name: x')
-    const told = (await show(app, (await submit(scene, { document: build })).id)).problems
-    expect(told).toMatchObject([{ code: 'registry-none', severity: 'warning' }])
+    const problems = (await show(app, (await submit(scene, { document: build })).id)).problems
+    expect(problems).toMatchObject([{ code: 'registry-none', severity: 'warning' }])
     await putAccountSettings(app, { ...(await readAccountSettings(app.store.query, app.accountId)), autoPush: 'never' })
     expect((await show(app, (await submit(scene, { document: build })).id)).problems).toBeUndefined()
   })
 
-  test('P068: a stored composition is a context of type yaml, and stands in the plan of the build as it is then', async () => {
+  test('inlines a stored composition of type yaml into the plan when the build is created (P068)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)

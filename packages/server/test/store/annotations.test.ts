@@ -8,13 +8,12 @@ import {
   storedForms,
 } from '../../src/annotations/annotations.ts'
 import type { App } from '../../src/app.ts'
-import { applyEvents } from '../../src/builds/events.ts'
-import { toBuilds } from '../../src/builds/view.ts'
-import { readFeed } from '../../src/feed/feed.ts'
+import { applyEvents } from '../../src/builds/engine/events.ts'
+import { toBuilds } from '../../src/builds/lifecycle/view.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
-import { listBuilds } from '../../src/store/builds.ts'
+import { listBuilds } from '../../src/store/builds/builds.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
-import { HELLO, numbered, openScene, runAttempt, say, show, started, submit } from '../support/scene.ts'
+import { feedOf, HELLO, numbered, openScene, runAttempt, say, show, started, submit } from '../support/scene.ts'
 
 type Annotating = Extract<EngineEventBody, { type: 'annotated' }>
 const annotating = (more: Partial<Annotating>): Annotating => ({
@@ -37,7 +36,7 @@ describe.each(DATABASES)('annotations on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('P134: a step sets and removes annotations of its build, of any of the three types, once', async () => {
+  test('lets a step set and remove annotations of all three types on its build, exactly once (P134)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -52,7 +51,7 @@ describe.each(DATABASES)('annotations on $name', ({ open }) => {
     expect(await read(app, 'build', build.id)).toEqual({ values: left, display: 'coverage' })
   })
 
-  test('P135: a step annotates its pipeline, its project, another build and an image, by name or id', async () => {
+  test('lets a step annotate its pipeline, its project, another build and an image, by name or id (P135)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -75,13 +74,13 @@ describe.each(DATABASES)('annotations on $name', ({ open }) => {
     expect(await read(app, 'build', other.id)).toEqual({ values: { c: 3 } })
     const image = { account_id: app.accountId, entity: 'image', entity_id: 'sha256:abc' } as const
     expect(await readAnnotations(app.store.query, { ...image, kind: 'metadata' })).toEqual({ values: { CF_QUALITY: true } })
-    const feed = await readFeed(app.store, app.logs, build.id, { after: 0, limit: 100 })
+    const feed = await feedOf(app, build.id, { after: 0, limit: 100 })
     expect(feed.flatMap((item) => ('data' in item && item.type === 'notice' ? [item.data['message']] : []))).toEqual([
-      'There is no pipeline no/such to annotate.',
+      'The pipeline "no/such" to annotate does not exist.',
     ])
   })
 
-  test('P134: builds are found by their annotations, and lists show the one for display', async () => {
+  test('finds builds by annotations and shows the selected annotation in lists (P134)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const builds = [
@@ -104,7 +103,7 @@ describe.each(DATABASES)('annotations on $name', ({ open }) => {
     ])
   })
 
-  test('people set, replace and remove annotations, and learn of things that are not there', async () => {
+  test('lets users set, replace and remove annotations, and rejects unknown entities', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const build = await submit({ app })

@@ -1,30 +1,31 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decideApproval, type ApprovalCall } from '../../src/builds/approve.ts'
-import { elect } from '../../src/builds/elect.ts'
-import { claimAttempt, type AttemptKey } from '../../src/builds/engine-claim.ts'
-import { awaitCommands } from '../../src/builds/engine-link.ts'
-import { sweep } from '../../src/builds/sweep.ts'
-import { terminateBuild } from '../../src/builds/terminate.ts'
-import { readFeed } from '../../src/feed/feed.ts'
+import { decideApproval, type ApprovalCall } from '../../src/builds/lifecycle/approve.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
+import { awaitCommands } from '../../src/builds/engine/engine-link.ts'
+import { terminateBuild } from '../../src/builds/lifecycle/terminate.ts'
 import { openApp } from '../../src/open-app.ts'
 import type { App } from '../../src/app.ts'
 import type { BuildRow } from '../../src/store/schema.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import {
   ended,
+  feedOf,
   openScene,
   PROTOCOL,
   report,
   runAttempt,
   say,
+  type Scene,
   show,
   startAttempt,
   started,
   stepDone,
   submit,
+  sweep,
   take,
-  type Scene,
 } from '../support/scene.ts'
+import type { AttemptKey } from '../../src/store/builds/attempts.ts'
 
 const GATE = `version: '1.0'
 steps:
@@ -37,7 +38,7 @@ const approve: ApprovalCall = { decision: 'approved', by }
 const deny: ApprovalCall = { decision: 'denied', by }
 const MINUTE = 60_000
 
-/** A build whose first attempt has ended because its gate waits. */
+/** Submits a build whose first attempt has ended because its gate waits. */
 async function waitAtGate(scene: Scene, final = 'terminated'): Promise<{ build: BuildRow; key: AttemptKey }> {
   const build = await submit(scene, { document: GATE.replace('FINAL', final) })
   const key = await runAttempt(scene, build)
@@ -53,7 +54,7 @@ async function stopAll(scene: Scene): Promise<void> {
 }
 
 async function decisionsOf(app: App, id: string): Promise<unknown[]> {
-  const feed = await readFeed(app.store, app.logs, id, { after: 0, limit: 1000 })
+  const feed = await feedOf(app, id, { after: 0, limit: 1000 })
   return feed.flatMap((item) => (item.kind === 'event' && item.type === 'step.decided' ? [item.data['decision']] : []))
 }
 
@@ -64,7 +65,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('P073: a build waits for approval without pods, and goes on in its next attempt, which is no retry', async () => {
+  test('keeps a build that waits for approval without pods and continues it in a new attempt that does not count as a retry (P073)', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app)
@@ -104,7 +105,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     expect(await decisionsOf(app, build.id)).toEqual(['approved'])
   })
 
-  test('P077: the next attempt finds who decided among the members of the step', async () => {
+  test('gives the next attempt the decider as members of the step (P077)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const { build } = await waitAtGate(scene)
@@ -119,7 +120,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     })
   })
 
-  test('P074: after a denial the next attempt ends the build in error, denied', async () => {
+  test('ends the build as denied in the next attempt after a denial (P074)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -135,7 +136,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     })
   })
 
-  test('a decision is made once: the same again is harmless, another one is refused', async () => {
+  test('makes a decision once, accepts a repetition and rejects a different one', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -154,7 +155,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     })
   })
 
-  test('a build that asks for nothing cannot be approved, nor one that has ended', async () => {
+  test('rejects an approval for a build without approval steps or a build that has ended', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const build = await submit(scene)
@@ -167,7 +168,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     ['approved', 'pending'],
     ['denied', 'pending'],
     ['terminated', 'terminated'],
-  ])('P076: after its minutes an approval is %s', async (finalState, status) => {
+  ])('decides an approval after its timeout as %s (P076)', async (finalState, status) => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app)
@@ -182,7 +183,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     expect(await show(app, build.id)).toMatchObject({ status, reason, approvals: [{ by: { type: 'timeout' } }] })
   })
 
-  test('P157: a build that waits for approval is terminated at once', async () => {
+  test('terminates a build that waits for approval immediately (P157)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -195,7 +196,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     })
   })
 
-  test('a decision while other steps still run goes to the engine, and its echo is no second decision', async () => {
+  test('sends a decision to the engine while other steps run and ignores its echo', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -210,7 +211,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     expect(await show(app, build.id)).toMatchObject({ status: 'running', steps: [{}, { status: 'success' }, {}] })
   })
 
-  test('an engine that ended its attempt before it heard of the decision makes the build go on at once', async () => {
+  test('continues the build immediately if the engine ends its attempt before it receives the decision', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -226,7 +227,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     expect(snapshot.steps['gate']).toMatchObject({ status: 'success', members: { result: 'approved' } })
   })
 
-  test('a decision survives the loss of the engine that was told of it', async () => {
+  test('keeps a decision when the engine that received it is lost', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app)
@@ -240,7 +241,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
     expect(await decisionsOf(app, build.id)).toEqual(['approved'])
   })
 
-  test('a step that waited before goes on waiting since then in the next attempt', async () => {
+  test('keeps the waiting time of a step across attempts', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app)
@@ -258,7 +259,7 @@ describe.each(DATABASES)('approvals on $name', ({ open }) => {
 })
 
 describe('approvals with two servers on one PostgreSQL', () => {
-  test('decide once, and hand the build to one attempt', async () => {
+  test('decides once and starts one attempt', async () => {
     await using database = await DATABASES[1].open()
     const options = { ...(await database.fresh()), startsLoops: false }
     const [one, two] = [await openApp(options, () => ''), await openApp(options, () => '')]

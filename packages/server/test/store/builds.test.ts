@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { elect } from '../../src/builds/elect.ts'
-import { claimAttempt } from '../../src/builds/engine-claim.ts'
-import { awaitCommands, heartbeat } from '../../src/builds/engine-link.ts'
-import { applyEvents } from '../../src/builds/events.ts'
-import { sweep } from '../../src/builds/sweep.ts'
-import { terminateBuild } from '../../src/builds/terminate.ts'
-import { readFeed } from '../../src/feed/feed.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
+import { awaitCommands, heartbeat } from '../../src/builds/engine/engine-link.ts'
+import { applyEvents } from '../../src/builds/engine/events.ts'
+import { terminateBuild } from '../../src/builds/lifecycle/terminate.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
-import { PipelineInput } from '@windlass/protocol'
+import { EngineEvent, PipelineInput } from '@windlass/protocol'
 import { greetAgent } from '../../src/tasks/hello.ts'
 import { TIMINGS } from '../../src/open-app.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import {
   ended,
+  feedOf,
   HELLO,
   numbered,
   openScene,
@@ -25,6 +24,7 @@ import {
   started,
   stepDone,
   submit,
+  sweep,
   take,
   tell,
   writeLog,
@@ -37,7 +37,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('a build runs from request to success, and its steps and attempt are on record', async () => {
+  test('runs a build from request to success and records its steps and attempt', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const build = await submit(scene)
@@ -66,20 +66,19 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect([stop?.kind, more]).toEqual(['stop-attempt', []])
   })
 
-  test('a document with errors gives a build that ended in error with its problems', async () => {
+  test('ends a build with the problems of an invalid document', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const build = await submit(scene, { document: "version: '1.0'\nsteps:\n  one:\n    imag: alpine\n" })
     expect(await show(held.app, build.id)).toMatchObject({ status: 'error', reason: 'invalid-pipeline', attempt: 0 })
     expect((await show(held.app, build.id)).problems).toContainEqual(expect.objectContaining({ line: 3, severity: 'error' }))
-    expect(
-      (await readFeed(held.app.store, held.app.logs, build.id, { after: 0, limit: 10 })).map(
-        (item) => 'type' in item && item.type,
-      ),
-    ).toEqual(['build.created', 'build.finished'])
+    expect((await feedOf(held.app, build.id, { after: 0, limit: 10 })).map((item) => 'type' in item && item.type)).toEqual([
+      'build.created',
+      'build.finished',
+    ])
   })
 
-  test('every waiting build says why: no runtime, no agent, no room, pipeline and branch limits', async () => {
+  test('shows why a build waits: no runtime, no agent, no capacity, pipeline and branch limits', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const lonely = await submit({ app })
@@ -127,7 +126,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect(await show(app, b.id)).toMatchObject({ status: 'pending' })
   })
 
-  test('the queue goes by priority, then by age', async () => {
+  test('orders the queue by priority, then by age', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app, { capacity: 1 })
     await putPipeline(held.app, {
@@ -140,7 +139,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect((await show(held.app, old.id)).status).toBe('pending')
   })
 
-  test('events told twice, out of order or with a gap are stored once each, in order', async () => {
+  test('stores repeated, unordered or incomplete events exactly once and in order', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const key = await runAttempt(scene, await submit(scene))
@@ -154,12 +153,12 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect(await applyEvents(held.app, key, [b, a])).toBe(2)
     expect(await applyEvents(held.app, key, [a, b, d])).toBe(2)
     expect(await Promise.all([applyEvents(held.app, key, [c, d]), applyEvents(held.app, key, [c, d])])).toEqual([4, 4])
-    const feed = await readFeed(held.app.store, held.app.logs, key.buildId, { after: 0, limit: 100 })
+    const feed = await feedOf(held.app, key.buildId, { after: 0, limit: 100 })
     expect(feed.map(({ position }) => position)).toEqual(feed.map((_, index) => index + 1))
     expect(feed.filter((item) => item.kind === 'event' && item.source === 'engine')).toHaveLength(4)
   })
 
-  test('a bootstrap credential is good for one exchange, and the lost answer may be asked for again', async () => {
+  test('accepts a bootstrap credential for one exchange and repeats a lost response', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const { buildId, attempt } = await startAttempt(scene, await submit(scene))
@@ -175,7 +174,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     })
   })
 
-  test('a finished attempt is refused while log bytes are missing, and its last answer may be asked for again', async () => {
+  test('rejects the end of an attempt while log bytes are missing and repeats a lost response', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const key = await runAttempt(scene, await submit(scene))
@@ -194,7 +193,64 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect((await show(held.app, key.buildId)).status).toBe('success')
   })
 
-  test('a silent engine is suspected, trusted again when it speaks, and given up when it stays silent', async () => {
+  test('rejects the end of a step while its log bytes are missing, so that it follows them in the feed', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    const key = await runAttempt(scene, await submit(scene))
+    const events = numbered(key, [
+      started,
+      { type: 'step.started', step: 'one', try: 1 },
+      { type: 'step.finished', step: 'one', try: 1, status: 'success', members: {}, exports: [], streams: { 'step/one': 9 } },
+      { type: 'step.started', step: 'two', try: 1 },
+    ])
+    const refused = { code: 'log-incomplete', details: { offsets: { 'step/one': 0 } } }
+    await expect(applyEvents(held.app, key, events)).rejects.toMatchObject(refused)
+    await writeLog(held.app, key, { stream: 'step/one', offset: 0, text: 'half' })
+    await expect(applyEvents(held.app, key, events)).rejects.toMatchObject({ details: { offsets: { 'step/one': 4 } } })
+    await writeLog(held.app, key, { stream: 'step/one', offset: 4, text: 'whole' })
+    expect(await applyEvents(held.app, key, events)).toBe(4)
+    const feed = await feedOf(held.app, key.buildId, { after: 0, limit: 100 })
+    const names = feed.map((item) => (item.kind === 'log' ? `${item.stream} ${item.offset}` : item.type))
+    expect(names.slice(names.indexOf('attempt.started'))).toEqual([
+      'attempt.started',
+      'step.started',
+      'step/one 0',
+      'step/one 4',
+      'step.finished',
+      'step.started',
+    ])
+  })
+
+  test('checks the end of a step only against its own streams', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    const key = await runAttempt(scene, await submit(scene))
+    const foreign = Array.from({ length: 10_000 }, (_, n): [string, number] => [`step/other-${n}`, 9])
+    const own = { 'step/one': 4, 'step/one.services': 5 }
+    const events = numbered(key, [
+      started,
+      { type: 'step.started', step: 'one', try: 1 },
+      {
+        type: 'step.finished',
+        step: 'one',
+        try: 1,
+        status: 'success',
+        members: {},
+        exports: [],
+        streams: { ...Object.fromEntries(foreign), ...own },
+      },
+    ]).map((event) => EngineEvent.parse(event))
+    await writeLog(held.app, key, { stream: 'step/one', offset: 0, text: 'half' })
+    await expect(applyEvents(held.app, key, events)).rejects.toMatchObject({ details: { offsets: { 'step/one.services': 0 } } })
+    await writeLog(held.app, key, { stream: 'step/one.services', offset: 0, text: 'ready' })
+    expect(await applyEvents(held.app, key, events)).toBe(3)
+    const feed = await feedOf(held.app, key.buildId, { after: 0, limit: 100 })
+    const end = feed.find((item) => item.kind === 'event' && item.type === 'step.finished')
+    expect(end).toMatchObject({ data: { streams: own } })
+    expect(JSON.stringify(end)).not.toContain('other')
+  })
+
+  test('marks a silent engine as suspect, clears that when it calls, and loses the attempt when it stays silent', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app)
@@ -213,7 +269,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     await expect(writeLog(app, key, { offset: 0, text: 'late' })).rejects.toMatchObject({ code: 'attempt-stale' })
   })
 
-  test('the next attempt starts only when the agent has confirmed that nothing of the lost one is left', async () => {
+  test('starts the next attempt only after the agent has confirmed that nothing of the lost one is left', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -247,7 +303,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     })
   })
 
-  test('an attempt whose start task nobody was given is made again at once', async () => {
+  test('ends an attempt immediately if its start task was never handed out', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app, { limits: { electedMs: 1000 } })
     const build = await submit(scene)
@@ -261,7 +317,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect(await take(scene)).toEqual([])
   })
 
-  test('a build that kills its engine three times in a row is poison', async () => {
+  test('ends a build as poison after it kills its engine three times in a row', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app, { limits: { retries: 20 } })
     const build = await submit(scene)
@@ -280,7 +336,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     })
   })
 
-  test('losses are made good as often as the runtime allows, then the build ends with the reason of the last', async () => {
+  test('retries losses up to the limit of the runtime, then ends the build with the last reason', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app, { limits: { retries: 1 } })
     const build = await submit(scene)
@@ -291,7 +347,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect(await show(held.app, build.id)).toMatchObject({ status: 'error', reason: 'node-lost', attempt: 2, retries: 1 })
   })
 
-  test('a permanent obstacle ends the build at once with the words of the cluster', async () => {
+  test('ends a build immediately on a permanent obstacle, with the Kubernetes message', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const build = await submit(scene)
@@ -312,7 +368,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     })
   })
 
-  test('an image that cannot be pulled ends the build after its time, an attempt that does not start after its own', async () => {
+  test('ends a build after the pull timeout of an image, and an attempt that does not start after its own timeout', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app, { limits: { pullMs: 1000, electedMs: 5000 } })
@@ -354,7 +410,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     })
   })
 
-  test('terminate ends a waiting build at once, and reaches a running one as a command', async () => {
+  test('terminates a waiting build immediately and sends a command to a running one', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app, { capacity: 1 })
@@ -381,7 +437,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     })
   })
 
-  test('terminating never hangs: a build whose engine does not stop is ended by force', async () => {
+  test('ends a terminating build by force if its engine does not stop', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app)
@@ -397,7 +453,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect((await take(scene)).map(({ kind }) => kind)).toEqual(['stop-attempt'])
   })
 
-  test('a build that runs longer than builds may is told to stop', async () => {
+  test('terminates a build that exceeds its maximum duration', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app, { limits: { buildMs: 60_000 } })
@@ -410,7 +466,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect(await show(app, key.buildId)).toMatchObject({ status: 'terminated', reason: 'too-long' })
   })
 
-  test('an infra outcome told by the engine itself is made good like a loss', async () => {
+  test('retries an infrastructure failure that the engine reports, like a loss', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const key = await runAttempt(scene, await submit(scene))
@@ -418,7 +474,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect(await show(held.app, key.buildId)).toMatchObject({ status: 'pending', reason: 'retry-pending', retries: 1 })
   })
 
-  test('a restart has the document, variables, secrets and commits of the build before, and its own identity', async () => {
+  test('restarts a build with the same document, variables, secrets and commits, and a new identity', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)

@@ -1,11 +1,11 @@
 import { ContextInput, PipelineInput, type Context } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
-import { claimAttempt } from '../../src/builds/engine-claim.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { putProject } from '../../src/pipelines/projects.ts'
-import { findPipeline } from '../../src/store/pipelines.ts'
+import { findPipeline } from '../../src/store/account/pipelines.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { HELLO, openScene, PROTOCOL, startAttempt, submit, type Scene } from '../support/scene.ts'
 
@@ -49,7 +49,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('P132: all four types of shared configuration give variables, the secret ones as secrets', async () => {
+  test('provides variables from all four types of shared configuration, the secret ones as secrets (P132)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await context(held.app, 'config', { A: 'config' })
@@ -73,7 +73,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     expect(JSON.stringify(stored)).not.toMatch(/secret-[bd]|secret-more/)
   })
 
-  test('a YAML context is shown in its own shape, and a secret one keeps what is written back masked', async () => {
+  test('shows a YAML context in its original shape, and keeps masked values of a secret one', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const data = { replicas: 3, image: { tag: 'v1' }, list: ['a', null] }
@@ -84,7 +84,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     await expect(context(held.app, 'config', { A: 1 })).rejects.toMatchObject({ code: 'request-invalid' })
   })
 
-  test('P133: a secret store reaches the engine with its token, and is shown without', async () => {
+  test('gives the engine a secret store with its token, and the API one without (P133)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const shown = await context(
@@ -101,7 +101,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     ])
   })
 
-  test('P119: variables of runtime, project, contexts in their order, pipeline and run lie over each other in this order', async () => {
+  test('layers variables in the order runtime, project, contexts, pipeline, run (P119)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app, { variables: { V: 'runtime' } })
@@ -123,7 +123,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     expect(order).toEqual(['runtime', 'project', 'first', 'second', 'pipeline', 'build'])
   })
 
-  test('P131: encrypted values never come back, and written back as ***** they are kept', async () => {
+  test('never returns encrypted values, and keeps those sent back as ***** (P131)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -138,7 +138,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     expect(Object.values(secrets)).toEqual(['very-secret'])
   })
 
-  test('the settings of a pipeline document are stored and acted on', async () => {
+  test('stores and applies the settings of a pipeline document', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -173,7 +173,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     expect(await findPipeline(app.store.query, app.accountId, 'shop/app')).toMatchObject({ trigger_concurrency: 2 })
   })
 
-  test('a setting of a wrong shape is refused when stored, and ends a build of such a document', async () => {
+  test('rejects a pipeline with an invalid setting, and ends a build of such a document', async () => {
     await using held = await openTestApp(database)
     const wrong = PIPELINE.replace('type: branch, event: onCreate', 'type: nonsense, event: onCreate')
     const put = putPipeline(held.app, { input: PipelineInput.parse({ name: 'shop/app', document: wrong }), precondition: {} })

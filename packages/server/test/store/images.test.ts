@@ -1,10 +1,10 @@
 import { PipelineInput, type EngineEventBody } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { claimAttempt } from '../../src/builds/engine-claim.ts'
-import { applyEvents } from '../../src/builds/events.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
+import { applyEvents } from '../../src/builds/engine/events.ts'
 import { readKnownImages, describeImage, toImage } from '../../src/images/images.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
-import { findImage, listImages } from '../../src/store/images.ts'
+import { findImage, listImages } from '../../src/store/account/images.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { HELLO, numbered, openScene, PROTOCOL, runAttempt, say, started, startAttempt, submit } from '../support/scene.ts'
 
@@ -41,7 +41,7 @@ describe.each(DATABASES)('images on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('P136: an image that a step built is found with its metadata and CF_QUALITY, by any of its names', async () => {
+  test('finds an image of a step with its metadata and CF_QUALITY by any of its names (P136)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const { query } = app.store
@@ -88,8 +88,8 @@ describe.each(DATABASES)('images on $name', ({ open }) => {
 
   test.each([
     ['tonistiigi/binfmt, quay.io/team/qemu:v7', ['tonistiigi/binfmt', 'quay.io/team/qemu:v7']],
-    [undefined, undefined],
-  ])('P059: the trusted QEMU images are a setting of the runtime, handed over with the claim: %s', async (text, trusted) => {
+    [undefined, []],
+  ])('hands over the trusted QEMU images of the runtime with the claim: %s (P059)', async (text, trusted) => {
     await using held = await openTestApp(database)
     const { app } = held
     const envVars = text === undefined ? {} : { TRUSTED_QEMU_IMAGES: text }
@@ -99,7 +99,7 @@ describe.each(DATABASES)('images on $name', ({ open }) => {
     expect(claimed.trustedQemuImages).toEqual(trusted)
   })
 
-  test('P053: an engine is told of the newest images of the steps of its pipeline', async () => {
+  test('gives an engine the newest images of the steps of its pipeline (P053)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)

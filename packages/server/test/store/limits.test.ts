@@ -1,10 +1,14 @@
+import { systemClock } from '@windlass/kit'
 import { PipelineInput } from '@windlass/protocol'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { elect } from '../../src/builds/elect.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
 import { openApp } from '../../src/open-app.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { claim } from '../../src/tasks/claim.ts'
 import { extendLease } from '../../src/tasks/report.ts'
+import { lockPipeline } from '../../src/store/account/pipelines.ts'
+import type { Query } from '../../src/store/store.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { HELLO, openScene, submit, take } from '../support/scene.ts'
 
@@ -15,7 +19,7 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('elections at the same time never exceed a limit, and never give one build two attempts', async () => {
+  test('never exceeds a limit and never creates two attempts in concurrent elections', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app, { capacity: 7 })
     await putPipeline(held.app, {
@@ -33,7 +37,7 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
     expect(await held.app.store.query.selectFrom('attempt').select('build_id').execute()).toHaveLength(7)
   })
 
-  test('builds of a pipeline share its volume one after the other, and never at the same time on one daemon', async () => {
+  test('lets builds of a pipeline share its volume in turn, but never concurrently on one daemon', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await putPipeline(held.app, { input: PipelineInput.parse({ name: 'p/warm', document: HELLO }), precondition: {} })
@@ -47,13 +51,13 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
     expect([shared.length, own.length]).toEqual([1, 2])
   })
 
-  test('builds created at the same time get numbers without gap or double', async () => {
+  test('numbers concurrently created builds without gaps or duplicates', async () => {
     await using held = await openTestApp(database)
     const builds = await Promise.all(Array.from({ length: 30 }, () => submit({ app: held.app })))
     expect(builds.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
   })
 
-  test('two claims at the same time never get the same task', async () => {
+  test('never gives the same task to two concurrent claims', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await Promise.all(Array.from({ length: 40 }, () => submit(scene)))
@@ -68,7 +72,7 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
     expect(ids.length + rest.length).toBe(40)
   })
 
-  test('a task that is not acknowledged in time is handed out again with a higher revision', async () => {
+  test('hands out an unacknowledged task again with a higher revision', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await submit(scene)
@@ -80,7 +84,7 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
     expect([first?.revision, again?.revision, again?.id]).toEqual([1, 2, first?.id])
   })
 
-  test('a task that its agent does not have, because the answer was lost, comes again before its lease ends', async () => {
+  test('hands out a task before its lease expires if the agent did not receive it', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app)
@@ -89,7 +93,7 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
     const [kept, lost] = await take(scene)
     const beat = (): ReturnType<typeof extendLease> =>
       extendLease(app, scene.agentId, { epoch: scene.epoch, tasks: [kept?.id ?? '', '0'.repeat(24)] })
-    expect(await beat()).toEqual({ lost: ['0'.repeat(24)] })
+    expect(await beat()).toMatchObject({ lost: ['0'.repeat(24)] })
     expect(await take(scene)).toEqual([])
     clock.advance(app.timings.taskLeaseMs / 4 + 1)
     await beat()
@@ -101,7 +105,7 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
 })
 
 describe('limits of two servers on one PostgreSQL', () => {
-  test('hold together', async () => {
+  test('apply to both', async () => {
     await using database = await DATABASES[1].open()
     const options = { ...(await database.fresh()), startsLoops: false }
     const [one, two] = [await openApp(options, () => ''), await openApp(options, () => '')]
@@ -127,4 +131,47 @@ describe('limits of two servers on one PostgreSQL', () => {
       await two.close()
     }
   })
+
+  test('applies the pipeline limit to a build submitted while an election waits for a lock', async () => {
+    await using database = await DATABASES[1].open()
+    const options = { ...(await database.fresh()), startsLoops: false }
+    const [one, two] = [await openApp(options, () => ''), await openApp(options, () => '')]
+    try {
+      await openScene(one.app)
+      const put = (name: string): Promise<unknown> =>
+        putPipeline(one.app, { input: PipelineInput.parse({ name, document: HELLO, concurrency: 1 }), precondition: {} })
+      await put('p/held')
+      await put('p/single')
+      await submit({ app: one.app }, { document: undefined, pipeline: 'p/single' })
+      await elect(one.app)
+      await submit({ app: one.app }, { document: undefined, pipeline: 'p/held' })
+      let election: Promise<void> | undefined
+      await two.app.store.write(async (tx) => {
+        await lockPipeline(tx, two.app.accountId, 'p/held')
+        election = elect(one.app)
+        await untilBlocked(two.app.store.query)
+        // In another transaction, because this one holds the lock.
+        await submit({ app: two.app }, { document: undefined, pipeline: 'p/single' })
+      })
+      await election
+      const rows = await one.app.store.query.selectFrom('build').select(['status', 'pipeline']).orderBy('number').execute()
+      expect(rows).toEqual([
+        { pipeline: 'p/single', status: 'elected' },
+        { pipeline: 'p/held', status: 'elected' },
+        { pipeline: 'p/single', status: 'pending' },
+      ])
+    } finally {
+      await one.close()
+      await two.close()
+    }
+  })
 })
+
+/** Resolves when a statement waits for a lock. */
+async function untilBlocked(query: Query): Promise<void> {
+  for (;;) {
+    const { rows } = await sql<{ pid: number }>`select pid from pg_locks where not granted`.execute(query)
+    if (rows.length > 0) return
+    await systemClock.sleep(10)
+  }
+}

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '@windlass/kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readFeed } from '../../src/feed/feed.ts'
 import { retain } from '../../src/retention.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
-import { ended, openScene, runAttempt, say, show, started, submit, take, report, writeLog } from '../support/scene.ts'
+import { feedOf, ended, openScene, runAttempt, say, show, started, submit, take, report, writeLog } from '../support/scene.ts'
 import type { App } from '../../src/app.ts'
 
 async function readAll(
@@ -25,7 +24,7 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('frames of many streams sent at once are stored byte for byte, whatever bytes they are', async () => {
+  test('stores frames of many concurrent streams byte for byte', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -36,7 +35,7 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
       [...texts].map(async ([stream, frames]) => {
         let offset = 0
         for (const bytes of frames) {
-          const end = await app.logs.append({ ...key, stream, offset, at: 1, bytes, sha256: sha256(bytes) })
+          const { end } = await app.logs.append({ ...key, stream, offset, at: 1, bytes, sha256: sha256(bytes) })
           offset += bytes.length
           expect(end).toBe(offset)
         }
@@ -47,7 +46,7 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
       expect(sha256(await readAll(app, { ...key, stream }, whole.length))).toBe(sha256(whole))
       expect((await readAll(app, { ...key, stream }, 5000, 990)).equals(whole.subarray(990, 5000))).toBe(true)
     }
-    const feed = await readFeed(app.store, app.logs, key.buildId, { after: 0, limit: 1000 })
+    const feed = await feedOf(app, key.buildId, { after: 0, limit: 1000 })
     expect(feed.map(({ position }) => position)).toEqual(feed.map((_, index) => index + 1))
     for (const [stream, frames] of texts) {
       const seen = feed.flatMap((item) =>
@@ -57,7 +56,7 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
     }
   })
 
-  test('a frame told twice changes nothing, one out of place is refused with the end, damaged bytes are refused', async () => {
+  test('ignores a repeated frame, rejects a wrong offset with the current end, and rejects damaged bytes', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -80,7 +79,7 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
     expect((await readAll(app, { ...key, stream: 'system' }, 11)).toString()).toBe('hello world')
   })
 
-  test('old logs, then old builds, are forgotten; an object goes with the last build that is in it', async () => {
+  test('deletes old logs and later old builds, and an object with the last build in it', async () => {
     await using held = await openTestApp(database, { retention: { logDays: 1, buildDays: 2 } })
     const { app, clock } = held
     const scene = await openScene(app)

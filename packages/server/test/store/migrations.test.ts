@@ -2,19 +2,20 @@ import { silentLog, systemClock } from '@windlass/kit'
 import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openDialect } from '../../src/store/dialect.ts'
+import { openDialect } from '../../src/store/database/dialect.ts'
 import { initial } from '../../src/store/migrations/001-initial.ts'
+import { claimTasks, findTask, insertTask, newTask } from '../../src/store/runtimes/tasks.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
-describe.each(DATABASES)('older data on $name', ({ open }) => {
+describe.each(DATABASES)('migrations on $name', ({ open }) => {
   let database: Database
   beforeAll(async () => {
     database = await open()
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('what the first version wrote is read by this one', async () => {
-    const place = await database.fresh()
+  test('reads what the first version wrote', async () => {
+    const place = await database.fresh({ isBare: true })
     const before = await openDialect({ ...place, clock: systemClock, log: silentLog })
     const migrator = new Migrator({ db: before.query, provider: { getMigrations: async () => ({ '001-initial': initial }) } })
     const { error } = await migrator.migrateToLatest()
@@ -25,15 +26,73 @@ describe.each(DATABASES)('older data on $name', ({ open }) => {
     await sql`insert into command (build_id, type, reason, id, attempt, at) values (${build}, 'terminate', 'cancelled', 1, 1, 1700)`.execute(
       before.query,
     )
+    // A build whose log was deleted because of its age has fewer events than positions.
+    const old = '6b00f3c9539541f0f3ffeac1'
+    await sql`insert into build (id, account_id, status, initiator, trigger, priority, attempt, retries, losses, held, number, feed_position, created_at, finished_at)
+      values (${old}, ${'a'.repeat(24)}, 'success', 'me', 'manual', 0, 1, 0, 0, 0, 2, 3, 1700, 1800)`.execute(before.query)
+    await sql`insert into event (build_id, position, account_id, attempt, source, seq, at, type, data)
+      values (${old}, 3, ${'a'.repeat(24)}, 1, 'server', 3, 1800, 'build.finished', '{}')`.execute(before.query)
     await before.close()
 
     await using held = await openTestApp({ ...database, fresh: async () => place })
     const { query } = held.app.store
-    expect(await query.selectFrom('build').select(['queued_at', 'paused_ms', 'keeps_volume']).execute()).toEqual([
-      { queued_at: 1700, paused_ms: 0, keeps_volume: 0 },
+    const shown = await query
+      .selectFrom('build')
+      .select(['queued_at', 'paused_ms', 'keeps_volume', 'logs_expired_at'])
+      .orderBy('number')
+      .execute()
+    expect(shown).toEqual([
+      { queued_at: 1700, paused_ms: 0, keeps_volume: 0, logs_expired_at: null },
+      { queued_at: 1700, paused_ms: 0, keeps_volume: 0, logs_expired_at: 1800 },
     ])
     expect(await query.selectFrom('command').select(['type', 'data']).execute()).toEqual([
       { type: 'terminate', data: '{"reason":"cancelled"}' },
     ])
+  })
+
+  test('finds the subject of tasks that an older server writes beside a newer one', async () => {
+    await using held = await openTestApp(database)
+    const { query } = held.app.store
+    const [pair, build] = ['6b00f3c9539541f0f3ffeaa0', '6b00f3c9539541f0f3ffeaa1']
+    await sql`insert into warm_pair (id, account_id, runtime, agent_id, status, bootstrap_id, bootstrap_hash, spec_hash, fit_key, spec, created_at)
+      values (${pair}, ${held.app.accountId}, 'prod', 'agent', 'starting', 'b', 'h', 's', 'f', '{}', 1700)`.execute(query)
+    for (const [id, of] of [
+      ['of-pair', pair],
+      ['of-attempt', build],
+    ])
+      await sql`insert into task (id, account_id, agent_id, build_id, kind, status, runtime, payload, attempt, revision, failures, available_at, created_at)
+        values (${id}, ${held.app.accountId}, 'agent', ${of}, 'start-attempt', 'queued', 'prod', '{}', 1, 0, 0, 1700, 1700)`.execute(
+        query,
+      )
+    expect((await findTask(query, 'of-pair'))?.subject).toEqual({ kind: 'warm-pair', id: pair, attempt: 1 })
+    expect((await findTask(query, 'of-attempt'))?.subject).toEqual({ kind: 'attempt', id: build, attempt: 1 })
+    const claim = { agentId: 'agent', room: 10, now: 1800, leaseMs: 1000 }
+    const claimed = await held.app.store.write((tx) => claimTasks(tx, claim))
+    expect(claimed.map(({ id, subject: { kind } }) => [id, kind])).toEqual([
+      ['of-attempt', 'attempt'],
+      ['of-pair', 'warm-pair'],
+    ])
+  })
+
+  test('the columns that an older server reads hold the subject of a new task', async () => {
+    await using held = await openTestApp(database)
+    const { store, accountId } = held.app
+    const subject = { kind: 'warm-pair', id: '6b00f3c9539541f0f3ffeaa2', attempt: 1 } as const
+    const task = newTask({
+      subject,
+      account_id: accountId,
+      agent_id: 'agent',
+      kind: 'stop-attempt',
+      runtime: 'prod',
+      payload: { graceMs: 0 },
+      now: 1700,
+    })
+    await store.write((tx) => insertTask(tx, task))
+    const row = await store.query
+      .selectFrom('task')
+      .select(['build_id', 'attempt', 'subject_kind', 'payload'])
+      .executeTakeFirstOrThrow()
+    expect(row).toEqual({ build_id: subject.id, attempt: 1, subject_kind: 'warm-pair', payload: '{"graceMs":0}' })
+    expect(await findTask(store.query, task.id)).toEqual(task)
   })
 })

@@ -1,10 +1,10 @@
-/** What monitors report: once, in order, and by one of them for each cluster. */
+/** Reports of monitors: applied once, in order, from one monitor per cluster. */
 import type { ObjectChange } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAgent, removeAgent } from '../../src/agents/agents.ts'
 import type { App } from '../../src/app.ts'
-import { greetMonitor, listShownMonitors, removeMonitor, takeObjects } from '../../src/monitor/monitor.ts'
-import { listObjects } from '../../src/store/cluster-objects.ts'
+import { registerMonitor, listShownMonitors, removeMonitor, takeObjects } from '../../src/monitor/monitor.ts'
+import { listObjects } from '../../src/store/runtimes/cluster-objects.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
 const CLUSTER = 'prod'
@@ -26,7 +26,7 @@ async function agentOf(app: App, name: string): Promise<string> {
 }
 
 const hello = (app: App, agentId: string, generation: string) =>
-  greetMonitor(app, agentId, { cluster: CLUSTER, generation, version: '0' })
+  registerMonitor(app, agentId, { cluster: CLUSTER, generation, version: '0' })
 
 const send = (app: App, agentId: string, of: { generation: string; seq: number; changes: ObjectChange[] }) =>
   takeObjects(app, agentId, { cluster: CLUSTER, ...of })
@@ -41,7 +41,7 @@ describe.each(DATABASES)('monitors on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('a batch counts once, a gap is refused, and an older generation is fenced', async () => {
+  test('applies a batch once, rejects a gap and fences an older generation', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const agent = await agentOf(app, 'one')
@@ -60,7 +60,7 @@ describe.each(DATABASES)('monitors on $name', ({ open }) => {
     await expect(send(app, agent, { ...first, seq: 3 })).rejects.toMatchObject({ code: 'agent-fenced' })
   })
 
-  test('what a new generation did not report is gone once its kind is complete, and other kinds stay', async () => {
+  test('deletes what a new generation did not report once its kind is complete, and keeps other kinds', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const agent = await agentOf(app, 'one')
@@ -82,7 +82,7 @@ describe.each(DATABASES)('monitors on $name', ({ open }) => {
     expect(await names(app)).toEqual(['both', 'new', 'web'])
   })
 
-  test('one monitor reports a cluster, until it is silent, its agent is deleted, or somebody forgets it', async () => {
+  test('accepts one monitor per cluster until it is silent, its agent is deleted, or it is removed', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const [one, two, three] = [await agentOf(app, 'one'), await agentOf(app, 'two'), await agentOf(app, 'three')]
@@ -91,7 +91,7 @@ describe.each(DATABASES)('monitors on $name', ({ open }) => {
     clock.advance(180_001)
     expect(await listShownMonitors(app)).toMatchObject([{ cluster: CLUSTER, status: 'offline' }])
     await hello(app, two, 'generation-2')
-    await removeAgent(app, 'two')
+    await removeAgent(app, 'two', { by: 'tester' })
     await hello(app, three, 'generation-3')
     await send(app, three, { generation: 'generation-3', seq: 1, changes: [pod('a')] })
     expect(await listShownMonitors(app)).toMatchObject([{ agentId: three, status: 'online', objects: 1 }])

@@ -3,12 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { putAnnotations } from '../../src/annotations/annotations.ts'
 import { putAccountSettings } from '../../src/account/settings.ts'
 import type { App } from '../../src/app.ts'
-import { decideApproval } from '../../src/builds/approve.ts'
-import { elect } from '../../src/builds/elect.ts'
-import { claimAttempt } from '../../src/builds/engine-claim.ts'
-import { awaitCommands } from '../../src/builds/engine-link.ts'
-import { sweep } from '../../src/builds/sweep.ts'
-import { terminateBuild } from '../../src/builds/terminate.ts'
+import { decideApproval } from '../../src/builds/lifecycle/approve.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
+import { awaitCommands, heartbeat } from '../../src/builds/engine/engine-link.ts'
+import { terminateBuild } from '../../src/builds/lifecycle/terminate.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import type { BuildRow } from '../../src/store/schema.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
@@ -20,13 +19,14 @@ import {
   report,
   runAttempt,
   say,
+  type Scene,
   show,
   startAttempt,
   started,
   submit,
+  sweep,
   take,
   writeLog,
-  type Scene,
 } from '../support/scene.ts'
 
 const GATE = `version: '1.0'
@@ -49,7 +49,7 @@ async function statusesOf(app: App, builds: readonly BuildRow[]): Promise<string
 
 const policy = (...terminationPolicy: object[]): { settings: Settings } => ({ settings: { terminationPolicy } })
 
-/** The build has asked for approval at its gate, and its attempt is gone. */
+/** Pauses a build at its approval gate and ends its attempt. */
 async function pause(scene: Scene, build: BuildRow): Promise<void> {
   const key = await runAttempt(scene, build)
   await say(scene.app, key, started, { type: 'step.waiting', step: 'gate', reason: 'approval' })
@@ -64,7 +64,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('P153, R246: limits of pipeline, branch and trigger hold, a limit of 0 freezes, and each wait says which it is', async () => {
+  test('applies limits of pipeline, branch and trigger, freezes at 0, and shows the reason (P153, R246)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -98,7 +98,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     ])
   })
 
-  test('P154, R246: of the builds that wait, the pipeline with the higher priority goes first', async () => {
+  test('starts the waiting pipeline with the higher priority first (P154, R246)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app, { capacity: 1 })
@@ -109,7 +109,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     expect(await statusesOf(app, builds)).toEqual(['pending', 'elected'])
   })
 
-  test('R246: a paused account starts no builds and says so; a limit of the account holds over all pipelines', async () => {
+  test('starts no builds in a paused account, and applies the account limit across pipelines (R246)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -126,7 +126,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
   test.each([
     [false, 'elected'],
     [true, 'pending'],
-  ])('P079: a build that waits for approval counts against its pipeline: %s', async (counts, next) => {
+  ])('counts a build that waits for approval against its pipeline: %s (P079)', async (counts, next) => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -150,7 +150,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
   test.each([
     [true, true],
     [false, false],
-  ])('P078: the stop task says whether the disk is kept for the build that waits (%s)', async (keeps, isKept) => {
+  ])('sets in the stop task whether the disk is kept for a waiting build (%s) (P078)', async (keeps, isKept) => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app)
@@ -168,7 +168,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     expect(released.map((task) => task.kind === 'stop-attempt' && task.keepDiskUntil === 0)).toEqual(isKept ? [true] : [])
   })
 
-  test('P155: a new build of a branch ends the earlier ones of that branch and trigger', async () => {
+  test('terminates earlier builds of the same branch and trigger when a new one is created (P155)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -181,12 +181,12 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     const key = await runAttempt(scene, old)
     await run(scene, 'p/own', { branch: 'main' })
     expect(await statusesOf(app, [old, other, byTrigger])).toEqual(['terminating', 'elected', 'elected'])
-    expect(await show(app, old.id)).toMatchObject({ reason: 'superseded', message: 'Build 4 took its place.' })
+    expect(await show(app, old.id)).toMatchObject({ reason: 'superseded', message: 'Superseded by build 4.' })
     const [command] = await awaitCommands(app, key, { after: 0, waitMs: 0, signal: new AbortController().signal })
     expect(command).toMatchObject({ type: 'terminate', reason: 'superseded' })
   })
 
-  test('P155: the policy may be for branches of a pattern, for all branches, and for all triggers', async () => {
+  test('applies the policy to branches of a pattern, to all branches, and to all triggers (P155)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -204,7 +204,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     expect(await statusesOf(app, [any])).toEqual(['terminated'])
   })
 
-  test('P155: terminating a build terminates the builds it started, where its pipeline says so', async () => {
+  test('terminates child builds with their parent if the pipeline says so (P155)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -216,14 +216,15 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     await terminateBuild(app, lonely.id, 'tester')
     expect(await statusesOf(app, [child, stranger])).toEqual(['terminated', 'pending'])
     expect(await show(app, child.id)).toMatchObject({ reason: 'parent-terminated' })
-    const [one, two] = [await run(scene, 'p/parent'), await run(scene, 'p/parent')]
-    await putAnnotations(app, { entity: 'build', id: one.id }, { values: { cf_predecessor: two.id } })
-    await putAnnotations(app, { entity: 'build', id: two.id }, { values: { cf_predecessor: one.id } })
+    await pipeline(app, 'p/ring', policy({ type: 'annotation', event: 'onTerminate', key: 'started_by' }))
+    const [one, two] = [await run(scene, 'p/ring'), await run(scene, 'p/ring')]
+    await putAnnotations(app, { entity: 'build', id: one.id }, { values: { started_by: two.id } })
+    await putAnnotations(app, { entity: 'build', id: two.id }, { values: { started_by: one.id } })
     await terminateBuild(app, one.id, 'tester')
-    expect(await statusesOf(app, [one, two]), 'annotations that lead in a circle').toEqual(['terminated', 'terminated'])
+    expect(await statusesOf(app, [one, two]), 'annotations that form a cycle').toEqual(['terminated', 'terminated'])
   })
 
-  test('P156: a build in which nothing happens is ended as inactive, and output keeps it alive', async () => {
+  test('terminates an inactive build, and output counts as activity (P156)', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app, { limits: { inactiveMs: 60_000, activity: 'output' } })
@@ -232,16 +233,18 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     clock.advance(50_000)
     await writeLog(app, key, { offset: 0, text: 'still here\n' })
     clock.advance(50_000)
-    await sweep(app, false)
+    await heartbeat(app, key)
+    await sweep(app, true)
     expect(await show(app, build.id)).toMatchObject({ status: 'running' })
     clock.advance(10_001)
-    await sweep(app, false)
+    await heartbeat(app, key)
+    await sweep(app, true)
     expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'inactive' })
     const [command] = await awaitCommands(app, key, { after: 0, waitMs: 0, signal: new AbortController().signal })
     expect(command).toMatchObject({ type: 'terminate', reason: 'inactive' })
   })
 
-  test('P156: a silent container that does something keeps its build alive, unless output alone counts', async () => {
+  test('counts resource usage of a silent container as activity unless only output counts (P156)', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app, { limits: { inactiveMs: 60_000 } })
@@ -250,17 +253,19 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     for (const cpuMs of [10, 20, 30]) {
       clock.advance(50_000)
       await say(app, key, { type: 'step.usage', step: 'one', usage: { cpuMs } })
-      await sweep(app, false)
+      await heartbeat(app, key)
+      await sweep(app, true)
     }
     expect(await show(app, build.id)).toMatchObject({ status: 'running' })
     clock.advance(50_000)
     await say(app, key, { type: 'step.usage', step: 'one', usage: { cpuMs: 30 } })
     clock.advance(10_001)
-    await sweep(app, false)
+    await heartbeat(app, key)
+    await sweep(app, true)
     expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'inactive' })
   })
 
-  test('P156: a step that a debugger holds may be silent for as long as the debugger lets it', async () => {
+  test('ignores the silence of a step that a debugger holds (P156)', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app, { limits: { inactiveMs: 60_000 } })
@@ -268,15 +273,17 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     const key = await runAttempt(scene, build)
     await say(app, key, { type: 'step.waiting', step: 'one', reason: 'debugger', phase: 'before' })
     clock.advance(600_000)
-    await sweep(app, false)
+    await heartbeat(app, key)
+    await sweep(app, true)
     expect(await show(app, build.id)).toMatchObject({ status: 'running' })
     await say(app, key, { type: 'step.started', step: 'one', try: 1 })
     clock.advance(60_001)
-    await sweep(app, false)
+    await heartbeat(app, key)
+    await sweep(app, true)
     expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'inactive' })
   })
 
-  test('P156: the age of a build does not count the time in which it waited for approval', async () => {
+  test('does not count the time of an approval towards the age of a build (P156)', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openScene(app, { limits: { buildMs: 3_600_000, inactiveMs: 360_000_000 } })
@@ -284,7 +291,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     await pause(scene, build)
     clock.advance(100 * 3_600_000)
     await decideApproval(app, build.id, { decision: 'approved', by: { name: 'ann', type: 'user' } })
-    // The agent is heard of again.
+    // The agent calls again.
     await take(scene)
     await runAttempt(scene, build)
     await sweep(app, false)
@@ -294,7 +301,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     expect(await show(app, build.id)).toMatchObject({ status: 'terminating', reason: 'too-long' })
   })
 
-  test('a queue that is too long loses its oldest builds, and one that waits for too long its overdue ones', async () => {
+  test('terminates the oldest builds of a queue that is too long, and builds that wait too long', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     await putAccountSettings(app, AccountSettings.parse({ maxQueuedBuilds: 2, maxQueuedDays: 1 }))
@@ -307,7 +314,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     expect(await show(app, builds[1]?.id ?? '')).toMatchObject({ reason: 'queue-expired' })
   })
 
-  test('P178: the smallest of the log limits of server, runtime, pipeline and account reaches the engine', async () => {
+  test('gives the engine the lowest log limits of server, runtime, pipeline and account (P178)', async () => {
     await using held = await openTestApp(database, { logLimits: { stepBytes: 5000, buildBytes: 9000 } })
     const { app } = held
     const scene = await openScene(app, { limits: { stepLogBytes: 4000 } })
@@ -321,7 +328,7 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     expect(await limitsOf(await submit(scene))).toMatchObject({ stepLogBytes: 4000, buildLogBytes: 8000 })
   })
 
-  test('a build that has ended by itself leaves its children alone', async () => {
+  test('does not terminate the children of a build that ended by itself', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)

@@ -1,11 +1,12 @@
 import { PipelineInput } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { putAccountSettings, readAccountSettings } from '../../src/account/settings.ts'
-import { claimAttempt, type AttemptKey } from '../../src/builds/engine-claim.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import type { BuildRow } from '../../src/store/schema.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { ended, openScene, PROTOCOL, runAttempt, say, show, startAttempt, started, submit, type Scene } from '../support/scene.ts'
+import type { AttemptKey } from '../../src/store/builds/attempts.ts'
 
 const THREE = `version: '1.0'
 steps:
@@ -18,7 +19,7 @@ const exported = [
   { name: 'TOKEN', value: 'hidden-value', secret: true },
 ]
 
-/** A build whose first step gave variables and whose second one failed. */
+/** Runs a build whose first step exports variables and whose second step fails. */
 async function failAtSecond(scene: Scene, input: object = {}): Promise<{ build: BuildRow; key: AttemptKey }> {
   const build = await submit(scene, { document: THREE, ...input })
   const key = await runAttempt(scene, build)
@@ -65,7 +66,7 @@ describe.each(DATABASES)('restarts on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('P159: a restart from the failed step keeps results, members and variables of the steps before', async () => {
+  test('keeps results, members and variables of earlier steps in a restart from the failed step (P159)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -91,7 +92,7 @@ describe.each(DATABASES)('restarts on $name', ({ open }) => {
     expect(JSON.stringify(stored)).not.toContain('hidden-value')
   })
 
-  test('P159: a restart may begin at any step, with other variables', async () => {
+  test('restarts from any step, with other variables (P159)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const { build } = await failAtSecond(scene, { variables: { GREETING: 'hi' } })
@@ -106,7 +107,7 @@ describe.each(DATABASES)('restarts on $name', ({ open }) => {
     expect(plan.variables.at(-1)?.variables).toEqual({ GREETING: { value: 'hello' } })
   })
 
-  test('P159: where nothing failed, nothing of that name is, or the pipeline forbids it, the restart is refused', async () => {
+  test('rejects a restart without a failure, from an unknown step, or if the pipeline forbids it (P159)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -131,7 +132,7 @@ describe.each(DATABASES)('restarts on $name', ({ open }) => {
     expect(await from(own.id)).toMatchObject({ status: 'pending' })
   })
 
-  test('P158: a restart from the beginning takes nothing over but what was asked for', async () => {
+  test('takes over only the request in a restart from the beginning (P158)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const { build } = await failAtSecond(scene, { only: ['first', 'second'], noCache: true, trigger: 'nightly' })
@@ -143,7 +144,7 @@ describe.each(DATABASES)('restarts on $name', ({ open }) => {
     expect(Object.values(claimed.snapshot.steps).every(({ status }) => status === 'pending')).toBe(true)
   })
 
-  test('P162: the engine is told which steps to run alone and which to leave out, and the switches of the run', async () => {
+  test('gives the engine the steps to run or skip, and the switches of the run (P162)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await putPipeline(held.app, {
@@ -154,7 +155,7 @@ describe.each(DATABASES)('restarts on $name', ({ open }) => {
     expect(await claimNext(scene, build)).toMatchObject({ skip: ['second'], noCfCache: true, noCache: true, resetVolume: false })
   })
 
-  test('P163: a document given with the run replaces that of the stored pipeline, whose variables stay', async () => {
+  test('replaces the document of a stored pipeline with that of the run, but keeps its variables (P163)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await putPipeline(held.app, {

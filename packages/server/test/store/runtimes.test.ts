@@ -1,9 +1,8 @@
 import { ContextInput, PipelineInput, RuntimeInput, type RuntimeLayer } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
-import { elect } from '../../src/builds/elect.ts'
-import { readLimits, readSpec } from '../../src/builds/limits.ts'
-import { sweep } from '../../src/builds/sweep.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { readLimits, readSpec } from '../../src/builds/schedule/limits.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 import { listRuntimeStores } from '../../src/contexts/runtime-stores.ts'
 import { createPipeline, showPipeline } from '../../src/pipelines/pipelines.ts'
@@ -11,12 +10,12 @@ import { putBase, removeBase } from '../../src/runtimes/base-layers.ts'
 import { refreshRuntimes } from '../../src/runtimes/layers.ts'
 import { makeDefault, putRuntime, removeRuntime, type PutRuntime } from '../../src/runtimes/runtimes.ts'
 import { diffVersions, listVersions, showVersion } from '../../src/runtimes/versions.ts'
-import { findAttempt } from '../../src/store/attempts.ts'
-import { findPipeline } from '../../src/store/pipelines.ts'
-import { findRuntime, updateRuntime } from '../../src/store/runtimes.ts'
+import { findAttempt } from '../../src/store/builds/attempts.ts'
+import { findPipeline } from '../../src/store/account/pipelines.ts'
+import { findRuntime, updateRuntime } from '../../src/store/runtimes/runtimes.ts'
 import { readStartPayload } from '../../src/tasks/payload.ts'
-import { findStartTask } from '../../src/store/tasks.ts'
-import { HELLO, openScene, show, submit } from '../support/scene.ts'
+import { findStartTask } from '../../src/store/runtimes/tasks.ts'
+import { HELLO, openScene, show, submit, sweep } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
 async function put(app: App, name: string, spec: object, more: Partial<PutRuntime> & { isDefault?: boolean } = {}) {
@@ -42,7 +41,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('R203: every change is a version with who made it and why; what changes nothing makes none', async () => {
+  test('records every change as a version with author and description, and ignores changes without effect (R203)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     await put(app, 'prod', { capacity: 1 })
@@ -67,19 +66,19 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     await expect(showVersion(app, 'prod', { version: 9 })).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  test('a change that was made on top of an older version is refused, and the other change stays', async () => {
+  test('rejects a change based on an older version', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     await put(app, 'prod', { capacity: 1 })
     await put(app, 'prod', { capacity: 2 }, { ifMatch: '"1"', changedBy: 'bob' })
     await expect(put(app, 'prod', { capacity: 3 }, { ifMatch: '"1"' })).rejects.toMatchObject({
       code: 'conflict',
-      message: 'The runtime prod was changed by bob (version 2 now).',
+      message: 'Runtime "prod" was changed by bob. It is at version 2 now.',
     })
     expect((await specOf(app, 'prod')).capacity).toBe(2)
   })
 
-  test('R179: a runtime is what it extends but for what it says, and follows its parents', async () => {
+  test('merges a runtime with what it extends and follows changes of its parents (R179)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     await put(app, 'base', {
@@ -98,10 +97,13 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     expect(await merged(app, 'child')).toMatchObject({ extends: ['system/default/hybrid/k8s', 'base'] })
     const scene = await openScene(app)
     await expect(submit(scene, { runtime: 'base' })).rejects.toMatchObject({ code: 'runtime-unknown' })
-    await expect(removeRuntime(app, 'base')).rejects.toMatchObject({ code: 'conflict', message: /child extends base/ })
+    await expect(removeRuntime(app, 'base', { by: 'tester' })).rejects.toMatchObject({
+      code: 'conflict',
+      message: /"child" extends "base"/,
+    })
   })
 
-  test('parents that do not exist, circles, mounts without volumes and two namespaces are told with their place', async () => {
+  test('reports unknown parents, cycles, mounts without volumes and several namespaces with their path', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const refused = async (name: string, spec: object): Promise<string> => {
@@ -111,18 +113,20 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
       )
       return error instanceof Error ? error.message : ''
     }
-    expect(await refused('a', { extends: ['nobody'] })).toBe('spec.extends: there is no runtime nobody to extend (a > nobody).')
+    expect(await refused('a', { extends: ['nobody'] })).toBe('spec.extends: runtime "nobody" does not exist (a > nobody).')
     await put(app, 'a', {})
     await put(app, 'b', { extends: ['a'] })
-    expect(await refused('a', { extends: ['b'] })).toContain('in a circle: a > b > a')
+    expect(await refused('a', { extends: ['b'] })).toContain('in a cycle: a > b > a')
     expect(await refused('c', { dockerDaemonScheduler: { userVolumeMounts: { x: { mountPath: '/x' } } } })).toBe(
-      'spec.dockerDaemonScheduler.userVolumeMounts.x: there is no volume x in userVolumes',
+      'spec.dockerDaemonScheduler.userVolumeMounts.x: volume "x" does not exist in userVolumes',
     )
-    expect(await refused('c', { dockerDaemonScheduler: { cluster: { namespace: 'other' } } })).toContain('stand in one namespace')
-    expect(await refused('system/mine', {})).toContain('for layers that come with the server')
+    expect(await refused('c', { dockerDaemonScheduler: { cluster: { namespace: 'other' } } })).toContain(
+      'the namespace of the engine',
+    )
+    expect(await refused('system/mine', {})).toContain('reserved for base layers')
   })
 
-  test('R072, R209: the default runtime goes by force only, another takes its place, and pipelines that named it use that', async () => {
+  test('removes the default runtime only by force and replaces it, also in pipelines (R072, R209)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     await put(app, 'one', {})
@@ -130,11 +134,11 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     await put(app, 'three', {})
     await makeDefault(app, 'three')
     await createPipeline(app, PipelineInput.parse({ name: 'p', document: HELLO, runtime: 'three' }))
-    await expect(removeRuntime(app, 'three')).rejects.toMatchObject({
+    await expect(removeRuntime(app, 'three', { by: 'tester' })).rejects.toMatchObject({
       code: 'conflict',
-      message: 'three is the default runtime.',
+      message: 'Runtime "three" is the default.',
     })
-    await removeRuntime(app, 'three', { force: true })
+    await removeRuntime(app, 'three', { force: true, by: 'tester' })
     expect((await findRuntime(app.store.query, app.accountId, 'one'))?.is_default).toBe(1)
     const row = await findPipeline(app.store.query, app.accountId, 'p')
     expect(row === undefined ? undefined : (await showPipeline(app, undefined, row)).runtime).toBeUndefined()
@@ -142,7 +146,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     expect(await show(app, (await submit(scene, { pipeline: 'p' })).id)).toMatchObject({ runtime: 'local' })
   })
 
-  test('R073, R074: the runtime of a run wins over that of its pipeline, which wins over the default one', async () => {
+  test('prefers the runtime of the run over that of the pipeline, and that over the default (R073, R074)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     for (const name of ['pinned', 'asked']) await put(held.app, name, {})
@@ -153,7 +157,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     expect(await runtimeOf({ pipeline: 'p', runtime: 'asked' })).toBe('asked')
   })
 
-  test('R075, R203: a build keeps the version of its runtime that it was elected with', async () => {
+  test('keeps the version of the runtime with which a build was elected (R075, R203)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app, { runtimeScheduler: { labels: { version: 'one' } } })
@@ -161,7 +165,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     await elect(app)
     const input = RuntimeInput.parse({ name: 'local', type: 'fake', agent: 'agent', spec: {} })
     await putRuntime(app, { name: 'local', input, changedBy: 'bob' })
-    const task = await findStartTask(app.store.query, build.id, 1)
+    const task = await findStartTask(app.store.query, { id: build.id, attempt: 1 })
     const { spec } = readStartPayload(task ?? { payload: '' })
     expect(spec.runtimeScheduler.labels).toEqual({ version: 'one' })
     expect(spec.dockerDaemonScheduler).toMatchObject({
@@ -170,7 +174,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     })
   })
 
-  test('R183: limits by the names of the vendor end builds as ours do', async () => {
+  test('applies limits with Codefresh names (R183)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const workflowLimits = {
@@ -196,7 +200,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     expect(await show(app, build.id)).toMatchObject({ status: 'error', reason: 'start-timeout' })
   })
 
-  test('R055: whoever runs the platform puts another layer in the place of a base, and takes it away again', async () => {
+  test('lets a platform admin replace a base layer and remove the replacement (R055)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     await put(app, 'prod', {})
@@ -208,7 +212,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     expect((await specOf(app, 'prod')).runtimeScheduler.labels).toEqual({})
   })
 
-  test('a server that comes with other base layers makes every runtime anew at its start', async () => {
+  test('recomputes every runtime at the start of a server with other base layers', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     await put(app, 'prod', { capacity: 4 })
@@ -219,7 +223,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     expect((await specOf(app, 'prod')).capacity).toBe(4)
   })
 
-  test('R205: a secret store of the cluster is mounted for builds of its runtime whose plan names it, and for no others', async () => {
+  test('mounts a secret store of the cluster only for builds of its runtime whose plan refers to it (R205)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const data = { resourceName: 'team', resourceType: 'configmap', runtime: 'prod' }

@@ -5,13 +5,14 @@ import { ContextInput, PipelineInput } from '@windlass/protocol'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
-import { claimAttempt } from '../../src/builds/engine-claim.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
-import { readFeed } from '../../src/feed/feed.ts'
 import { openApp } from '../../src/open-app.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
+import { contextPlace, type Place } from '../../src/secrets/places.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import {
+  feedOf,
   HELLO,
   openScene,
   PROTOCOL,
@@ -25,25 +26,10 @@ import {
   tell,
 } from '../support/scene.ts'
 
-const TABLES = [
-  'api_key',
-  'agent',
-  'pipeline',
-  'context',
-  'build',
-  'build_plan',
-  'attempt',
-  'event',
-  'task',
-  'reply',
-  'meta',
-  'runtime',
-  'project',
-] as const
-
-/** Everything in the database, as text. */
+/** Returns the whole database as text. */
 async function dump(app: App): Promise<string> {
-  const rows = await Promise.all(TABLES.map((table) => sql`select * from ${sql.table(table)}`.execute(app.store.query)))
+  const tables = await app.store.query.introspection.getTables()
+  const rows = await Promise.all(tables.map(({ name }) => sql`select * from ${sql.table(name)}`.execute(app.store.query)))
   return JSON.stringify(rows.map((result) => result.rows))
 }
 
@@ -54,7 +40,7 @@ describe.each(DATABASES)('secrets on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('values reach the engine and nothing else: not the database, not the feed, not what users see', async () => {
+  test('gives secret values only to the engine: not to the database, the feed or the API', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -80,8 +66,14 @@ describe.each(DATABASES)('secrets on $name', ({ open }) => {
     ])
     expect(JSON.stringify(claimed.plan)).not.toContain('s3cret')
     const finished = { type: 'step.finished', step: 'one', try: 1, status: 'success', exitCode: 0, members: {} } as const
-    await say(app, start, started, { ...finished, exports: [{ name: 'X', value: 's3cret-exported', secret: true }] })
-    const feed = JSON.stringify(await readFeed(app.store, app.logs, build.id, { after: 0, limit: 100 }))
+    await say(app, start, started, {
+      ...finished,
+      exports: [{ name: 'X', value: 's3cret-exported', secret: true }],
+      members: { url: 's3cret-member', open: 'seen-member' },
+      outputs: { token: 's3cret-output', plain: 'seen-output' },
+      sealed: { members: ['url'], outputs: ['token'] },
+    })
+    const feed = JSON.stringify(await feedOf(app, build.id, { after: 0, limit: 100 }))
     expect(feed).toContain('*****')
     for (const text of [feed, await dump(app)]) expect(text).not.toContain('s3cret')
     const all = await dump(app)
@@ -89,13 +81,19 @@ describe.each(DATABASES)('secrets on $name', ({ open }) => {
     expect(all).not.toContain(claimed.token.split('.')[1])
   })
 
-  test('a secret export is there again for the next attempt', async () => {
+  test('restores a secret export for the next attempt', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     const build = await submit(scene)
     const key = await runAttempt(scene, build)
     const done = { type: 'step.finished', step: 'one', try: 1, status: 'success', exitCode: 0, members: {} } as const
-    await say(held.app, key, started, { ...done, exports: [{ name: 'X', value: 's3cret', secret: true }] })
+    await say(held.app, key, started, {
+      ...done,
+      exports: [{ name: 'X', value: 's3cret', secret: true }],
+      members: { url: 's3cret-member' },
+      outputs: { token: 's3cret-output' },
+      sealed: { members: ['url'], outputs: ['token'] },
+    })
     await tell(scene, { ...key, state: 'lost', reason: 'evicted' })
     for (const task of await take(scene)) await report(scene, task, 'done')
     const claimed = await claimAttempt(held.app, await startAttempt(scene, build), {
@@ -103,9 +101,16 @@ describe.each(DATABASES)('secrets on $name', ({ open }) => {
       claimKey: 'the-key-of-the-next',
     })
     expect(claimed.snapshot.exports).toMatchObject([{ name: 'X', value: 's3cret', secret: true }])
+    expect(Object.values(claimed.snapshot.steps)).toContainEqual(
+      expect.objectContaining({
+        members: { url: 's3cret-member' },
+        output: { X: 's3cret', token: 's3cret-output' },
+        sealed: { members: ['url'], outputs: ['token'] },
+      }),
+    )
   })
 
-  test('writing ***** keeps a stored value, and is refused where there is none', async () => {
+  test('keeps a stored value for *****, and rejects it if there is none', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -124,7 +129,7 @@ describe.each(DATABASES)('secrets on $name', ({ open }) => {
     expect(Object.values(claimed.secrets)).toEqual(['s3cret'])
   })
 
-  test('the server refuses to start with another master key, and changes nothing', async () => {
+  test('refuses to start with another master key and changes nothing', async () => {
     const options = { ...(await database.fresh()), startsLoops: false }
     const first = await openApp(options, () => '')
     await first.close()
@@ -138,19 +143,21 @@ describe.each(DATABASES)('secrets on $name', ({ open }) => {
     await (await openApp({ ...options, masterKey: key.trim() }, () => '')).close()
   })
 
-  test('a sealed text does not open at another place', async () => {
+  test('does not open a sealed text at another place', async () => {
     await using held = await openTestApp(database)
-    const { vault } = held.app
-    const sealed = vault.seal('a/b', 'text')
-    expect(vault.open('a/b', sealed)).toBe('text')
-    expect(() => vault.open('a/c', sealed)).toThrow('damaged or moved')
-    expect(() => vault.open('a/b', `${sealed.slice(0, -2)}AA`)).toThrow('damaged or moved')
-    expect(vault.seal('a/b', 'text')).not.toBe(sealed)
+    const { vault, store } = held.app
+    const place = (id: string): Place => contextPlace({ account_id: 'a', id }, 'FIELD')
+    const seal = (): Promise<string> => store.write(async (tx) => (await vault.sealer(tx)).seal(place('b'), 'text'))
+    const sealed = await seal()
+    expect(vault.open(place('b'), sealed)).toBe('text')
+    expect(() => vault.open(place('c'), sealed)).toThrow('damaged or moved')
+    expect(() => vault.open(place('b'), `${sealed.slice(0, -2)}AA`)).toThrow('damaged or moved')
+    expect(await seal()).not.toBe(sealed)
     expect(newToken(0).text).toMatch(/^[0-9a-f]{24}\./)
   })
 })
 
-test('a second server on the same SQLite folder is refused', async () => {
+test('rejects a second server on the same SQLite folder', async () => {
   await using database = await DATABASES[0].open()
   const options = { ...(await database.fresh()), startsLoops: false }
   const first = await openApp(options, () => '')

@@ -1,35 +1,34 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { elect } from '../../src/builds/elect.ts'
-import { heartbeat } from '../../src/builds/engine-link.ts'
-import { sweep } from '../../src/builds/sweep.ts'
-import { terminateBuild } from '../../src/builds/terminate.ts'
-import type { AttemptKey } from '../../src/builds/engine-claim.ts'
-import { findAttempt } from '../../src/store/attempts.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { heartbeat } from '../../src/builds/engine/engine-link.ts'
+import { terminateBuild } from '../../src/builds/lifecycle/terminate.ts'
+import { findAttempt, type AttemptKey } from '../../src/store/builds/attempts.ts'
 import { DATABASES, openTestApp, type Database, type TestApp } from '../support/stores.ts'
 import {
   openScene,
   report,
   runAttempt,
   say,
+  type Scene,
   show,
   started,
   stepDone,
   submit,
+  sweep,
   take,
   tell,
   writeLog,
-  type Scene,
 } from '../support/scene.ts'
 
 const SECOND = 1000
 
-/** A runtime with limits by the vendor's names (runner specification 3.6), and a running build on it. */
+/** Opens a runtime with limits under their Codefresh names, and a running build on it. */
 async function openRunning(held: TestApp, workflowLimits: object): Promise<{ scene: Scene; key: AttemptKey }> {
   const scene = await openScene(held.app, { runtimeScheduler: { workflowLimits } })
   return { scene, key: await runAttempt(scene, await submit(scene)) }
 }
 
-/** Time passes while the engine lives: it is heard of every ten seconds. */
+/** Advances the clock while the engine calls every ten seconds. */
 async function live({ app, clock }: TestApp, key: AttemptKey, seconds: number): Promise<void> {
   for (let left = seconds; left > 0; left -= 10) {
     clock.advance(Math.min(left, 10) * SECOND)
@@ -38,14 +37,14 @@ async function live({ app, clock }: TestApp, key: AttemptKey, seconds: number): 
   }
 }
 
-describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) => {
+describe.each(DATABASES)('the timers of a runtime, on $name (R243)', ({ open }) => {
   let database: Database
   beforeAll(async () => {
     database = await open()
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('MAXIMUM_ELECTED_STATE_AGE_ALLOWED ends a build whose engine does not come, with what its pods waited for', async () => {
+  test('MAXIMUM_ELECTED_STATE_AGE_ALLOWED ends a build whose engine does not start, with the waiting reason of its pods', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app, { runtimeScheduler: { workflowLimits: { MAXIMUM_ELECTED_STATE_AGE_ALLOWED: 100 } } })
     const build = await submit(scene)
@@ -64,7 +63,7 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     })
   })
 
-  test('an agent that is offline leaves its tasks waiting, and the build ends when its time to start is over', async () => {
+  test('ends a build after its start timeout if its agent is offline', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app, { runtimeScheduler: { workflowLimits: { MAXIMUM_ELECTED_STATE_AGE_ALLOWED: 900 } } })
     const build = await submit(scene)
@@ -77,7 +76,7 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     expect(await show(held.app, build.id)).toMatchObject({ status: 'error', reason: 'start-timeout' })
   })
 
-  test('MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS makes an attempt anew whose engine does not come to its first step', async () => {
+  test('MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS retries an attempt whose engine does not start its first step', async () => {
     await using held = await openTestApp(database)
     const limits = { MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS: 120, MAXIMUM_RETRY_ATTEMPTS_ALLOWED: 1 }
     const { scene, key } = await openRunning(held, limits)
@@ -92,7 +91,7 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     expect(await show(held.app, key.buildId)).toMatchObject({ status: 'running', attempt: 2 })
   })
 
-  test('with no attempt left it is an error that says how long nothing began', async () => {
+  test('reports how long no step started if no retry is left', async () => {
     await using held = await openTestApp(database)
     const limits = { MAXIMUM_ALLOWED_TIME_BEFORE_PRE_STEPS_SUCCESS: 120, MAXIMUM_RETRY_ATTEMPTS_ALLOWED: 0 }
     const { key } = await openRunning(held, limits)
@@ -100,11 +99,11 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     expect(await show(held.app, key.buildId)).toMatchObject({
       status: 'error',
       reason: 'start-timeout',
-      message: "No step began within 2 minutes of the engine's start.",
+      message: "No step started within 2 minutes of the engine's start.",
     })
   })
 
-  test('MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION ends a build that is busy, and MAXIMUM_TERMINATING_STATE_AGE_ALLOWED its end', async () => {
+  test('MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION terminates a busy build, and MAXIMUM_TERMINATING_STATE_AGE_ALLOWED limits its termination', async () => {
     await using held = await openTestApp(database)
     const limits = {
       MAXIMUM_ALLOWED_WORKFLOW_AGE_BEFORE_TERMINATION: 200,
@@ -124,7 +123,7 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     expect(await show(held.app, key.buildId)).toMatchObject({ status: 'terminated', reason: 'too-long' })
   })
 
-  test('MAXIMUM_TERMINATING_STATE_AGE_ALLOWED_WITHOUT_UPDATE ends a build whose engine stops nothing and says nothing', async () => {
+  test('MAXIMUM_TERMINATING_STATE_AGE_ALLOWED_WITHOUT_UPDATE ends a build whose engine neither stops nor writes output', async () => {
     await using held = await openTestApp(database)
     const { key } = await openRunning(held, { MAXIMUM_TERMINATING_STATE_AGE_ALLOWED_WITHOUT_UPDATE: 50 })
     await terminateBuild(held.app, key.buildId, 'ann')
@@ -134,7 +133,7 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     expect(await show(held.app, key.buildId)).toMatchObject({ status: 'terminated', reason: 'cancelled' })
   })
 
-  test('TIME_ENGINE_INACTIVE_UNTIL_UNHEALTHY and _UNTIL_TERMINATION judge an engine that is silent', async () => {
+  test('TIME_ENGINE_INACTIVE_UNTIL_UNHEALTHY and _UNTIL_TERMINATION apply to a silent engine', async () => {
     await using held = await openTestApp(database)
     const limits = { TIME_ENGINE_INACTIVE_UNTIL_UNHEALTHY: 60, TIME_ENGINE_INACTIVE_UNTIL_TERMINATION: 300 }
     const { key } = await openRunning(held, limits)
@@ -150,7 +149,7 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     expect(await show(held.app, key.buildId)).toMatchObject({ status: 'pending', reason: 'retry-pending' })
   })
 
-  test('TIME_INACTIVE_UNTIL_TERMINATION ends a build in which nothing happens', async () => {
+  test('TIME_INACTIVE_UNTIL_TERMINATION terminates an inactive build', async () => {
     await using held = await openTestApp(database)
     const { key } = await openRunning(held, { TIME_INACTIVE_UNTIL_TERMINATION: 100 })
     await say(held.app, key, started, { type: 'step.started', step: 'one', try: 1 })
@@ -158,7 +157,7 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     expect(await show(held.app, key.buildId)).toMatchObject({ status: 'terminating', reason: 'inactive' })
   })
 
-  test('MAXIMUM_POST_STEPS_GRACE_PERIOD_MINUTES ends a build after its last step, and not while another step runs or is to come', async () => {
+  test('MAXIMUM_POST_STEPS_GRACE_PERIOD_MINUTES terminates a build after its last step, but not while another step runs or is pending', async () => {
     await using held = await openTestApp(database)
     const { key } = await openRunning(held, { MAXIMUM_POST_STEPS_GRACE_PERIOD_MINUTES: 2 })
     await say(held.app, key, started, { type: 'step.started', step: 'one', try: 1 }, stepDone('one'))
@@ -170,11 +169,11 @@ describe.each(DATABASES)('R243: the timers of a runtime, on $name', ({ open }) =
     await live(held, key, 10)
     expect(await show(held.app, key.buildId)).toMatchObject({
       status: 'terminating',
-      message: 'The build did not come to its end within 2 minutes of its last step.',
+      message: 'The build did not end within 2 minutes of its last step.',
     })
   })
 
-  test('R244: MAXIMUM_RETRY_ATTEMPTS_ALLOWED: a build whose nodes are lost again and again is made anew as often as that, and no more', async () => {
+  test('MAXIMUM_RETRY_ATTEMPTS_ALLOWED limits the retries of a build whose nodes are lost repeatedly (R244)', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app, { runtimeScheduler: { workflowLimits: { MAXIMUM_RETRY_ATTEMPTS_ALLOWED: 20 } } })
     const build = await submit(scene)

@@ -1,9 +1,9 @@
-/** Pairs that are kept ready, and the builds that take them. */
+/** Pairs that are kept ready, and the builds that use them. */
 import { PAIR_ATTEMPT, attemptOfPair, awaitBuild } from '../../src/warm/pairs.ts'
 import { RuntimeInput, type StartTask, type Task } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { elect } from '../../src/builds/elect.ts'
-import { claimAttempt } from '../../src/builds/engine-claim.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
 import { putRuntime } from '../../src/runtimes/runtimes.ts'
 import { greetAgent } from '../../src/tasks/hello.ts'
 import { fillPools } from '../../src/warm/fill.ts'
@@ -31,7 +31,7 @@ async function poolOf(scene: Scene, spec: object): Promise<void> {
   await putRuntime(scene.app, { name: 'local', input, changedBy: 'tester' })
 }
 
-/** One build from nothing, so that somebody has asked. */
+/** Runs one cold build, which creates demand. */
 async function demand(scene: Scene): Promise<void> {
   const key = await runAttempt(scene, await submit(scene))
   await say(scene.app, key, started, ended('success'))
@@ -40,9 +40,9 @@ async function demand(scene: Scene): Promise<void> {
 
 const starts = (tasks: readonly Task[]): StartTask[] => tasks.filter((task): task is StartTask => task.kind === 'start-attempt')
 
-/** The agent has made the pair, and its engine waits. */
+/** Reports the pair as created and its engine as waiting. */
 async function warmUp(scene: Scene): Promise<StartTask[]> {
-  await fillPools(scene.app)
+  await fillPools(scene.app, true)
   const tasks = starts(await take(scene))
   for (const task of tasks) {
     await report(scene, task, 'done')
@@ -61,7 +61,7 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('a build takes a ready pair: nothing is made for it, and the pair goes with it', async () => {
+  test('gives a build a ready pair, creates nothing for it, and removes the pair with it', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await poolOf(scene, { warmPool: { min: 1, max: 2 } })
@@ -94,7 +94,7 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     expect(attempt).toMatchObject({ pair_id: pair.buildId, gone: 1 })
   })
 
-  test('elections at the same time never give two builds one pair', async () => {
+  test('never gives one pair to two builds in concurrent elections', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await poolOf(scene, { warmPool: { min: 3, max: 3 } })
@@ -110,20 +110,20 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     expect(starts(await take(scene))).toHaveLength(5)
   })
 
-  test('a pair serves only whom its disk may serve, and who wants the runtime as it is', async () => {
+  test('gives a pair only to builds that may use its disk and need the runtime unchanged', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await poolOf(scene, { ...selector, warmPool: { min: 1, max: 1 } })
     await demand(scene)
     await warmUp(scene)
-    // Of no pipeline, as the one before; but with an empty disk, with more memory, or started again.
+    // Without a pipeline, like the one before, but with an empty disk, with more memory, or restarted.
     for (const input of [{ resetVolume: true }, { machine: { memory: '3Gi' } }]) await submit(scene, input)
     await elect(held.app)
     expect(starts(await take(scene))).toHaveLength(2)
     expect((await pairs(scene)).map(({ status }) => status)).toEqual(['ready'])
   })
 
-  test('the loss of a pair that was taken is the loss of the attempt, and a cold one follows', async () => {
+  test('treats the loss of a used pair as the loss of the attempt, and retries cold', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await poolOf(scene, { warmPool: { min: 1, max: 1 } })
@@ -143,14 +143,14 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     expect(starts(await take(scene)).map(({ buildId, attempt }) => [buildId, attempt])).toEqual([[build.id, 2]])
   })
 
-  test('pairs are renewed by age and when the runtime changes, and go with the pool', async () => {
+  test('renews pairs because of age or a changed runtime, and removes them with the pool', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await poolOf(scene, { warmPool: { min: 1, max: 1, maxAgeSeconds: 600 } })
     await demand(scene)
     const [first] = await warmUp(scene)
     await poolOf(scene, { warmPool: { min: 1, max: 1, maxAgeSeconds: 600 }, runtimeScheduler: { envVars: { NEW: 'yes' } } })
-    await fillPools(held.app)
+    await fillPools(held.app, true)
     const tasks = await take(scene)
     expect(tasks.map(({ kind }) => kind).toSorted()).toEqual(['start-attempt', 'stop-attempt'])
     expect(tasks.find(({ kind }) => kind === 'stop-attempt')?.buildId).toBe(first?.buildId)
@@ -160,22 +160,22 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     })
 
     await poolOf(scene, {})
-    await fillPools(held.app)
+    await fillPools(held.app, true)
     const last = await take(scene)
     expect(last.map(({ kind }) => kind)).toEqual(['stop-attempt'])
     for (const task of last) await report(scene, task, 'done')
     expect((await pairs(scene)).map(({ status }) => status)).toEqual(['gone', 'gone'])
   })
 
-  test('after failures no further pairs are made for a while, and builds start cold', async () => {
+  test('pauses the creation of pairs after failures, and builds start cold', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await poolOf(scene, { warmPool: { min: 2, max: 2 } })
     await demand(scene)
-    await fillPools(held.app)
+    await fillPools(held.app, true)
     for (const task of starts(await take(scene))) await report(scene, task, 'refused', { message: 'quota exceeded' })
     for (const task of await take(scene)) await report(scene, task, 'done')
-    await fillPools(held.app)
+    await fillPools(held.app, true)
     expect(await take(scene)).toEqual([])
     expect((await pairs(scene)).map(({ message }) => message)).toEqual(['quota exceeded', 'quota exceeded'])
     await submit(scene)
@@ -183,7 +183,7 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     expect(starts(await take(scene))).toHaveLength(1)
   })
 
-  test('an agent that starts again is told of pairs that are no longer wanted, and keeps the others', async () => {
+  test('tells a restarted agent to remove unwanted pairs and keeps the others', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await poolOf(scene, { warmPool: { min: 1, max: 1 } })

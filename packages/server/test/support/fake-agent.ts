@@ -1,4 +1,4 @@
-/** The smallest agent and engine that speak the protocols over real HTTP; for tests that steer each call themselves. */
+/** A minimal agent and engine that use the protocols over real HTTP, for tests that control each call. */
 import { nodeTransport, sha256 } from '@windlass/kit'
 import {
   AgentWelcome,
@@ -27,10 +27,15 @@ export interface TestAgent {
 
 let instances = 0
 
-export async function helloAgent(url: string, token: string, instance = `instance-${(instances += 1)}-0000`): Promise<TestAgent> {
+export async function helloAgent(
+  url: string,
+  token: string,
+  instance = `instance-${(instances += 1)}-0000`,
+  more: { executor?: string; serverUrl?: string } = {},
+): Promise<TestAgent> {
   const client = createClient({ url, token, transport: nodeTransport() })
   const { epoch } = await client.call('POST', '/v1/agent/hello', AgentWelcome, {
-    body: { ...hello, executor: 'fake', instance, attempts: [] },
+    body: { ...hello, executor: 'fake', instance, attempts: [], ...more },
   })
   let seq = 0
   return {
@@ -61,7 +66,7 @@ export interface TestEngine {
   readonly claimed: z.output<typeof EngineClaimed>
   event(body: EngineEventBody): Promise<number>
   log(stream: string, text: string): Promise<number>
-  /** Started, one successful step after the other with a line of output each, finished. */
+  /** Runs the attempt to its end: each step succeeds with a line of output. */
   succeed(): Promise<void>
   finish(outcome: { status: 'success' | 'error' | 'terminated'; reason?: string; message?: string }): Promise<void>
 }
@@ -103,7 +108,7 @@ export async function startEngine(
     message?: string
   }): Promise<void> {
     const streams = Object.fromEntries([...ends].map(([stream, { bytes, text }]) => [stream, { bytes, sha256: sha256(text) }]))
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- reasons of tests are plain texts
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- tests use plain strings as reasons
     await event({ type: 'attempt.finished', outcome, streams } as EngineEventBody)
   }
 

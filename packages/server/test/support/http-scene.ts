@@ -1,9 +1,11 @@
-/** A whole server on a free port, with a client for each kind of credential. */
+/** A complete server on a free port, with a client for each kind of credential. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openClient, type ApiClient } from '@windlass/client'
 import { nodeTransport } from '@windlass/kit'
-import { AgentCreated, ApiKeyCreated, Build, createClient, Runtime, type Client, type StartTask } from '@windlass/protocol'
+import type { Build, StartTask } from '@windlass/protocol'
+import { firstAdmin } from '../../../../e2e/support/first-admin.ts'
 import { startServer, type RunningServer, type ServerOptions } from '../../src/index.ts'
 import { helloAgent, startEngine, type TestAgent, type TestEngine } from './fake-agent.ts'
 
@@ -12,12 +14,12 @@ export const HELLO = "version: '1.0'\nsteps:\n  hello:\n    image: alpine\n    c
 export interface HttpScene extends AsyncDisposable {
   readonly server: RunningServer
   readonly dataDir: string
-  readonly nobody: Client
-  readonly admin: Client
+  readonly nobody: ApiClient
+  readonly admin: ApiClient
   readonly adminToken: string
   readonly agentToken: string
   readonly agent: TestAgent
-  /** Submits a build and brings its engine up. */
+  /** Submits a build and starts its engine. */
   start(input?: object): Promise<{ build: Build; task: StartTask; engine: TestEngine }>
   submit(input?: object): Promise<Build>
 }
@@ -25,14 +27,15 @@ export interface HttpScene extends AsyncDisposable {
 export async function openHttpScene(options: Partial<ServerOptions> = {}): Promise<HttpScene> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'windlass-http-')))
   const server = await startServer({ minFreeShare: 0, ...options, dataDir })
-  const nobody = createClient({ url: server.url, transport: nodeTransport() })
-  const { token: adminToken } = await nobody.call('POST', '/v1/bootstrap', ApiKeyCreated, { body: {} })
+  const nobody = openClient({ url: server.url, transport: nodeTransport() })
+  const code = options.bootstrapCode === undefined ? await firstAdmin(dataDir) : { code: options.bootstrapCode }
+  const { token: adminToken } = await nobody.server.bootstrap(code)
   const admin = nobody.withToken(adminToken)
-  const { token: agentToken } = await admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'agent' } })
-  await admin.call('POST', '/v1/runtimes', Runtime, { body: { name: 'local', type: 'fake', agent: 'agent', isDefault: true } })
+  const { token: agentToken } = await admin.agents.create({ name: 'agent' })
+  await admin.runtimes.create({ name: 'local', type: 'fake', agent: 'agent', isDefault: true })
   const agent = await helloAgent(server.url, agentToken)
   const submit = (input: object = {}): Promise<Build> =>
-    admin.call('POST', '/v1/builds', Build, { body: { document: HELLO, ...input } })
+    admin.builds.create({ document: HELLO, ...input }, { idempotencyKey: false })
   return {
     server,
     dataDir,

@@ -1,29 +1,28 @@
 /**
- * An agent of protocol 1 as the public one behaves (runner specification 2): it polls on a beat, sorts what it gets into one batch per build, works
- * on different builds at once and on one build never twice at once, and reports each object once without ever repeating a report. The cluster
- * behind it is a set of names.
+ * An agent of protocol v1 that behaves like the public agent: it polls at an interval, groups tasks into one batch per build, processes different
+ * builds concurrently and the batches of one build sequentially, and reports each object once without retries. Its cluster is a set of names.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PolledTask } from '@windlass/protocol'
+import { ProtocolV1Task } from '@windlass/protocol'
 import { z } from 'zod'
 
 export interface PollingAgentOptions {
   readonly url: string
   readonly token: string
-  /** Id or name, as it stands in the path. */
+  /** Id or name in the path. */
   readonly agent: string
-  /** 3 s in the public agent. Milliseconds. */
+  /** Polling interval, 3 s in the public agent. Milliseconds. */
   readonly intervalMs: number
-  /** What the cluster refuses; undefined lets it be. */
-  readonly refuse?: (task: PolledTask) => { readonly reason: string; readonly isRetriable: boolean } | undefined
+  /** Returns the error of the cluster for a task, or undefined if it succeeds. */
+  readonly refuse?: (task: ProtocolV1Task) => { readonly reason: string; readonly isRetriable: boolean } | undefined
 }
 
 export interface PollingAgent extends AsyncDisposable {
-  /** Objects that exist: `Pod/name` and `PersistentVolumeClaim/name`, with their manifests. */
+  /** Existing objects: `Pod/name` and `PersistentVolumeClaim/name`, with their manifests. */
   readonly objects: ReadonlyMap<string, unknown>
-  /** `create Pod/name` and so on, in the order in which they were done. */
+  /** Executed operations such as `create Pod/name`, in order. */
   readonly calls: readonly string[]
-  /** Status codes of all answers. */
+  /** Status codes of all responses. */
   readonly answers: readonly number[]
 }
 
@@ -62,29 +61,30 @@ class Agent {
 
   async run(): Promise<void> {
     const { signal } = this.#stopping
-    const beat = async (): Promise<void> => {
+    const sendStatus = async (): Promise<void> => {
       while (!signal.aborted) {
         await this.#call('PUT', '/status', { message: 'All good' })
         await sleep(HEARTBEAT_MS, undefined, { signal }).catch(() => undefined)
       }
     }
-    const beating = beat()
+    const statusLoop = sendStatus()
     while (!signal.aborted) {
       await sleep(this.#options.intervalMs, undefined, { signal }).catch(() => undefined)
-      if (!signal.aborted) this.#divide(await this.#poll())
+      if (!signal.aborted) this.#startBatches(await this.#poll())
     }
-    await Promise.all([beating, ...this.#running.values()])
+    await Promise.all([statusLoop, ...this.#running.values()])
   }
 
-  async #poll(): Promise<PolledTask[]> {
+  async #poll(): Promise<ProtocolV1Task[]> {
     const answer = await this.#call('GET', '/tasks?waitForStatusReport=true', undefined, this.#stopping.signal)
-    return answer === undefined ? [] : z.array(PolledTask).parse(JSON.parse(answer))
+    return answer === undefined ? [] : z.array(ProtocolV1Task).parse(JSON.parse(answer))
   }
 
-  #divide(tasks: readonly PolledTask[]): void {
-    const batches = new Map<string, PolledTask[]>()
+  #startBatches(tasks: readonly ProtocolV1Task[]): void {
+    const batches = new Map<string, ProtocolV1Task[]>()
     for (const task of tasks) batches.set(task.metadata.workflowId, [...(batches.get(task.metadata.workflowId) ?? []), task])
-    const oldest = (batch: readonly PolledTask[]): string => batch.map(({ metadata }) => metadata.createdAt).toSorted()[0] ?? ''
+    const oldest = (batch: readonly ProtocolV1Task[]): string =>
+      batch.map(({ metadata }) => metadata.createdAt).toSorted()[0] ?? ''
     const sorted = [...batches].toSorted(([, a], [, b]) => oldest(a).localeCompare(oldest(b)))
     for (const [build, batch] of sorted) {
       const before = this.#running.get(build) ?? Promise.resolve()
@@ -95,9 +95,9 @@ class Agent {
     }
   }
 
-  async #work(batch: readonly PolledTask[]): Promise<void> {
+  async #work(batch: readonly ProtocolV1Task[]): Promise<void> {
     for (const task of batch.toSorted((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type))) {
-      const failure = this.#options.refuse?.(task) ?? this.#carryOut(task)
+      const failure = this.#options.refuse?.(task) ?? this.#execute(task)
       const { currentStatusRevision, shouldReportStatus } = task.metadata
       if (!shouldReportStatus) continue
       await this.#call('POST', `/tasks/${task._id}/statuses`, {
@@ -110,7 +110,7 @@ class Agent {
     }
   }
 
-  #carryOut(task: PolledTask): { reason: string; isRetriable: boolean } | undefined {
+  #execute(task: ProtocolV1Task): { reason: string; isRetriable: boolean } | undefined {
     const isPod = task.type === 'CreatePod' || task.type === 'DeletePod'
     const isDeletion = task.type === 'DeletePod' || task.type === 'DeletePvc'
     const name = isDeletion ? task.spec.Name : task.spec.metadata.name

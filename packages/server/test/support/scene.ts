@@ -1,4 +1,4 @@
-/** What most stories of the store suite begin with, and short words for what agents and engines do. */
+/** Common setup of the store tests, and helpers for the calls of agents and engines. */
 import { newId, sha256 } from '@windlass/kit'
 import {
   BuildInput,
@@ -11,17 +11,20 @@ import {
 } from '@windlass/protocol'
 import { createAgent } from '../../src/agents/agents.ts'
 import type { App } from '../../src/app.ts'
-import { createBuild } from '../../src/builds/create.ts'
-import { elect } from '../../src/builds/elect.ts'
-import { claimAttempt, type AttemptKey } from '../../src/builds/engine-claim.ts'
-import { applyEvents } from '../../src/builds/events.ts'
-import { describeBuild } from '../../src/builds/view.ts'
+import { createBuild } from '../../src/builds/create/create.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
+import { applyEvents } from '../../src/builds/engine/events.ts'
+import { sweep as sweepAttempts } from '../../src/builds/lifecycle/sweep.ts'
+import { describeBuild } from '../../src/builds/lifecycle/view.ts'
+import { readFeed, type FeedRange } from '../../src/feed/feed.ts'
 import { putRuntime } from '../../src/runtimes/runtimes.ts'
-import { findBuild } from '../../src/store/builds.ts'
+import { findBuild } from '../../src/store/builds/builds.ts'
 import type { BuildRow } from '../../src/store/schema.ts'
 import { claim } from '../../src/tasks/claim.ts'
 import { greetAgent } from '../../src/tasks/hello.ts'
 import { reportTask, takeFacts } from '../../src/tasks/report.ts'
+import type { AttemptKey } from '../../src/store/builds/attempts.ts'
 
 export const HELLO =
   "version: '1.0'\nsteps:\n  one:\n    image: alpine\n    commands: [echo one]\n  two:\n    image: alpine\n    commands: [echo two]\n"
@@ -34,7 +37,7 @@ export interface Scene {
   readonly instance: string
 }
 
-/** A registered agent that said hello, and its default runtime. */
+/** Registers an agent that has said hello, and its default runtime. */
 export async function openScene(app: App, spec: object = {}): Promise<Scene> {
   const { id: agentId } = await createAgent(app, { name: 'agent', runtimes: [] })
   await putRuntime(app, {
@@ -47,12 +50,13 @@ export async function openScene(app: App, spec: object = {}): Promise<Scene> {
 }
 
 export async function submit({ app }: Pick<Scene, 'app'>, input: object = {}): Promise<BuildRow> {
-  return createBuild(app, { request: BuildInput.parse({ document: HELLO, ...input }), initiator: 'tester', trigger: 'manual' })
+  const request = BuildInput.parse({ document: HELLO, ...input })
+  return createBuild(app, { request, initiator: 'tester', trigger: { kind: 'manual', name: request.trigger } })
 }
 
 const never = new AbortController().signal
 
-/** What the agent gets now. */
+/** Claims the available tasks of the agent. */
 export async function take({ app, agentId, epoch }: Scene): Promise<Task[]> {
   return claim(app, agentId, { epoch, room: 100, waitMs: 0 }, never)
 }
@@ -73,7 +77,7 @@ export async function tell({ app, agentId, epoch, instance }: Scene, fact: Omit<
   await takeFacts(app, agentId, { epoch, instance, facts: [{ ...fact, seq: facts, at: 1 }] })
 }
 
-/** Elects, hands the start task over and acknowledges it; answers the task of the build. */
+/** Runs an election, claims the start task and reports it as done. Returns the start task of the build. */
 export async function startAttempt(scene: Scene, build: { id: string }): Promise<StartTask> {
   await elect(scene.app)
   const tasks = await take(scene)
@@ -83,7 +87,7 @@ export async function startAttempt(scene: Scene, build: { id: string }): Promise
   return start
 }
 
-/** The same, and the engine claims it. */
+/** Starts an attempt and claims it as the engine. */
 export async function runAttempt(scene: Scene, build: { id: string }): Promise<AttemptKey> {
   const { buildId, attempt } = await startAttempt(scene, build)
   await claimAttempt(scene.app, { buildId, attempt }, { ...PROTOCOL, claimKey: `key-of-${buildId}-${attempt}` })
@@ -92,7 +96,7 @@ export async function runAttempt(scene: Scene, build: { id: string }): Promise<A
 
 const numbers = new Map<string, number>()
 
-/** The next event of an attempt's engine. */
+/** Sends the next events of an attempt's engine. */
 export async function say(app: App, key: AttemptKey, ...bodies: EngineEventBody[]): Promise<number> {
   return applyEvents(app, key, numbered(key, bodies))
 }
@@ -127,11 +131,39 @@ export async function writeLog(
   frame: { stream?: string; offset: number; text: string },
 ): Promise<number> {
   const bytes = Buffer.from(frame.text)
-  return app.logs.append({ ...key, stream: frame.stream ?? 'system', offset: frame.offset, at: 1, bytes, sha256: sha256(bytes) })
+  const { end } = await app.logs.append({
+    ...key,
+    stream: frame.stream ?? 'system',
+    offset: frame.offset,
+    at: 1,
+    bytes,
+    sha256: sha256(bytes),
+  })
+  return end
+}
+
+/** Reads a page of the feed of a build. */
+export async function feedOf(app: App, id: string, range: FeedRange): ReturnType<typeof readFeed> {
+  return readFeed(app, await findRow(app, id), range)
 }
 
 export async function show(app: App, id: string): ReturnType<typeof describeBuild> {
+  return describeBuild(app, await findRow(app, id))
+}
+
+async function findRow(app: App, id: string): Promise<BuildRow> {
   const row = await findBuild(app.store.query, app.accountId, id)
   if (row === undefined) throw new Error(`no build ${id}`)
-  return describeBuild(app, row)
+  return row
+}
+
+/** Runs one sweep of a server whose agents call all the time. */
+export async function sweep(app: App, judges: boolean): Promise<void> {
+  await callOfAgents(app)
+  await sweepAttempts(app, judges)
+}
+
+/** Sets the last call of every agent that ever called to the current time. */
+export async function callOfAgents({ store, clock }: App): Promise<void> {
+  await store.query.updateTable('agent').set({ last_seen_at: clock.now() }).where('last_seen_at', 'is not', null).execute()
 }

@@ -1,18 +1,21 @@
-/** The databases that the store suite runs on, each real. */
+/** The real databases on which the store tests run. */
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { manualClock, silentLog, type ManualClock } from '@windlass/kit'
+import { manualClock, silentLog, systemClock, type ManualClock } from '@windlass/kit'
 import pg from 'pg'
 import { startPostgres, type Postgres } from '../../../../e2e/support/postgres.ts'
 import type { App } from '../../src/app.ts'
+import { openMetrics } from '../../src/metrics.ts'
 import { openApp } from '../../src/open-app.ts'
-import type { ServerOptions } from '../../src/server.ts'
+import { openStore } from '../../src/store/store.ts'
+import type { ServerOptions } from '../../src/settings.ts'
 
 export interface Database extends AsyncDisposable {
   readonly name: string
-  /** Options of a server on this database with everything in it deleted, and a fresh data folder. */
-  fresh(): Promise<Pick<ServerOptions, 'dataDir' | 'databaseUrl'>>
+  /** Returns server options for a new database and data folder. With `isBare` the database has no tables yet. */
+  fresh(options?: { readonly isBare?: boolean }): Promise<Pick<ServerOptions, 'dataDir' | 'databaseUrl'>>
 }
 
 export const DATABASES = [
@@ -27,33 +30,40 @@ async function openSqlite(): Promise<Database> {
 
 async function openPostgres(): Promise<Database> {
   const folders = new Folders()
-  const postgres: Postgres = await startPostgres()
+  const postgres: Postgres = await startPostgres({ isDurable: false })
+  const admin = new pg.Client({ connectionString: postgres.url })
+  await admin.connect()
+  const urlOf = (name: string): string => Object.assign(new URL(postgres.url), { pathname: `/${name}` }).href
+  // Every database is a copy of one that already has its tables.
+  await admin.query('create database empty')
+  const parts = { clock: systemClock, log: silentLog, metrics: openMetrics() }
+  const store = await openStore({ dataDir: await folders.make(), databaseUrl: urlOf('empty'), ...parts })
+  await store.close()
   let databases = 0
   return {
     name: 'PostgreSQL',
-    async fresh() {
+    async fresh({ isBare = false } = {}) {
       databases += 1
       const name = `test_${databases}`
-      const url = new URL(postgres.url)
-      const admin = new pg.Client({ connectionString: url.href })
-      await admin.connect()
-      await admin.query(`create database ${name}`)
-      await admin.end()
-      url.pathname = `/${name}`
-      return { dataDir: await folders.make(), databaseUrl: url.href }
+      await admin.query(`create database ${name}${isBare ? '' : ' template empty'} strategy file_copy`)
+      return { dataDir: await folders.make(), databaseUrl: urlOf(name) }
     },
     async [Symbol.asyncDispose]() {
+      await admin.end()
       await postgres.close()
       await folders.remove()
     },
   }
 }
 
+/** A folder in memory if available, because these tests do not cover power failures. */
+const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
 class Folders {
   readonly #paths: string[] = []
 
   async make(): Promise<string> {
-    const path = await mkdtemp(join(tmpdir(), 'windlass-store-'))
+    const path = await mkdtemp(join(FOLDERS, 'windlass-store-'))
     this.#paths.push(path)
     return path
   }
@@ -68,11 +78,14 @@ export interface TestApp extends AsyncDisposable {
   readonly clock: ManualClock
 }
 
-/** The rooms of a server without HTTP and without loops, on a clock that the test turns. */
-export async function openTestApp(database: Database, options: Partial<ServerOptions> = {}): Promise<TestApp> {
-  const clock = manualClock(1_800_000_000_000)
+/** Opens a server without HTTP and without loops, on a clock that the test controls. */
+export async function openTestApp(
+  database: Database,
+  { startAt = 1_800_000_000_000, ...options }: Partial<ServerOptions> & { readonly startAt?: number } = {},
+): Promise<TestApp> {
+  const clock = manualClock(startAt)
   const opened = await openApp(
-    { ...(await database.fresh()), log: silentLog, ...options, clock, startsLoops: false },
+    { ...(await database.fresh()), log: silentLog, ...options, clock, time: 'process', startsLoops: false },
     () => 'http://server.test',
   )
   return { app: opened.app, clock, [Symbol.asyncDispose]: () => opened.close() }

@@ -1,12 +1,11 @@
-/** Disks as managed disks of Azure, by Azure Resource Manager (Microsoft.Compute/disks). A PUT by name is idempotent by nature. */
-import { fault, isFault, type Clock } from '@windlass/kit'
+/** Disks as managed disks of Azure, by Azure Resource Manager (Microsoft.Compute/disks). A PUT by name is idempotent. */
+import { callCloud, readJsonError, type AzureAccess } from '@windlass/cloud'
+import { defined, fault, isFault, type Clock } from '@windlass/kit'
 import { z } from 'zod'
 import { NOTE } from '../pool/notes.ts'
 import type { NewDisk } from '../pool/maker.ts'
 import { inLabel, ZONE_LABEL } from '../pool/placement.ts'
-import type { AzureAccess } from './azure-access.ts'
-import { TAG, wholeGib, type Backend, type DiskWish } from './backend.ts'
-import { callCloud, readJsonError } from './http.ts'
+import { TAG, wholeGib, type Backend, type DiskSpec } from './backend.ts'
 import type { AzureDiskParameters } from './parameters.ts'
 
 export interface AzureDiskOptions {
@@ -14,13 +13,13 @@ export interface AzureDiskOptions {
   readonly parameters: AzureDiskParameters
   readonly owner: string
   readonly access: (signal: AbortSignal) => Promise<AzureAccess>
-  /** Base URL of Azure Resource Manager; another one in tests. */
+  /** Base URL of Azure Resource Manager, overridden in tests. */
   readonly url?: string | undefined
 }
 
 const API = 'https://management.azure.com'
 const VERSION = '2024-03-02'
-const LOOK_MS = 500
+const POLL_MS = 500
 const READY_MS = 120_000
 
 const DiskState = z.looseObject({
@@ -36,16 +35,18 @@ const DiskPage = z.looseObject({ value: z.array(DiskState).default([]), nextLink
 export function azureDiskBackend({ clock, parameters, owner, access, url = API }: AzureDiskOptions): Backend {
   async function call(
     action: string,
-    request: { method: string; target: string; body?: unknown },
+    { method, target, body: value }: { method: string; target: string; body?: unknown },
     signal: AbortSignal,
   ): Promise<string> {
     const { token } = await access(signal)
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const body = request.body === undefined ? null : JSON.stringify(request.body)
-    const target = request.target.startsWith('http') ? request.target : `${url}${request.target}?api-version=${VERSION}`
-    const send = (limit: AbortSignal): Promise<Response> =>
-      fetch(target, { method: request.method, headers, body, signal: limit })
-    return callCloud(clock, { provider: 'Azure', action, send, readError: readJsonError }, signal)
+    const body = value === undefined ? undefined : JSON.stringify(value)
+    const full = target.startsWith('http') ? target : `${url}${target}?api-version=${VERSION}`
+    return callCloud(
+      clock,
+      { provider: 'Azure', action, request: { method, url: full, headers, body }, readError: readJsonError },
+      signal,
+    )
   }
 
   async function folder(signal: AbortSignal): Promise<string> {
@@ -64,21 +65,21 @@ export function azureDiskBackend({ clock, parameters, owner, access, url = API }
     type: parameters.volumeBackend,
     zone: parameters.availabilityZone,
     needsNode: false,
-    async make(wish, signal) {
+    async make(wanted, signal) {
       const { location } = await access(signal)
-      const id = `${await folder(signal)}/dind-volume-${wish.key}`
-      await call('create', { method: 'PUT', target: id, body: createBody(parameters, wish, location) }, signal)
+      const id = `${await folder(signal)}/dind-volume-${wanted.key}`
+      await call('create', { method: 'PUT', target: id, body: createBody(parameters, wanted, location) }, signal)
       const end = clock.monotonic() + READY_MS
       for (;;) {
         const disk = DiskState.parse(JSON.parse(await call('get', { method: 'GET', target: id }, signal)))
         const state = disk.properties.provisioningState
         if (state === 'Succeeded') return azureDisk(parameters, disk)
-        if (state === 'Failed') throw fault('storage-refused', { message: `Azure could not make the disk ${disk.name}.` })
+        if (state === 'Failed') throw fault('storage-refused', { message: `Azure could not create the disk ${disk.name}.` })
         if (clock.monotonic() > end)
           throw fault('storage-unreachable', {
             message: `The disk ${disk.name} is still in state ${state} after ${READY_MS / 1000} s.`,
           })
-        await clock.sleep(LOOK_MS, signal)
+        await clock.sleep(POLL_MS, signal)
       }
     },
     remove: ({ metadata: { annotations } }, signal) => remove(annotations[NOTE.backendId] ?? '', signal),
@@ -102,10 +103,10 @@ function hasStatus(error: unknown, status: number): boolean {
   return isFault(error, 'storage-refused') && error.details['httpStatus'] === status
 }
 
-/** Body of the PUT. Zones are written `1` or `westeurope-1`; Azure takes the number. Pure. */
+/** Returns the body of the PUT. Zones are written `1` or `westeurope-1`; Azure accepts the number. Pure. */
 export function createBody(
   parameters: AzureDiskParameters,
-  { sizeBytes, tags }: DiskWish,
+  { sizeBytes, tags }: DiskSpec,
   location: string,
 ): Record<string, unknown> {
   const { availabilityZone, skuName, DiskIOPSReadWrite, DiskMBpsReadWrite } = parameters
@@ -113,18 +114,17 @@ export function createBody(
     location: parameters.location ?? location,
     sku: { name: skuName },
     ...(availabilityZone !== undefined && { zones: [availabilityZone.replace(/^.*-/, '')] }),
-    // Names of tags hold no slashes.
+    // Tag names must not contain slashes.
     tags: Object.fromEntries(Object.entries(tags).map(([name, value]) => [name.replace(/[<>%&\\?/]/g, '-'), value])),
     properties: {
       creationData: { createOption: 'Empty' },
       diskSizeGB: wholeGib(sizeBytes),
-      ...(DiskIOPSReadWrite !== undefined && { diskIOPSReadWrite: DiskIOPSReadWrite }),
-      ...(DiskMBpsReadWrite !== undefined && { diskMBpsReadWrite: DiskMBpsReadWrite }),
+      ...defined({ diskIOPSReadWrite: DiskIOPSReadWrite, diskMBpsReadWrite: DiskMBpsReadWrite }),
     },
   }
 }
 
-/** How a managed disk stands in a PersistentVolume: by the name of the former in-tree driver, or of the CSI driver. Pure. */
+/** Returns the volume of a managed disk, for the former in-tree driver or the CSI driver. Pure. */
 export function azureDisk(
   parameters: AzureDiskParameters,
   { id, name }: { readonly id: string; readonly name: string },

@@ -1,28 +1,28 @@
 /**
- * The seam to what keeps the bytes. Rules for every backend:
- * - `make` is asked again after any failure or crash, with the same `key`: it finds what it made for that key before it makes anything.
- * - `remove` succeeds when the disk is gone already, and refuses with the provider's words while something still uses it.
- * - `list` answers every disk that carries the owner's mark, also those that no volume names any more.
- * - Calls may run side by side; each retries throttling and outages itself, and throws `storage-refused` for a final no,
- *   `storage-unreachable` for everything that time may mend. A message never holds a credential.
+ * The interface of storage backends. Rules for every backend:
+ * - `make` is called again after any failure or crash, with the same `key`. It looks for the disk of that key before it creates one.
+ * - `remove` succeeds if the disk is already gone, and throws the message of the provider while the disk is in use.
+ * - `list` returns every disk with the tag of the owner, including those without a volume.
+ * - Calls may run concurrently. Each retries throttling and outages itself. It throws `storage-refused` for permanent errors and
+ *   `storage-unreachable` for transient ones. A message never contains a credential.
  */
 import type { KubeObject } from '@windlass/kube'
 import type { NewDisk } from '../pool/maker.ts'
 import type { Volume } from '../pool/volume.ts'
 
-export interface DiskWish {
-  /** The same for every try of a claim; 12 hex digits. */
+export interface DiskSpec {
+  /** The same on every attempt for a claim; 12 hex digits. */
   readonly key: string
   readonly sizeBytes: number
-  /** Tags or labels of the disk: who made it and for what. */
+  /** Tags or labels of the disk. */
   readonly tags: Readonly<Record<string, string>>
-  /** The node of the pod, where the scheduler has named one already, or where a disk of a node shall be. */
+  /** The node of the pod if it is scheduled, or the node on which a disk is to be created. */
   readonly node?: KubeObject | undefined
 }
 
 export interface ListedDisk {
   readonly id: string
-  /** Key of the claim it was made for. */
+  /** Key of the claim for which it was created. */
   readonly key: string
   /** Epoch milliseconds. */
   readonly createdAt: number
@@ -31,22 +31,22 @@ export interface ListedDisk {
 export interface Backend {
   /** Value of the label `backend-volume-type`. */
   readonly type: string
-  /** The zone that every disk of this class is in; undefined where disks follow their pods. */
+  /** The zone of all disks of this class; undefined if disks follow their pods. */
   readonly zone?: string | undefined
-  /** True when a disk can only be made on a node that is known. */
+  /** True if a disk can only be created on a known node. */
   readonly needsNode: boolean
-  make(wish: DiskWish, signal: AbortSignal): Promise<NewDisk>
+  make(wanted: DiskSpec, signal: AbortSignal): Promise<NewDisk>
   remove(volume: Volume, signal: AbortSignal): Promise<void>
-  /** Absent where the backend keeps nothing that outlives its volumes unseen. */
+  /** Lists disks of an owner. Absent if no disk can be left without its volume. */
   list?(signal: AbortSignal): Promise<readonly ListedDisk[]>
-  /** Removes a disk that no volume names. */
+  /** Removes a disk without a volume. */
   removeListed?(disk: ListedDisk, signal: AbortSignal): Promise<void>
 }
 
-/** Tags of every disk of a cloud. The owner is the uid of the provisioner's lease: no other cluster has it. */
+/** Tags of every cloud disk. The owner is the uid of the provisioner's lease, which is unique to a cluster. */
 export const TAG = { key: 'windlass-claim-key', owner: 'windlass-owner' } as const
 
-/** Whole GiB that hold so many bytes: clouds sell no less. */
+/** Returns a size in whole GiB, rounded up, the unit of the clouds. */
 export function wholeGib(sizeBytes: number): number {
   return Math.max(1, Math.ceil(sizeBytes / 2 ** 30))
 }

@@ -1,29 +1,28 @@
 /**
- * Disks as EBS volumes. A volume made for a claim is found again by its tags before another is made, and the claim's key is EC2's client
- * token too: a crash or a lost answer costs nothing. Attaching is the business of Kubernetes and its CSI driver.
+ * Disks as EBS volumes. An existing volume of a claim is found by its tags before another one is created, and the key of the claim is also
+ * the client token of EC2, so that a crash or a lost answer creates no second volume. Attaching is up to Kubernetes and its CSI driver.
  */
-import { fault, type Clock } from '@windlass/kit'
+import { defined, fault, type Clock } from '@windlass/kit'
 import { NOTE } from '../pool/notes.ts'
 import { inLabel, ZONE_LABEL } from '../pool/placement.ts'
 import type { NewDisk } from '../pool/maker.ts'
-import type { Ec2 } from './aws/ec2.ts'
-import { itemsOf, textOf } from './aws/xml.ts'
-import { TAG, wholeGib, type Backend, type DiskWish, type ListedDisk } from './backend.ts'
-import { isRefusedWith } from './http.ts'
+import { isRefusedWith, itemsOf, textOf } from '@windlass/cloud'
+import { TAG, wholeGib, type Backend, type DiskSpec, type ListedDisk } from './backend.ts'
+import type { Ec2 } from './ec2.ts'
 import type { EbsParameters } from './parameters.ts'
 
 export interface EbsOptions {
   readonly ec2: Ec2
   readonly clock: Clock
   readonly parameters: EbsParameters
-  /** Mark of this installation. */
+  /** Tag of this installation. */
   readonly owner: string
 }
 
-const LOOK_MS = 500
+const POLL_MS = 500
 const AVAILABLE_MS = 120_000
 
-/** The region of a zone: `us-east-1a` is in `us-east-1`. */
+/** Returns the region of a zone: `us-east-1a` is in `us-east-1`. */
 export function regionOf(zone: string): string {
   return zone.replace(/[a-z]$/, '')
 }
@@ -39,7 +38,7 @@ export function ebsBackend({ ec2, clock, parameters, owner }: EbsOptions): Backe
     const found: string[] = []
     let token: string | undefined
     do {
-      const page: Record<string, string> = { MaxResults: '500', ...(token !== undefined && { NextToken: token }) }
+      const page: Record<string, string> = { MaxResults: '500', ...defined({ NextToken: token }) }
       const xml = await ec2('DescribeVolumes', { ...Object.fromEntries(asked), ...page }, signal)
       found.push(...itemsOf(xml, 'volumeSet'))
       token = textOf(xml, 'nextToken')
@@ -53,16 +52,16 @@ export function ebsBackend({ ec2, clock, parameters, owner }: EbsOptions): Backe
       const [volume = ''] = itemsOf(await ec2('DescribeVolumes', { 'VolumeId.1': id }, signal), 'volumeSet')
       const status = stateOf(volume)
       if (status === 'available' || status === 'in-use') return
-      // A key that may not be used shows only here.
+      // An encryption key that may not be used shows only here.
       if (status === 'error' || status === 'deleting' || status === 'deleted')
         throw fault('storage-refused', {
-          message: `EC2 made the volume ${id}, but it is in state ${status}: look at its encryption key.`,
+          message: `The volume ${id} of EC2 is in state ${status}. Check its encryption key.`,
         })
       if (clock.monotonic() > end)
         throw fault('storage-unreachable', {
           message: `The volume ${id} is still in state ${status} after ${AVAILABLE_MS / 1000} s.`,
         })
-      await clock.sleep(LOOK_MS, signal)
+      await clock.sleep(POLL_MS, signal)
     }
   }
 
@@ -78,11 +77,11 @@ export function ebsBackend({ ec2, clock, parameters, owner }: EbsOptions): Backe
     type,
     zone,
     needsNode: false,
-    async make(wish, signal) {
-      const filters = { [`tag:${TAG.key}`]: wish.key, [`tag:${TAG.owner}`]: owner }
+    async make(wanted, signal) {
+      const filters = { [`tag:${TAG.key}`]: wanted.key, [`tag:${TAG.owner}`]: owner }
       const before = (await find(filters, signal)).find((volume) => ['creating', 'available'].includes(stateOf(volume)))
-      const id = textOf(before ?? (await ec2('CreateVolume', createParameters(parameters, wish), signal)), 'volumeId')
-      if (id === undefined) throw fault('storage-unreachable', { message: 'EC2 CreateVolume: the answer names no volume.' })
+      const id = textOf(before ?? (await ec2('CreateVolume', createParameters(parameters, wanted), signal)), 'volumeId')
+      if (id === undefined) throw fault('storage-unreachable', { message: 'EC2 CreateVolume: the answer has no volume id.' })
       await untilAvailable(id, signal)
       return ebsDisk(parameters, id)
     },
@@ -96,7 +95,7 @@ export function ebsBackend({ ec2, clock, parameters, owner }: EbsOptions): Backe
 }
 
 function stateOf(volume: string): string {
-  // Attachments carry a status of their own, before the tags.
+  // Attachments have their own status, before the tags.
   return textOf(volume.replace(/<attachmentSet>[\s\S]*<\/attachmentSet>/, ''), 'status') ?? 'unknown'
 }
 
@@ -109,8 +108,8 @@ function toListed(volume: string): ListedDisk {
   }
 }
 
-/** Parameters of CreateVolume. Pure. */
-export function createParameters(parameters: EbsParameters, { key, sizeBytes, tags }: DiskWish): Record<string, string> {
+/** Returns the parameters of CreateVolume. Pure. */
+export function createParameters(parameters: EbsParameters, { key, sizeBytes, tags }: DiskSpec): Record<string, string> {
   const { AvailabilityZone, VolumeType, iops, throughput, encrypted, kmsKeyId } = parameters
   const tagged = Object.entries(tags).flatMap(([name, value], index): [string, string][] => [
     [`TagSpecification.1.Tag.${index + 1}.Key`, name],
@@ -122,7 +121,7 @@ export function createParameters(parameters: EbsParameters, { key, sizeBytes, ta
     Size: String(wholeGib(sizeBytes)),
     ClientToken: key,
     Encrypted: String(encrypted),
-    ...(kmsKeyId !== undefined && { KmsKeyId: kmsKeyId }),
+    ...defined({ KmsKeyId: kmsKeyId }),
     ...(iops !== undefined && { Iops: String(iops) }),
     ...(throughput !== undefined && { Throughput: String(throughput) }),
     'TagSpecification.1.ResourceType': 'volume',
@@ -130,7 +129,7 @@ export function createParameters(parameters: EbsParameters, { key, sizeBytes, ta
   }
 }
 
-/** How a volume of EBS stands in a PersistentVolume: by the name of the former in-tree driver, or of the CSI driver. Pure. */
+/** Returns the volume of an EBS disk, for the former in-tree driver or the CSI driver. Pure. */
 export function ebsDisk({ volumeBackend, AvailabilityZone: zone, fsType }: EbsParameters, id: string): NewDisk {
   const source =
     volumeBackend === 'ebs'

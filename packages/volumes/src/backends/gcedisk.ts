@@ -1,30 +1,27 @@
-/** Disks as zonal persistent disks of Google Compute Engine, by its REST API (compute/v1). The name is the claim's key: a second insert is refused. */
-import { fault, isFault, type Clock } from '@windlass/kit'
+/**
+ * Disks as zonal persistent disks of Google Compute Engine, by its REST API (compute/v1). The name contains the key of the claim, so a
+ * second insert is refused.
+ */
+import { callCloud, readJsonError, type GoogleAccess } from '@windlass/cloud'
+import { defined, fault, isFault, type Clock } from '@windlass/kit'
 import { z } from 'zod'
 import { NOTE } from '../pool/notes.ts'
 import type { NewDisk } from '../pool/maker.ts'
 import { inLabel, ZONE_LABEL } from '../pool/placement.ts'
-import { TAG, wholeGib, type Backend, type DiskWish } from './backend.ts'
-import { callCloud, readJsonError } from './http.ts'
+import { TAG, wholeGib, type Backend, type DiskSpec } from './backend.ts'
 import type { GceDiskParameters } from './parameters.ts'
-
-export interface GoogleAccess {
-  /** Project of the disks. */
-  readonly project: string
-  readonly token: string
-}
 
 export interface GceDiskOptions {
   readonly clock: Clock
   readonly parameters: GceDiskParameters
   readonly owner: string
   readonly access: (signal: AbortSignal) => Promise<GoogleAccess>
-  /** Base URL of the API; another one in tests. */
+  /** Base URL of the API, overridden in tests. */
   readonly url?: string | undefined
 }
 
 const API = 'https://compute.googleapis.com/compute/v1'
-const LOOK_MS = 500
+const POLL_MS = 500
 const READY_MS = 120_000
 
 const DiskState = z.looseObject({
@@ -40,16 +37,18 @@ export function gceDiskBackend({ clock, parameters, owner, access, url = API }: 
 
   async function call(
     action: string,
-    request: { method: string; path?: string; body?: unknown },
+    { method, path = '', body: value }: { method: string; path?: string; body?: unknown },
     signal: AbortSignal,
   ): Promise<string> {
     const { project, token } = await access(signal)
-    const target = `${url}/projects/${project}/zones/${zone}/disks${request.path ?? ''}`
+    const full = `${url}/projects/${project}/zones/${zone}/disks${path}`
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const body = request.body === undefined ? null : JSON.stringify(request.body)
-    const send = (limit: AbortSignal): Promise<Response> =>
-      fetch(target, { method: request.method, headers, body, signal: limit })
-    return callCloud(clock, { provider: 'Compute Engine', action, send, readError: readJsonError }, signal)
+    const body = value === undefined ? undefined : JSON.stringify(value)
+    return callCloud(
+      clock,
+      { provider: 'Compute Engine', action, request: { method, url: full, headers, body }, readError: readJsonError },
+      signal,
+    )
   }
 
   async function remove(name: string, signal: AbortSignal): Promise<void> {
@@ -62,18 +61,18 @@ export function gceDiskBackend({ clock, parameters, owner, access, url = API }: 
     const end = clock.monotonic() + READY_MS
     for (;;) {
       const text = await call('disks.get', { method: 'GET', path: `/${name}` }, signal).catch((error: unknown) => {
-        // The operation that makes it has only just begun.
+        // The creating operation has only just started.
         if (hasStatus(error, 404)) return undefined
         throw error
       })
       const status = text === undefined ? 'CREATING' : DiskState.parse(JSON.parse(text)).status
       if (status === 'READY') return
-      if (status === 'FAILED') throw fault('storage-refused', { message: `Compute Engine could not make the disk ${name}.` })
+      if (status === 'FAILED') throw fault('storage-refused', { message: `Compute Engine could not create the disk ${name}.` })
       if (clock.monotonic() > end)
         throw fault('storage-unreachable', {
           message: `The disk ${name} is still in state ${status} after ${READY_MS / 1000} s.`,
         })
-      await clock.sleep(LOOK_MS, signal)
+      await clock.sleep(POLL_MS, signal)
     }
   }
 
@@ -81,8 +80,8 @@ export function gceDiskBackend({ clock, parameters, owner, access, url = API }: 
     type: 'gcedisk',
     zone,
     needsNode: false,
-    async make(wish, signal) {
-      const body = insertBody(parameters, wish)
+    async make(wanted, signal) {
+      const body = insertBody(parameters, wanted)
       await call('disks.insert', { method: 'POST', body }, signal).catch((error: unknown) => {
         if (!hasStatus(error, 409)) throw error
       })
@@ -96,7 +95,7 @@ export function gceDiskBackend({ clock, parameters, owner, access, url = API }: 
       do {
         const query = new URLSearchParams({
           filter: `labels.${TAG.owner}=${owner}`,
-          ...(token !== undefined && { pageToken: token }),
+          ...defined({ pageToken: token }),
         })
         const page = DiskPage.parse(JSON.parse(await call('disks.list', { method: 'GET', path: `?${query.toString()}` }, signal)))
         found.push(...page.items)
@@ -116,10 +115,10 @@ function hasStatus(error: unknown, status: number): boolean {
   return isFault(error, 'storage-refused') && error.details['httpStatus'] === status
 }
 
-/** Body of disks.insert. Labels of Google are lower-case letters, digits, `-` and `_`. Pure. */
+/** Returns the body of disks.insert. Google labels consist of lower-case letters, digits, `-` and `_`. Pure. */
 export function insertBody(
   { type, zone }: GceDiskParameters,
-  { key, sizeBytes, tags }: DiskWish,
+  { key, sizeBytes, tags }: DiskSpec,
 ): { name: string } & Record<string, unknown> {
   const labels = Object.entries(tags).map(([name, value]) => [toLabel(name), toLabel(value)])
   return {
@@ -137,7 +136,7 @@ function toLabel(text: string): string {
     .slice(0, 63)
 }
 
-/** How a disk of Google stands in a PersistentVolume. Pure. */
+/** Returns the volume of a Google disk. Pure. */
 export function gceDisk({ zone, fsType }: GceDiskParameters, name: string): NewDisk {
   return {
     id: name,

@@ -1,6 +1,6 @@
 /**
- * One command as root on one node, in a short pod: the only way to touch folders of a node without an agent on each. The pod goes around
- * the scheduler (`nodeName`), so that a closed node can be cleaned too. It mounts the folder of disks and nothing else.
+ * Runs one command as root on one node in a short-lived pod: the only way to change folders of a node without a process on each. The pod
+ * bypasses the scheduler (`nodeName`), so that a cordoned node can be cleaned too. It mounts only the folder of disks.
  */
 import { fault, type Clock } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
@@ -11,24 +11,24 @@ export interface HelperSettings {
   /** Namespace of the provisioner. */
   readonly namespace: string
   readonly resources: Readonly<Record<'requests' | 'limits', Readonly<Record<string, string>>>>
-  /** OpenShift lets a container touch folders of the host only when it is privileged. */
+  /** Required by OpenShift, which lets only privileged containers access host folders. */
   readonly isPrivileged: boolean
   readonly imagePullSecrets: readonly string[]
 }
 
 export interface HelperJob {
-  /** Name of the pod; the same job has the same name, so that it runs once. */
+  /** Name of the pod. The same job has the same name, so that it runs once. */
   readonly name: string
   readonly node: string
   /** Folder of the node that is mounted at `/disks`. */
   readonly parentDir: string
-  /** Program and arguments; no shell. */
+  /** Program and arguments, without a shell. */
   readonly command: readonly string[]
 }
 
-const LOOK_MS = 150
-/** A full disk of small files takes minutes to remove. */
-const PATIENCE_MS = 600_000
+const POLL_MS = 150
+/** Removing a full disk of small files takes minutes. Milliseconds. */
+const TIMEOUT_MS = 600_000
 
 const PodEnd = z.looseObject({
   status: z
@@ -52,7 +52,7 @@ const PodEnd = z.looseObject({
     .prefault({}),
 })
 
-/** Runs a job on a node and removes its pod. Throws `storage-refused` with the words of the command or of the cluster. */
+/** Runs a job on a node and removes its pod. Throws `storage-refused` with the output of the command or the message of the cluster. */
 export async function runHelper(
   { kube, clock, settings }: { readonly kube: Kube; readonly clock: Clock; readonly settings: HelperSettings },
   job: HelperJob,
@@ -60,7 +60,7 @@ export async function runHelper(
 ): Promise<void> {
   const ref: ObjectRef = { kind: 'Pod', namespace: settings.namespace, name: job.name }
   await kube.apply(helperPod(job, settings), [], signal)
-  const end = clock.monotonic() + PATIENCE_MS
+  const end = clock.monotonic() + TIMEOUT_MS
   for (;;) {
     const found = await kube.find(ref, signal)
     const { status } = PodEnd.parse(found ?? {})
@@ -68,23 +68,23 @@ export async function runHelper(
     if (found === undefined || status.phase === 'Succeeded') break
     if (status.phase === 'Failed' || clock.monotonic() > end) {
       await kube.delete(ref, { graceSeconds: 1, signal })
-      const words = state?.terminated?.message ?? state?.waiting?.message ?? status.message ?? status.reason
-      const how = status.phase === 'Failed' ? 'failed' : `did not end within ${PATIENCE_MS / 1000} s`
-      throw fault('storage-refused', { message: `${job.command[0]} on node ${job.node} ${how}: ${words ?? status.phase}.` })
+      const cause = state?.terminated?.message ?? state?.waiting?.message ?? status.message ?? status.reason
+      const how = status.phase === 'Failed' ? 'failed' : `did not end within ${TIMEOUT_MS / 1000} s`
+      throw fault('storage-refused', { message: `${job.command[0]} on node ${job.node} ${how}: ${cause ?? status.phase}.` })
     }
-    await clock.sleep(LOOK_MS, signal)
+    await clock.sleep(POLL_MS, signal)
   }
   await kube.delete(ref, { graceSeconds: 0, signal })
 }
 
-/** The pod of a job. Pure. */
+/** Returns the pod of a job. Pure. */
 export function helperPod(job: HelperJob, settings: HelperSettings): KubeObject {
   const asRoot = settings.isPrivileged
     ? { privileged: true }
     : {
         privileged: false,
         allowPrivilegeEscalation: false,
-        // Files of builds belong to any user: root without these could not remove them.
+        // Files of builds belong to any user; without these capabilities root could not remove them.
         capabilities: { drop: ['ALL'], add: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER'] },
         seccompProfile: { type: 'RuntimeDefault' },
       }
@@ -95,7 +95,7 @@ export function helperPod(job: HelperJob, settings: HelperSettings): KubeObject 
     spec: {
       nodeName: job.node,
       restartPolicy: 'Never',
-      activeDeadlineSeconds: PATIENCE_MS / 1000,
+      activeDeadlineSeconds: TIMEOUT_MS / 1000,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       tolerations: [{ operator: 'Exists' }],

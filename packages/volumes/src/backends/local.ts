@@ -1,7 +1,7 @@
 /**
- * Disks as folders of nodes: `<volumeParentDir>/vol-<key>` (runner specification 5.5). By default the kubelet makes the folder when the
- * pod lands somewhere, so the scheduler chooses the node and nothing waits. Where the folder must belong to a user (rootless daemons) or
- * the class says `volumeSource: local`, a helper pod makes it on a node that is known before. Removing always takes a helper pod.
+ * Disks as folders of nodes: `<volumeParentDir>/vol-<key>`. By default the kubelet creates the folder where the pod runs, so the scheduler
+ * chooses the node and nothing has to wait. If the folder must belong to a user (rootless daemons), or the class has `volumeSource: local`,
+ * a helper pod creates it on a node that is known before. Removal always uses a helper pod.
  */
 import { basename, dirname } from 'node:path'
 import { fault, sha256, type Clock } from '@windlass/kit'
@@ -35,8 +35,7 @@ export function localBackend(options: LocalOptions): Backend {
       const id = `vol-${key}`
       const path = `${parentDir}/${id}`
       if (!isMadeByHelper) return { id, backend: 'local', spec: { hostPath: { path, type: 'DirectoryOrCreate' } } }
-      if (node === undefined)
-        throw fault('storage-refused', { message: 'No node is ready that the pod of the build may run on.' })
+      if (node === undefined) throw fault('storage-refused', { message: 'No ready node accepts the pod of the build.' })
       const owner = isRootless ? ROOTLESS_USER : '0'
       const command = ['install', '-d', '-m', '0755', '-o', owner, '-g', owner, `/disks/${id}`]
       const { name } = node.metadata
@@ -51,13 +50,13 @@ export function localBackend(options: LocalOptions): Backend {
     async remove(volume, signal) {
       const path = localPathOf(volume)
       const nodeName = volume.metadata.annotations[NOTE.node]
-      // Never mounted anywhere: there is no folder yet. On a node that is gone: there is none any more.
+      // If the disk was never mounted, there is no folder yet. If its node is gone, so is the folder.
       if (path === undefined || nodeName === undefined) return
       if ((await kube.find({ kind: 'Node', name: nodeName }, signal)) === undefined) return
       const folder = basename(path)
-      // A volume is what somebody wrote: nothing but a folder of disks is removed, whatever its path says.
+      // The path of a volume may be written by hand, so only folders of disks are removed.
       if (!/^vol-[A-Za-z0-9-]+$/.test(folder) || dirname(path) === '/')
-        throw fault('storage-refused', { message: `${path} is not the folder of a disk, so it is not removed.` })
+        throw fault('storage-refused', { message: `${path} is not the folder of a disk and is not removed.` })
       const name = `dind-disk-remove-${sha256(`${nodeName}/${path}`).slice(0, 12)}`
       const command = ['rm', '-rf', '--', `/disks/${folder}`]
       await runHelper({ kube, clock, settings: helper }, { name, node: nodeName, parentDir: dirname(path), command }, signal)

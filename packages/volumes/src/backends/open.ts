@@ -1,15 +1,13 @@
-/** From the parameters of a class to its backend; one backend for each set of parameters, so that credentials are fetched once. */
+/** Opens the backend for the parameters of a class; one backend per set of parameters, so that credentials are fetched once. */
+import { awsCredentials, azureAccess, googleAccess } from '@windlass/cloud'
 import type { Clock, Logger } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import type { ProvisionerConfig } from '../provisioner/config.ts'
-import { awsCredentials } from './aws/credentials.ts'
-import { openEc2 } from './aws/ec2.ts'
-import { azureAccess } from './azure-access.ts'
 import { azureDiskBackend } from './azuredisk.ts'
 import type { Backend } from './backend.ts'
 import { ebsBackend, regionOf } from './ebs.ts'
+import { openEc2 } from './ec2.ts'
 import { gceDiskBackend } from './gcedisk.ts'
-import { googleAccess } from './google-access.ts'
 import type { HelperSettings } from './helper-pod.ts'
 import { localBackend } from './local.ts'
 import type { Parameters } from './parameters.ts'
@@ -25,7 +23,7 @@ export interface OpenerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Opens backends; nothing is asked of a cloud before it is needed. */
+/** Returns an opener of backends; no cloud is called before its backend is used. */
 export function backendOpener(options: OpenerOptions): (parameters: Parameters) => Backend {
   const opened = new Map<string, Backend>()
   return (parameters) => {

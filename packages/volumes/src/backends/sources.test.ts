@@ -5,7 +5,7 @@ import { gceDisk, insertBody } from './gcedisk.ts'
 import { helperPod } from './helper-pod.ts'
 import { readParameters, type AzureDiskParameters, type EbsParameters, type GceDiskParameters } from './parameters.ts'
 
-const wish = {
+const wanted = {
   key: '0123456789ab',
   sizeBytes: 16 * 2 ** 30,
   tags: { 'windlass-owner': 'Lease-1', Name: 'dind-volume-0123456789ab' },
@@ -21,7 +21,7 @@ const gce = readParameters('c', { volumeBackend: 'gcedisk', zone: 'us-central1-a
 const azure = (more: Record<string, string>): AzureDiskParameters =>
   readParameters('c', { volumeBackend: 'azuredisk', availabilityZone: 'westeurope-2', ...more }) as AzureDiskParameters
 
-test('R082, R093: a volume of EBS stands in the cluster by the name of either driver, in its zone', () => {
+test('describes an EBS volume for either driver, in its zone (R082, R093)', () => {
   expect(ebsDisk(ebs({}), 'vol-1').spec).toEqual({
     awsElasticBlockStore: { volumeID: 'aws://eu-west-1b/vol-1', fsType: 'ext4' },
     nodeAffinity: inZone('eu-west-1b'),
@@ -32,14 +32,14 @@ test('R082, R093: a volume of EBS stands in the cluster by the name of either dr
   })
 })
 
-test('R084: a disk of Google stands in the cluster by its name, in its zone', () => {
+test('describes a Google disk by its name, in its zone (R084)', () => {
   expect(gceDisk(gce, 'dind-volume-1').spec).toEqual({
     gcePersistentDisk: { pdName: 'dind-volume-1', fsType: 'ext4' },
     nodeAffinity: inZone('us-central1-a'),
   })
 })
 
-test('R085: a disk of Azure stands in the cluster by its URI, by the name of either driver', () => {
+test('describes an Azure disk by its URI, for either driver (R085)', () => {
   const disk = { id: '/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d', name: 'd' }
   expect(azureDisk(azure({}), disk).spec).toEqual({
     azureDisk: { kind: 'Managed', diskName: 'd', diskURI: disk.id, cachingMode: 'None', fsType: 'ext4' },
@@ -54,9 +54,9 @@ test('R085: a disk of Azure stands in the cluster by its URI, by the name of eit
   })
 })
 
-test('R091: encryption, its key, operations and throughput reach the call that makes a volume', () => {
+test('passes encryption, its key, operations and throughput to the call that creates a volume (R091)', () => {
   const parameters = ebs({ encrypted: 'true', kmsKeyId: 'arn:aws:kms:k', iops: '5000', throughput: '500' })
-  expect(createParameters(parameters, { ...wish, sizeBytes: 16e9 })).toEqual({
+  expect(createParameters(parameters, { ...wanted, sizeBytes: 16e9 })).toEqual({
     AvailabilityZone: 'eu-west-1b',
     VolumeType: 'gp3',
     Size: '15',
@@ -73,23 +73,23 @@ test('R091: encryption, its key, operations and throughput reach the call that m
   })
 })
 
-test('the bodies that make disks of Google and Azure say size, kind, place and whose they are', () => {
-  expect(insertBody(gce, wish)).toEqual({
+test('sends size, kind, location and owner to Google and Azure', () => {
+  expect(insertBody(gce, wanted)).toEqual({
     name: 'dind-volume-0123456789ab',
     sizeGb: '16',
     type: 'zones/us-central1-a/diskTypes/pd-ssd',
     labels: { 'windlass-owner': 'lease-1', name: 'dind-volume-0123456789ab' },
   })
-  expect(createBody(azure({ DiskIOPSReadWrite: '5000' }), wish, 'westeurope')).toEqual({
+  expect(createBody(azure({ DiskIOPSReadWrite: '5000' }), wanted, 'westeurope')).toEqual({
     location: 'westeurope',
     sku: { name: 'Premium_LRS' },
     zones: ['2'],
-    tags: wish.tags,
+    tags: wanted.tags,
     properties: { creationData: { createOption: 'Empty' }, diskSizeGB: 16, diskIOPSReadWrite: 5000 },
   })
 })
 
-test('a helper pod touches the folder of disks only, without a shell, on a node that may be closed', () => {
+test('gives a helper pod only the folder of disks, without a shell, on a node that may be cordoned', () => {
   const settings = {
     image: 'registry.example.com/windlass/windlass',
     namespace: 'ns',

@@ -1,13 +1,13 @@
 /**
- * What of a daemon may be removed (runner specification 5.8). Names are compared whole. Nothing that a container has is ever chosen:
- * containers go first, and what those that stay use stays with them.
+ * Chooses what to remove from a daemon. Names are compared as a whole. Nothing that a container uses is ever chosen: containers are removed
+ * first, and the images and volumes of the remaining ones are kept.
  */
 import type { UseHistory } from './history.ts'
 import type { CleanSettings } from './settings.ts'
 
 export interface DaemonImage {
   readonly id: string
-  /** Id of the image it was built on; empty for none. */
+  /** Id of the parent image; empty for none. */
   readonly parentId: string
   /** `repository:tag` and `repository@digest`. */
   readonly names: readonly string[]
@@ -18,14 +18,14 @@ export interface DaemonImage {
 
 export interface DaemonVolume {
   readonly name: string
-  /** Epoch seconds; undefined when the daemon does not say. */
+  /** Epoch seconds; undefined if the daemon does not report it. */
   readonly createdAt: number | undefined
 }
 
 export interface DaemonState {
   readonly images: readonly DaemonImage[]
   readonly volumes: readonly DaemonVolume[]
-  /** Ids of images and names of volumes that containers have, running or not, or that the build needs. */
+  /** Ids of images and names of volumes that the build or its containers use, running or not. */
   readonly imagesInUse: ReadonlySet<string>
   readonly volumesInUse: ReadonlySet<string>
 }
@@ -36,7 +36,7 @@ export interface Choice {
   readonly nowSeconds: number
 }
 
-/** Repositories of the tools that builds need again and again; also with the domain of a registry in front. */
+/** Repositories of tools that most builds need; also with a registry host in front. */
 const TOOLS = [
   'windlass/tools',
   'windlass/buildkit',
@@ -49,14 +49,13 @@ const TOOLS = [
   'docker.io/codefresh/fs-ops',
   'docker.io/codefresh/pikolo',
 ]
-/** An image with this label is a tool as well. */
+/** Images with this label are tools too. */
 const TOOL_LABEL = { name: 'io.codefresh.engine', value: 'true' }
-/** Images that only carried files out of a build. */
-export const EXPORT_LABEL = { name: 'io.codefresh.operationName', value: 'Exporting volume data' }
-/** The purge takes every image that nobody has and that is older than this. */
+
+/** The purge removes every unused image older than this. */
 const PURGE_SECONDS = 3 * 3_600
 
-/** Images to remove in this order, children before parents; `failed` removals need not stop the rest. */
+/** Returns the images to remove in this order, children before parents. A removal that fails does not have to stop the rest. */
 export function chooseImages(state: DaemonState, { history, settings, nowSeconds }: Choice): DaemonImage[] {
   const since = nowSeconds - settings.imageRetainSeconds
   const used = history.since('image', since)
@@ -64,17 +63,12 @@ export function chooseImages(state: DaemonState, { history, settings, nowSeconds
   return leavesFirst(state, (image) => isUsed(image) || image.createdAt >= since)
 }
 
-/** When nothing else has helped: every image but tools, young ones and those in use. */
+/** Returns the images to remove if nothing else has helped: all but tools, young ones and those in use. */
 export function choosePurge(state: DaemonState, nowSeconds: number): DaemonImage[] {
   return leavesFirst(state, ({ createdAt }) => createdAt >= nowSeconds - PURGE_SECONDS)
 }
 
-/** Images that only carried files; they go at the end of every build. */
-export function chooseExports(state: DaemonState): DaemonImage[] {
-  return state.images.filter(({ id, labels }) => labels[EXPORT_LABEL.name] === EXPORT_LABEL.value && !state.imagesInUse.has(id))
-}
-
-/** Volumes to remove. */
+/** Returns the volumes to remove. */
 export function chooseVolumes(state: DaemonState, { history, settings, nowSeconds }: Choice): DaemonVolume[] {
   const since = nowSeconds - settings.volumesRetainSeconds
   const used = history.since('volume', since)
@@ -83,7 +77,7 @@ export function chooseVolumes(state: DaemonState, { history, settings, nowSecond
   )
 }
 
-/** Without those that are kept, and all that those stand on. */
+/** Returns the images that are not kept and are not ancestors of kept ones, children before parents. */
 function leavesFirst({ images, imagesInUse }: DaemonState, isKept: (image: DaemonImage) => boolean): DaemonImage[] {
   const byId = new Map(images.map((image) => [image.id, image]))
   const lineOf = (image: DaemonImage): DaemonImage[] => {
@@ -108,7 +102,7 @@ function repositoryOf(name: string): string {
   return colon > repository.lastIndexOf('/') ? repository.slice(0, colon) : repository
 }
 
-/** People write `alpine` for what the daemon lists as `alpine:latest`, and `docker.io/library/alpine` for either. */
+/** Whether a listed name was used under one of its spellings: `alpine` and `docker.io/library/alpine` mean `alpine:latest`. */
 function isNamed(listed: string, used: ReadonlySet<string>): boolean {
   const short = listed.endsWith(':latest') ? [listed, listed.slice(0, -':latest'.length)] : [listed]
   return short.some((name) => ['', 'docker.io/', 'docker.io/library/', 'library/'].some((prefix) => used.has(prefix + name)))

@@ -1,10 +1,13 @@
-/** Whether a disk needs cleaning: when a build ends, and while one runs. */
+/** Decides whether a disk needs cleaning, at the end of a build and during it. */
 import type { DiskFacts, DiskUsage } from './facts.ts'
 import type { CleanSettings } from './settings.ts'
 
 export type DueReason = 'disk' | 'inodes' | 'period' | 'builds'
 
-/** Why a clean-up is due when a build ends at `nowSeconds`; undefined when it is not. The first build of a disk only starts the count. */
+/**
+ * Returns why a clean-up is due at the end of a build at `nowSeconds`, or undefined if it is not. The first build of a disk only starts the
+ * count.
+ */
 export function dueReason(
   { usage, cleanedAt, buildsSince }: Pick<DiskFacts, 'usage' | 'cleanedAt' | 'buildsSince'>,
   settings: CleanSettings,
@@ -18,11 +21,11 @@ export function dueReason(
   return buildsSince >= settings.periodBuilds ? 'builds' : undefined
 }
 
-/** What is done about a full disk during a build, in this order, each only while the disk is still too full. */
+/** Measures against a full disk during a build, in this order, each only while the disk is still too full. */
 export const MEASURES = ['containers', 'volumes', 'images', 'purge'] as const
 export type Measure = (typeof MEASURES)[number]
 
-/** True while a build's disk is so full that something has to go now. */
+/** Whether a disk is so full during a build that something must be removed now. */
 export function isTooFull(usage: DiskUsage, settings: CleanSettings): boolean {
   return usage.disk > settings.watchDiskThreshold || usage.inodes > settings.watchInodesThreshold
 }

@@ -1,6 +1,6 @@
 /**
- * What the daemon's pod knows of its disk: `key=value` pairs with `/` between them, as the target of a link. The pod writes it, the
- * engine reads it through the Docker API, which puts folders in front. No value has a `/` or more than 100 characters.
+ * The facts that the daemon's pod reports of its disk: `key=value` pairs separated by `/`, as the target of a link. The pod writes it and
+ * the engine reads it through the Docker API, which adds folders in front. No value contains a `/` or has more than 100 characters.
  */
 import { CLEAN_VARIABLES } from './settings.ts'
 
@@ -16,18 +16,16 @@ export interface DiskFacts {
   readonly totalBytes: number
   /** Name of the daemon's pod. */
   readonly pod: string
-  /** Epoch seconds of the last clean-up, and how many builds used the disk since. */
+  /** Epoch seconds of the last clean-up, and the number of builds since. */
   readonly cleanedAt: number | undefined
   readonly buildsSince: number
-  /** True when the clean-up of the build before ran out of time. */
+  /** True if the previous clean-up ran out of time. */
   readonly leftOver: boolean
   /** Variables for `readCleanSettings`. */
   readonly variables: Readonly<Record<string, string>>
 }
 
-/**
- * Reads the line; undefined when it is not one. A full disk has no room for more than its use: the rest is as it was `before`.
- */
+/** Reads the line; undefined if it is not one. On a full disk the pod can write only the use; the rest is then taken from `before`. */
 export function readDiskFacts(line: string, before?: DiskFacts): DiskFacts | undefined {
   const now = parseFacts(line)
   return now === undefined || before === undefined || now.pod !== '' ? now : { ...before, usage: now.usage }

@@ -1,4 +1,4 @@
-/** When images and volumes were last used, from events of the Docker daemon. */
+/** When images and volumes were used last, from events of the Docker daemon. */
 
 /** An image by id or name, or a volume by name. */
 export interface Use {
@@ -8,10 +8,10 @@ export interface Use {
   readonly at: number
 }
 
-/** Actions of events that are uses; others say that a thing went. */
+/** Actions of events that count as uses; the others report removals. */
 export const USE_ACTIONS = ['create', 'mount', 'pull', 'tag', 'load', 'import'] as const
 
-/** The uses that a line of `docker events --format '{{json .}}'` tells; none for other events, and for what cannot be read. */
+/** Returns the uses in a line of `docker events --format '{{json .}}'`; none for other events and for invalid lines. */
 export function usesOf(line: string): Use[] {
   const event = parseEvent(line)
   if (event === undefined || !USE_ACTIONS.some((action) => action === event.action)) return []
@@ -21,14 +21,14 @@ export function usesOf(line: string): Use[] {
   return names.flatMap((name) => (typeof name === 'string' && name !== '' ? [{ kind: 'image', name, at }] : []))
 }
 
-/** One line for a use, in the form of the daemon's own events. */
+/** Returns a line for a use, in the format of the daemon's events. */
 export function lineOf({ kind, name, at }: Use): string {
   return kind === 'volume'
     ? JSON.stringify({ Type: 'volume', Action: 'mount', Actor: { ID: name }, time: at })
     : JSON.stringify({ Type: 'container', Action: 'create', Actor: { ID: '', Attributes: { image: name } }, time: at })
 }
 
-/** The last use of each thing. */
+/** The last use of each image and volume. */
 export class UseHistory {
   readonly #last = new Map<string, Use>()
 
@@ -43,7 +43,7 @@ export class UseHistory {
     return [...this.#last.values()]
   }
 
-  /** Names of a kind that were used at `since` (epoch seconds) or later. */
+  /** Returns names of a kind that were used at `since` (epoch seconds) or later. */
   since(kind: Use['kind'], since: number): ReadonlySet<string> {
     return new Set(this.all().flatMap((use) => (use.kind === kind && use.at >= since ? [use.name] : [])))
   }

@@ -1,6 +1,5 @@
-/** What of a daemon's disk may be removed: pure decisions, for the engine. Imports nothing that reaches a cluster. */
+/** Pure decisions about what to remove from a daemon's disk, for the engine. Imports nothing that accesses a cluster. */
 export {
-  chooseExports,
   chooseImages,
   choosePurge,
   chooseVolumes,

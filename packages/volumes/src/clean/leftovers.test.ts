@@ -46,7 +46,7 @@ test.each([
   ['an engine that runs for longer', object('engine', 73 * HOUR), [dind], 'engine-too-old'],
   ['a claim that is bound for longer than three days', object('claim', 73 * HOUR), [dind], 'claim-too-old'],
   ['a claim whose build may run for a week', object('claim', 73 * HOUR, { expiresAt: NOW + 1 }), [dind], undefined],
-  ['an object of the future: a clock is wrong', object('dind', -HOUR), [], undefined],
-] as const)('R211: %s', (_, one, others, reason) => {
+  ['an object of the future, by a wrong clock', object('dind', -HOUR), [], undefined],
+] as const)('%s (R211)', (_, one, others, reason) => {
   expect(leftoverReason(one, [one, ...others], NOW)).toBe(reason)
 })

@@ -1,19 +1,19 @@
-/** Objects of builds that are older than anything of a build gets (runner specification 3.6, last row of the failure matrix). */
+/** Finds objects of builds that are older than any build allows. */
 
 export interface BuildObject {
   readonly kind: 'dind' | 'engine' | 'claim'
   readonly uid: string
-  /** Build and attempt that it belongs to. */
+  /** Build and attempt of the object. */
   readonly attempt: string
   /** Epoch milliseconds. */
   readonly createdAt: number
-  /** Of a pod: when it ended. */
+  /** Time at which a pod ended; undefined while it runs and for claims. */
   readonly endedAt: number | undefined
-  /** Of a claim. */
+  /** Only of claims. */
   readonly isBound: boolean
-  /** `windlass.io/expires` in epoch milliseconds: whoever made it allows it that long. */
+  /** Value of `windlass.io/expires` in epoch milliseconds: the maximum lifetime that was set at creation. */
   readonly expiresAt: number | undefined
-  /** Of a claim: until when its disk is kept for a build. */
+  /** Time until which the disk of a claim is kept for a build. */
   readonly keptUntil: number | undefined
 }
 
@@ -28,7 +28,7 @@ export type LeftoverReason =
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** Ages by reason, milliseconds. */
+/** Ages by reason. Milliseconds. */
 export const LEFTOVER_AGES: Readonly<Record<LeftoverReason, number>> = {
   'dind-without-engine': 10 * MINUTE_MS,
   'claim-without-dind': HOUR_MS,
@@ -39,8 +39,8 @@ export const LEFTOVER_AGES: Readonly<Record<LeftoverReason, number>> = {
 }
 
 /**
- * Why an object is a leftover at `now`; undefined when it is not. Two facts must agree: its age, and that what it needs is missing, that
- * it has ended, or that its own time is over too.
+ * Returns why an object is a leftover at `now`, or undefined if it is not. Two facts must agree: its age, and that its counterpart is
+ * missing, that it has ended, or that its own lifetime is over.
  */
 export function leftoverReason(object: BuildObject, all: readonly BuildObject[], now: number): LeftoverReason | undefined {
   const { kind, createdAt, endedAt, isBound, expiresAt, keptUntil } = object

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readRemovals, writeRemovals } from './removals.ts'
 
-test('R109: what is to be removed is written volumes first, then images, and read back as it was', () => {
+test('writes volumes first, then images, and reads them back (R109)', () => {
   const removals = [
     { kind: 'volume', name: 'work' },
     { kind: 'image', id: 'sha256:1' },

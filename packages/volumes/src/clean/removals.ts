@@ -1,4 +1,4 @@
-/** What the daemon's pod is told to remove when it ends: lines of `volume NAME`, `image ID` and `cache BYTES`, in order. */
+/** The removals that the daemon's pod must do when it ends: lines of `volume NAME`, `image ID` and `cache BYTES`, in order. */
 
 export type Removal =
   | { readonly kind: 'volume'; readonly name: string }
@@ -9,7 +9,7 @@ export function writeRemovals(removals: readonly Removal[]): string {
   return removals.map((removal) => `${removal.kind} ${target(removal)}\n`).join('')
 }
 
-/** Lines that cannot be read are left out. */
+/** Parses removals and skips invalid lines. */
 export function readRemovals(text: string): Removal[] {
   return text.split('\n').flatMap((line): Removal[] => {
     const [kind, name = '', ...more] = line.split(' ')

@@ -1,7 +1,7 @@
-/** Settings of the cleaner of a build's Docker daemon: variables of the dind pod (runner specification 5.8). */
+/** Settings of the cleaner of a build's Docker daemon: environment variables of the dind pod. */
 
 export interface CleanSettings {
-  /** Whether anything is removed when a build ends; the watch during builds has a switch of its own. */
+  /** Whether anything is removed at the end of a build; `watch` is for the clean-up during builds. */
   readonly enabled: boolean
   readonly watch: boolean
   readonly dryRun: boolean
@@ -9,19 +9,19 @@ export interface CleanSettings {
   readonly periodBuilds: number
   readonly imageRetainSeconds: number
   readonly volumesRetainSeconds: number
-  /** Fractions of the disk in use, beyond which a clean-up is due when a build ends. */
+  /** Fractions of the disk in use from which a clean-up is due at the end of a build. */
   readonly diskThreshold: number
   readonly inodesThreshold: number
   /** The same during a build. */
   readonly watchDiskThreshold: number
   readonly watchInodesThreshold: number
-  /** Fraction of the disk that the cache of builds may keep when a clean-up is due. */
+  /** Fraction of the disk that the build cache may keep when a clean-up is due. */
   readonly cacheShare: number
 }
 
 const OFF = ['false', '0', 'no', 'off']
 
-/** Numbers by variable: default (that of the docs), least, most. */
+/** Numbers by variable: default (as documented), minimum, maximum. */
 const NUMBERS = {
   CLEAN_PERIOD_SECONDS: [21_600, 0, Infinity],
   CLEAN_PERIOD_BUILDS: [5, 1, Infinity],
@@ -34,23 +34,23 @@ const NUMBERS = {
   BUILD_CACHE_SHARE: [0.2, 0, 1],
 } as const
 
-/** Every variable that is read, so that the daemon's pod can hand on these and no others. */
+/** All variables that are read; the daemon's pod passes on only these. */
 export const CLEAN_VARIABLES = ['CLEAN_DOCKER', 'CLEANER_DRY_RUN', 'DISABLE_CLEANER_AGENT', ...Object.keys(NUMBERS)] as const
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** Reads the variables; one that makes no sense counts as absent and is named in `ignored`. */
+/** Reads the variables. Invalid ones are treated as absent and returned in `ignored`. */
 export function readCleanSettings(variables: Variables): {
   readonly settings: CleanSettings
   readonly ignored: readonly string[]
 } {
   const ignored: string[] = []
   const read = (name: keyof typeof NUMBERS): number => {
-    const [absent, least, most] = NUMBERS[name]
+    const [absent, min, max] = NUMBERS[name]
     const text = variables[name] ?? ''
     const value = Number(text)
     if (text === '') return absent
-    if (Number.isFinite(value) && value >= least && value <= most) return value
+    if (Number.isFinite(value) && value >= min && value <= max) return value
     ignored.push(name)
     return absent
   }

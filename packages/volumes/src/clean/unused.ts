@@ -1,25 +1,25 @@
-/** Which disks have not been used for too long (runner specification 5.7). */
+/** Decides which disks have been unused for too long. */
 
 export interface UnusedDisk {
-  /** Of its PersistentVolume. */
+  /** Phase of its PersistentVolume. */
   readonly phase: string
-  /** It lives on a node: the monitor there looks after it. */
+  /** A disk on a node, which the cleaner of the node handles. */
   readonly isLocal: boolean
-  /** Somebody wants it gone already. */
+  /** Its removal was already requested. */
   readonly isDoomed: boolean
   readonly provisionedBy: string | undefined
-  /** Epoch milliseconds; 0 when the disk does not say. */
+  /** Epoch milliseconds; 0 if unknown. */
   readonly lastUsedAt: number
   readonly mounts: number
-  /** Until when it is kept for one build, epoch milliseconds. */
+  /** Time until which it is kept for one build, epoch milliseconds. */
   readonly keptUntil: number | undefined
-  /** How long it may be unused, as people write it: `7d`, `12h`. */
+  /** How long it may be unused, such as `7d` or `12h`. */
   readonly retention: string | undefined
 }
 
 export interface UnusedRules {
   readonly retentionDays: number
-  /** Set: remove what was used more than a day ago and by fewer builds than this, in place of what is older than the retention. */
+  /** If set, removes disks that were used more than a day ago by fewer builds than this, instead of applying the retention. */
   readonly mountMin: number | undefined
   readonly provisionedBy: string
 }
@@ -39,7 +39,7 @@ export type Verdict =
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** What is to be done about a disk at `now`; all but `remove` say why it stays. */
+/** Returns what to do about a disk at `now`; all verdicts except `remove` name the reason for keeping it. */
 export function judgeDisk(disk: UnusedDisk, rules: UnusedRules, now: number): Verdict {
   if (disk.provisionedBy !== rules.provisionedBy) return 'of-another-provisioner'
   if (disk.isLocal) return 'local'
@@ -50,14 +50,14 @@ export function judgeDisk(disk: UnusedDisk, rules: UnusedRules, now: number): Ve
   const own = disk.retention === undefined ? undefined : retentionMs(disk.retention)
   if (disk.retention !== undefined && own === undefined) return 'retention-unreadable'
   const unusedMs = now - disk.lastUsedAt
-  // Who says how long a disk is kept means it for every reason to remove it.
+  // A disk's own retention takes precedence over all other rules.
   if (own !== undefined) return unusedMs > own ? 'remove' : 'used-lately'
   if (rules.mountMin === undefined) return unusedMs > rules.retentionDays * DAY_MS ? 'remove' : 'used-lately'
   if (unusedMs <= DAY_MS) return 'used-lately'
   return disk.mounts < rules.mountMin ? 'remove' : 'used-often'
 }
 
-/** `7d` or `12h` in milliseconds; undefined for anything else. */
+/** Returns `7d` or `12h` in milliseconds; undefined for anything else. */
 export function retentionMs(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([dh])$/i.exec(text.trim())
   if (match?.[1] === undefined) return undefined

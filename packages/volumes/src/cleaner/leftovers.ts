@@ -1,10 +1,10 @@
-/** Removes pods and claims of builds that nobody came back for, should server and agent both have forgotten them. */
+/** Removes pods and claims of builds that are left over, in case both server and agent have lost track of them. */
 import type { Clock, Logger } from '@windlass/kit'
 import { refOf, type Kube, type KubeObject } from '@windlass/kube'
 import { CLAIM_NOTE, LABEL } from '@windlass/protocol'
 import { z } from 'zod'
 import { leftoverReason, type BuildObject } from '../clean/leftovers.ts'
-import { mostRemovals } from './bound.ts'
+import { maxRemovals } from './removal-limit.ts'
 
 export interface LeftoversOptions {
   readonly kube: Kube
@@ -20,27 +20,24 @@ interface Seen {
   readonly facts: BuildObject
 }
 
-/** Looks at every namespace once; answers the names of what was removed. Throws the faults of the cluster. */
+/** Checks every namespace once and returns the names of removed objects. Throws faults of the cluster. */
 export async function removeLeftovers(options: LeftoversOptions): Promise<readonly string[]> {
   const removed: string[] = []
   for (const namespace of options.namespaces) removed.push(...(await removeOf(options, namespace)))
-  options.log.info(
-    { removed: removed.length, namespaces: options.namespaces, dryRun: options.dryRun },
-    'leftovers looked through',
-  )
+  options.log.info({ removed: removed.length, namespaces: options.namespaces, dryRun: options.dryRun }, 'checked for leftovers')
   return removed
 }
 
 async function removeOf(options: LeftoversOptions, namespace: string): Promise<string[]> {
   const { kube, clock, log, dryRun, signal } = options
-  const first = await look(options, namespace)
+  const first = await listObjects(options, namespace)
   const suspects = first.filter(({ facts }) => reasonOf(facts, first, clock.now()) !== undefined)
   if (suspects.length === 0) return []
-  // A second list: what came between the two lists of the first look is seen by now.
-  const second = await look(options, namespace)
+  // List again: objects that were created between the two lists of the first check are included now.
+  const second = await listObjects(options, namespace)
   const removed: string[] = []
   for (const { object, facts } of second) {
-    if (removed.length >= mostRemovals(first.length)) break
+    if (removed.length >= maxRemovals(first.length)) break
     const reason = reasonOf(facts, second, clock.now())
     if (reason === undefined || !suspects.some((suspect) => suspect.facts.uid === facts.uid)) continue
     const { name } = object.metadata
@@ -59,7 +56,7 @@ function reasonOf(facts: BuildObject, all: readonly Seen[], now: number): Return
   )
 }
 
-async function look({ kube, signal }: LeftoversOptions, namespace: string): Promise<Seen[]> {
+async function listObjects({ kube, signal }: LeftoversOptions, namespace: string): Promise<Seen[]> {
   const kinds = ['PersistentVolumeClaim', 'Pod'] as const
   const lists = await Promise.all(kinds.map((kind) => kube.list({ kind, namespace, labels: LABEL.build }, signal)))
   return lists.flat().flatMap((object) => {
@@ -98,7 +95,7 @@ function readFacts(object: KubeObject): BuildObject | undefined {
   }
 }
 
-/** A pod that ended without a word of its containers has ended when it began. */
+/** Returns when a pod ended. Without container states it counts as ended when it was created. */
 function endOf({ phase, containerStatuses }: z.output<typeof Status>, createdAt: number): number | undefined {
   if (phase !== 'Succeeded' && phase !== 'Failed') return undefined
   const ends = containerStatuses.map(({ state }) => Date.parse(state.terminated?.finishedAt ?? ''))

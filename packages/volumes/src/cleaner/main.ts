@@ -1,19 +1,18 @@
 /**
- * The cleaner jobs. Without an argument: disks that were not used for RETENTION_DAYS go. `-m`: those that were used more than a day ago
- * and by fewer than MOUNT_MIN builds. `leftovers`: pods and claims that builds have left.
+ * The cleaner jobs. Without an argument, removes disks that were unused for RETENTION_DAYS. With `-m`, removes those that were used more
+ * than a day ago and by fewer than MOUNT_MIN builds. With `leftovers`, removes pods and claims that builds have left.
  */
 import { fault, openLog, stopSignal, systemClock, type Logger } from '@windlass/kit'
-import { inCluster, openKube, readKubeconfig, type Kube } from '@windlass/kube'
+import { accessOf, openKube, type Kube } from '@windlass/kube'
 import { cleanerConfig, environment, type CleanerConfig } from './config.ts'
 import { removeLeftovers } from './leftovers.ts'
 import { removeUnusedDisks } from './unused-disks.ts'
 
 async function run(config: CleanerConfig, mode: string, log: Logger): Promise<void> {
-  const access = config.KUBECONFIG === undefined ? inCluster(environment()) : await readKubeconfig(config.KUBECONFIG)
-  if (access === undefined)
-    throw fault('config-invalid', {
-      message: 'This is not a pod of a cluster, and WINDLASS_CLEANER_KUBECONFIG names no kubeconfig.',
-    })
+  const access = await accessOf(config.KUBECONFIG, {
+    environment: environment(),
+    setting: 'WINDLASS_CLEANER_KUBECONFIG',
+  })
   const kube = openKube({ access, log })
   try {
     await clean(config, mode, { kube, log })
@@ -30,7 +29,7 @@ async function clean(config: CleanerConfig, mode: string, { kube, log }: { kube:
     return
   }
   if (mode !== '' && mode !== '-m')
-    throw fault('config-invalid', { message: `The argument ${mode} is not known.`, hint: 'Give none, `-m` or `leftovers`.' })
+    throw fault('config-invalid', { message: `unknown argument "${mode}"`, hint: 'Pass `-m`, `leftovers` or no argument.' })
   const mountMin = mode === '-m' ? config.MOUNT_MIN : undefined
   const rules = { retentionDays: config.RETENTION_DAYS, mountMin, provisionedBy: config.PROVISIONED_BY }
   await removeUnusedDisks({ ...common, rules })

@@ -1,6 +1,6 @@
 /**
- * Removes disks of clouds that were not used for too long. Removing means to ask for it on the volume; the provisioner removes the disk. The
- * request is written by compare and swap: a build that chooses the disk at the same moment has written first, and keeps it.
+ * Removes unused disks of clouds. A removal is only requested on the volume; the provisioner removes the disk. The request is a
+ * compare-and-swap write, so a build that chooses the disk at the same moment and writes first keeps it.
  */
 import { isFault, type Clock, type Logger } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
@@ -9,7 +9,7 @@ import { judgeDisk, type UnusedDisk, type UnusedRules, type Verdict } from '../c
 import { isClaimed } from '../pool/disk.ts'
 import { DISK_LABEL, NOTE } from '../pool/notes.ts'
 import { isDoomed, lastUsedAt, localPathOf, mountCountOf, toVolume, type Volume } from '../pool/volume.ts'
-import { mostRemovals } from './bound.ts'
+import { maxRemovals } from './removal-limit.ts'
 
 export interface UnusedDisksOptions {
   readonly kube: Kube
@@ -22,25 +22,25 @@ export interface UnusedDisksOptions {
 
 export interface Summary {
   readonly looked: number
-  /** Names of the volumes whose removal was asked for. */
+  /** Names of the volumes whose removal was requested. */
   readonly removed: readonly string[]
-  /** How many stay, by why. */
+  /** Numbers of kept disks by reason. */
   readonly kept: Readonly<Record<string, number>>
 }
 
-/** Looks at every disk once. Throws the faults of the cluster. */
+/** Checks every disk once. Throws faults of the cluster. */
 export async function removeUnusedDisks(options: UnusedDisksOptions): Promise<Summary> {
   const { kube, log, rules, clock, signal, dryRun } = options
   const volumes = (await kube.list({ kind: 'PersistentVolume', labels: LABEL.volumeApp }, signal)).map(toVolume)
   const removed: string[] = []
   const kept: Record<string, number> = {}
   const ours = volumes.filter(({ metadata }) => metadata.annotations[NOTE.provisionedBy] === rules.provisionedBy)
-  // The longest unused first, should not all of them go in one run.
+  // Longest unused first, in case not all of them are removed in one run.
   for (const volume of volumes.toSorted((a, b) => lastUsedAt(a) - lastUsedAt(b))) {
     signal.throwIfAborted()
     const { name } = volume.metadata
     let why: Verdict | 'next-time' | 'changed' = judgeDisk(readDisk(volume), rules, clock.now())
-    if (why === 'remove' && removed.length >= mostRemovals(ours.length)) why = 'next-time'
+    if (why === 'remove' && removed.length >= maxRemovals(ours.length)) why = 'next-time'
     if (why === 'remove') why = await requestRemoval(options, name)
     if (why === 'retention-unreadable') log.warn({ volume: name, retention: volume.metadata.annotations[NOTE.retention] }, why)
     if (why === 'remove') {
@@ -51,11 +51,11 @@ export async function removeUnusedDisks(options: UnusedDisksOptions): Promise<Su
       )
     } else kept[why] = (kept[why] ?? 0) + 1
   }
-  log.info({ looked: volumes.length, removed: removed.length, kept, dryRun }, 'disks looked through')
+  log.info({ looked: volumes.length, removed: removed.length, kept, dryRun }, 'checked for unused disks')
   return { looked: volumes.length, removed, kept }
 }
 
-/** Looks once more: the volume must still say so, and the claim that it names must be gone. */
+/** Reads the volume again: it must still be unused, and the claim that it names must be gone. */
 async function requestRemoval(options: UnusedDisksOptions, name: string): Promise<Verdict | 'changed'> {
   const { kube, clock, rules, dryRun, signal } = options
   const ref = { kind: 'PersistentVolume', name } as const

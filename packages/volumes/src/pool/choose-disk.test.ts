@@ -41,14 +41,14 @@ const used = (at: string, mounts = 1): Record<string, string> => ({
   'codefresh.io/mount-count': String(mounts),
 })
 
-test('R197, R198, R199, R200, R253: only disks whose selector labels are all equal may be reused', () => {
+test('reuses only disks whose selector labels are all equal (R197, R198, R199, R200, R253)', () => {
   const disks = [volume('same', { labels: { pipeline: 'p1' } }), volume('other', { labels: { pipeline: 'p2' } }), volume('none')]
   expect(names(disks)).toEqual(['same', 'other', 'none'])
   expect(names(disks, { selector: ['account', 'pipeline'] })).toEqual(['same'])
   expect(names([volume('foreign', { labels: { account: 'evil' } })])).toEqual([])
 })
 
-test('R201: among them the keys of the sort order decide from left to right, then the last use, then the number of uses', () => {
+test('ranks by the keys of the sort order from left to right, then by last use, then by number of uses (R201)', () => {
   const disks = [
     volume('old', { annotations: used('2026-01-01T00:00:00Z', 9) }),
     volume('new', { annotations: used('2026-02-01T00:00:00Z') }),
@@ -60,7 +60,7 @@ test('R201: among them the keys of the sort order decide from left to right, the
   expect(names(disks)).toEqual(['both', 'pipeline', 'trigger', 'often', 'new', 'old'])
 })
 
-test('R202: a disk that is in use, failed, too small, or to be deleted is never chosen', () => {
+test('never chooses a disk that is in use, failed, too small or to be deleted (R202)', () => {
   const refused = [
     volume('bound', { phase: 'Bound' }),
     volume('failed', { phase: 'Failed' }),
@@ -79,11 +79,11 @@ test.each([
   ['1.5Ki', 1536],
   ['100', 100],
   ['much', 0],
-])('%s is %d bytes', (text, bytes) => {
+])('parses %s as %d bytes', (text, bytes) => {
   expect(storageBytes(text)).toBe(bytes)
 })
 
-test('a closed or unready node takes no disk', () => {
+test('treats a cordoned or unready node as not schedulable', () => {
   const node = (spec: object, ready: string): object => ({ spec, status: { conditions: [{ type: 'Ready', status: ready }] } })
   const object = (parts: object): Parameters<typeof isSchedulable>[0] => ({
     apiVersion: 'v1',
@@ -96,7 +96,7 @@ test('a closed or unready node takes no disk', () => {
   expect(isSchedulable(object(node({}, 'Unknown')))).toBe(false)
 })
 
-test('P078: a disk that is kept for a build that waits goes to that build alone, until its time is over', () => {
+test('gives a kept disk only to its build until its time is over (P078)', () => {
   const kept = (until: string): Volume =>
     volume('kept', { annotations: { 'windlass.io/last-build': 'b1', 'windlass.io/kept-until': until } })
   const free = volume('free', { annotations: used('2026-01-09T00:00:00Z', 5) })
@@ -105,7 +105,7 @@ test('P078: a disk that is kept for a build that waits goes to that build alone,
   expect(names([free, kept('2026-01-09T00:00:00Z')], { builds: ['b2'] })).toEqual(['free', 'kept'])
 })
 
-test('a build finds the disk it used last, or that of the build it repeats, before those of others', () => {
+test('prefers the disk that the build, or the one that it repeats, used last', () => {
   const of = (build: string): Volume => volume(build, { annotations: { 'windlass.io/last-build': build } })
   expect(names([of('b1'), of('b2'), of('b3')], { builds: ['b9', 'b2'] })[0]).toBe('b2')
 })

@@ -1,9 +1,9 @@
-/** Which disk is the best for a build. Pure: from the volumes of the cluster to a ranking. */
+/** Ranks the disks of the cluster for a build. Pure. */
 import type { DiskRequest } from '@windlass/protocol'
 import { NOTE } from './notes.ts'
 import { isDoomed, lastUsedAt, mountCountOf, storageBytes, type Volume } from './volume.ts'
 
-/** Why a disk of the right class is not taken, in the order in which it is looked at. */
+/** Reasons for not choosing a disk of the right class, in the order of the checks. */
 export const REFUSALS = {
   doomed: 'to be deleted',
   used: 'in use',
@@ -15,8 +15,9 @@ export const REFUSALS = {
 export type Refusal = keyof typeof REFUSALS
 
 /**
- * The free disks that fit, best first (runner specification 5.4): all selector keys equal, large enough, not marked for deletion, not
- * kept for another build; first those that the builds of the request used last, then by equal keys of the sort order from left to right, the most recently used, the most often used.
+ * Returns the free disks that fit, best first. A disk fits if all selector keys are equal, it is large enough, not marked for deletion and
+ * not kept for another build. The ranking: disks that the builds of the request used last, then equal keys of the sort order from left to
+ * right, then the most recent use, then the number of uses.
  */
 export function chooseDisks(volumes: readonly Volume[], request: DiskRequest, now: number): Volume[] {
   const { builds = [] } = request
@@ -33,7 +34,7 @@ export function chooseDisks(volumes: readonly Volume[], request: DiskRequest, no
     .map(({ volume }) => volume)
 }
 
-/** Why this disk is none for the request, or undefined when it fits. */
+/** Returns why a disk does not fit the request, or undefined if it fits. */
 export function refusalOf(volume: Volume, request: DiskRequest, now: number): Refusal | undefined {
   if (isDoomed(volume)) return 'doomed'
   if (!isFree(volume)) return 'used'
@@ -45,7 +46,7 @@ export function refusalOf(volume: Volume, request: DiskRequest, now: number): Re
   return free !== undefined && Number(free) < minimumFreeBytes ? 'full' : undefined
 }
 
-/** A key that is missing counts as empty on both sides: equal to an empty one only. */
+/** A missing key counts as empty on both sides. */
 function isSameLabel(volume: Volume, request: DiskRequest, key: string): boolean {
   return (volume.metadata.labels[key] ?? '') === (request.labels[key] ?? '')
 }
@@ -55,7 +56,7 @@ function isFree({ spec, status }: Volume): boolean {
   return status.phase === 'Released' || (status.phase === 'Available' && spec.claimRef === undefined)
 }
 
-/** A build that waits for approval has its disk waiting with it, for as long as it may wait. */
+/** Whether a disk is kept for another build, for example one that waits for approval. */
 function isKept({ metadata: { annotations } }: Volume, builds: readonly string[], now: number): boolean {
   const until = Date.parse(annotations[NOTE.keptUntil] ?? '')
   return until > now && !builds.includes(annotations[NOTE.build] ?? '')

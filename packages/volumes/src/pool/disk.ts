@@ -1,46 +1,31 @@
 /**
- * The pool of disks: persistent volumes that outlive their claims. A free one is chosen by label and bound to its claim here, by the
- * same writes as Kubernetes' own controller makes: the claim's uid on the volume (compare and swap by resourceVersion decides who gets
- * it), then the volume's name on the claim. Left to the controller, twenty claims at once take 3 to 12 s, because it makes no more than
- * 20 calls a second; a claim that names its volume waits for its next round, up to 15 s. The controller finds the work done.
- * Not here: what a disk is made of (`maker.ts`, `../backends`), removing disks (`../provisioner`).
+ * The pool of disks: persistent volumes that outlive their claims. A free one is chosen by labels and bound to its claim with the writes of
+ * Kubernetes' own controller: first the uid of the claim on the volume, where compare-and-swap by resourceVersion decides who gets it, then
+ * the name of the volume on the claim. Left to the controller, twenty claims at once take 3 to 12 s, because it makes at most 20 calls per
+ * second and handles a claim that names its volume only every 15 s. Creating disks is in `maker.ts` and `../backends`, removing them in
+ * `../provisioner`.
  */
 import { fault, isFault, type Clock } from '@windlass/kit'
-import { refOf, type Kube, type KubeObject, type ObjectRef } from '@windlass/kube'
-import { LABEL, type DiskRequest } from '@windlass/protocol'
+import { refOf, type Kube, type ObjectRef } from '@windlass/kube'
+import { LABEL } from '@windlass/protocol'
 import { z } from 'zod'
-import { completion, newVolume, reservation } from './bond.ts'
+import { completion, newVolume, reservation } from './binding.ts'
 import { chooseDisks } from './choose-disk.ts'
 import type { DiskMaker } from './maker.ts'
 import { NOTE } from './notes.ts'
-import { isSchedulable, onNode, type Placement } from './placement.ts'
+import { isSchedulable, onNode } from './placement.ts'
 import { toVolume, type Volume } from './volume.ts'
+import type { DiskClaim } from './claim.ts'
 
 export interface DiskPoolOptions {
   readonly kube: Kube
   readonly clock: Clock
-  /** Makes a disk where none fits. */
+  /** Creates a disk if none fits. */
   readonly maker: DiskMaker
-  /**
-   * How long to wait after a new disk was bound. The scheduler hears of it a moment later, and a pod that it looks at before that waits for
-   * seconds: for whoever creates the pod next.
-   */
-  readonly schedulerLagMs?: number | undefined
-  /** What a watch knows of the volumes; they are listed where absent, and once more before a disk is made. */
+  /** Volumes known from a watch. If absent, they are listed; they are listed again before a disk is created. */
   readonly known?: (() => readonly Volume[]) | undefined
-  /** Whether a build can use the disk where it is. Where absent: the node of the disk is there and open. */
+  /** Whether a build can use the disk at its location. Default: the node of the disk exists and is schedulable. */
   readonly isWithinReach?: ((volume: Volume, claim: DiskClaim, signal: AbortSignal) => Promise<boolean>) | undefined
-}
-
-export interface DiskClaim {
-  readonly request: DiskRequest
-  /** The PersistentVolumeClaim, as the cluster has it. */
-  readonly claim: KubeObject
-  /** Name of the pod that will mount it. */
-  readonly pod: string
-  readonly runtime: string
-  /** What the pod asks of its node, where that is known. */
-  readonly placement?: Placement | undefined
 }
 
 export interface Disk {
@@ -50,20 +35,20 @@ export interface Disk {
 }
 
 export interface DiskPool {
-  /** Chooses or makes a disk for a claim and binds them; the same disk when asked again. The claim is bound when this resolves. */
+  /** Binds a claim to a chosen or new disk, the same one if it is called again. The claim is bound when this resolves. */
   bind(claim: DiskClaim, signal: AbortSignal): Promise<Disk>
-  /** Chooses a free disk for a claim and binds them; undefined when none fits. */
+  /** Binds a claim to a free disk. Returns undefined if none fits. */
   reuse(claim: DiskClaim, signal: AbortSignal): Promise<Disk | undefined>
-  /** Keeps the disk that a build used last for it alone until a time; 0 gives it back. Nothing happens when there is none. */
+  /** Keeps the disk that a build used last for this build until a time; 0 releases it. Does nothing if there is none. */
   keep(buildId: string, until: number): Promise<void>
-  /** Notes on which node the disk of a claim lives; later pods that use it go there. */
+  /** Writes the node of a claim's disk to its volume, so that later pods are scheduled there. */
   assignNode(claim: ObjectRef, node: string): Promise<void>
 }
 
-/** How long a list of disks is good for further choices. */
+/** Time for which a list of disks is reused. Milliseconds. */
 const LIST_MS = 500
 
-/** Opens the pool of a cluster; nothing is asked yet. */
+/** Opens the pool of a cluster; makes no call yet. */
 export function openDiskPool(options: DiskPoolOptions): DiskPool {
   return new RetainedDisks(options)
 }
@@ -72,12 +57,12 @@ class RetainedDisks implements DiskPool {
   readonly #options: DiskPoolOptions
   readonly #kube: Kube
   readonly #clock: Clock
-  /** One choice at a time: side by side they would all choose the same disk and all but one lose. */
+  /** Serializes choices: concurrent ones would choose the same disk, and all but one would fail. */
   #last: Promise<unknown> = Promise.resolve()
   #volumes: readonly Volume[] = []
   #listedAt = -Infinity
-  /** Disks that a choice of this process was spoilt on or took, by the version it knew: a list may still show them. */
-  readonly #spent = new Map<string, string>()
+  /** Versions of disks that a choice of this process took or failed to take; a list may still contain them. */
+  readonly #attempted = new Map<string, string>()
 
   constructor(options: DiskPoolOptions) {
     this.#options = options
@@ -86,12 +71,10 @@ class RetainedDisks implements DiskPool {
   }
 
   async bind(claim: DiskClaim, signal: AbortSignal): Promise<Disk> {
-    const lag = this.#options.schedulerLagMs ?? 0
     const reused = await this.reuse(claim, signal)
     if (reused !== undefined) return reused
     const volume = await this.#create(claim, signal)
     await this.#complete(claim, volume, signal)
-    if (lag > 0) await this.#clock.sleep(lag, signal)
     return { volume: volume.metadata.name, reused: false }
   }
 
@@ -118,7 +101,7 @@ class RetainedDisks implements DiskPool {
     return undefined
   }
 
-  /** The claim's side of the bond. Volume and claim agree already, so the controller can only repeat these writes. */
+  /** Completes the binding on the claim. Volume and claim already agree, so the controller can only repeat these writes. */
   async #complete({ claim }: DiskClaim, volume: Volume, signal: AbortSignal): Promise<void> {
     const ref = refOf(claim)
     const patch = completion(volume, volume.metadata.name)
@@ -129,14 +112,14 @@ class RetainedDisks implements DiskPool {
   }
 
   /**
-   * The disks of a class. A burst of builds shares one list; who takes a disk from it is settled by the write. A disk stays in the
-   * namespace of its first claim: whose claim holds it could not be seen from another one, and its data would cross a boundary.
+   * Lists the disks of a class. Concurrent builds share one list; the write decides who gets a disk. A disk stays in the namespace of its
+   * first claim: from another namespace its claim could not be read, and its data would cross a boundary.
    */
   async #list({ request, claim }: DiskClaim, isFresh: boolean, signal: AbortSignal): Promise<Volume[]> {
     const isHere = ({ metadata, spec: { storageClassName, claimRef } }: Volume): boolean =>
       storageClassName === request.storageClassName &&
       (claimRef?.namespace ?? claim.metadata.namespace) === claim.metadata.namespace &&
-      this.#spent.get(metadata.name) !== metadata.resourceVersion
+      this.#attempted.get(metadata.name) !== metadata.resourceVersion
     const { known } = this.#options
     if (known !== undefined && !isFresh) return known().filter(isHere)
     const now = this.#clock.monotonic()
@@ -144,14 +127,14 @@ class RetainedDisks implements DiskPool {
       const objects = await this.#kube.list({ kind: 'PersistentVolume', labels: `${LABEL.volumeApp}=dind` }, signal)
       this.#volumes = objects.map(toVolume)
       this.#listedAt = now
-      this.#spent.clear()
+      this.#attempted.clear()
     }
     return this.#volumes.filter(isHere)
   }
 
   /**
-   * A disk that another agent has just reserved stays `Released` until the controller has looked at it: only a claim that is gone frees it.
-   * A disk on a node that is gone or closed would keep the build waiting.
+   * Whether a disk can be taken. A disk that another agent has just reserved stays `Released` until the controller handles it, so its claim
+   * is checked. A disk on a node that is gone or cordoned would block the build.
    */
   async #isUsable(volume: Volume, claim: DiskClaim, signal: AbortSignal): Promise<boolean> {
     const { isWithinReach = (one: Volume) => this.#isOnOpenNode(one, signal) } = this.#options
@@ -165,18 +148,18 @@ class RetainedDisks implements DiskPool {
     return node !== undefined && isSchedulable(node)
   }
 
-  /** The volume with the claim on it, or undefined when somebody else was faster. */
+  /** Reserves the volume for the claim. Returns undefined if another process was faster. */
   async #reserve(volume: Volume, claim: DiskClaim, signal: AbortSignal): Promise<Volume | undefined> {
     const { name, resourceVersion } = volume.metadata
-    this.#spent.set(name, resourceVersion)
+    this.#attempted.set(name, resourceVersion)
     try {
       const patch = reservation(volume, claim, this.#clock.now())
       return toVolume(await this.#kube.patch({ kind: 'PersistentVolume', name }, patch, { signal }))
     } catch (error) {
       if (isFault(error, 'conflict', 'not-found')) return undefined
-      // The write may have arrived: the next try must see it.
+      // The write may have arrived; the next attempt must see it.
       this.#listedAt = -Infinity
-      this.#spent.delete(name)
+      this.#attempted.delete(name)
       throw error
     }
   }
@@ -185,7 +168,7 @@ class RetainedDisks implements DiskPool {
     const disk = await this.#options.maker.make(claim, signal)
     const volume = toVolume(await this.#kube.apply(newVolume(disk, claim, this.#clock.now()), [], signal))
     if (volume.spec.claimRef?.uid !== claim.claim.metadata.uid)
-      throw fault('conflict', { message: `The volume ${volume.metadata.name} is there already, for another claim.` })
+      throw fault('conflict', { message: `The volume ${volume.metadata.name} already exists for another claim.` })
     return volume
   }
 
@@ -209,7 +192,7 @@ class RetainedDisks implements DiskPool {
     if (found === undefined || node === undefined) return
     const volume = toVolume(found)
     if (volume.metadata.annotations[NOTE.node] === nodeName) return
-    // The affinity of a volume can be set once; a disk on a node never moves.
+    // The affinity of a volume can be set only once; a disk on a node never moves.
     const affinity = volume.spec.nodeAffinity === undefined ? { spec: { nodeAffinity: onNode(node) } } : {}
     await this.#kube.patch(ref, { metadata: { annotations: { [NOTE.node]: nodeName } }, ...affinity })
   }
@@ -218,8 +201,8 @@ class RetainedDisks implements DiskPool {
 const BoundClaim = z.looseObject({ spec: z.looseObject({ volumeName: z.string().optional() }).prefault({}) })
 
 /**
- * True while the claim that the volume names exists: the disk is in use, whatever its phase says. A claim that is told to go lives on
- * while a pod uses it (finalizer `kubernetes.io/pvc-protection`), so this covers the pods too.
+ * Whether the claim that the volume names exists. The disk is then in use, whatever its phase is. A claim that is being deleted exists
+ * while a pod uses it (finalizer `kubernetes.io/pvc-protection`), so this covers pods too.
  */
 export async function isClaimed(kube: Kube, { spec: { claimRef: held } }: Volume, signal?: AbortSignal): Promise<boolean> {
   if (held === undefined) return false

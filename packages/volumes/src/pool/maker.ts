@@ -1,30 +1,33 @@
-/** The seam to whatever makes disks: a folder on a node, a disk of a cloud. */
+/** The interface of disk makers: folders of nodes, cloud disks. */
 import { sha256 } from '@windlass/kit'
-import type { DiskClaim } from './disk.ts'
+import type { DiskClaim } from './claim.ts'
 
 export interface NewDisk {
-  /** How the backend calls the disk: a folder such as `vol-3f…`, or the id of a cloud disk. */
+  /** Id of the disk in the backend: a folder such as `vol-3f…`, or the id of a cloud disk. */
   readonly id: string
   /** Value of the label `backend-volume-type`. */
   readonly backend: string
-  /** The volume source, and the affinity where the disk cannot be reached from everywhere. */
+  /** The volume source, and the node affinity if the disk is not reachable from all nodes. */
   readonly spec: Readonly<Record<string, unknown>>
-  /** Further annotations of the volume. */
+  /** Additional annotations of the volume. */
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Makes empty disks. Asked again for a claim it answers the same disk: a crash between the disk and its volume leaves nothing behind. */
+/**
+ * Creates empty disks. Called again for the same claim it returns the same disk, so that a crash before its volume is created leaves
+ * nothing behind.
+ */
 export interface DiskMaker {
   make(claim: DiskClaim, signal: AbortSignal): Promise<NewDisk>
 }
 
-/** 12 hex digits that stand for a claim: names of what is made for it, the same at every try. */
+/** Returns 12 hex digits for a claim, used in the names of its objects, the same on every attempt. */
 export function claimKey({ claim }: DiskClaim): string {
   const { uid, namespace = '', name } = claim.metadata
   return sha256(uid ?? `${namespace}/${name}`).slice(0, 12)
 }
 
-/** Folders below `parentDir` that the kubelet makes when a pod first mounts them, on the node where the scheduler puts that pod. */
+/** Returns folders below `parentDir`, which the kubelet creates when a pod first mounts them, on the node of that pod. */
 export function hostPathDisks(parentDir: string): DiskMaker {
   return {
     make: async (claim) => {

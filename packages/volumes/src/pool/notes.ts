@@ -1,36 +1,36 @@
-/** What stands on the PersistentVolume of a disk (runner specification 3.2 and 5.3): names, and how they are read. */
+/** Annotations and labels of the PersistentVolume of a disk. */
 
 /** Annotations. Times are RFC 3339. */
 export const NOTE = {
   lastUsed: 'codefresh.io/lastUsedTimestamp',
-  /** How many builds used the disk. */
+  /** Number of builds that used the disk. */
   mountCount: 'codefresh.io/mount-count',
   /** The pods that used it last, oldest first, separated by commas. */
   usedBy: 'codefresh.io/usedBy',
-  /** Node of a disk that lives on one. */
+  /** Node of a disk that is on a node. */
   node: 'codefresh.io/assignedNode',
-  /** Name of the node whose monitor wants the disk removed. */
+  /** Name of the node whose monitor requested the removal. */
   deletion: 'node_requested_deletion',
-  /** When the disk was made. */
+  /** Time of creation. */
   created: 'codefresh.io/backendVolumeTimestamp',
-  /** How the backend calls the disk: a folder such as `vol-3f…`, or the id of a cloud disk. */
+  /** Id of the disk in the backend: a folder such as `vol-3f…`, or the id of a cloud disk. */
   backendId: 'backend-volume-id',
   /** How long the disk is kept unused, such as `7d`. */
   retention: 'codefresh.io/volume-retention',
-  /** The build that used it last, and until when it is kept for that build alone. */
+  /** The build that used it last, and the time until which it is kept for that build. */
   build: 'windlass.io/last-build',
   keptUntil: 'windlass.io/kept-until',
-  /** Bytes that were free on it when its last daemon ended. */
+  /** Free bytes when its last daemon ended. */
   free: 'windlass.io/available-bytes',
-  /** Set, by compare and swap, before anything of the disk is removed: it takes no build from then on. */
+  /** Set by compare-and-swap before the disk is removed; no build takes it after that. */
   removing: 'windlass.io/removing-since',
-  /** Zone of a disk of a cloud. */
+  /** Zone of a cloud disk. */
   zone: 'windlass.io/zone',
-  /** Who made the volume; Kubernetes leaves the removal to it. */
+  /** Provisioner of the volume; Kubernetes leaves the removal to it. */
   provisionedBy: 'pv.kubernetes.io/provisioned-by',
 } as const
 
-/** Labels of a disk besides those of its last claim. */
+/** Labels of a disk in addition to those of its last claim. */
 export const DISK_LABEL = {
   backend: 'backend-volume-type',
   backendIdMd5: 'backend-volume-id-md5',
@@ -39,10 +39,10 @@ export const DISK_LABEL = {
   runtime: 'runtime_env',
 } as const
 
-/** How many names of pods `NOTE.usedBy` holds. */
+/** Maximum number of pod names in `NOTE.usedBy`. */
 const USED_BY_KEPT = 10
 
-/** The list with one more pod at its end; the oldest go. */
+/** Appends a pod to the list and drops the oldest ones. */
 export function addUser(usedBy: string | undefined, pod: string): string {
   const before = (usedBy ?? '').split(',').filter((name) => name !== '' && name !== pod)
   return [...before, pod].slice(-USED_BY_KEPT).join(',')

@@ -28,7 +28,7 @@ const affinity = (expression: object): Placement =>
     },
   })
 
-test('V8: a node that is closed, not ready, not selected or not tolerated takes no pod', () => {
+test('does not place pods on a node that is cordoned, not ready, not selected or not tolerated (V8)', () => {
   const dind = { key: 'codefresh.io', value: 'dinds', effect: 'NoSchedule' }
   const tolerant = Placement.parse({
     tolerations: [{ key: 'codefresh.io', operator: 'Equal', value: 'dinds', effect: 'NoSchedule' }],
@@ -53,11 +53,11 @@ test.each([
   [{ key: 'gpu', operator: 'DoesNotExist' }, true],
   [{ key: 'cores', operator: 'Gt', values: ['4'] }, true],
   [{ key: 'cores', operator: 'Lt', values: ['4'] }, false],
-])('an affinity of %j is understood', (expression, isTaken) => {
+])('evaluates an affinity of %j', (expression, isTaken) => {
   expect(acceptsPod(node('n', { labels: { arch: 'arm', cores: '8' } }), affinity(expression))).toBe(isTaken)
 })
 
-test('R093, R202: a disk is in reach of its node, or of the nodes of its zone', () => {
+test('reaches a disk from its node, or from the nodes of its zone (R093, R202)', () => {
   const [here, there] = ['a', 'b'].map((zone) => node(`n-${zone}`, { labels: { 'topology.kubernetes.io/zone': zone } }))
   if (here === undefined || there === undefined) throw new Error('two nodes')
   const zonal = disk({ nodeAffinity: inLabel('topology.kubernetes.io/zone', 'a') })

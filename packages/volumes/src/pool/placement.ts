@@ -1,4 +1,4 @@
-/** Where the pod of a build may run, and whether a disk can be had there. Pure. */
+/** Decides where the pod of a build may run, and whether a disk is reachable there. Pure. */
 import type { KubeObject } from '@windlass/kube'
 import { z } from 'zod'
 import type { Volume } from './volume.ts'
@@ -14,7 +14,7 @@ const Requirement = z.looseObject({ key: z.string(), operator: z.string(), value
 const Terms = z.array(z.looseObject({ matchExpressions: z.array(Requirement).default([]) }))
 const NodeSelector = z.looseObject({ nodeSelectorTerms: Terms })
 
-/** What a pod asks of its node, in the words of a pod specification. */
+/** Node requirements of a pod, as in a pod specification. */
 export const Placement = z.looseObject({
   nodeSelector: z.record(z.string(), z.string()).default({}),
   tolerations: z.array(Toleration).default([]),
@@ -42,13 +42,13 @@ const NodeShape = z.looseObject({
 export const ZONE_LABEL = 'topology.kubernetes.io/zone'
 const HOST_LABEL = 'kubernetes.io/hostname'
 
-/** True when the node is ready and not closed for new pods. */
+/** Whether a node is ready and not cordoned. */
 export function isSchedulable(node: KubeObject): boolean {
   const { spec, status } = NodeShape.parse(node)
   return !spec.unschedulable && status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True')
 }
 
-/** True when a pod with this placement may run on the node: schedulable, selected, and its taints tolerated. */
+/** Whether a pod with this placement may run on the node: schedulable, selected, and its taints tolerated. */
 export function acceptsPod(node: KubeObject, placement: Placement | undefined): boolean {
   if (!isSchedulable(node)) return false
   if (placement === undefined) return true
@@ -70,7 +70,7 @@ function tolerates(
   return toleration.key === taint.key && toleration.value === taint.value
 }
 
-/** True when the disk can be mounted on the node: it lives there, or its affinity allows it. */
+/** Whether the disk can be mounted on the node: it is on this node, or its affinity allows it. */
 export function isWithinReach(volume: Volume, node: KubeObject): boolean {
   const { metadata } = NodeShape.parse(node)
   const home = volume.metadata.annotations[NOTE.node]
@@ -80,7 +80,7 @@ export function isWithinReach(volume: Volume, node: KubeObject): boolean {
   return terms === undefined || matchesTerms(terms, metadata.labels)
 }
 
-/** Terms are alternatives, the expressions of one are all needed (core/v1 NodeSelector). */
+/** Terms are alternatives; all expressions of a term must match (core/v1 NodeSelector). */
 function matchesTerms(terms: z.infer<typeof Terms>, labels: Readonly<Record<string, string>>): boolean {
   return terms.some(({ matchExpressions }) => matchExpressions.every((requirement) => meets(requirement, labels)))
 }
@@ -96,17 +96,20 @@ function meets({ key, operator, values }: z.infer<typeof Requirement>, labels: R
   return false
 }
 
-/** Affinity of a disk to one node. By label, not by field: the scheduler compares the affinity of volumes with labels only. */
+/**
+ * Returns the affinity of a disk to one node. It uses a label, not a field, because the scheduler compares the affinity of volumes only
+ * with labels.
+ */
 export function onNode(node: KubeObject): Record<string, unknown> {
   return inLabel(HOST_LABEL, node.metadata.labels?.[HOST_LABEL] ?? node.metadata.name)
 }
 
-/** Affinity of a disk to a zone. `key` is the label that the driver of the disk puts on nodes. */
+/** Returns the affinity of a disk to a zone. `key` is the label that the driver of the disk sets on nodes. */
 export function inLabel(key: string, value: string): Record<string, unknown> {
   return { required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: [value] }] }] } }
 }
 
-/** The zone that a pod insists on by its node selector, or undefined. */
+/** Returns the zone that a pod requires by its node selector, or undefined. */
 export function zoneAskedFor(placement: Placement | undefined): string | undefined {
   return placement?.nodeSelector[ZONE_LABEL]
 }

@@ -1,3 +1,4 @@
+import { defined } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { chooseDisks } from './choose-disk.ts'
 import { addUser, NOTE } from './notes.ts'
@@ -10,7 +11,7 @@ const claim = (annotations: Record<string, string>, labels: Record<string, strin
     spec: { storageClassName: 'dind', resources: { requests: { storage: '16Gi' } } },
   })
 
-test('everything the choice of a disk needs stands on its claim', () => {
+test('reads the request of a disk from its claim', () => {
   const asked = claim(
     {
       'codefresh.io/reuse-volume-selector': 'codefresh-app, pipeline_id',
@@ -35,7 +36,7 @@ test('everything the choice of a disk needs stands on its claim', () => {
   expect(placementOf(asked)).toMatchObject({ nodeSelector: { zone: 'a' } })
 })
 
-test('a claim of somebody else shares disks of its account; what cannot be read is not there', () => {
+test('shares disks by account for a claim without annotations, and ignores invalid values', () => {
   expect(requestOf(claim({}))).toMatchObject({
     selector: ['codefresh-app', 'io.codefresh.accountName'],
     builds: [],
@@ -45,7 +46,7 @@ test('a claim of somebody else shares disks of its account; what cannot be read 
     expect(placementOf(claim({ 'windlass.io/placement': text }))).toBeUndefined()
 })
 
-test('R099, R202: a disk with too little space left is none for a build that needs more, where that is known', () => {
+test('excludes a disk with too little free space, if it is known (R099, R202)', () => {
   const disk = (name: string, free?: number): Volume =>
     Volume.parse({
       metadata: { name, resourceVersion: '1', ...(free !== undefined && { annotations: { [NOTE.free]: String(free) } }) },
@@ -57,10 +58,10 @@ test('R099, R202: a disk with too little space left is none for a build that nee
   expect(chosen.map(({ metadata }) => metadata.name).toSorted()).toEqual(['roomy', 'unknown'])
 })
 
-test('V5: a label that is missing equals a missing or an empty one only', () => {
+test('treats a missing label like an empty one (V5)', () => {
   const disk = (branch?: string): Volume =>
     Volume.parse({
-      metadata: { name: branch ?? 'none', resourceVersion: '1', labels: { ...(branch !== undefined && { branch }) } },
+      metadata: { name: branch ?? 'none', resourceVersion: '1', labels: defined({ branch }) },
       spec: { capacity: { storage: '30Gi' } },
       status: { phase: 'Released' },
     })
@@ -73,7 +74,7 @@ test('V5: a label that is missing equals a missing or an empty one only', () => 
   expect(names({ branch: 'main' })).toEqual(['main'])
 })
 
-test('the list of pods that used a disk stays short', () => {
+test('limits the list of pods that used a disk', () => {
   let list: string | undefined
   for (let n = 1; n <= 30; n += 1) list = addUser(list, `dind-${n}`)
   expect(list?.split(',')).toHaveLength(10)

@@ -1,4 +1,5 @@
-/** What a claim asks for: everything the choice of a disk needs stands on the claim (`CLAIM_NOTE`). Pure. */
+/** Reads the disk request of a claim from its annotations (`CLAIM_NOTE`). Pure. */
+import { splitList } from '@windlass/kit'
 import { CLAIM_NOTE, LABEL, type DiskRequest } from '@windlass/protocol'
 import { z } from 'zod'
 import { Placement } from './placement.ts'
@@ -25,26 +26,26 @@ export const Claim = z.looseObject({
 })
 export type Claim = z.infer<typeof Claim>
 
-/** Selector of a claim that says none (runner specification 5.4): any disk of the account. */
+/** Selector of a claim without one: any disk of the account. */
 const DEFAULT_SELECTOR = `${LABEL.volumeApp},${LABEL.account}`
 
-/** The request of a claim. A claim of somebody else, without our annotations, shares disks by application and account. */
+/** Returns the request of a claim. A foreign claim without our annotations shares disks by application and account. */
 export function requestOf(claim: Claim): DiskRequest {
   const { labels, annotations } = claim.metadata
   const minimum = annotations[CLAIM_NOTE.minimumSpace]
   return {
     storageClassName: claim.spec.storageClassName,
     sizeBytes: Math.max(1, Math.ceil(storageBytes(claim.spec.resources.requests.storage))),
-    selector: keysOf(annotations[CLAIM_NOTE.selector] ?? DEFAULT_SELECTOR),
-    sortOrder: keysOf(annotations[CLAIM_NOTE.sortOrder] ?? ''),
+    selector: splitList(annotations[CLAIM_NOTE.selector] ?? DEFAULT_SELECTOR),
+    sortOrder: splitList(annotations[CLAIM_NOTE.sortOrder] ?? ''),
     labels: { [LABEL.volumeApp]: 'dind', ...labels },
     reset: annotations[CLAIM_NOTE.reset] === 'true',
-    builds: keysOf(annotations[CLAIM_NOTE.builds] ?? labels[LABEL.build] ?? ''),
+    builds: splitList(annotations[CLAIM_NOTE.builds] ?? labels[LABEL.build] ?? ''),
     ...(minimum !== undefined && { minimumFreeBytes: Math.ceil(storageBytes(minimum)) }),
   }
 }
 
-/** What the pod of the claim asks of its node, as the claim says it; undefined when it does not, or not readably. */
+/** Returns the node requirements of the pod, as annotated on the claim; undefined if the annotation is missing or invalid. */
 export function placementOf(claim: Claim): Placement | undefined {
   const text = claim.metadata.annotations[CLAIM_NOTE.placement]
   if (text === undefined) return undefined
@@ -54,11 +55,4 @@ export function placementOf(claim: Claim): Placement | undefined {
   } catch {
     return undefined
   }
-}
-
-function keysOf(list: string): string[] {
-  return list
-    .split(',')
-    .map((key) => key.trim())
-    .filter((key) => key !== '')
 }

@@ -1,4 +1,4 @@
-/** A disk as the cluster knows it: the PersistentVolume, and what can be read from it. */
+/** A disk as a PersistentVolume of the cluster, and its properties. */
 import type { KubeObject } from '@windlass/kube'
 import { z } from 'zod'
 import { NOTE } from './notes.ts'
@@ -27,27 +27,27 @@ export const Volume = z.looseObject({
 })
 export type Volume = z.infer<typeof Volume>
 
-/** Reads a PersistentVolume. Throws a ZodError for anything else. */
+/** Parses a PersistentVolume. Throws a ZodError for anything else. */
 export function toVolume(object: KubeObject): Volume {
   return Volume.parse(object)
 }
 
-/** Folder of a disk that lives on a node; undefined for a disk of a cloud. */
+/** Returns the folder of a disk on a node; undefined for a cloud disk. */
 export function localPathOf({ spec }: Volume): string | undefined {
   return spec.local?.path ?? spec.hostPath?.path
 }
 
-/** When the disk was used last, epoch milliseconds; when it was made for one that was never used; 0 when neither is known. */
+/** Returns the last use of the disk, else its creation, in epoch milliseconds; 0 if neither is known. */
 export function lastUsedAt({ metadata: { annotations, creationTimestamp } }: Volume): number {
   return Date.parse(annotations[NOTE.lastUsed] ?? annotations[NOTE.created] ?? creationTimestamp ?? '') || 0
 }
 
-/** How many builds used the disk. */
+/** Returns the number of builds that used the disk. */
 export function mountCountOf({ metadata: { annotations } }: Volume): number {
   return Math.max(0, Math.floor(Number(annotations[NOTE.mountCount] ?? 0)) || 0)
 }
 
-/** Somebody wants this disk gone: it takes no build any more, and goes when no claim holds it. */
+/** Whether the removal of the disk was requested: no build takes it, and it is removed when no claim holds it. */
 export function isDoomed({ metadata, spec }: Volume): boolean {
   const { annotations, deletionTimestamp } = metadata
   return (
@@ -61,7 +61,7 @@ export function isDoomed({ metadata, spec }: Volume): boolean {
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi']
 const DECIMAL = ['k', 'M', 'G', 'T', 'P']
 
-/** Bytes of a Kubernetes quantity of storage; 0 when it cannot be read. */
+/** Returns a Kubernetes quantity of storage in bytes; 0 if it is invalid. */
 export function storageBytes(quantity: string): number {
   const match = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity)
   if (match === null) return 0

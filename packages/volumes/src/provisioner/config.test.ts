@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { provisionerConfig } from './config.ts'
 
-test('R089: settings have defaults, and the names of the original Deployment work', () => {
+test('has defaults and accepts the names of the Codefresh Deployment (R089)', () => {
   expect(provisionerConfig({})).toMatchObject({ THREADS: 4, RESYNC_SECONDS: 50, PORT: 8080, ROOTLESS: false })
   const theirs = {
     PROVISIONER_NAME: 'codefresh.io/dind-volume-provisioner-runner-ns',
@@ -23,7 +23,7 @@ test('R089: settings have defaults, and the names of the original Deployment wor
   })
 })
 
-test('our own names win, and a wrong value is named', () => {
+test('prefers our names and names an invalid value', () => {
   expect(provisionerConfig({ THREADINESS: '8', WINDLASS_PROVISIONER_THREADS: '2' })).toMatchObject({ THREADS: 2 })
-  expect(() => provisionerConfig({ IS_ROOTLESS: 'maybe' })).toThrow('WINDLASS_PROVISIONER_ROOTLESS: is true or false')
+  expect(() => provisionerConfig({ IS_ROOTLESS: 'maybe' })).toThrow('WINDLASS_PROVISIONER_ROOTLESS: must be true or false')
 })

@@ -1,34 +1,42 @@
-/** What the provisioner says on a claim or a volume: events, as `kubectl describe` and the agent show them. */
+/** Writes Kubernetes events on claims and volumes, which `kubectl describe` and the agent show. */
 import { isFault, sha256, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, Metadata, ObjectRef } from '@windlass/kube'
 
-export interface Told {
-  /** As other provisioners call it: `ProvisioningSucceeded`, `ProvisioningFailed`, `VolumeFailedDelete`. */
+export interface EventFields {
+  /** Same reasons as other provisioners: `ProvisioningSucceeded`, `ProvisioningFailed`, `VolumeFailedDelete`. */
   readonly reason: 'ProvisioningSucceeded' | 'ProvisioningFailed' | 'WaitForPodScheduled' | 'VolumeFailedDelete'
   readonly message: string
 }
 
-export interface Teller {
-  /** Tells; a failure to tell is logged and never stops the work. The same words again within a minute are told once. */
-  tell(object: { readonly kind: string; readonly metadata: Metadata }, told: Told): Promise<void>
+export interface EventWriter {
+  /** Writes an event. A failure is logged and never thrown. An identical event within a minute is written once. */
+  write(object: { readonly kind: string; readonly metadata: Metadata }, event: EventFields): Promise<void>
 }
 
-const AGAIN_MS = 60_000
+const REPEAT_MS = 60_000
 const REMEMBERED = 1_000
 const MESSAGE_LIMIT = 1_000
 
-/** Opens a teller; events of volumes go to `default`, which is where Kubernetes looks for them. */
-export function openTeller({ kube, clock, log }: { readonly kube: Kube; readonly clock: Clock; readonly log: Logger }): Teller {
-  const told = new Map<string, { at: number; count: number }>()
+/** Opens a writer of events. Events of volumes go to `default`, where Kubernetes looks for them. */
+export function openEventWriter({
+  kube,
+  clock,
+  log,
+}: {
+  readonly kube: Kube
+  readonly clock: Clock
+  readonly log: Logger
+}): EventWriter {
+  const written = new Map<string, { at: number; count: number }>()
   return {
-    async tell({ kind, metadata }, { reason, message }) {
+    async write({ kind, metadata }, { reason, message }) {
       const name = `${metadata.name.slice(0, 200)}.${sha256(`${metadata.uid}/${reason}/${message}`).slice(0, 16)}`
-      const before = told.get(name)
-      if (before !== undefined && clock.monotonic() - before.at < AGAIN_MS) return
+      const before = written.get(name)
+      if (before !== undefined && clock.monotonic() - before.at < REPEAT_MS) return
       const count = (before?.count ?? 0) + 1
-      told.delete(name)
-      told.set(name, { at: clock.monotonic(), count })
-      for (const oldest of told.keys()) if (told.size > REMEMBERED) told.delete(oldest)
+      written.delete(name)
+      written.set(name, { at: clock.monotonic(), count })
+      for (const oldest of written.keys()) if (written.size > REMEMBERED) written.delete(oldest)
       const namespace = metadata.namespace ?? 'default'
       const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')
       const { uid, resourceVersion } = metadata
@@ -49,17 +57,17 @@ export function openTeller({ kube, clock, log }: { readonly kube: Kube; readonly
       }
       try {
         const ref = { kind: 'Event', namespace, name } as const
-        const isAgain = before !== undefined && (await wasPatched(kube, ref, { count, lastTimestamp: now }))
-        if (!isAgain) await kube.apply(event, [])
+        const isUpdated = before !== undefined && (await patchEvent(kube, ref, { count, lastTimestamp: now }))
+        if (!isUpdated) await kube.apply(event, [])
       } catch (error) {
-        log.warn({ err: error, reason }, 'an event was not told')
+        log.warn({ err: error, reason }, 'failed to write an event')
       }
     },
   }
 }
 
-/** False when Kubernetes has forgotten the event, which it does after an hour. */
-async function wasPatched(kube: Kube, ref: ObjectRef, patch: Record<string, unknown>): Promise<boolean> {
+/** Updates an event. Returns false if Kubernetes has removed it, which it does after an hour. */
+async function patchEvent(kube: Kube, ref: ObjectRef, patch: Record<string, unknown>): Promise<boolean> {
   try {
     await kube.patch(ref, patch)
     return true
@@ -69,9 +77,9 @@ async function wasPatched(kube: Kube, ref: ObjectRef, patch: Record<string, unkn
   }
 }
 
-/** What of a failure a user should read; undefined for what mends itself within moments, and for bugs. */
-export function wordsOf(error: unknown): string | undefined {
+/** Returns the message of a failure for users; undefined for transient failures and bugs. */
+export function messageOf(error: unknown): string | undefined {
   if (!isFault(error)) return undefined
-  const isPassing = error.code === 'conflict' || error.code === 'not-found' || error.code === 'cluster-unreachable'
-  return isPassing ? undefined : error.message
+  const isTransient = error.code === 'conflict' || error.code === 'not-found' || error.code === 'cluster-unreachable'
+  return isTransient ? undefined : error.message
 }

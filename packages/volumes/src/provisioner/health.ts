@@ -11,12 +11,12 @@ const IDLE = metricsText({
   queues: {},
 })
 
-/** Serves until disposed. `find` answers the provisioner, or undefined while another process holds the lease: that is ready too. */
+/** Serves until disposed. `find` returns the provisioner, or undefined while another process holds the lease, which counts as ready. */
 export async function serveHealth(port: number, find: () => Provisioner | undefined): Promise<ProbeServer> {
   return serveProbes(port, (path) => {
     const provisioner = find()
     if (path === '/livez') return probe(provisioner?.isBlind() !== true, 'a watch has ended')
-    if (path === '/readyz') return probe(provisioner?.isReady() ?? true, 'the cluster is not heard')
+    if (path === '/readyz') return probe(provisioner?.isReady() ?? true, 'the API server has not answered recently')
     return path === '/metrics' ? { status: 200, body: provisioner?.metrics() ?? IDLE } : undefined
   })
 }

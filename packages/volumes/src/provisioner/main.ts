@@ -1,26 +1,21 @@
-/** The provisioner process. Exit codes: 0 stopped; 3 another process took over; 1 anything else. */
+/** The provisioner process. Exit codes: 0 stopped; 3 another process took over; 1 any other error. */
+import { once } from 'node:events'
 import { hostname } from 'node:os'
-import { fault, isFault, newId, openLog, sha256, stopSignal, systemClock, type Logger } from '@windlass/kit'
-import { inCluster, openKube, readKubeconfig, type ClusterAccess } from '@windlass/kube'
+import { newId, openLog, sha256, stopSignal, systemClock, type Logger } from '@windlass/kit'
+import { accessOf, openKube, openLeadership } from '@windlass/kube'
 import { backendOpener } from '../backends/open.ts'
 import { environment, provisionerConfig, type ProvisionerConfig } from './config.ts'
 import { serveHealth } from './health.ts'
-import { holdLease } from './lease.ts'
 import { startProvisioner, type Provisioner } from './provisioner.ts'
 
 const EXIT = { stopped: 0, failed: 1, fenced: 3 } as const
 
-async function clusterAccess(config: ProvisionerConfig): Promise<ClusterAccess> {
-  const access = config.KUBECONFIG === undefined ? inCluster(environment()) : await readKubeconfig(config.KUBECONFIG)
-  if (access !== undefined) return access
-  throw fault('config-invalid', {
-    message: 'This is not a pod of a cluster, and WINDLASS_PROVISIONER_KUBECONFIG names no kubeconfig.',
-  })
-}
-
 async function run(config: ProvisionerConfig, log: Logger): Promise<number> {
   const stopped = stopSignal()
-  const access = await clusterAccess(config)
+  const access = await accessOf(config.KUBECONFIG, {
+    environment: environment(),
+    setting: 'WINDLASS_PROVISIONER_KUBECONFIG',
+  })
   const namespace = config.NAMESPACE ?? access.namespace
   const provisionerName = config.NAME ?? `codefresh.io/dind-volume-provisioner-runner-${namespace}`
   const kube = openKube({ access, log, qps: config.QPS, burst: config.BURST })
@@ -30,37 +25,46 @@ async function run(config: ProvisionerConfig, log: Logger): Promise<number> {
   log.info({ cluster: access.server, provisionerName, port: health.port }, 'waiting for the lease')
   const name = `dind-volume-provisioner-${sha256(provisionerName).slice(0, 8)}`
   const holder = `${hostname()}_${newId(clock.now())}`
-  const lease = await holdLease({ kube, clock, log, name, namespace, holder, seconds: config.LEASE_SECONDS }, stopped)
-  const work = new AbortController()
-  stopped.addEventListener('abort', () => work.abort(stopped.reason), { once: true })
-  const openBackend = backendOpener({ kube, clock, log, config, namespace, owner: lease.uid, env: environment() })
-  provisioner = startProvisioner(
-    {
-      kube,
-      clock,
-      log,
-      provisionerName,
-      owner: lease.uid,
-      threads: config.THREADS,
-      resyncMs: config.RESYNC_SECONDS * 1000,
-      orphansMs: config.ORPHANS_SECONDS * 1000,
-      openBackend,
-    },
-    work.signal,
-  )
-  log.info({ provisionerName }, 'provisioner started')
+  // The lease only avoids duplicate work. Builds are kept apart by compare-and-swap writes on volumes, so a holder that slept for longer than its
+  // lease does no harm.
+  const leadership = openLeadership({ kube, namespace, name, holder, clock, log, leaseMs: config.LEASE_SECONDS * 1000 })
+  let isFenced = false
+  const stop = new AbortController()
+  /** Works until the lease is lost or the process is stopped. The uid of the lease identifies the installation. */
+  const work = async (term: AbortSignal): Promise<void> => {
+    const signal = AbortSignal.any([term, stopped])
+    const owner = (await kube.find({ kind: 'Lease', name, namespace }, signal))?.metadata.uid
+    if (owner === undefined) throw new Error(`the lease ${namespace}/${name} was deleted while it was acquired`)
+    provisioner = startProvisioner(
+      {
+        kube,
+        clock,
+        log,
+        provisionerName,
+        owner,
+        threads: config.THREADS,
+        resyncMs: config.RESYNC_SECONDS * 1000,
+        orphansMs: config.ORPHANS_SECONDS * 1000,
+        openBackend: backendOpener({ kube, clock, log, config, namespace, owner, env: environment() }),
+      },
+      signal,
+    )
+    log.info({ provisionerName }, 'provisioner started')
+    await aborted(signal)
+    isFenced = !stopped.aborted
+    // Another process works now. This one restarts from nothing and waits.
+    stop.abort()
+  }
   try {
-    await lease.lost
-    await lease.release()
-    return EXIT.stopped
-  } catch (error) {
-    if (!isFault(error, 'conflict')) throw error
-    log.error({ err: error }, 'the lease is lost')
-    return EXIT.fenced
+    await leadership.lead(work, AbortSignal.any([stopped, stop.signal]))
   } finally {
-    work.abort()
     kube.close()
   }
+  return isFenced ? EXIT.fenced : EXIT.stopped
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 const log = openLog({ level: 'info', name: 'provisioner' })

@@ -20,7 +20,7 @@ test.each([
   ['Released', 2],
   ['Failed', 3],
   ['Odd', -1],
-])('the phase %s is told as %d', (phase, code) => {
+])('reports the phase %s as %d', (phase, code) => {
   const counts = { reused: 2, created: 1, removed: 0, failed: 0 }
   const text = metricsText({
     volumes: [volume('d1', phase)],

@@ -1,4 +1,5 @@
-/** `/metrics` of the provisioner: the volumes of the runner specification 5.9, and what the provisioner itself does. Pure. */
+/** Metrics of the provisioner: the volume metrics of the Codefresh provisioner, and its own. Pure. */
+import { exposition, type Sample } from '@windlass/kit'
 import { DISK_LABEL, NOTE } from '../pool/notes.ts'
 import type { Claim } from '../pool/request.ts'
 import { lastUsedAt, mountCountOf, type Volume } from '../pool/volume.ts'
@@ -10,7 +11,7 @@ export interface MetricsInput {
   readonly claims: ReadonlyMap<string, Claim>
   readonly counts: Readonly<Counts>
   readonly isLeader: boolean
-  /** Claims and volumes that wait, are worked on or failed. */
+  /** Numbers of claims and volumes that are queued or in progress, and that failed. */
   readonly queues: Readonly<Record<string, { readonly size: number; readonly failing: number }>>
 }
 
@@ -31,65 +32,54 @@ const SERIES: readonly Series[] = [
   },
   {
     name: 'volume_creation_ts',
-    help: 'When the disk was made, epoch seconds.',
+    help: 'Time of creation, epoch seconds.',
     value: ({ metadata }) => seconds(Date.parse(metadata.annotations[NOTE.created] ?? metadata.creationTimestamp ?? '')),
   },
-  { name: 'volume_mount_count', help: 'How many builds used the disk.', value: mountCountOf },
+  { name: 'volume_mount_count', help: 'Number of builds that used the disk.', value: mountCountOf },
   {
     name: 'volume_last_mount_ts',
-    help: 'When the disk was used last, epoch seconds.',
+    help: 'Time of the last use, epoch seconds.',
     value: (volume) => seconds(lastUsedAt(volume)),
   },
 ]
 
-/** The text that Prometheus reads. */
+/** Returns the metrics in the text format of Prometheus. */
 export function metricsText(input: MetricsInput): string {
   const bound = input.volumes.filter(
     ({ spec: { claimRef } }) => claimRef && input.claims.has(`${claimRef.namespace}/${claimRef.name}`),
   )
-  const lines = SERIES.flatMap((series) => [
-    ...gauge(
-      `dind_${series.name}`,
-      series.help,
-      input.volumes.map((volume) => [labelsOf(volume), series.value(volume)]),
-    ),
-    ...gauge(
-      `dind_pvc_${series.name}`,
-      series.help,
-      bound.map((volume) => [labelsOf(volume), series.value(volume)]),
-    ),
-  ])
-  const queues = Object.entries(input.queues)
-  const own = [
-    ...gauge('windlass_provisioner_leader', 'Whether this process does the work.', [[{}, input.isLeader ? 1 : 0]]),
-    ...gauge(
-      'windlass_provisioner_waiting',
-      'Work in hand.',
-      queues.map(([queue, { size }]) => [{ queue }, size]),
-    ),
-    ...gauge(
-      'windlass_provisioner_failing',
-      'What failed last time and will be tried again.',
-      queues.map(([queue, { failing }]) => [{ queue }, failing]),
-    ),
-    ...gauge(
-      'windlass_provisioner_disks_total',
-      'Disks by what was done with them.',
-      Object.entries(input.counts).map(([done, count]) => [{ done }, count]),
-      'counter',
-    ),
-  ]
-  return [...lines, ...own, ''].join('\n')
-}
-
-type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
-
-function gauge(name: string, help: string, samples: readonly Sample[], type = 'gauge'): string[] {
-  const rows = samples.map(([labels, value]) => {
-    const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escapeLabel(text)}"`)
-    return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`
+  const disks = SERIES.flatMap(({ name, help, value }) => {
+    const toSample = (volume: Volume): Sample => ({ labels: labelsOf(volume), value: value(volume) })
+    return [
+      { name: `dind_${name}`, help, samples: input.volumes.map(toSample) },
+      { name: `dind_pvc_${name}`, help, samples: bound.map(toSample) },
+    ]
   })
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...rows]
+  const queues = Object.entries(input.queues)
+  return exposition([
+    ...disks,
+    {
+      name: 'windlass_provisioner_leader',
+      help: '1 if this process holds the lease.',
+      samples: [{ value: input.isLeader ? 1 : 0 }],
+    },
+    {
+      name: 'windlass_provisioner_waiting',
+      help: 'Items queued or in progress.',
+      samples: queues.map(([queue, { size }]) => ({ labels: { queue }, value: size })),
+    },
+    {
+      name: 'windlass_provisioner_failing',
+      help: 'Items whose last attempt failed and that will be retried.',
+      samples: queues.map(([queue, { failing }]) => ({ labels: { queue }, value: failing })),
+    },
+    {
+      name: 'windlass_provisioner_disks_total',
+      help: 'Operations on disks.',
+      type: 'counter',
+      samples: Object.entries(input.counts).map(([done, count]) => ({ labels: { done }, value: count })),
+    },
+  ])
 }
 
 function labelsOf({ metadata: { name, labels, annotations }, spec, status }: Volume): Record<string, string> {
@@ -111,8 +101,4 @@ function labelsOf({ metadata: { name, labels, annotations }, spec, status }: Vol
 
 function seconds(ms: number): number {
   return Number.isFinite(ms) ? Math.floor(ms / 1000) : 0
-}
-
-function escapeLabel(text: string): string {
-  return text.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n')
 }

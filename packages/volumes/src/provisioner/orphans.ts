@@ -1,6 +1,6 @@
 /**
- * Disks of a cloud that no volume names: made just before a crash for a claim that is gone, or left by `kubectl delete pv`. Only disks
- * with the mark of this very installation are looked at, and only those that had time to get their volume.
+ * Removes cloud disks without a volume: created just before a crash for a claim that is gone, or left by `kubectl delete pv`. Only disks of
+ * this installation are considered, and only those that had time to get their volume.
  */
 import { LABEL } from '@windlass/protocol'
 import { claimKey } from '../pool/maker.ts'
@@ -9,10 +9,10 @@ import { toVolume } from '../pool/volume.ts'
 import { requestOf } from '../pool/request.ts'
 import { backendOf, classOf, type Parts } from './parts.ts'
 
-/** How long a disk may be without a volume: longer than any call of ours waits. */
+/** Age from which a disk without a volume is an orphan: longer than the timeout of any call. Milliseconds. */
 const GRACE_MS = 10 * 60_000
 
-/** Removes what nobody names; answers how many disks. Throws what the backend says. */
+/** Removes orphans and returns their number. Throws faults of the backend. */
 export async function removeOrphans(parts: Parts, signal: AbortSignal): Promise<number> {
   const { kube, clock, log, view } = parts
   let removed = 0
@@ -22,7 +22,7 @@ export async function removeOrphans(parts: Parts, signal: AbortSignal): Promise<
     if (backend?.list === undefined) continue
     const disks = await backend.list(signal)
     if (disks.length === 0) continue
-    // After the disks: whatever has a volume by now is seen here.
+    // Listed after the disks, so that it includes the volumes of all of them.
     const volumes = await kube.list({ kind: 'PersistentVolume', labels: LABEL.volumeApp }, signal)
     const named = new Set(volumes.map((object) => toVolume(object).metadata.annotations[NOTE.backendId]))
     const wanted = new Set(

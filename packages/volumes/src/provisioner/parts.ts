@@ -1,4 +1,4 @@
-/** What the rooms of the provisioner share. */
+/** Dependencies shared by the parts of the provisioner. */
 import type { Clock, Logger } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import { z } from 'zod'
@@ -6,7 +6,7 @@ import type { Backend } from '../backends/backend.ts'
 import { readParameters, type Parameters } from '../backends/parameters.ts'
 import { DISK_LABEL, NOTE } from '../pool/notes.ts'
 import type { Volume } from '../pool/volume.ts'
-import type { Teller } from './events.ts'
+import type { EventWriter } from './events.ts'
 import type { ClusterView } from './view.ts'
 
 export interface Counts {
@@ -21,10 +21,10 @@ export interface Parts {
   readonly clock: Clock
   readonly log: Logger
   readonly view: ClusterView
-  readonly teller: Teller
-  /** `provisioner` of the classes that are ours. */
+  readonly events: EventWriter
+  /** `provisioner` of the storage classes that it serves. */
   readonly provisionerName: string
-  /** Mark of this installation on disks of a cloud. */
+  /** Tag of this installation on cloud disks. */
   readonly owner: string
   readonly openBackend: (parameters: Parameters) => Backend
   readonly counts: Counts
@@ -38,25 +38,25 @@ const ClassShape = z.looseObject({
 })
 export type DiskClass = z.infer<typeof ClassShape>
 
-/** A class that this provisioner serves, or undefined. */
+/** Returns a class that this provisioner serves, or undefined. */
 export function classOf({ view, provisionerName }: Parts, name: string): DiskClass | undefined {
   const parsed = ClassShape.safeParse(view.classes.get(name))
   return parsed.success && parsed.data.provisioner === provisionerName ? parsed.data : undefined
 }
 
-/** The backend of a class. Throws `storage-class-invalid`. */
+/** Returns the backend of a class. Throws `storage-class-invalid`. */
 export function backendOf(parts: Parts, { metadata, parameters }: DiskClass): Backend {
   return parts.openBackend(readParameters(metadata.name, parameters))
 }
 
-/** Whether a volume is this provisioner's to look after: it made it, or its class is ours. */
+/** Whether this provisioner handles a volume: it created it, or it serves its class. */
 export function isOurs(parts: Parts, { metadata, spec }: Volume): boolean {
   const maker = metadata.annotations[NOTE.provisionedBy]
   if (maker !== undefined) return maker === parts.provisionerName
   return classOf(parts, spec.storageClassName) !== undefined
 }
 
-/** Parameters that are enough to remove a disk: what its volume says of it. Throws `storage-class-invalid` for a backend nobody knows. */
+/** Returns the parameters to remove a disk, taken from its volume. Throws `storage-class-invalid` for an unknown backend. */
 export function parametersOf({ metadata: { name, labels, annotations } }: Volume): Parameters {
   const type = labels[DISK_LABEL.backend] ?? 'local'
   const zone = annotations[NOTE.zone]

@@ -1,6 +1,6 @@
 /**
- * The provisioner: watches claims, classes, volumes, nodes and pods, and works on one claim or volume at a time per key. Everything it
- * must remember is on the objects; it can be killed at any line and started again. Not here: cleaning the pool (`../cleaner`).
+ * The provisioner: watches claims, classes, volumes, nodes and pods, and processes claims and volumes by key, one at a time each. All its
+ * state is on the objects, so it can be killed and restarted at any point. Cleaning the pool is in `../cleaner`.
  */
 import { attempt, ticks, type Clock, type Logger } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
@@ -8,7 +8,7 @@ import type { Backend } from '../backends/backend.ts'
 import type { Parameters } from '../backends/parameters.ts'
 import { NOTE } from '../pool/notes.ts'
 import { openClaims } from './claims.ts'
-import { openTeller } from './events.ts'
+import { openEventWriter } from './events.ts'
 import { metricsText } from './metrics.ts'
 import { removeOrphans } from './orphans.ts'
 import type { Parts } from './parts.ts'
@@ -21,9 +21,9 @@ export interface ProvisionerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly provisionerName: string
-  /** Mark on disks of a cloud. */
+  /** Tag of this installation on cloud disks. */
   readonly owner: string
-  /** Claims at a time. */
+  /** Maximum number of claims processed at once. */
   readonly threads: number
   readonly resyncMs: number
   readonly orphansMs: number
@@ -31,18 +31,18 @@ export interface ProvisionerOptions {
 }
 
 export interface Provisioner {
-  /** True when the cluster was seen whole and is heard. */
+  /** True if all objects were seen and the API server was heard recently. */
   isReady(): boolean
-  /** True when a watch has ended for good: only a new process sees again. */
+  /** True if a watch has ended permanently, so that only a restart helps. */
   isBlind(): boolean
   metrics(): string
 }
 
 const VOLUME_THREADS = 2
-/** Watches hear at least a bookmark a minute. */
+/** Watches receive at least a bookmark per minute. */
 const SILENCE_MS = 150_000
 
-/** Starts the work; it ends with the signal. */
+/** Starts the work, which ends with the signal. */
 export function startProvisioner(options: ProvisionerOptions, signal: AbortSignal): Provisioner {
   const { kube, clock, log } = options
   const counts = { reused: 0, created: 0, removed: 0, failed: 0 }
@@ -56,7 +56,7 @@ export function startProvisioner(options: ProvisionerOptions, signal: AbortSigna
       for (const [name, { metadata }] of view.volumes) if (metadata.annotations[NOTE.node] === node) volumeQueue.add(name)
     },
   })
-  const parts: Parts = { ...options, view, counts, teller: openTeller({ kube, clock, log }) }
+  const parts: Parts = { ...options, view, counts, events: openEventWriter({ kube, clock, log }) }
   const claims = openClaims(parts, signal)
   const volumes = openVolumes(parts, signal)
   let isSynced = false
@@ -67,16 +67,16 @@ export function startProvisioner(options: ProvisionerOptions, signal: AbortSigna
     ...common,
     name: 'claims',
     threads: options.threads,
-    // Before everything was seen, a warm disk might look as if it were not there.
+    // Before all objects were seen, a warm disk could be missed.
     work: async (key) => synced.then(() => claims.reconcile(key)),
-    onFailure: claims.tellFailure,
+    onFailure: claims.reportFailure,
   })
   const volumeQueue = openQueue({
     ...common,
     name: 'volumes',
     threads: VOLUME_THREADS,
     work: async (name) => synced.then(() => volumes.reconcile(name)),
-    onFailure: volumes.tellFailure,
+    onFailure: volumes.reportFailure,
   })
   void (async () => {
     await synced

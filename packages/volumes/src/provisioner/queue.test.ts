@@ -2,7 +2,7 @@ import { silentLog, systemClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { openQueue } from './queue.ts'
 
-test('a key is worked on by one at a time, several keys side by side, and what fails comes again', async () => {
+test('processes each key one at a time, several keys concurrently, and retries failures', async () => {
   const running = new Set<string>()
   const most = { keys: 0, failures: 0 }
   const done = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Work by key: each key is worked on once at a time, several keys side by side, failures come back later with backoff. */
+/** A work queue by key: each key is processed by one worker at a time, several keys concurrently, and failures are retried with backoff. */
 import { backoffMs, isAbort, type Clock, type Logger } from '@windlass/kit'
 
 export interface QueueOptions {
@@ -6,20 +6,20 @@ export interface QueueOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
-  /** How many keys at a time. */
+  /** Maximum number of keys processed at once. */
   readonly threads: number
-  /** Brings one key in order. A number asks to be called again after so many milliseconds; what it throws is tried again. */
+  /** Reconciles one key. A returned number asks to be called again after so many milliseconds; an error is retried. */
   readonly work: (key: string) => Promise<number | void>
-  /** Hears of failures; they are logged by the queue. */
+  /** Called for failures; the queue logs them itself. */
   readonly onFailure?: (key: string, error: unknown) => void
 }
 
 export interface Queue {
-  /** Asks for a key to be worked on; asked twice before that, it is worked on once. */
+  /** Queues a key. A key that is queued already is processed once. */
   add(key: string): void
-  /** Keys that wait or are worked on. */
+  /** Number of keys queued or in progress. */
   readonly size: number
-  /** Keys whose last try failed. */
+  /** Number of keys whose last attempt failed. */
   readonly failing: number
 }
 
@@ -45,7 +45,7 @@ export function openQueue(options: QueueOptions): Queue {
       if (signal.aborted || isAbort(error)) return
       const count = (failures.get(key) ?? 0) + 1
       failures.set(key, count)
-      log.warn({ err: error, queue: options.name, key, failures: count }, 'will be tried again')
+      log.warn({ err: error, queue: options.name, key, failures: count }, 'failed; will be retried')
       options.onFailure?.(key, error)
       void later(key, backoffMs(RETRY, count))
     } finally {

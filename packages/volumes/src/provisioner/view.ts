@@ -1,8 +1,9 @@
-/** What the cluster looks like, kept by watches. Reads cost nothing; what is written is checked by the API server, so a late view does no harm. */
+/** A cache of cluster objects, kept by watches. It may be behind, which is harmless because the API server checks every write. */
 import type { Clock, Logger } from '@windlass/kit'
 import { ALL_NAMESPACES, type Change, type Kube, type KubeObject, type Selection } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
 import { z } from 'zod'
+import { claimRefsOf } from '../pool/pod-claims.ts'
 import { Claim } from '../pool/request.ts'
 import { Volume } from '../pool/volume.ts'
 
@@ -12,11 +13,11 @@ export interface ClusterView {
   readonly volumes: ReadonlyMap<string, Volume>
   /** By `namespace/name`. */
   readonly claims: ReadonlyMap<string, Claim>
-  /** The pod that mounts a claim, by the claim's `namespace/name`. */
+  /** Returns the pod that mounts a claim, by the claim's `namespace/name`. */
   readonly podOf: (claimKey: string) => PodOnDisk | undefined
-  /** Resolves when everything there is has been seen once. */
+  /** Resolves when all existing objects have been seen once. */
   readonly synced: Promise<void>
-  /** Monotonic milliseconds when the API server was heard last. */
+  /** Returns the time of the last message of the API server, in monotonic milliseconds. */
   readonly heardAt: () => number
 }
 
@@ -34,7 +35,6 @@ const PodOnDisk = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string(), labels: z.record(z.string(), z.string()).default({}) }),
   spec: z.looseObject({
     nodeName: z.string().optional(),
-    volumes: z.array(z.looseObject({ persistentVolumeClaim: z.looseObject({ claimName: z.string() }).optional() })).default([]),
   }),
   status: z
     .looseObject({
@@ -51,7 +51,7 @@ const PodOnDisk = z.looseObject({
 })
 export type PodOnDisk = z.infer<typeof PodOnDisk>
 
-/** Starts the watches; they end with the signal. */
+/** Starts the watches, which end with the signal. */
 export function openView(options: ViewOptions): ClusterView {
   const { kube, clock, log, signal } = options
   const classes = new Map<string, KubeObject>()
@@ -74,7 +74,7 @@ export function openView(options: ViewOptions): ClusterView {
       }
     })().catch((error: unknown) => {
       log.error({ err: error, kind: selection.kind }, 'a watch ended')
-      // Blind: let the probe end this process.
+      // Makes the liveness probe fail, so that the process is restarted.
       hasEnded = true
     })
     return promise
@@ -91,7 +91,7 @@ export function openView(options: ViewOptions): ClusterView {
       else if (nodes.delete(object.metadata.name)) options.onNodeGone(object.metadata.name)
     }),
     follow({ kind: 'PersistentVolume' }, ({ type, object }) => {
-      // Volumes and claims of others may have any shape; what cannot be read is none of ours.
+      // Foreign volumes and claims may have any shape; those that cannot be parsed are not ours.
       const volume = Volume.safeParse(object)
       if (type === 'set' && volume.success) volumes.set(object.metadata.name, volume.data)
       else volumes.delete(object.metadata.name)
@@ -109,12 +109,12 @@ export function openView(options: ViewOptions): ClusterView {
     }),
     follow({ kind: 'Pod', namespace: ALL_NAMESPACES, labels: `${LABEL.app}=dind` }, ({ type, object }) => {
       const pod = PodOnDisk.safeParse(object)
-      // A pod that vanished unseen comes without its specification.
+      // A pod whose deletion was not seen comes without its spec.
       if (!pod.success) {
         for (const sharing of pods.values()) sharing.delete(object.metadata.name)
         return
       }
-      for (const key of claimsOf(pod.data)) {
+      for (const key of claimRefsOf(pod.data).map(keyOf)) {
         const sharing = pods.get(key) ?? new Map<string, PodOnDisk>()
         if (type === 'set') pods.set(key, sharing.set(pod.data.metadata.name, pod.data))
         else if (sharing.delete(pod.data.metadata.name) && sharing.size === 0) pods.delete(key)
@@ -137,10 +137,4 @@ export function openView(options: ViewOptions): ClusterView {
 
 export function keyOf({ namespace = '', name }: { readonly namespace?: string | undefined; readonly name: string }): string {
   return `${namespace}/${name}`
-}
-
-function claimsOf({ metadata, spec }: PodOnDisk): string[] {
-  return spec.volumes.flatMap(({ persistentVolumeClaim: claim }) =>
-    claim === undefined ? [] : [keyOf({ namespace: metadata.namespace, name: claim.claimName })],
-  )
 }

@@ -1,30 +1,30 @@
 /**
  * A model of the Kubernetes API for histories: claims and volumes with resourceVersions, a controller that is behind, and calls that are
- * carried out one by one in an order that a seed decides. A call may lose its answer, or be lost with the process that made it. The model
- * itself watches the promises: it throws nothing, it writes down every breach.
+ * carried out one by one in an order decided by a seed. A call may lose its answer, or be lost with its process. The model checks the
+ * invariants itself: it records violations and never throws.
  */
 import { fault, type Clock } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef, Selection } from '@windlass/kube'
 
 interface Pending {
-  /** Carries the call out and answers it. */
+  /** Carries out the call and answers it. */
   readonly run: (loseAnswer: boolean) => void
   readonly isWrite: boolean
   readonly caller: Caller
 }
 
-/** A process that makes calls; what a dead one still asks for is lost. */
+/** A process that makes calls; calls of a dead one are lost. */
 export interface Caller {
   dead: boolean
 }
 
 export interface Random {
-  /** A whole number from 0 to below `n`. */
+  /** Returns a whole number from 0 to below `n`. */
   below(n: number): number
   chance(share: number): boolean
 }
 
-/** Small and fast (mulberry32): the same seed gives the same history. */
+/** Returns a small and fast generator (mulberry32); the same seed gives the same history. */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0
   const next = (): number => {
@@ -41,7 +41,7 @@ export class ModelCluster {
   readonly breaches: string[] = []
   readonly #random: Random
   readonly #pending: Pending[] = []
-  /** Called for every volume that is written, before it is. */
+  /** Called for every volume before it is written. */
   onWrite: (name: string) => void = () => undefined
   #version = 1
   #now = Date.parse('2026-01-01T00:00:00Z')
@@ -54,7 +54,7 @@ export class ModelCluster {
     return this.#pending.length
   }
 
-  /** Carries out one call of all that wait. */
+  /** Carries out one of the pending calls. */
   step(): void {
     const index = this.#random.below(this.#pending.length)
     const [call] = this.#pending.splice(index, 1)
@@ -63,7 +63,7 @@ export class ModelCluster {
     call.run(call.isWrite && this.#random.chance(0.04))
   }
 
-  /** The volume controller catches up: phases follow the facts. */
+  /** Lets the volume controller catch up: phases follow the state. */
   reconcile(): void {
     for (const volume of this.list('PersistentVolume')) {
       const held = claimRefOf(volume)
@@ -90,7 +90,7 @@ export class ModelCluster {
     this.objects.delete(`${kind}/${name}`)
   }
 
-  /** The view of one process. Answers are copies. */
+  /** Returns the client of one process. Answers are copies. */
   kube(caller: Caller): Kube {
     const ask = <T>(isWrite: boolean, work: () => T): Promise<T> => this.ask(caller, isWrite, work)
     const key = ({ kind, name }: ObjectRef): string => `${kind}/${name}`
@@ -123,6 +123,8 @@ export class ModelCluster {
         return unused()
       },
       logs: async () => '',
+      exec: async () => unused(),
+      attach: async () => unused(),
       events: async () => [],
       version: async () => 'model',
       can: async () => true,
@@ -130,11 +132,11 @@ export class ModelCluster {
     }
   }
 
-  /** Any call of a process: it waits until the history comes to it. */
+  /** Queues a call of a process until the history carries it out. */
   ask<T>(caller: Caller, isWrite: boolean, work: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const run = (loseAnswer: boolean): void => {
-      // A process that is gone has sent its call, or has not.
+      // A call of a dead process was sent or not.
       if (caller.dead && (!isWrite || this.#random.chance(0.5))) return reject(new DOMException('crashed', 'AbortError'))
       try {
         const answer = work()
@@ -149,7 +151,7 @@ export class ModelCluster {
     return promise
   }
 
-  /** A clock whose sleeps are calls like any other: how long they take is the history's choice. */
+  /** A clock whose sleeps are calls like any other; the history decides how long they take. */
   clock(caller: Caller): Clock {
     return {
       now: () => this.#now,

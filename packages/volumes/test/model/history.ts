@@ -1,6 +1,6 @@
 /**
- * Random histories of builds, cleaners, crashes and two provisioners that both believe they are alone, over the real rooms of the
- * provisioner. Held against three promises: no two builds on one disk, no disk of a live build removed, no new disk while a warm one fits.
+ * Random histories of builds, cleaners, crashes and two provisioners that both believe to be the only one, over the real parts of the
+ * provisioner. The invariants: no two builds on one disk, no removal of a disk of a live build, no new disk while a warm one fits.
  */
 import { isAbort, isFault, silentLog } from '@windlass/kit'
 import type { Kube, KubeObject } from '@windlass/kube'
@@ -18,13 +18,13 @@ export type Act =
   | { readonly do: 'build'; readonly pipeline: number }
   | { readonly do: 'end' | 'vanish' | 'doom' | 'spare' | 'crash' | 'sync'; readonly which: number }
 
-/** Breaks a part on purpose, to see that the promises notice. */
+/** Breaks a part on purpose, to check that the invariants notice. */
 export interface Mutant {
   readonly kube?: (kube: Kube) => Kube
   readonly parts?: (parts: Parts) => Parts
 }
 
-export interface Told {
+export interface Outcome {
   readonly breaches: readonly string[]
   readonly reused: number
   readonly created: number
@@ -40,16 +40,16 @@ interface Process {
   readonly parts: Parts
   readonly claims: ReturnType<typeof openClaims>
   readonly volumes: ReturnType<typeof openVolumes>
-  /** Takes what the cluster looks like now into the view, which is behind in between. */
+  /** Copies the current cluster to the view, which is behind in between. */
   sync(): void
 }
 
 /** Plays a history to its end. */
-export async function playHistory(acts: readonly Act[], seed: number, mutant: Mutant = {}): Promise<Told> {
+export async function playHistory(acts: readonly Act[], seed: number, mutant: Mutant = {}): Promise<Outcome> {
   const history = new History(seed, mutant)
   for (const act of acts) await history.act(act)
   await history.settle()
-  return history.told()
+  return history.outcome()
 }
 
 class History {
@@ -57,7 +57,7 @@ class History {
   readonly #cluster: ModelCluster
   readonly #mutant: Mutant
   readonly #processes: Process[] = []
-  /** Binds that run, and the disks that fitted from their beginning until now. */
+  /** Running binds, with the disks that fitted from their start until now. */
   readonly #warm = new Map<string, Set<string>>()
   readonly #running = new Set<Promise<void>>()
   readonly #counts = { reused: 0, created: 0, removed: 0, failed: 0 }
@@ -90,7 +90,7 @@ class History {
     await this.#turn(4)
   }
 
-  /** Everything that was begun ends, and what is left over is looked at once more by each process. */
+  /** Ends everything in progress; then each process checks what is left once more. */
   async settle(): Promise<void> {
     for (let round = 0; round < 6; round += 1) {
       this.#cluster.reconcile()
@@ -105,7 +105,7 @@ class History {
     this.#check()
   }
 
-  told(): Told {
+  outcome(): Outcome {
     const { reused, created, removed } = this.#counts
     return { breaches: this.#cluster.breaches, reused, created, removed, crashes: this.#crashes }
   }
@@ -130,7 +130,7 @@ class History {
     for (const process of this.#processes) this.#wake(process)
   }
 
-  /** A cleaner asks for a disk to be removed, or thinks better of it; it does not look whether anybody uses it. */
+  /** A cleaner requests the removal of a disk or withdraws it, without checking whether the disk is used. */
   #decide(volume: KubeObject | undefined, what: 'doom' | 'spare'): void {
     if (volume === undefined) return
     const spec = { ...Object(volume['spec']), persistentVolumeReclaimPolicy: what === 'doom' ? 'Delete' : 'Retain' }
@@ -149,7 +149,7 @@ class History {
     this.#processes[index] = this.#start()
   }
 
-  /** The queues of a process look at everything it knows of. */
+  /** Makes a process check everything that it has in its view. */
   #wake(process: Process): void {
     for (const key of process.parts.view.claims.keys()) this.#run(() => this.#bind(process, key))
     for (const name of process.parts.view.volumes.keys()) this.#run(() => process.volumes.reconcile(name))
@@ -159,7 +159,7 @@ class History {
     const claim = process.parts.view.claims.get(key)
     if (claim === undefined || claim.spec.volumeName !== '') return
     const id = `${key}/${process.parts.owner}`
-    // One call per key at a time, as the queue of the provisioner has it.
+    // One call per key at a time, as in the queue of the provisioner.
     if (this.#warm.has(id)) return
     this.#warm.set(id, new Set(this.#fitting(claim).map(({ metadata }) => metadata.name)))
     try {
@@ -169,7 +169,7 @@ class History {
     }
   }
 
-  /** Disks that fit and whose builds are gone, as the cluster really is. */
+  /** Returns disks that fit and whose builds are gone, by the real state of the cluster. */
   #fitting(claim: Claim): Volume[] {
     const volumes = this.#cluster.list('PersistentVolume').map(toVolume)
     const live = new Set(this.#cluster.list('PersistentVolumeClaim').map(({ metadata }) => metadata.uid))
@@ -190,7 +190,7 @@ class History {
     this.#running.add(running)
   }
 
-  /** Carries out some calls, each followed by what it sets off. */
+  /** Carries out some calls, each followed by the work that it triggers. */
   async #turn(calls: number): Promise<void> {
     for (let n = 0; n < calls; n += 1) {
       await new Promise(setImmediate)
@@ -200,7 +200,7 @@ class History {
     }
   }
 
-  /** No two live claims on one volume. */
+  /** Checks that no two live claims have one volume. */
   #check(): void {
     const users = new Map<string, string>()
     for (const claim of this.#cluster.list('PersistentVolumeClaim')) {
@@ -212,8 +212,8 @@ class History {
     }
   }
 
-  #breach(words: string): void {
-    if (!this.#cluster.breaches.includes(words)) this.#cluster.breaches.push(words)
+  #breach(message: string): void {
+    if (!this.#cluster.breaches.includes(message)) this.#cluster.breaches.push(message)
   }
 
   #start(): Process {
@@ -244,7 +244,7 @@ class History {
         synced: Promise.resolve(),
         heardAt: () => 0,
       },
-      teller: { tell: async () => undefined },
+      events: { write: async () => undefined },
       provisionerName: NAME,
       owner,
       openBackend: () => this.#backend(caller, owner),
@@ -295,7 +295,7 @@ class History {
     return held !== undefined && claimRefOf(held)?.uid === claim.metadata.uid
   }
 
-  /** Which claim a bind of this history is for, as backends know it. */
+  /** Returns the key of a bind's claim, as backends use it. */
   #keyOf(id: string): string {
     const [, name = ''] = id.split('/')
     const claim = this.#cluster.objects.get(`PersistentVolumeClaim/${name}`)

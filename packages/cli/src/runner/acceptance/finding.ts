@@ -1,22 +1,22 @@
-/** What a test of a cluster found, and how tests are written. Tests look; but for the network test they change nothing. */
+/** Findings and tests of a cluster. Tests do not change the cluster, except the network test. */
 import type { Kube } from '@windlass/kube'
 
 export interface Finding {
-  /** Short name of what was looked at. */
+  /** Short name of the check. */
   readonly check: string
-  /** `warn` does not keep an installation from going on. */
+  /** `warn` does not stop an installation. */
   readonly status: 'pass' | 'warn' | 'fail'
   readonly message: string
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint?: string | undefined
 }
 
 export interface Subject {
   readonly kube: Kube
   readonly namespace: string
-  /** What is to be installed, and so needs rights. */
+  /** Parts to install, which need permissions. */
   readonly parts: { readonly agent: boolean; readonly runtime: boolean; readonly provisioner: boolean; readonly monitor: boolean }
-  /** Disks are folders of the nodes. */
+  /** True if disks are folders on the nodes. */
   readonly localDisks: boolean
 }
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Finding, Subject } from './finding.ts'
 
-/** What one node needs at least, for one build. */
-const LEAST_CPU_MILLIS = 500
-const LEAST_MEMORY_BYTES = 1024 ** 3
-/** Room for images and layers of builds. */
-const WANTED_DISK_BYTES = 50 * 10 ** 9
+/** Minimum node size for one build. */
+const MIN_CPU_MILLIS = 500
+const MIN_MEMORY_BYTES = 1024 ** 3
+/** Recommended disk space for images and layers of builds. */
+const RECOMMENDED_DISK_BYTES = 50 * 10 ** 9
 
 const NodeShape = z.object({
   metadata: z.object({ name: z.string() }),
@@ -15,32 +15,34 @@ const NodeShape = z.object({
   }),
 })
 
-/** Whether builds fit on the nodes: at least one must be large enough; the smaller ones are told. */
+/** Checks the node sizes. At least one node must be large enough; smaller ones are warnings. */
 export async function testNodes({ kube, localDisks }: Subject): Promise<readonly Finding[]> {
   const nodes = await kube.list({ kind: 'Node' })
-  return judgeNodes(nodes, { localDisks })
+  return evaluateNodes(nodes, { localDisks })
 }
 
-/** Pure part of `testNodes`. */
-export function judgeNodes(nodes: readonly unknown[], { localDisks }: { localDisks: boolean }): Finding[] {
+/** Evaluates the nodes. Pure. */
+export function evaluateNodes(nodes: readonly unknown[], { localDisks }: { localDisks: boolean }): Finding[] {
   const sizes = nodes.map((node) => sizeOf(NodeShape.parse(node)))
-  if (sizes.length === 0) return [{ check: 'nodes', status: 'fail', message: 'The cluster has no nodes.', hint: 'Add one.' }]
-  const short = sizes.filter(({ cpuMillis, memoryBytes }) => cpuMillis < LEAST_CPU_MILLIS || memoryBytes < LEAST_MEMORY_BYTES)
-  const needs = `a build needs ${LEAST_CPU_MILLIS}m CPU and 1Gi memory`
+  if (sizes.length === 0) return [{ check: 'nodes', status: 'fail', message: 'The cluster has no nodes.', hint: 'Add a node.' }]
+  const short = sizes.filter(({ cpuMillis, memoryBytes }) => cpuMillis < MIN_CPU_MILLIS || memoryBytes < MIN_MEMORY_BYTES)
+  const needs = `a build needs ${MIN_CPU_MILLIS}m CPU and 1Gi memory`
   const findings: Finding[] = short.map(({ name, cpuMillis, memoryBytes }) => ({
     check: 'nodes',
     status: short.length === sizes.length ? 'fail' : 'warn',
     message: `Node ${name} has ${cpuMillis}m CPU and ${Math.floor(memoryBytes / 1024 ** 2)}Mi memory; ${needs}.`,
     hint:
-      short.length === sizes.length ? 'Add a larger node.' : 'Builds go to the other nodes; --build-node-selector chooses them.',
+      short.length === sizes.length
+        ? 'Add a larger node.'
+        : 'Builds run on the other nodes; select them with --build-node-selector.',
   }))
-  const disks = localDisks ? sizes.filter(({ diskBytes }) => diskBytes !== undefined && diskBytes < WANTED_DISK_BYTES) : []
+  const disks = localDisks ? sizes.filter(({ diskBytes }) => diskBytes !== undefined && diskBytes < RECOMMENDED_DISK_BYTES) : []
   for (const { name, diskBytes } of disks)
     findings.push({
       check: 'node-disk',
       status: 'warn',
-      message: `Node ${name} has ${Math.floor((diskBytes ?? 0) / 10 ** 9)} GB of disk; 50 GB are advised where disks of builds are folders of the node.`,
-      hint: 'Give builds larger nodes, or another Storage.Backend.',
+      message: `Node ${name} has ${Math.floor((diskBytes ?? 0) / 10 ** 9)} GB of disk; 50 GB are recommended if build disks are folders on the node.`,
+      hint: 'Use larger nodes for builds, or another Storage.Backend.',
     })
   if (short.length < sizes.length)
     findings.push({
@@ -55,7 +57,7 @@ interface Size {
   readonly name: string
   readonly cpuMillis: number
   readonly memoryBytes: number
-  /** Absent where the node does not say. */
+  /** Undefined if the node does not report it. */
   readonly diskBytes: number | undefined
 }
 
@@ -81,7 +83,7 @@ const UNITS: Readonly<Record<string, number>> = {
   Ti: 1024 ** 4,
 }
 
-/** A Kubernetes quantity as a number; 0 for what is none. */
+/** Parses a Kubernetes quantity; 0 if invalid. */
 function toNumber(quantity: string): number {
   const found = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity)
   return found === null ? 0 : Number(found[1]) * (found[2] === '' ? 1 : (UNITS[found[2] ?? ''] ?? 0))

@@ -1,19 +1,19 @@
-/** The tests that a cluster has to pass before a Runner is installed (runner specification 6.4). */
-import { fault } from '@windlass/kit/faults'
+/** The acceptance tests that a cluster must pass before a Runner is installed. */
+import { fault, sentences } from '@windlass/kit/faults'
 import type { Printer } from '../../printer.ts'
 import type { ClusterTest, Finding, Subject } from './finding.ts'
 import { testNodes } from './nodes.ts'
 import { testRights } from './rights.ts'
 import { testVersion } from './version.ts'
 
-/** In the order in which they are told; one that cannot be done is a finding, not an end. */
+/** The tests in output order. A test that throws is a finding. */
 export const CLUSTER_TESTS: Readonly<Record<string, ClusterTest>> = {
   version: testVersion,
   nodes: testNodes,
   rights: testRights,
 }
 
-/** Runs all of them at once. */
+/** Runs all tests concurrently. */
 export async function testCluster(
   subject: Subject,
   tests: Readonly<Record<string, ClusterTest>> = CLUSTER_TESTS,
@@ -23,7 +23,7 @@ export async function testCluster(
       try {
         return await test(subject)
       } catch (error) {
-        const message = `The test could not be done: ${error instanceof Error ? error.message : String(error)}`
+        const message = `The test could not run: ${error instanceof Error ? error.message : String(error)}`
         return [{ check, status: 'fail', message }]
       }
     }),
@@ -31,12 +31,12 @@ export async function testCluster(
   return found.flat()
 }
 
-/** Prints what was found, and throws `cluster-unfit` with everything that failed. */
-export function judgeCluster(findings: readonly Finding[], out: Printer): void {
+/** Prints the findings. Throws `cluster-unfit` with all failures. */
+export function requireFitCluster(findings: readonly Finding[], out: Printer): void {
   const { style } = out.stderr
   const marks = { pass: style.green('✓'), warn: style.yellow('!'), fail: style.red('✘') }
   for (const { check, status, message, hint } of findings)
-    out.note(`  ${marks[status]} ${check}: ${message}${status === 'pass' || hint === undefined ? '' : ` ${hint}`}`)
+    out.note(`  ${marks[status]} ${check}: ${status === 'pass' || hint === undefined ? message : sentences(message, hint)}`)
   const failed = findings.filter(({ status }) => status === 'fail')
   if (failed.length === 0) return
   throw fault('cluster-unfit', {

@@ -1,98 +1,105 @@
 /**
- * Attaches a runtime to an agent: on the server, and where the runtime is in another namespace or cluster, by a key of the Secret that the agent
- * reads. One key only: runtimes that are attached at the same time do not overwrite each other.
+ * Attaches a runtime to an agent: on the server, and in the Secret from which the agent reads its runtimes. Each runtime has its own key, so
+ * that concurrent attachments do not overwrite each other.
  */
 import { isIP } from 'node:net'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
-import type { Agent, Client } from '@windlass/protocol'
+import type { ApiClient } from '@windlass/client'
+import type { Agent } from '@windlass/protocol'
 import { z } from 'zod'
-import { getAgent, getRuntime, listAgents, patchAgent } from '../../api-runner.ts'
 import type { Printer } from '../../printer.ts'
 import { lastingToken, RUNTIMES_SECRET, setSecretKeys } from '../cluster/secrets.ts'
 import { runtimeFileOf } from '../init/names.ts'
-import type { InstallPlace } from '../install/place.ts'
+import type { InstallTarget } from '../install/target.ts'
 import { isTree, mergeTrees, type Tree } from '../values/read-values.ts'
 import { namespaceOf } from '../runtime-document.ts'
+import { policyOfRelease } from './release-policy.ts'
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER, runtimeFileText, type RuntimeFile } from './runtime-file.ts'
 
 const RESTART_WAIT_MS = 60_000
 
-/** The agent that is meant: by name, by id, or the only one there is. Throws `usage`. */
+/** Finds the agent by name or id, or the only one. Throws `usage`. */
 export async function findAgent(
-  client: Client,
+  client: ApiClient,
   flags: { agentName?: string | undefined; agentId?: string | undefined },
 ): Promise<Agent> {
   const name = flags.agentName ?? flags.agentId
-  if (name !== undefined) return getAgent(client, name)
-  const [only, ...more] = await listAgents(client)
+  if (name !== undefined) return client.agents.get(name)
+  const {
+    items: [only, ...more],
+  } = await client.agents.list()
   if (only !== undefined && more.length === 0) return only
   throw fault('usage', {
-    message: only === undefined ? 'There is no agent.' : `There are ${more.length + 1} agents; which one?`,
-    hint: only === undefined ? 'Make one with `windlass install agent`.' : 'Add --agent-name; `windlass get agents` lists them.',
+    message: only === undefined ? 'No agent exists.' : `No agent was given, and ${more.length + 1} exist.`,
+    hint:
+      only === undefined
+        ? 'Install one with `windlass install agent`.'
+        : 'Add --agent-name; list them with `windlass get agents`.',
   })
 }
 
-/** Adds the runtime to what the agent serves. The runtime must exist. Safe to repeat. */
-export async function attachOnServer(client: Client, agent: Agent, runtime: string): Promise<void> {
-  const found = await getRuntime(client, runtime)
+/** Adds the runtime to those of the agent. Idempotent. Throws `not-found` for an unknown runtime. */
+export async function attachOnServer(client: ApiClient, agent: Agent, runtime: string): Promise<void> {
+  const found = await client.runtimes.get(runtime)
   if (found.type !== 'kubernetes')
     throw fault('conflict', {
-      message: `The runtime ${runtime} is of type ${found.type}; agents in clusters serve those of type kubernetes.`,
+      message: `The runtime ${runtime} has type ${found.type}; agents in clusters serve only type kubernetes.`,
     })
-  if (!agent.runtimes.includes(runtime)) await patchAgent(client, agent.name, { runtimes: [...agent.runtimes, runtime] })
+  if (!agent.runtimes.includes(runtime)) await client.agents.patch(agent.name, { runtimes: [...agent.runtimes, runtime] })
 }
 
-/** Throws `conflict` when the agent does not serve it. */
-export async function detachOnServer(client: Client, agent: Agent, runtime: string): Promise<void> {
+/** Removes the runtime from those of the agent. Throws `conflict` if the agent does not serve it. */
+export async function detachOnServer(client: ApiClient, agent: Agent, runtime: string): Promise<void> {
   if (!agent.runtimes.includes(runtime))
     throw fault('conflict', { message: `The runtime ${runtime} is not attached to the agent ${agent.name}.` })
-  await patchAgent(client, agent.name, { runtimes: agent.runtimes.filter((name) => name !== runtime) })
+  await client.agents.patch(agent.name, { runtimes: agent.runtimes.filter((name) => name !== runtime) })
 }
 
-export interface AttachPlaces {
+export interface AttachTargets {
   readonly runtime: string
-  /** Where builds run. */
-  readonly there: InstallPlace
-  /** Where the agent runs. */
-  readonly here: InstallPlace
+  /** Target where builds run. */
+  readonly runtimeTarget: InstallTarget
+  /** Target where the agent runs. */
+  readonly agentTarget: InstallTarget
   readonly account: string
-  /** Address of the API server, where the agent reaches it by another one. */
+  /** URL of the API server for the agent, if it differs. */
   readonly host?: string | undefined
-  /** Lifetime of the token in seconds; one without an end when absent. */
+  /** Lifetime of the token in seconds; it does not expire if undefined. */
   readonly tokenSeconds?: number | undefined
 }
 
-/** Writes the runtime's key for the agent to read. */
-export async function attachInCluster(places: AttachPlaces): Promise<void> {
-  const { runtime, there, here } = places
-  const isSameCluster = there.cluster.access.server === here.cluster.access.server
-  const file = { name: runtime, namespaces: [there.namespace] }
-  if (isSameCluster && there.namespace === here.namespace) return writeRuntimeFile(here, file)
-  const host = places.host ?? (isSameCluster ? await addressInside(there) : addressOutside(there))
-  const remote = { host, token: await tokenOf(places, places.account), crt: there.cluster.access.ca }
-  await writeRuntimeFile(here, { ...file, remote })
+/** Writes the runtime's key in the agent's Secret. */
+export async function attachInCluster(targets: AttachTargets): Promise<void> {
+  const { runtime, runtimeTarget, agentTarget } = targets
+  const isSameCluster = runtimeTarget.cluster.access.server === agentTarget.cluster.access.server
+  const file = { name: runtime, namespaces: [runtimeTarget.namespace] }
+  if (isSameCluster && runtimeTarget.namespace === agentTarget.namespace) return writeRuntimeFile(agentTarget, file)
+  const host = targets.host ?? (isSameCluster ? await addressInside(runtimeTarget) : addressOutside(runtimeTarget))
+  const remote = { host, token: await tokenOf(targets, targets.account), crt: runtimeTarget.cluster.access.ca }
+  await writeRuntimeFile(agentTarget, { ...file, policy: await policyOfRelease(runtimeTarget), remote })
 }
 
-/** Sets one key of the Secret that the agent reads its runtimes from. */
-export function writeRuntimeFile(here: Pick<InstallPlace, 'cluster' | 'namespace'>, file: RuntimeFile): Promise<void> {
-  const secret = { namespace: here.namespace, name: RUNTIMES_SECRET }
-  return setSecretKeys(here.cluster.kube, secret, { [runtimeFileOf(file.name)]: runtimeFileText(file) })
+/** Sets a key of the Secret from which the agent reads its runtimes. */
+export function writeRuntimeFile(agentTarget: Pick<InstallTarget, 'cluster' | 'namespace'>, file: RuntimeFile): Promise<void> {
+  const secret = { namespace: agentTarget.namespace, name: RUNTIMES_SECRET }
+  return setSecretKeys(agentTarget.cluster.kube, secret, { [runtimeFileOf(file.name)]: runtimeFileText(file) })
 }
 
 /**
- * An agent that was installed alone serves its own namespace and reads no files. From its first attached runtime on it does: then the runtimes
- * of its own namespace get files too, and its release says so. False when it reads files already, or was not installed by the chart.
+ * Makes the agent read runtime files. An agent installed alone serves only its own namespace; with its first attached runtime the runtimes of
+ * its own namespace need files too. Resolves to false if it already reads files, or was not installed by the chart.
  */
-export async function letAgentReadFiles(client: Client, agent: Agent, here: InstallPlace): Promise<boolean> {
-  const helm = here.helm()
-  const values = await helm.values(here.release)
+export async function enableRuntimeFiles(client: ApiClient, agent: Agent, agentTarget: InstallTarget): Promise<boolean> {
+  const helm = agentTarget.helm()
+  const values = await helm.values(agentTarget.release)
   if (values === undefined || readsFiles(values)) return false
   for (const name of agent.runtimes) {
-    const runtime = await getRuntime(client, name)
-    if (namespaceOf(runtime) === here.namespace) await writeRuntimeFile(here, { name, namespaces: [here.namespace] })
+    const runtime = await client.runtimes.get(name)
+    if (namespaceOf(runtime) === agentTarget.namespace)
+      await writeRuntimeFile(agentTarget, { name, namespaces: [agentTarget.namespace] })
   }
-  await helm.install(here.release, mergeTrees(values, { runner: { env: { [FOLDER_VARIABLE]: RUNTIMES_FOLDER } } }))
+  await helm.install(agentTarget.release, mergeTrees(values, { runner: { env: { [FOLDER_VARIABLE]: RUNTIMES_FOLDER } } }))
   return true
 }
 
@@ -101,17 +108,18 @@ function readsFiles(values: Tree): boolean {
   return isTree(runner) && isTree(runner['env']) && FOLDER_VARIABLE in runner['env']
 }
 
-async function tokenOf({ there, tokenSeconds }: AttachPlaces, account: string): Promise<string> {
-  const { kube } = there.cluster
-  if (tokenSeconds === undefined) return lastingToken(kube, there.namespace, account)
-  return (await kube.issueToken({ kind: 'ServiceAccount', namespace: there.namespace, name: account }, tokenSeconds)).token
+async function tokenOf({ runtimeTarget, tokenSeconds }: AttachTargets, account: string): Promise<string> {
+  const { kube } = runtimeTarget.cluster
+  if (tokenSeconds === undefined) return lastingToken(kube, runtimeTarget.namespace, account)
+  return (await kube.issueToken({ kind: 'ServiceAccount', namespace: runtimeTarget.namespace, name: account }, tokenSeconds))
+    .token
 }
 
-/** Takes the runtime's key away; the others stay. */
-export async function detachInCluster(here: InstallPlace, runtime: string): Promise<void> {
+/** Removes the runtime's key. */
+export async function detachInCluster(agentTarget: InstallTarget, runtime: string): Promise<void> {
   await setSecretKeys(
-    here.cluster.kube,
-    { namespace: here.namespace, name: RUNTIMES_SECRET },
+    agentTarget.cluster.kube,
+    { namespace: agentTarget.namespace, name: RUNTIMES_SECRET },
     { [runtimeFileOf(runtime)]: undefined },
   )
 }
@@ -120,8 +128,8 @@ const ServiceShape = z.looseObject({
   spec: z.looseObject({ clusterIP: z.string(), ports: z.array(z.looseObject({ port: z.int() })).min(1) }),
 })
 
-/** The API server as pods of its own cluster reach it, also where a kubeconfig names a tunnel or this machine. */
-async function addressInside({ cluster }: InstallPlace): Promise<string> {
+/** Returns the URL of the API server for pods of its own cluster, which also works if the kubeconfig uses a tunnel or localhost. */
+async function addressInside({ cluster }: InstallTarget): Promise<string> {
   const found = await cluster.kube.find({ kind: 'Service', namespace: 'default', name: 'kubernetes' })
   const service = ServiceShape.safeParse(found)
   if (!service.success) return cluster.access.server
@@ -129,18 +137,18 @@ async function addressInside({ cluster }: InstallPlace): Promise<string> {
   return `https://${isIP(clusterIP) === 6 ? `[${clusterIP}]` : clusterIP}:${ports[0]?.port ?? 443}`
 }
 
-/** Throws `usage` for an address that only this machine can reach. */
-function addressOutside({ cluster }: InstallPlace): string {
+/** Returns the URL of the API server in the kubeconfig. Throws `usage` for one that only this machine can reach. */
+function addressOutside({ cluster }: InstallTarget): string {
   const { hostname } = new URL(cluster.access.server)
   if (hostname !== 'localhost' && !/^127\.|^\[?::1\]?$/.test(hostname)) return cluster.access.server
   throw fault('usage', {
-    message: `The kubeconfig reaches the runtime's cluster at ${cluster.access.server}, which is this machine; the agent is elsewhere.`,
-    hint: 'Give the address of its API server: --set-value KubernetesHost=https://HOST:PORT',
+    message: `The kubeconfig has ${cluster.access.server} for the runtime's cluster, which the agent cannot reach.`,
+    hint: 'Set the URL of its API server with `--set-value KubernetesHost=https://HOST:PORT`.',
   })
 }
 
-/** Ends the agent's pods and waits until new ones are ready. Throws `install-failed` after 60 s. */
-export async function restartAgent({ cluster, namespace }: InstallPlace): Promise<void> {
+/** Deletes the agent's pods and waits until new ones are ready. Throws `install-failed` after 60 s. */
+export async function restartAgent({ cluster, namespace }: InstallTarget): Promise<void> {
   const selection = { kind: 'Pod', namespace, labels: 'app=runner' } as const
   const before = await cluster.kube.list(selection)
   for (const { metadata } of before)
@@ -152,8 +160,8 @@ export async function restartAgent({ cluster, namespace }: InstallPlace): Promis
     if (pods.some((pod) => !old.has(pod.metadata.uid) && isReady(pod))) return
     if (systemClock.now() > end)
       throw fault('install-failed', {
-        message: 'The agent is not ready again within 60 s.',
-        hint: `kubectl --namespace ${namespace} get pods --selector app=runner`,
+        message: 'The agent was not ready again within 60 s.',
+        hint: `Check its pods: \`kubectl --namespace ${namespace} get pods --selector app=runner\`.`,
       })
     await systemClock.sleep(500)
   }
@@ -168,23 +176,19 @@ function isReady(pod: unknown): boolean {
   return parsed.success && parsed.data.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
 }
 
-/** Says on the agent's pods that their files have changed: the kubelet then brings them at once and not within its own period of a minute or two. */
-export async function noticeAgent({ cluster, namespace }: InstallPlace): Promise<void> {
+/** Annotates the agent's pods, which makes the kubelet update their mounted files immediately instead of after a minute or two. */
+export async function refreshAgentFiles({ cluster, namespace }: InstallTarget): Promise<void> {
   const annotations = { 'windlass.io/runtimes-changed': new Date(systemClock.now()).toISOString() }
   for (const { metadata } of await cluster.kube.list({ kind: 'Pod', namespace, labels: 'app=runner' }))
     await cluster.kube
       .patch({ kind: 'Pod', namespace, name: metadata.name }, { metadata: { annotations } })
       .catch((error: unknown) => {
-        // It may be gone by now; without the notice the files come all the same.
+        // The pod may be gone. The kubelet updates the files later anyway.
         if (!isFault(error)) throw error
       })
 }
 
-/** What to say about when an attached runtime is served. */
-export function tellReload(out: Printer, restarted: boolean): void {
-  out.note(
-    restarted
-      ? 'The agent was started again.'
-      : 'The agent reads its runtimes again by itself, within seconds and at most two minutes; it needs no restart.',
-  )
+/** Prints when the agent serves an attached runtime. */
+export function printReload(out: Printer, restarted: boolean): void {
+  out.note(restarted ? 'The agent was restarted.' : 'The agent reloads its runtimes within two minutes; it needs no restart.')
 }

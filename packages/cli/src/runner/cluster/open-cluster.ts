@@ -1,4 +1,4 @@
-/** The cluster that a command works on, by the rules of kubectl: flag, KUBECONFIG, ~/.kube/config; or the cluster this runs in. */
+/** Selects the cluster of a command as kubectl does: flag, KUBECONFIG, ~/.kube/config; or the cluster in which it runs. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -8,7 +8,7 @@ import { inCluster, openKube, readKubeconfig, type ClusterAccess, type Kube } fr
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Settings } from '../../config.ts'
-import { readInput } from '../../input-files.ts'
+import { readInput } from '../../input/input-files.ts'
 
 export interface ClusterChoice {
   readonly kubeconfig?: string | undefined
@@ -21,7 +21,7 @@ export interface OpenCluster extends AsyncDisposable {
   readonly access: ClusterAccess
   /** Name of the context, or `in-cluster`. */
   readonly context: string
-  /** Absent inside of a cluster. */
+  /** Undefined within a cluster. */
   readonly kubeconfig: string | undefined
 }
 
@@ -36,15 +36,15 @@ export interface Contexts {
   readonly current: string | undefined
 }
 
-/** The contexts of the first kubeconfig that is there. Throws `config-invalid` when there is none. */
+/** Lists the contexts of the first existing kubeconfig. Throws `config-invalid` if there is none. */
 export function listContexts(given: string | undefined, { environment }: Settings): Contexts {
   const home = environment['HOME'] ?? homedir()
   const candidates = given !== undefined ? [given] : (environment['KUBECONFIG'] ?? join(home, '.kube', 'config')).split(delimiter)
   const kubeconfig = candidates.find((path) => path !== '' && existsSync(path))
   if (kubeconfig === undefined)
     throw fault('config-invalid', {
-      message: `There is no kubeconfig at ${candidates.join(' or ')}.`,
-      hint: 'Name one with --kube-config-path or KUBECONFIG.',
+      message: `No kubeconfig found at ${candidates.join(' or ')}.`,
+      hint: 'Set one with --kube-config-path or KUBECONFIG.',
     })
   const parsed = ContextList.safeParse(parse(readInput(kubeconfig).text))
   if (!parsed.success) throw fault('config-invalid', { message: `${kubeconfig} is not a kubeconfig.` })
@@ -52,7 +52,7 @@ export function listContexts(given: string | undefined, { environment }: Setting
   return { kubeconfig, names, current: parsed.data['current-context'] }
 }
 
-/** Opens it; nothing is sent yet. Throws `config-invalid`. */
+/** Opens the cluster without sending a request. Throws `config-invalid`. */
 export async function openCluster(choice: ClusterChoice, settings: Settings): Promise<OpenCluster> {
   const { access, context, kubeconfig } = await findAccess(choice, settings)
   const kube = openKube({ access, log: silentLog })
@@ -71,18 +71,18 @@ async function findAccess(
   choice: ClusterChoice,
   settings: Settings,
 ): Promise<{ access: ClusterAccess; context: string; kubeconfig: string | undefined }> {
-  // Inside of a pod the pod's own account counts, unless a kubeconfig is named.
+  // Within a pod its service account is used, unless a kubeconfig is set.
   const within = choice.kubeconfig === undefined && choice.inCluster !== false ? inCluster(settings.environment) : undefined
   if (within !== undefined && (choice.inCluster === true || settings.environment['KUBECONFIG'] === undefined))
     return { access: within, context: 'in-cluster', kubeconfig: undefined }
   if (choice.inCluster === true)
-    throw fault('config-invalid', { message: 'This is not a pod of a cluster.', hint: 'Leave --in-cluster out.' })
+    throw fault('config-invalid', { message: 'This command does not run in a pod of a cluster.', hint: 'Remove --in-cluster.' })
   const { kubeconfig, names, current } = listContexts(choice.kubeconfig, settings)
   const context = choice.context ?? current
   if (context === undefined || !names.includes(context))
     throw fault('config-invalid', {
-      message: context === undefined ? `${kubeconfig} has no current context.` : `${kubeconfig} has no context '${context}'.`,
-      hint: `Its contexts are ${names.join(', ')}.`,
+      message: context === undefined ? `${kubeconfig} has no current context.` : `${kubeconfig} has no context "${context}".`,
+      hint: `Use one of ${names.join(', ')}.`,
     })
   return { access: await readKubeconfig(kubeconfig, context), context, kubeconfig }
 }

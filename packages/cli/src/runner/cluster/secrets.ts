@@ -1,16 +1,16 @@
-/** What the installer keeps in a namespace: the agent's token, tokens of service accounts, and the file of attached runtimes. */
+/** Secrets of the installer in a namespace: the agent's token, tokens of service accounts, and the files of attached runtimes. */
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import type { Kube, ObjectRef } from '@windlass/kube'
 import { z } from 'zod'
 
-/** The Secret of the agent's token; the chart's own names, so that a later `helm upgrade` finds it. */
+/** Secret with the agent's token. The chart uses the same names, so that a later `helm upgrade` finds it. */
 export const TOKEN_SECRET = { name: 'runner', key: 'agent-codefresh-token' } as const
-/** Key that the vendor's older installers used. */
+/** Key used by older Codefresh installers. */
 export const OLD_TOKEN_KEY = 'codefresh.token'
 export const RUNTIMES_SECRET = 'runnerconf'
 
-/** Name of the Secret with the lasting token of a service account. */
+/** Returns the name of the Secret with the permanent token of a service account. */
 export function accountSecretOf(account: string): string {
   return `${account}-windlass-token`
 }
@@ -26,7 +26,7 @@ function secretRef(namespace: string, name: string): ObjectRef {
   return { kind: 'Secret', namespace, name }
 }
 
-/** The decoded keys of a Secret; undefined when there is none. */
+/** Returns the decoded keys of a Secret; undefined if it does not exist. */
 export async function readSecret(kube: Kube, namespace: string, name: string): Promise<Record<string, string> | undefined> {
   const found = await kube.find(secretRef(namespace, name))
   if (found === undefined) return undefined
@@ -34,7 +34,7 @@ export async function readSecret(kube: Kube, namespace: string, name: string): P
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]))
 }
 
-/** Sets some keys of a Secret and leaves the others; `undefined` takes a key away. Makes the Secret when there is none. */
+/** Sets keys of a Secret and keeps the others; `undefined` removes a key. Creates the Secret if needed. */
 export async function setSecretKeys(
   kube: Kube,
   { namespace, name }: { namespace: string; name: string },
@@ -52,7 +52,7 @@ export async function setSecretKeys(
     const kept = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null))
     if (Object.keys(kept).length === 0) return
     const metadata = { name, namespace, labels: OWN_LABELS }
-    // Somebody may have made it between the two calls; then the keys are set in theirs.
+    // Another process may have created it between the two calls; then patch that one.
     const made = await kube
       .apply({ apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: kept }, [])
       .catch((why: unknown) => {
@@ -64,17 +64,17 @@ export async function setSecretKeys(
   }
 }
 
-/** Makes the namespace; one that is there stays as it is. Builds need a privileged daemon, which a new namespace says it allows. */
-export async function ensureNamespace(kube: Kube, namespace: string): Promise<'made' | 'there'> {
-  if ((await kube.find({ kind: 'Namespace', name: namespace })) !== undefined) return 'there'
+/** Creates the namespace if needed. A new namespace admits privileged pods, which the Docker daemon of a build needs. */
+export async function ensureNamespace(kube: Kube, namespace: string): Promise<'created' | 'exists'> {
+  if ((await kube.find({ kind: 'Namespace', name: namespace })) !== undefined) return 'exists'
   const labels = { ...OWN_LABELS, 'pod-security.kubernetes.io/enforce': 'privileged' }
   await kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } }, [])
-  return 'made'
+  return 'created'
 }
 
 /**
- * A token of a service account that does not end, and the authority of the cluster: a Secret that Kubernetes fills in. Waits up to 15 s.
- * Throws `not-found` without the account, `cluster-refused` when no token comes.
+ * Returns a permanent token of a service account, from a Secret that Kubernetes fills in. Waits up to 15 s.
+ * Throws `not-found` without the account, `cluster-refused` if the token is not created.
  */
 export async function lastingToken(kube: Kube, namespace: string, account: string): Promise<string> {
   const end = systemClock.now() + ACCOUNT_TOKEN_WAIT_MS
@@ -85,7 +85,7 @@ export async function lastingToken(kube: Kube, namespace: string, account: strin
       continue
     }
     throw fault('not-found', {
-      message: `There is no service account ${account} in the namespace ${namespace}.`,
+      message: `The service account ${account} does not exist in the namespace ${namespace}.`,
       hint: 'Install the runtime there first: `windlass install runtime`.',
     })
   }
@@ -104,7 +104,7 @@ export async function lastingToken(kube: Kube, namespace: string, account: strin
     const token = (await readSecret(kube, namespace, name))?.['token']
     if (token !== undefined && token !== '') return token
     if (systemClock.now() > end)
-      throw fault('cluster-refused', { message: `The cluster did not fill in the token of ${account} within 15 s.` })
+      throw fault('cluster-refused', { message: `The cluster did not create the token of ${account} within 15 s.` })
     await systemClock.sleep(250)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Helm in the few verbs of an installer. Values go in by standard input, so that a secret in them is on no command line and in no file of
- * this machine. Faults carry Helm's own words.
+ * The Helm commands of the installer. Values are passed on standard input, so that secrets in them do not appear on a command line or in a
+ * file. Faults contain the Helm output.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import type { Settings } from '../../config.ts'
 import type { Tree } from '../values/read-values.ts'
 import { findChart, findHelm } from './find-helm.ts'
 
-/** Where a release lives. */
+/** Name and namespace of a release. */
 export interface Release {
   readonly name: string
   readonly namespace: string
@@ -22,7 +22,7 @@ export interface HelmOptions {
   readonly helm?: string | undefined
   readonly chart?: string | undefined
   readonly settings: Settings
-  /** Absent inside of a cluster. */
+  /** Undefined within a cluster. */
   readonly kubeconfig?: string | undefined
   readonly context?: string | undefined
 }
@@ -35,15 +35,15 @@ export interface HelmObject {
 }
 
 export interface Helm {
-  /** Installs or upgrades, and waits until what it brings is ready. Throws `install-failed`. */
+  /** Installs or upgrades a release, and waits until its objects are ready. Throws `install-failed`. */
   install(release: Release, values: Tree, options?: { timeoutSeconds?: number }): Promise<void>
-  /** What an installation would send to the cluster, hooks included; asks no cluster. Throws `install-failed`. */
+  /** Renders the objects of an installation, including hooks, without a cluster. Throws `install-failed`. */
   render(release: Release, values: Tree): Promise<HelmObject[]>
-  /** Removes a release and what it brought; false when there was none. Throws `install-failed`. */
+  /** Removes a release. Resolves to false if it does not exist. Throws `install-failed`. */
   uninstall(release: Release): Promise<boolean>
-  /** Values that a release was installed with; undefined when there is none. */
+  /** Returns the values of a release; undefined if it does not exist. */
   values(release: Release): Promise<Tree | undefined>
-  /** Names of the releases of a namespace. */
+  /** Returns the names of the releases in a namespace. */
   list(namespace: string): Promise<string[]>
 }
 
@@ -58,7 +58,7 @@ const ObjectShape = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 })
 
-/** Throws `file-not-found` when Helm or the chart is not there. */
+/** Opens Helm. Throws `file-not-found` without Helm or the chart. */
 export function openHelm(options: HelmOptions): Helm {
   const program = findHelm(options.helm, options.settings)
   const chart = findChart(options.chart, options.settings)
@@ -73,26 +73,32 @@ export function openHelm(options: HelmOptions): Helm {
     async install(release, values, { timeoutSeconds = 300 } = {}) {
       const { name, namespace } = release
       const args = ['upgrade', '--install', name, chart, '--namespace', namespace, '--create-namespace', ...where]
-      must(await run([...args, '--values', '-', '--wait', '--timeout', `${timeoutSeconds}s`], JSON.stringify(values)), 'install')
+      requireSuccess(
+        await run([...args, '--values', '-', '--wait', '--timeout', `${timeoutSeconds}s`], JSON.stringify(values)),
+        'install',
+      )
     },
     async render({ name, namespace }, values) {
       const args = ['template', name, chart, '--namespace', namespace, '--values', '-']
-      return toObjects(must(await run(args, JSON.stringify(values)), 'render').stdout)
+      return toObjects(requireSuccess(await run(args, JSON.stringify(values)), 'render').stdout)
     },
     async uninstall(release) {
       const ended = await run(['uninstall', ...at(release), ...where, '--wait', '--timeout', '180s'])
       if (isAbsent(ended)) return false
-      must(ended, 'uninstall')
+      requireSuccess(ended, 'uninstall')
       return true
     },
     async values(release) {
       const ended = await run(['get', 'values', ...at(release), ...where, '--output', 'json'])
       if (isAbsent(ended)) return undefined
-      const { stdout } = must(ended, 'read the values of')
+      const { stdout } = requireSuccess(ended, 'read the values of')
       return z.record(z.string(), z.unknown()).nullable().parse(JSON.parse(stdout)) ?? {}
     },
     async list(namespace) {
-      const { stdout } = must(await run(['list', '--all', '--namespace', namespace, ...where, '--output', 'json']), 'list')
+      const { stdout } = requireSuccess(
+        await run(['list', '--all', '--namespace', namespace, ...where, '--output', 'json']),
+        'list',
+      )
       return z
         .array(z.looseObject({ name: z.string() }))
         .parse(JSON.parse(stdout))
@@ -105,10 +111,10 @@ function isAbsent({ code, stderr }: Finished): boolean {
   return code !== 0 && /release: not found/.test(stderr)
 }
 
-function must(ended: Finished, verb: string): Finished {
+function requireSuccess(ended: Finished, verb: string): Finished {
   if (ended.code === 0) return ended
-  const words = ended.stderr.trim().split('\n').slice(-20).join('\n')
-  throw fault('install-failed', { message: `Helm could not ${verb} the release: ${words}` })
+  const output = ended.stderr.trim().split('\n').slice(-20).join('\n')
+  throw fault('install-failed', { message: `Helm could not ${verb} the release: ${output}` })
 }
 
 async function runHelm(
@@ -117,7 +123,7 @@ async function runHelm(
   { input, settings }: { input: string; settings: Settings },
 ): Promise<Finished> {
   const child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'pipe'], env: { ...settings.environment } })
-  // A program that ends without reading its input is told by its exit code.
+  // A program that exits without reading its input is detected by its exit code.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

@@ -1,38 +1,38 @@
-/** `--dry-run`: what would be sent to the cluster, as files. Neither the cluster nor the server is changed; the server is not even needed. */
+/** `--dry-run`: writes the manifests to files without changing the cluster or the server. Does not need a server. */
 import { join } from 'node:path'
 import { openHelm, type HelmObject } from '../helm/helm.ts'
 import type { Printer } from '../../printer.ts'
 import type { Settings } from '../../config.ts'
 import { TOKEN_SECRET } from '../cluster/secrets.ts'
 import { toChartValues } from '../values/chart-values.ts'
-import type { Wishes } from '../values/wishes.ts'
-import { RELEASE_NAME } from '../install/place.ts'
-import type { Asker } from './asker.ts'
-import type { InitOptions } from './init.ts'
+import type { InstallValues } from '../values/install-values.ts'
+import { RELEASE_NAME } from '../install/target.ts'
+import type { Prompter } from './prompter.ts'
 import { planInstallation } from './plan.ts'
 import { prepare } from './prepare.ts'
 import { writeManifests } from './render.ts'
 import { markLines } from './state.ts'
+import type { InitOptions } from './options.ts'
 
-/** Below the folder that one is in. */
+/** Folder of the manifests, in the current directory. */
 export const MANIFEST_FOLDER = 'codefresh_manifests'
 const PLACEHOLDER = { agent: 'dry-run-agent', runtime: 'dry-run-runtime-name', token: 'dry-run-token' }
 
 export async function writeDryRun(input: {
-  wishes: Wishes
+  installValues: InstallValues
   options: InitOptions
-  asker: Asker
+  prompter: Prompter
   out: Printer
   settings: Settings
 }): Promise<number> {
-  const { wishes, options, out, settings } = input
-  const { installer } = wishes
+  const { installValues, options, out, settings } = input
+  const { installer } = installValues
   const flags = { ...options, name: options.name ?? PLACEHOLDER.agent }
   const prepared = await prepare({ ...input, flags, session: undefined, before: undefined })
   await using _cluster = prepared.cluster
   const { names, choices } = prepared
   const runtimeName = installer.RuntimeEnvironmentName ?? PLACEHOLDER.runtime
-  const values = toChartValues(wishes, {
+  const values = toChartValues(installValues, {
     ...names,
     runtimeName,
     url: options.url ?? installer.CodefreshHost ?? settings.url ?? 'https://windlass.example.com',
@@ -45,11 +45,11 @@ export async function writeDryRun(input: {
   for (const line of markLines(planInstallation(choices), {})) out.note(`  ${line}`)
   const paths = writeManifests(folder, [...ownObjects(names.namespace), ...objects])
   for (const path of paths) out.line(path)
-  out.note(`${paths.length} manifests are in ${folder}. Nothing was changed.`)
+  out.note(`Wrote ${paths.length} manifests to ${folder}. Nothing was changed in the cluster.`)
   return 0
 }
 
-/** What the installer makes itself, before Helm. */
+/** Returns the objects that the installer itself creates before Helm. */
 function ownObjects(namespace: string): HelmObject[] {
   const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' }
   const secret = {

@@ -1,10 +1,10 @@
-/** What `runner init` says at its end. */
+/** The final output of `runner init`. */
 import { readSecret, TOKEN_SECRET } from '../cluster/secrets.ts'
 import { printAgents } from '../show-agents.ts'
-import { RELEASE_NAME } from '../install/place.ts'
+import { RELEASE_NAME } from '../install/target.ts'
 import type { InstallContext } from './actions.ts'
 
-/** The agents, where to look on, and once the token that brings this agent back should its cluster be lost. */
+/** Prints the agents, the next commands, and the token that restores this agent if its cluster is lost. */
 export async function finish(context: InstallContext): Promise<void> {
   const { out, session, names, choices, cluster } = context
   out.note('')
@@ -24,8 +24,6 @@ export async function finish(context: InstallContext): Promise<void> {
   const token = context.token ?? (await stored())
   if (token === undefined) return
   out.note('')
-  out.note(
-    `The token of the agent, shown only now. With it \`windlass install agent --token-file FILE\` brings the same agent back:`,
-  )
+  out.note(`Agent token (not shown again). \`windlass install agent --token-file FILE\` restores the agent with it:`)
   out.line(token)
 }

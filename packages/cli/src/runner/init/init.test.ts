@@ -5,11 +5,11 @@ import { afterAll, expect, test } from 'vitest'
 import { styleFor } from '../../format/style.ts'
 import type { Printer, Terminal } from '../../printer.ts'
 import { checkInstallerValues } from '../values/installer-values.ts'
-import { silentAsker } from './asker.ts'
+import { defaultPrompter } from './prompter.ts'
 import { detectProxies } from './detect-proxies.ts'
 import { agentNameOf, freeNamespace, runtimeFileOf, runtimeNameOf } from './names.ts'
 import { planInstallation, STEPS, type Choices, type StepName } from './plan.ts'
-import { findBefore } from './resume.ts'
+import { findUnfinished } from './resume.ts'
 import { runPlan, type Progress } from './run-plan.ts'
 import { listStates, markLines, removeState, saveState, type InstallState } from './state.ts'
 import { readSettings } from '../../config.ts'
@@ -30,7 +30,7 @@ const all: Choices = {
 const doneBy = (choices: Partial<Choices>): StepName[] =>
   planInstallation({ ...all, ...choices }).flatMap(({ name, skipped }) => (skipped === undefined ? [name] : []))
 
-test('the plan of an installation, and what each choice leaves out', () => {
+test('plans an installation without the steps that the choices exclude', () => {
   expect(doneBy({})).toEqual(STEPS.filter((name) => name !== 'write-helm-values'))
   expect(doneBy({ dryRun: true })).toEqual(['install-runner'])
   expect(doneBy({ helmValuesFile: 'v.yaml', demo: 'create' })).toEqual([
@@ -43,7 +43,7 @@ test('the plan of an installation, and what each choice leaves out', () => {
   ])
 })
 
-test('R026 R027 R028: the skipping flags leave out what they say', () => {
+test('the skip flags exclude their steps (R026, R027, R028)', () => {
   expect(doneBy({ skipTest: true })).not.toContain('test-cluster')
   expect(doneBy({ skipIntegration: true })).not.toContain('add-cluster')
   expect(doneBy({ inCluster: true })).not.toContain('add-cluster')
@@ -51,7 +51,7 @@ test('R026 R027 R028: the skipping flags leave out what they say', () => {
   expect(doneBy({ demo: 'none' })).not.toContain('create-demo')
 })
 
-test('R029: an installation without a monitor reports none', () => {
+test('an installation without a monitor does not report one (R029)', () => {
   const events = (monitor: boolean): string[] => planInstallation({ ...all, monitor }).flatMap((step) => step.events)
   expect(events(true)).toContain('monitor-installed')
   expect(events(false)).not.toContain('monitor-installed')
@@ -71,7 +71,7 @@ const state: InstallState = {
   marks: { 'test-cluster': { status: 'done' }, 'create-agent': { status: 'failed', message: 'no' } },
 }
 
-test('R039: the state of an installation is a private file of its own, and its marks tell how far it came', () => {
+test('stores the state of an installation in a private file, with the progress of its steps (R039)', () => {
   saveState(folder, state)
   const [name = ''] = readdirSync(folder)
   expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
@@ -81,12 +81,12 @@ test('R039: the state of an installation is a private file of its own, and its m
     [
       { name: 'test-cluster', title: 'Test' },
       { name: 'create-agent', title: 'Agent' },
-      { name: 'add-cluster', title: 'Cluster', skipped: 'not asked for' },
+      { name: 'add-cluster', title: 'Cluster', skipped: 'not requested' },
       { name: 'check-runner', title: 'Check' },
     ],
     state.marks,
   )
-  expect(lines).toEqual(['✓ Test', '✘ Agent (no)', '⤳ Cluster (not asked for)', '◼ Check'])
+  expect(lines).toEqual(['✓ Test', '✘ Agent (no)', '⤳ Cluster (not requested)', '◼ Check'])
 })
 
 const silent: Terminal = {
@@ -98,19 +98,19 @@ const silent: Terminal = {
 }
 const out: Printer = { stdout: silent, stderr: silent, line: () => undefined, note: () => undefined }
 
-test('an installation goes on with the settings it was begun with, never silently with others', async () => {
+test('an installation continues with its settings, and with others only after confirmation', async () => {
   saveState(folder, state)
-  const search = { folder, asker: silentAsker, out, startOver: false }
-  const wishes = { installer: checkInstallerValues({ Namespace: 'builds' }, 'v'), chart: {} }
-  expect(await findBefore({ ...search, wishes, asked: 'print' })).toEqual(state)
-  await expect(findBefore({ ...search, wishes, asked: 'other' })).rejects.toThrow('other settings')
+  const search = { folder, prompter: defaultPrompter, out, startOver: false }
+  const installValues = { installer: checkInstallerValues({ Namespace: 'builds' }, 'v'), chart: {} }
+  expect(await findUnfinished({ ...search, installValues, asked: 'print' })).toEqual(state)
+  await expect(findUnfinished({ ...search, installValues, asked: 'other' })).rejects.toThrow('other settings')
   const elsewhere = { installer: checkInstallerValues({ Namespace: 'elsewhere' }, 'v'), chart: {} }
-  expect(await findBefore({ ...search, wishes: elsewhere, asked: 'other' })).toBeUndefined()
-  expect(await findBefore({ ...search, wishes, asked: 'other', startOver: true })).toBeUndefined()
+  expect(await findUnfinished({ ...search, installValues: elsewhere, asked: 'other' })).toBeUndefined()
+  expect(await findUnfinished({ ...search, installValues, asked: 'other', startOver: true })).toBeUndefined()
   expect(listStates(folder)).toEqual([])
 })
 
-test('R039 R040: steps run once, in order; one that failed is told and runs again, those before it do not', async () => {
+test('runs steps once and in order, reports a failed step, and resumes at it (R039, R040)', async () => {
   const plan = planInstallation({ ...all, demo: 'none' })
   let current: InstallState = { ...state, marks: {} }
   const progress: Progress = {
@@ -120,36 +120,36 @@ test('R039 R040: steps run once, in order; one that failed is told and runs agai
     update: (changes) => void (current = { ...current, ...changes }),
   }
   const ran: string[] = []
-  const told: string[] = []
+  const reported: string[] = []
   let broken = true
   const actions = Object.fromEntries(
     STEPS.map((name) => [
       name,
       async () => {
         ran.push(name)
-        if (name === 'create-runtime' && broken) throw new Error('the server is away')
+        if (name === 'create-runtime' && broken) throw new Error('the server is unreachable')
       },
     ]),
   ) as Record<StepName, () => Promise<void>>
   const report = async ({ event, status }: { event: string; status: string }): Promise<void> =>
-    void told.push(`${event} ${status}`)
-  await expect(runPlan({ plan, actions, progress, report, out })).rejects.toThrow('the server is away')
+    void reported.push(`${event} ${status}`)
+  await expect(runPlan({ plan, actions, progress, report, out })).rejects.toThrow('the server is unreachable')
   expect(ran).toEqual(['test-cluster', 'create-agent', 'store-token', 'create-runtime'])
-  expect(told).toEqual(['acceptance-tests-ran success', 'agent-created success', 'agent-updated failure'])
-  expect(current.marks['create-runtime']).toEqual({ status: 'failed', message: 'the server is away' })
+  expect(reported).toEqual(['acceptance-tests-ran success', 'agent-created success', 'agent-updated failure'])
+  expect(current.marks['create-runtime']).toEqual({ status: 'failed', message: 'the server is unreachable' })
   broken = false
   ran.length = 0
   await runPlan({ plan, actions, progress, report, out })
   expect(ran).toEqual(['create-runtime', 'set-default', 'add-cluster', 'install-runner', 'check-runner'])
-  // Cut short between the end of a step and the telling of it.
+  // Interrupted between the end of a step and its report.
   current = { ...current, marks: { ...current.marks, 'create-agent': { status: 'done' } } }
-  told.length = 0
+  reported.length = 0
   await runPlan({ plan, actions, progress, report, out })
-  expect(told).toEqual(['agent-created success'])
+  expect(reported).toEqual(['agent-created success'])
   removeState(folder, current)
 })
 
-test('R025 R042: names are made of context and namespace, and get a number when they are taken', () => {
+test('builds names from context and namespace, with a number if they are taken (R025, R042)', () => {
   expect(agentNameOf('prod', 'builds', [])).toBe('prod_builds')
   expect(agentNameOf('prod', 'builds', ['prod_builds', 'prod_builds_1'])).toBe('prod_builds_2')
   expect(runtimeNameOf('prod', 'builds', ['prod/builds'])).toBe('prod/builds_1')
@@ -159,10 +159,10 @@ test('R025 R042: names are made of context and namespace, and get a number when 
   expect(runtimeFileOf('user@host:6443/ns')).toBe('user.host.6443.ns.runtime.yaml')
 })
 
-test('R034: proxies of this machine are found, and those that somebody names win over them', async () => {
+test('detects the proxies of the environment; proxies in the values take precedence (R034)', async () => {
   const settings = readSettings({ HOME: '/nowhere', https_proxy: 'http://user:secret@proxy:3128', NO_PROXY: '.local' })
-  const found = await detectProxies({ installer: {}, chart: {} }, silentAsker, settings)
+  const found = await detectProxies({ installer: {}, chart: {} }, defaultPrompter, settings)
   expect(found.installer.EnvVars).toEqual({ HTTPS_PROXY: 'http://user:secret@proxy:3128', NO_PROXY: '.local' })
-  const said = { installer: { EnvVars: { HTTP_PROXY: 'http://other' } }, chart: {} }
-  expect(await detectProxies(said, silentAsker, settings)).toBe(said)
+  const given = { installer: { EnvVars: { HTTP_PROXY: 'http://other' } }, chart: {} }
+  expect(await detectProxies(given, defaultPrompter, settings)).toBe(given)
 })

@@ -1,67 +1,64 @@
-/** `runner init`: questions, a plan, and its steps; a run that was cut short goes on where it stopped. */
+/** The command `runner init`: prompts, a plan, and its steps. An interrupted run continues where it stopped. */
 import { readFileSync } from 'node:fs'
 import { systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { DEMO_SCOPES, INSTALLER_SCOPES, type InstallationEventInput } from '@windlass/protocol'
-import { createInstallation, reportInstallation } from '../../api-runner.ts'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
 import type { Session } from '../../session.ts'
 import { openHelm } from '../helm/helm.ts'
-import { logIn, requireScopes, type LoginFlags } from '../log-in.ts'
+import { logIn, requireScopes } from '../log-in.ts'
 import { listNoEffect } from '../values/chart-values.ts'
-import { readWishes, type ValueFlags, type Wishes } from '../values/wishes.ts'
+import { readInstallValues, type InstallValues } from '../values/install-values.ts'
+import { withClusterUrl } from '../cluster-url.ts'
 import { installActions } from './actions.ts'
-import { silentAsker, terminalAsker, type Asker } from './asker.ts'
+import { defaultPrompter, terminalPrompter, type Prompter } from './prompter.ts'
 import { detectProxies } from './detect-proxies.ts'
 import { writeDryRun } from './dry-run.ts'
 import { finish } from './finish.ts'
 import { planInstallation, type PlannedStep } from './plan.ts'
-import { prepare, type InitFlags, type Prepared } from './prepare.ts'
-import { findBefore } from './resume.ts'
+import { prepare, type Prepared } from './prepare.ts'
+import { findUnfinished } from './resume.ts'
 import { runPlan, type Progress } from './run-plan.ts'
 import { fingerprint, markLines, removeState, saveState, stateFolder, type InstallState } from './state.ts'
+import type { InitOptions } from './options.ts'
 
-export interface InitOptions extends ValueFlags, LoginFlags, InitFlags {
-  readonly yes: boolean
-  readonly startOver: boolean
-  readonly helm?: string | undefined
-  readonly chart?: string | undefined
-  readonly demoImage?: string | undefined
-  readonly appProxy?: boolean | undefined
-}
-
-/** Installs, or with `--dry-run` writes what would be installed. Resolves to the exit code. */
+/** Installs a Runner, or with `--dry-run` writes the manifests. Resolves to the exit code. */
 export async function initRunner({ options, out, settings }: Invocation<InitOptions>): Promise<number> {
   refuseAppProxy(options)
-  const asker = chooseAsker(options, out)
-  const given = readWishes(options)
+  const prompter = choosePrompter(options, out)
+  const given = readInstallValues(options)
   for (const line of listNoEffect(given.installer)) out.note(`No effect: ${line}.`)
   refuseInsecure(given)
-  const wishes = await detectProxies(given, asker, settings)
-  if (options.dryRun) return writeDryRun({ wishes, options, asker, out, settings })
-  const session = await logIn(
-    { ...options, url: options.url ?? wishes.installer.CodefreshHost, token: options.token ?? wishes.installer.Token },
+  const installValues = await detectProxies(given, prompter, settings)
+  if (options.dryRun) return writeDryRun({ installValues, options, prompter, out, settings })
+  const current = await logIn(
+    {
+      ...options,
+      url: options.url ?? installValues.installer.CodefreshHost,
+      token: options.token ?? installValues.installer.Token,
+    },
     { settings, out },
   )
-  await requireScopes(session, [...INSTALLER_SCOPES, ...(options.execDemoPipeline === false ? [] : DEMO_SCOPES)])
+  await requireScopes(current, [...INSTALLER_SCOPES, ...(options.execDemoPipeline === false ? [] : DEMO_SCOPES)])
+  const session = await withClusterUrl(current, out)
   const folder = stateFolder(settings.configFile)
-  const asked = fingerprint([options.values, wishes, options.name, session.url])
-  const before = await findBefore({ folder, wishes, asked, asker, out, startOver: options.startOver })
-  const prepared = await prepare({ wishes, flags: options, asker, settings, session, before })
+  const asked = fingerprint([options.values, installValues, options.name, session.url, session.clusterUrl])
+  const before = await findUnfinished({ folder, installValues, asked, prompter, out, startOver: options.startOver })
+  const prepared = await prepare({ installValues, flags: options, prompter, settings, session, before })
   await using _cluster = prepared.cluster
   const plan = planInstallation(prepared.choices)
-  await confirm({ plan, prepared, wishes, session, asker, out })
-  const progress = openProgress(folder, before ?? (await newState({ prepared, session, asked, wishes })))
-  return carryOut({ options, out, settings, wishes, session, prepared, plan, progress, folder })
+  await confirm({ plan, prepared, installValues, session, prompter, out })
+  const progress = openProgress(folder, before ?? (await newState({ prepared, session, asked, installValues })))
+  return runInstallation({ options, out, settings, installValues, session, prepared, plan, progress, folder })
 }
 
-interface Work {
+interface InstallationRun {
   readonly options: InitOptions
   readonly out: Printer
   readonly settings: Settings
-  readonly wishes: Wishes
+  readonly installValues: InstallValues
   readonly session: Session
   readonly prepared: Prepared
   readonly plan: readonly PlannedStep[]
@@ -69,14 +66,14 @@ interface Work {
   readonly folder: string
 }
 
-async function carryOut(work: Work): Promise<number> {
-  const { options, out, settings, wishes, session, prepared, plan, progress, folder } = work
+async function runInstallation(run: InstallationRun): Promise<number> {
+  const { options, out, settings, installValues, session, prepared, plan, progress, folder } = run
   const { kubeconfig, context: kubeContext } = prepared.cluster
   const where = kubeconfig === undefined ? {} : { kubeconfig, context: kubeContext }
   const helm = openHelm({ helm: options.helm, chart: options.chart, settings, ...where })
   const context = {
     ...prepared,
-    wishes,
+    installValues,
     session,
     helm,
     progress,
@@ -95,47 +92,48 @@ async function carryOut(work: Work): Promise<number> {
   return 0
 }
 
-function chooseAsker({ yes, values, dryRun }: InitOptions, out: Printer): Asker {
+function choosePrompter({ yes, values, dryRun }: InitOptions, out: Printer): Prompter {
   const isTerminal = process.stdin.isTTY === true && out.stderr.isTTY
-  if (yes || values !== undefined) return silentAsker
-  if (isTerminal) return terminalAsker()
-  if (dryRun) return silentAsker
+  if (yes || values !== undefined) return defaultPrompter
+  if (isTerminal) return terminalPrompter()
+  if (dryRun) return defaultPrompter
   throw fault('usage', {
-    message: 'There is no terminal to ask on.',
-    hint: 'Add --yes to take every default, or name a file with --values.',
+    message: 'Cannot prompt without a terminal.',
+    hint: 'Add --yes to accept all defaults, or a file with --values.',
   })
 }
 
 function refuseAppProxy({ appProxy, appProxyHost }: InitOptions): void {
   if (appProxy !== true && appProxyHost === undefined) return
   throw fault('usage', {
-    message: 'This version has no App-Proxy to install.',
-    hint: 'Leave --app-proxy out; nothing else depends on it.',
+    message: 'App-Proxy is not supported.',
+    hint: 'Remove --app-proxy; nothing else depends on it.',
   })
 }
 
-function refuseInsecure({ installer }: Wishes): void {
+function refuseInsecure({ installer }: InstallValues): void {
   if (installer.insecure !== true) return
   throw fault('usage', {
-    message: 'Certificates are always checked.',
-    hint: 'Name the authority of your server with WINDLASS_CA_FILE; it is handed to everything that is installed.',
+    message: 'Certificate verification cannot be turned off.',
+    hint: 'Set WINDLASS_CA_FILE to the CA of your server; it is passed to all installed components.',
   })
 }
 
 interface Confirmation {
   readonly plan: readonly PlannedStep[]
   readonly prepared: Prepared
-  readonly wishes: Wishes
+  readonly installValues: InstallValues
   readonly session: Session
-  readonly asker: Asker
+  readonly prompter: Prompter
   readonly out: Printer
 }
 
-async function confirm({ plan, prepared, wishes, session, asker, out }: Confirmation): Promise<void> {
+async function confirm({ plan, prepared, installValues, session, prompter, out }: Confirmation): Promise<void> {
   const { names, choices } = prepared
-  const { proxy } = factsSummary(wishes)
+  const { proxy } = factsSummary(installValues)
   const rows = [
     ['Server', session.url],
+    ['Server for the cluster', session.clusterUrl === session.url ? '' : (session.clusterUrl ?? '')],
     ['Kubernetes context', names.context],
     ['Namespace', names.namespace],
     ['Agent', names.agentName],
@@ -143,22 +141,27 @@ async function confirm({ plan, prepared, wishes, session, asker, out }: Confirma
     ['Demo pipeline', { run: 'create and run', create: 'create', none: 'no' }[choices.demo]],
     ['Proxies', proxy],
   ]
-  for (const [name = '', value = ''] of rows) if (value !== '') out.note(`${out.stderr.style.dim(name.padEnd(20))} ${value}`)
-  if (asker.asks) {
+  for (const [name = '', value = ''] of rows) if (value !== '') out.note(`${out.stderr.style.dim(name.padEnd(22))} ${value}`)
+  if (prompter.isInteractive) {
     for (const line of markLines(plan, {})) out.note(`  ${line}`)
-    if (!(await asker.yesNo('Go on?', true)))
-      throw fault('usage', { message: 'Cancelled; nothing was changed.', hint: 'Call it again at any time.' })
+    if (!(await prompter.confirm('Continue?', true)))
+      throw fault('usage', { message: 'Canceled; nothing was changed.', hint: 'Run the command again at any time.' })
   }
 }
 
-function factsSummary({ installer }: Wishes): { proxy: string } {
+function factsSummary({ installer }: InstallValues): { proxy: string } {
   const names = Object.keys(installer.EnvVars ?? {}).filter((name) => /_proxy$/i.test(name))
   return { proxy: names.join(', ') }
 }
 
-async function newState(from: { prepared: Prepared; session: Session; asked: string; wishes: Wishes }): Promise<InstallState> {
+async function newState(from: {
+  prepared: Prepared
+  session: Session
+  asked: string
+  installValues: InstallValues
+}): Promise<InstallState> {
   const { names, choices } = from.prepared
-  const { installer } = from.wishes
+  const { installer } = from.installValues
   const options = {
     namespace: names.namespace,
     storageBackend: installer.Storage?.Backend ?? 'local',
@@ -166,7 +169,7 @@ async function newState(from: { prepared: Prepared; session: Session; asked: str
     skipClusterTest: choices.skipTest,
     monitor: choices.monitor,
   }
-  const record = await createInstallation(from.session.client, { name: names.runtimeName, options })
+  const record = await from.session.client.installations.create({ name: names.runtimeName, options })
   return {
     ...names,
     url: from.session.url,
@@ -194,14 +197,14 @@ function openProgress(folder: string, first: InstallState): Progress {
   }
 }
 
-/** Tells the server how far it is. An installation does not fail because that could not be told. */
+/** Reports the progress to the server. A failed report does not fail the installation. */
 function reporter(session: Session, id: string | undefined, out: Printer): (event: InstallationEventInput) => Promise<void> {
   return async (event) => {
     if (id === undefined) return
-    await reportInstallation(session.client, id, event).catch((error: unknown) => {
+    await session.client.installations.report(id, event).catch((error: unknown) => {
       out.note(
         out.stderr.style.dim(
-          `The server could not be told '${event.event}': ${error instanceof Error ? error.message : String(error)}`,
+          `Could not report "${event.event}" to the server: ${error instanceof Error ? error.message : String(error)}`,
         ),
       )
     })

@@ -1,36 +1,36 @@
-/** Names that an installation gives to what it makes (runner specification 6.3). Pure. */
+/** Default names of an installation, as in the Codefresh CLI. Pure. */
 
-/** Longest name of a runtime that is made up. */
+/** Maximum length of a generated runtime name. */
 const RUNTIME_LENGTH = 63
 export const DEFAULT_NAMESPACE = 'codefresh'
 
-/** Characters that names of runtimes and agents may not hold become `-`. */
-function legal(text: string): string {
+/** Replaces characters that are not allowed in names of runtimes and agents with `-`. */
+function toValidName(text: string): string {
   return text.replace(/[^A-Za-z0-9._@:/-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '')
 }
 
-/** The name itself, or with `_1`, `_2`, … behind it when it is taken. */
+/** Returns the name, with a suffix `_1`, `_2`, … if it is taken. */
 export function freeName(name: string, taken: readonly string[], mark = '_'): string {
   if (!taken.includes(name)) return name
   for (let count = 1; ; count += 1) if (!taken.includes(`${name}${mark}${count}`)) return `${name}${mark}${count}`
 }
 
-/** `<context>_<namespace>`. */
+/** Returns `<context>_<namespace>`, made unique. */
 export function agentNameOf(context: string, namespace: string, taken: readonly string[]): string {
-  return freeName(legal(`${context}_${namespace}`).slice(0, 140), taken)
+  return freeName(toValidName(`${context}_${namespace}`).slice(0, 140), taken)
 }
 
-/** `<context>/<namespace>`, at most 63 characters before the number that makes it unique. */
+/** Returns `<context>/<namespace>`, cut to 63 characters and made unique. */
 export function runtimeNameOf(context: string, namespace: string, taken: readonly string[]): string {
-  return freeName(legal(`${context}/${namespace}`).slice(0, RUNTIME_LENGTH), taken)
+  return freeName(toValidName(`${context}/${namespace}`).slice(0, RUNTIME_LENGTH), taken)
 }
 
-/** `codefresh`, or `codefresh-1`, … when namespaces of that name are there. */
+/** Returns `codefresh`, or `codefresh-1`, … if it is taken. */
 export function freeNamespace(taken: readonly string[]): string {
   return freeName(DEFAULT_NAMESPACE, taken, '-')
 }
 
-/** Key of a runtime in the secret `runnerconf`; the same for attaching and detaching. */
+/** Returns the key of a runtime in the Secret `runnerconf`. */
 export function runtimeFileOf(runtime: string): string {
   return `${runtime.replaceAll(/[^A-Za-z0-9._-]/g, '.')}.runtime.yaml`
 }

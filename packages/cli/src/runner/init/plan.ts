@@ -1,18 +1,19 @@
-/** What `runner init` would do, as data: the same choices give the same steps. Nothing here touches a cluster or a server. */
+/** The plan of `runner init` as data. Pure: the same choices give the same steps. */
+import { defined } from '@windlass/kit/defined'
 import type { INSTALLATION_EVENTS } from '@windlass/protocol'
 
-/** The answers and flags that decide which steps there are. No secret is among them. */
+/** The answers and flags that determine the steps. They contain no secrets. */
 export interface Choices {
   readonly skipTest: boolean
   readonly skipIntegration: boolean
   readonly inCluster: boolean
   readonly makeDefault: boolean
   readonly monitor: boolean
-  /** Create the demo pipeline, and with `run` also run it. */
+  /** `create` creates the demo pipeline, `run` also runs it. */
   readonly demo: 'run' | 'create' | 'none'
-  /** Write values for Helm in place of installing. */
+  /** File for Helm values, which are written instead of installing. */
   readonly helmValuesFile: string | undefined
-  /** Write manifests, and change nothing. */
+  /** Writes manifests without applying them. */
   readonly dryRun: boolean
 }
 
@@ -34,23 +35,23 @@ export type StepName = (typeof STEPS)[number]
 export interface PlannedStep {
   readonly name: StepName
   readonly title: string
-  /** Why the step is left out; absent when it is to be done. */
+  /** Why the step is skipped; absent if it runs. */
   readonly skipped?: string
-  /** What the server is told when it ends, in this order. */
+  /** Events reported to the server when it ends, in this order. */
   readonly events: readonly (typeof INSTALLATION_EVENTS)[number][]
 }
 
 interface Rule {
   readonly title: string
   readonly events: PlannedStep['events']
-  /** The reason to leave it out; undefined to do it. */
+  /** Returns the reason to skip the step; undefined to run it. */
   readonly unless: (choices: Choices) => string | undefined
-  /** Also part of a dry run. */
+  /** True if the step is part of a dry run. */
   readonly dry?: true
 }
 
 const byHelm = ({ helmValuesFile }: Choices): string | undefined =>
-  helmValuesFile === undefined ? undefined : 'you install with Helm'
+  helmValuesFile === undefined ? undefined : 'installed with Helm'
 
 const RULES: Readonly<Record<StepName, Rule>> = {
   'test-cluster': {
@@ -60,17 +61,17 @@ const RULES: Readonly<Record<StepName, Rule>> = {
   },
   'create-agent': { title: 'Register the agent', events: ['agent-created'], unless: () => undefined },
   'store-token': { title: "Store the agent's token in the cluster", events: [], unless: byHelm },
-  'create-runtime': { title: 'Make the runtime environment', events: ['agent-updated'], unless: () => undefined },
+  'create-runtime': { title: 'Create the runtime environment', events: ['agent-updated'], unless: () => undefined },
   'set-default': {
     title: 'Make it the default',
     events: [],
-    unless: ({ makeDefault }) => (makeDefault ? undefined : 'not asked for'),
+    unless: ({ makeDefault }) => (makeDefault ? undefined : 'not requested'),
   },
   'add-cluster': {
     title: 'Register the cluster for deployments',
     events: ['cluster-integration-added'],
     unless: ({ skipIntegration, inCluster }) =>
-      skipIntegration ? '--skip-cluster-integration' : inCluster ? 'run from inside of the cluster' : undefined,
+      skipIntegration ? '--skip-cluster-integration' : inCluster ? 'run within the cluster' : undefined,
   },
   'install-runner': {
     title: 'Install agent, volumes and monitor',
@@ -82,26 +83,26 @@ const RULES: Readonly<Record<StepName, Rule>> = {
   'write-helm-values': {
     title: 'Write values for Helm',
     events: [],
-    unless: ({ helmValuesFile }) => (helmValuesFile === undefined ? 'not asked for' : undefined),
+    unless: ({ helmValuesFile }) => (helmValuesFile === undefined ? 'not requested' : undefined),
   },
   'create-demo': {
-    title: 'Make the demo pipeline',
+    title: 'Create the demo pipeline',
     events: ['demo-pipeline-created'],
-    unless: ({ demo }) => (demo === 'none' ? 'not asked for' : undefined),
+    unless: ({ demo }) => (demo === 'none' ? 'not requested' : undefined),
   },
   'run-demo': {
     title: 'Run the demo pipeline',
     events: ['demo-pipeline-executed'],
-    unless: (choices) => (choices.demo === 'run' ? byHelm(choices) : 'not asked for'),
+    unless: (choices) => (choices.demo === 'run' ? byHelm(choices) : 'not requested'),
   },
 }
 
-/** The steps in their order, each with the reason if it is left out. */
+/** Returns the steps in order, skipped ones with the reason. */
 export function planInstallation(choices: Choices): PlannedStep[] {
   return STEPS.map((name) => {
     const { title, events, unless, dry } = RULES[name]
     const skipped = choices.dryRun && dry !== true ? 'dry run' : unless(choices)
-    const told = events.filter((event) => event !== 'monitor-installed' || choices.monitor)
-    return { name, title, events: told, ...(skipped !== undefined && { skipped }) }
+    const reported = events.filter((event) => event !== 'monitor-installed' || choices.monitor)
+    return { name, title, events: reported, ...defined({ skipped }) }
   })
 }

@@ -1,7 +1,8 @@
-/** The chart as the one source of what goes into the cluster: values in, the runtime's specification or manifests out. */
+/** Renders the chart to the runtime specification or to manifests. The chart is the only source of both. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fault } from '@windlass/kit/faults'
+import { RuntimeInput } from '@windlass/protocol'
 import { stringify } from 'yaml'
 import { z } from 'zod'
 import type { Printer } from '../../printer.ts'
@@ -9,27 +10,25 @@ import { readDocuments } from '../../resources/documents.ts'
 import type { Helm, HelmObject, Release } from '../helm/helm.ts'
 import { isTree, type Tree } from '../values/read-values.ts'
 
-/** Key of the ConfigMap in which the chart keeps the document of its runtime. */
+/** Key of the chart's ConfigMap that contains the runtime document. */
 const RUNTIME_KEY = 'runtime.yaml'
 const ConfigMapShape = z.looseObject({ data: z.record(z.string(), z.string()).optional() })
-const Body = z.looseObject({ name: z.string() })
-export type RuntimeBody = z.infer<typeof Body>
 
-/** The runtime environment that the chart describes for these values, as the server takes it. */
-export async function renderRuntime(helm: Helm, release: Release, values: Tree): Promise<RuntimeBody> {
+/** Returns the runtime environment that the chart describes for these values, as input for the server. */
+export async function renderRuntime(helm: Helm, release: Release, values: Tree): Promise<RuntimeInput> {
   for (const { kind, document } of await helm.render(release, values)) {
     const text = kind === 'ConfigMap' ? ConfigMapShape.parse(document).data?.[RUNTIME_KEY] : undefined
     if (text === undefined) continue
     const [wanted] = readDocuments({ name: RUNTIME_KEY, text }, { name: undefined, runtime: undefined })
-    return Body.parse(wanted?.body)
+    return RuntimeInput.parse(wanted?.body)
   }
   throw fault('install-failed', {
-    message: 'The chart describes no runtime environment.',
-    hint: 'Name another one with --chart.',
+    message: 'The chart does not describe a runtime environment.',
+    hint: 'Use another chart with --chart.',
   })
 }
 
-/** One file for each object, named after its kind and name: `deployment.runner.yaml`. Answers their paths. */
+/** Writes one file per object, such as `deployment.runner.yaml`. Returns the paths. */
 export function writeManifests(folder: string, objects: readonly HelmObject[]): string[] {
   mkdirSync(folder, { recursive: true })
   return objects
@@ -41,7 +40,7 @@ export function writeManifests(folder: string, objects: readonly HelmObject[]): 
     })
 }
 
-/** What `helm test` would run is no part of an installation. */
+/** Returns true for an object of `helm test`, which is not part of an installation. */
 function isTest({ document }: HelmObject): boolean {
   const { metadata } = document
   const annotations = isTree(metadata) ? metadata['annotations'] : undefined

@@ -1,50 +1,57 @@
-/** Whether an earlier `runner init` has to be carried on. */
+/** Finds an interrupted `runner init` to continue. */
 import { fault } from '@windlass/kit/faults'
 import type { Printer } from '../../printer.ts'
-import type { Wishes } from '../values/wishes.ts'
-import type { Asker } from './asker.ts'
+import type { InstallValues } from '../values/install-values.ts'
+import type { Prompter } from './prompter.ts'
 import { STEPS } from './plan.ts'
 import { listStates, markLines, removeState, type InstallState } from './state.ts'
 
 interface Search {
   readonly folder: string
-  readonly wishes: Wishes
-  /** Fingerprint of what is asked for now. */
+  readonly installValues: InstallValues
+  /** Fingerprint of the current settings. */
   readonly asked: string
-  readonly asker: Asker
+  readonly prompter: Prompter
   readonly out: Printer
   readonly startOver: boolean
 }
 
 /**
- * The installation to go on with; undefined to begin one. What was asked for then and now must be the same: an installation is never finished
- * with settings that nobody sees. Throws `conflict` where it is not and nobody can be asked.
+ * Returns the installation to continue; undefined to start a new one. An installation is not continued with other settings unless the user
+ * confirms it. Throws `conflict` if the settings differ and the user cannot be asked.
  */
-export async function findBefore({ folder, wishes, asked, asker, out, startOver }: Search): Promise<InstallState | undefined> {
-  const found = listStates(folder).find((state) => isMeant(state, wishes))
+export async function findUnfinished({
+  folder,
+  installValues,
+  asked,
+  prompter,
+  out,
+  startOver,
+}: Search): Promise<InstallState | undefined> {
+  const found = listStates(folder).find((state) => matches(state, installValues))
   if (found === undefined) return undefined
   if (startOver) {
     removeState(folder, found)
     return undefined
   }
-  out.note(`An installation into ${found.namespace} of ${found.context} has not come to its end:`)
+  out.note(`An installation in ${found.namespace} of ${found.context} is not finished:`)
   const steps = STEPS.map((name) => ({ name, title: name }))
   for (const line of markLines(steps, found.marks)) out.note(`  ${line}`)
   const isSame = found.wishes === asked
-  if (!isSame && !asker.asks)
+  if (!isSame && !prompter.isInteractive)
     throw fault('conflict', {
-      message: 'It was begun with other settings than these.',
-      hint: 'Give the same ones to go on, or add --start-over.',
+      message: 'The installation was started with other settings.',
+      hint: 'Use the same settings to continue, or add --start-over.',
     })
   const question = isSame
-    ? 'Go on with it?'
-    : 'It was begun with other settings. Go on, with those of now for the steps that are left?'
-  if (await asker.yesNo(question, isSame)) return found
+    ? 'Continue it?'
+    : 'It was started with other settings. Continue with the current ones for the remaining steps?'
+  if (await prompter.confirm(question, isSame)) return found
   removeState(folder, found)
   return undefined
 }
 
-function isMeant(state: InstallState, { installer }: Wishes): boolean {
+function matches(state: InstallState, { installer }: InstallValues): boolean {
   const { Context, Namespace } = installer
   return (Context === undefined || Context === state.context) && (Namespace === undefined || Namespace === state.namespace)
 }

@@ -1,4 +1,4 @@
-/** Carries a plan out: each step once, its end kept before the next begins, its events told to the server. */
+/** Runs a plan: each step once, with its result saved before the next starts and its events reported to the server. */
 import type { INSTALLATION_EVENTS } from '@windlass/protocol'
 import type { Printer } from '../../printer.ts'
 import type { PlannedStep, StepName } from './plan.ts'
@@ -12,18 +12,18 @@ export interface Progress {
 
 export interface PlanRun {
   readonly plan: readonly PlannedStep[]
-  /** Must be safe to repeat: a step that was interrupted runs again. Resolves to a line for the person, if there is something to say. */
+  /** Actions must be idempotent, because an interrupted step runs again. Each resolves to a line for the user, if any. */
   readonly actions: Readonly<Record<StepName, () => Promise<string | void>>>
   readonly progress: Progress
   report(event: { event: (typeof INSTALLATION_EVENTS)[number]; status: 'success' | 'failure'; message?: string }): Promise<void>
   readonly out: Printer
 }
 
-/** Rejects with what the first step that failed threw; its mark says so then. */
+/** Runs the plan. Marks the first failed step and throws its error. */
 export async function runPlan(run: PlanRun): Promise<void> {
   const { out, progress } = run
   const mark = (name: StepName, value: Mark): void => progress.update({ marks: { ...progress.state.marks, [name]: value } })
-  const tell = async ({ name, events }: PlannedStep): Promise<void> => {
+  const reportDone = async ({ name, events }: PlannedStep): Promise<void> => {
     for (const event of events) await run.report({ event, status: 'success' })
     mark(name, { status: 'done', told: true })
   }
@@ -33,16 +33,16 @@ export async function runPlan(run: PlanRun): Promise<void> {
       continue
     }
     if (progress.state.marks[step.name]?.status === 'done') {
-      out.note(`${out.stderr.style.green('✓')} ${step.title} ${out.stderr.style.dim('(done before)')}`)
-      // Cut short between the step's end and the telling of it.
-      if (progress.state.marks[step.name]?.told !== true) await tell(step)
+      out.note(`${out.stderr.style.green('✓')} ${step.title} ${out.stderr.style.dim('(already done)')}`)
+      // Interrupted between the end of the step and its report.
+      if (progress.state.marks[step.name]?.told !== true) await reportDone(step)
       continue
     }
     mark(step.name, { status: 'begun' })
     try {
-      const said = await run.actions[step.name]()
+      const detail = await run.actions[step.name]()
       mark(step.name, { status: 'done' })
-      out.note(`${out.stderr.style.green('✓')} ${step.title}${said === undefined ? '' : out.stderr.style.dim(`: ${said}`)}`)
+      out.note(`${out.stderr.style.green('✓')} ${step.title}${detail === undefined ? '' : out.stderr.style.dim(`: ${detail}`)}`)
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       mark(step.name, { status: 'failed', message })
@@ -50,6 +50,6 @@ export async function runPlan(run: PlanRun): Promise<void> {
       await run.report({ event: step.events[0] ?? 'finished', status: 'failure', message: message.slice(0, 4000) })
       throw error
     }
-    await tell(step)
+    await reportDone(step)
   }
 }

@@ -1,10 +1,10 @@
 /**
- * How far an installation has come: one file for each, beside the file of contexts, readable by its owner only. It holds choices, names and
- * marks; never a key, a token or a value somebody gave.
+ * The progress of an installation: one file each, next to the configuration file, readable only by its owner. It contains choices, names and
+ * marks, but no keys, tokens or values.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fault } from '@windlass/kit/faults'
 import { z } from 'zod'
 import { STEPS, type StepName } from './plan.ts'
@@ -12,7 +12,7 @@ import { STEPS, type StepName } from './plan.ts'
 const Mark = z.object({
   status: z.enum(['begun', 'done', 'skipped', 'failed']),
   message: z.string().optional(),
-  /** The server was told of its end. */
+  /** True if the end of the step was reported to the server. */
   told: z.boolean().optional(),
 })
 export type Mark = z.infer<typeof Mark>
@@ -26,9 +26,9 @@ export const InstallState = z.object({
   makeDefault: z.boolean(),
   monitor: z.boolean(),
   demo: z.enum(['run', 'create', 'none']),
-  /** Fingerprint of everything that was asked for, to see that a later command line asks for something else. */
+  /** Fingerprint of all settings, to detect that a later command line has other settings. */
   wishes: z.string(),
-  /** Id of the record that the server keeps. */
+  /** Id of the installation record on the server. */
   installationId: z.string().optional(),
   agentId: z.string().optional(),
   startedAt: z.number(),
@@ -36,7 +36,7 @@ export const InstallState = z.object({
 })
 export type InstallState = z.infer<typeof InstallState>
 
-/** Folder of the files, beside the file of contexts. */
+/** Returns the folder of the state files, next to the configuration file. */
 export function stateFolder(configFile: string): string {
   return join(dirname(configFile), 'installations')
 }
@@ -46,12 +46,12 @@ function pathOf(folder: string, { context, namespace }: { context: string; names
   return join(folder, `${readable}-${fingerprint([context, namespace]).slice(0, 8)}.json`)
 }
 
-/** SHA-256 of a value. */
+/** Returns the SHA-256 of a value. */
 export function fingerprint(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex')
 }
 
-/** Installations that have not come to their end, the latest first. A file that cannot be read is told, not guessed at. */
+/** Returns the unfinished installations, latest first. Throws `config-invalid` for an unreadable file. */
 export function listStates(folder: string): InstallState[] {
   const names = namesIn(folder).filter((name) => name.endsWith('.json'))
   const states = names.map((name) => readState(join(folder, name)))
@@ -72,13 +72,13 @@ function readState(path: string): InstallState {
   } catch (error) {
     throw fault(
       'config-invalid',
-      { message: `${path} is not the state of an installation.`, hint: 'Delete it to begin anew.' },
+      { message: `${path} is not a valid installation state.`, hint: 'Delete it to start over.' },
       error,
     )
   }
 }
 
-/** Writes the state whole or not at all, with mode 0600. */
+/** Writes the state atomically, with mode 0600. */
 export function saveState(folder: string, state: InstallState): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = pathOf(folder, state)
@@ -88,8 +88,11 @@ export function saveState(folder: string, state: InstallState): void {
   renameSync(part, path)
 }
 
+/** Deletes the state, and what a process that was killed during `saveState` left of it. */
 export function removeState(folder: string, state: InstallState): void {
-  rmSync(pathOf(folder, state), { force: true })
+  const path = pathOf(folder, state)
+  const parts = namesIn(folder).filter((name) => name.startsWith(`${basename(path)}.`) && name.endsWith('.part'))
+  for (const name of [basename(path), ...parts]) rmSync(join(folder, name), { force: true })
 }
 
 const MARKS: Readonly<Record<Mark['status'] | 'pending', string>> = {
@@ -100,7 +103,7 @@ const MARKS: Readonly<Record<Mark['status'] | 'pending', string>> = {
   pending: '◼',
 }
 
-/** One line for each step: its mark and title, and why it was left out or failed. */
+/** Returns one line per step: mark, title, and why it was skipped or failed. */
 export function markLines(
   steps: readonly { name: StepName; title: string; skipped?: string }[],
   marks: InstallState['marks'],

@@ -1,34 +1,34 @@
 /**
- * The account under which an agent of another namespace or cluster works in this one: the same rights that the chart gives an agent beside it,
- * taken from the chart.
+ * The service account for an agent in another namespace or cluster. Its permissions come from the chart, and are those of an agent in the same
+ * namespace.
  */
 import { isFault } from '@windlass/kit/faults'
 import { isKind, KubeObject, refOf, type Kube } from '@windlass/kube'
 import type { Tree } from '../values/read-values.ts'
 import { mergeTrees } from '../values/read-values.ts'
-import type { InstallPlace } from './place.ts'
+import type { InstallTarget } from './target.ts'
 
 /** Name of the service account. */
 export const AGENT_ACCOUNT = 'runner'
 const KINDS = ['ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']
 
-/** Makes or updates the account and its rights. */
-export async function applyAgentAccount(place: InstallPlace, values: Tree): Promise<void> {
-  for (const object of await accountObjects(place, values)) await applyObject(place.cluster.kube, object)
+/** Creates or updates the account and its permissions. */
+export async function applyAgentAccount(target: InstallTarget, values: Tree): Promise<void> {
+  for (const object of await accountObjects(target, values)) await applyObject(target.cluster.kube, object)
 }
 
-/** Removes them; those that are gone already are no trouble. */
-export async function removeAgentAccount(place: InstallPlace, values: Tree): Promise<void> {
-  for (const object of await accountObjects(place, values)) await place.cluster.kube.delete(refOf(object))
+/** Deletes the account and its permissions. Missing objects are ignored. */
+export async function removeAgentAccount(target: InstallTarget, values: Tree): Promise<void> {
+  for (const object of await accountObjects(target, values)) await target.cluster.kube.delete(refOf(object))
 }
 
-async function accountObjects(place: InstallPlace, values: Tree): Promise<KubeObject[]> {
+async function accountObjects(target: InstallTarget, values: Tree): Promise<KubeObject[]> {
   const token = { global: { agentTokenSecretKeyRef: { name: AGENT_ACCOUNT, key: 'unused' } } }
   const whole = mergeTrees(mergeTrees(values, token), { runner: { enabled: true, name: AGENT_ACCOUNT } })
-  const rendered = await place.helm().render(place.release, whole)
+  const rendered = await target.helm().render(target.release, whole)
   return rendered
     .filter(
-      ({ kind, name }) => KINDS.includes(kind) && (name === AGENT_ACCOUNT || name === `${AGENT_ACCOUNT}-${place.namespace}`),
+      ({ kind, name }) => KINDS.includes(kind) && (name === AGENT_ACCOUNT || name === `${AGENT_ACCOUNT}-${target.namespace}`),
     )
     .map(({ document }) => KubeObject.parse(document))
 }

@@ -1,31 +1,31 @@
-/** Installs parts of the Runner into a namespace as one Helm release, and takes parts out of it again. */
+/** Adds and removes parts of the Runner in the Helm release of a namespace. */
 import { mergeTrees, type Tree } from '../values/read-values.ts'
 import { toChartValues, type InstallFacts } from '../values/chart-values.ts'
-import type { Wishes } from '../values/wishes.ts'
-import { joinParts, partsOf, type InstallPlace, type Parts } from './place.ts'
+import type { InstallValues } from '../values/install-values.ts'
+import { joinParts, partsOf, type InstallTarget, type Parts } from './target.ts'
 
-/** Brings parts in; those that the release of the namespace has already stay with their values. Answers all values. */
+/** Adds parts. Existing parts of the release keep their values. Resolves to all values. */
 export async function addParts(
-  place: InstallPlace,
-  { wishes, facts }: { wishes: Wishes; facts: Omit<InstallFacts, 'namespace'> },
+  target: InstallTarget,
+  { installValues, facts }: { installValues: InstallValues; facts: Omit<InstallFacts, 'namespace'> },
 ): Promise<Tree> {
-  const helm = place.helm()
-  const before = await helm.values(place.release)
+  const helm = target.helm()
+  const before = await helm.values(target.release)
   const parts = joinParts(before, facts.parts)
-  const wanted = toChartValues(wishes, { ...facts, namespace: place.namespace, parts })
+  const wanted = toChartValues(installValues, { ...facts, namespace: target.namespace, parts })
   const values = mergeTrees(withoutSwitches(before ?? {}), wanted)
-  await helm.install(place.release, values)
+  await helm.install(target.release, values)
   return values
 }
 
-/** Takes parts out; the release goes with its last part. False when there was none. */
-export async function removeParts(place: InstallPlace, parts: readonly (keyof Parts)[]): Promise<boolean> {
-  const helm = place.helm()
-  const before = await helm.values(place.release)
+/** Removes parts, and the release with its last part. Resolves to false if there is no release. */
+export async function removeParts(target: InstallTarget, parts: readonly (keyof Parts)[]): Promise<boolean> {
+  const helm = target.helm()
+  const before = await helm.values(target.release)
   if (before === undefined) return false
   const left = { ...partsOf(before), ...Object.fromEntries(parts.map((part) => [part, false])) }
-  if (!left.agent && !left.runtime && !left.monitor) return helm.uninstall(place.release)
-  await helm.install(place.release, mergeTrees(before, switchesOff(left)))
+  if (!left.agent && !left.runtime && !left.monitor) return helm.uninstall(target.release)
+  await helm.install(target.release, mergeTrees(before, switchesOff(left)))
   return true
 }
 
@@ -40,7 +40,7 @@ function switchesOff(left: Parts): Tree {
   }
 }
 
-/** The values without what says that a part is left out: those that come in are said by the new values. */
+/** Returns the values without switches that disable parts; the new values set them again. */
 function withoutSwitches(values: Tree): Tree {
   const kept: Record<string, unknown> = { ...values }
   for (const key of ['runner', 'monitor', 'volumeProvisioner']) {

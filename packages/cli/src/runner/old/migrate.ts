@@ -1,6 +1,5 @@
 /**
- * From a Runner of the 0.x kind (deployment `venona`) to one of today: what people set on its pods is kept in `migration.json` first, and set again
- * on the new agent (runner specification 6.9).
+ * Migrates a Runner of version 0.x (Deployment `venona`). The settings of its pods are saved in `migration.json` and applied to the new agent.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,20 +7,19 @@ import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import type { Kube, KubeObject } from '@windlass/kube'
 import { z } from 'zod'
-import { createAgent, getRuntime, patchAgent, putRuntime, renewToken } from '../../api-runner.ts'
 import type { Invocation } from '../../command.ts'
 import type { Session } from '../../session.ts'
-import type { UpgradeOptions } from '../../actions/runner-upgrade.ts'
 import { setSecretKeys, TOKEN_SECRET } from '../cluster/secrets.ts'
 import { putDemo } from '../demo.ts'
-import { silentAsker, terminalAsker } from '../init/asker.ts'
+import { defaultPrompter, terminalPrompter } from '../init/prompter.ts'
 import { agentNameOf } from '../init/names.ts'
-import type { InstallPlace } from '../install/place.ts'
+import type { InstallTarget } from '../install/target.ts'
 import { addParts } from '../install/release.ts'
 import { isTree, type Tree } from '../values/read-values.ts'
-import { readWishes } from '../values/wishes.ts'
+import { readInstallValues } from '../values/install-values.ts'
+import type { UpgradeOptions } from '../upgrade-options.ts'
 
-/** Name of the deployment and secret of the 0.x kind. */
+/** Name of the Deployment and Secret of version 0.x. */
 export const OLD_NAME = 'venona'
 export const MIGRATION_FILE = 'migration.json'
 const GONE_WAIT_MS = 60_000
@@ -41,7 +39,7 @@ const DeploymentShape = z.looseObject({
   }),
 })
 
-/** What is carried over. */
+/** Settings that are migrated. */
 export const Migration = z.object({
   tolerations: z.array(z.record(z.string(), z.unknown())),
   nodeSelector: z.record(z.string(), z.string()),
@@ -49,16 +47,16 @@ export const Migration = z.object({
 })
 export type Migration = z.infer<typeof Migration>
 
-/** The old agent's deployment; undefined when the namespace has none. */
+/** Returns the Deployment of the old agent, if any. */
 export async function findOldRunner(kube: Kube, namespace: string): Promise<KubeObject | undefined> {
   return kube.find({ kind: 'Deployment', namespace, name: OLD_NAME })
 }
 
-/** Variables that the old agent had for itself; the new one has its own. */
+/** Internal variables of the old agent, which are not migrated. */
 const OWN_VARIABLES =
   /^(SELF_DEPLOYMENT_INFO|CODEFRESH_TOKEN|CODEFRESH_HOST|AGENT_MODE|AGENT_NAME|AGENT_ID|DOCKER_REGISTRY|LOGGER_LEVEL|VENONA_CONFIG_DIR)$/
 
-/** Reads what people set on the old pods. Tolerations that every pod gets from Kubernetes are left out. Pure. */
+/** Reads the settings of the old pods, without the tolerations that Kubernetes adds to every pod. Pure. */
 export function readOldSettings(deployment: unknown): Migration {
   const { spec } = DeploymentShape.parse(deployment).spec.template
   const variables = spec.containers[0]?.env ?? []
@@ -70,7 +68,7 @@ export function readOldSettings(deployment: unknown): Migration {
   }
 }
 
-/** The specification of a runtime with the storage class of the new provisioner: `…-venona-…` becomes `…-runner-…`. Pure. */
+/** Replaces the storage class of the old provisioner with that of the new one: `…-venona-…` becomes `…-runner-…`. Pure. */
 export function renameStorageClass(spec: Tree): Tree {
   const rename = (value: unknown): unknown => {
     if (typeof value === 'string') return value.replace(/^dind-local-volumes-venona-/, 'dind-local-volumes-runner-')
@@ -85,68 +83,67 @@ export function renameStorageClass(spec: Tree): Tree {
 
 interface Move {
   readonly old: KubeObject
-  readonly place: InstallPlace
+  readonly target: InstallTarget
   readonly session: Session
   readonly invocation: Invocation<UpgradeOptions>
 }
 
-/** Replaces the old agent; the runtime, its name and its pipelines stay. Throws `usage` without the runtime's name. */
-export async function migrateOldRunner({ old, place, session, invocation }: Move): Promise<void> {
+/** Replaces the old agent, and keeps the runtime, its name and its pipelines. Throws `usage` without the runtime's name. */
+export async function migrateOldRunner({ old, target, session, invocation }: Move): Promise<void> {
   const { options, out } = invocation
   if (options.runtimeName === undefined)
     throw fault('usage', {
-      message: 'Which runtime environment does the old agent serve?',
-      hint: 'Add --runtime-name; `windlass get re` lists them.',
+      message: 'The runtime environment of the old agent was not given.',
+      hint: 'Add --runtime-name; list them with `windlass get re`.',
     })
-  const runtime = await getRuntime(session.client, options.runtimeName)
+  const runtime = await session.client.runtimes.get(options.runtimeName)
   const settings = readOldSettings(old)
-  await confirmMove({ place, runtime: runtime.name, invocation })
+  await confirmMove({ target, runtime: runtime.name, invocation })
   const path = join(process.cwd(), MIGRATION_FILE)
   writeFileSync(path, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 })
-  out.note(`What was set on the old agent is in ${path}.`)
-  await removeOld(place)
-  const name = options.agentName ?? agentNameOf(place.cluster.context, place.namespace, [])
+  out.note(`Saved the settings of the old agent in ${path}.`)
+  await removeOld(target)
+  const name = options.agentName ?? agentNameOf(target.cluster.context, target.namespace, [])
   const { type, isDefault, spec } = runtime
-  const agent = await createAgent(session.client, { name, runtimes: [runtime.name] }).catch(async (error: unknown) => {
-    // A migration that was cut short made it already.
+  const agent = await session.client.agents.create({ name, runtimes: [runtime.name] }).catch(async (error: unknown) => {
+    // An interrupted migration already created it.
     if (!isFault(error, 'conflict')) throw error
-    return renewToken(session.client, name)
+    return session.client.agents.renewToken(name)
   })
-  await patchAgent(session.client, agent.name, { runtimes: [runtime.name] })
+  await session.client.agents.patch(agent.name, { runtimes: [runtime.name] })
   const body = { name: runtime.name, type, isDefault, agent: agent.name, spec: renameStorageClass(spec) }
-  await putRuntime(session.client, body, 'migration from 0.x')
+  await session.client.runtimes.put(body.name, body, { query: { description: 'migration from 0.x' } })
   await setSecretKeys(
-    place.cluster.kube,
-    { namespace: place.namespace, name: TOKEN_SECRET.name },
+    target.cluster.kube,
+    { namespace: target.namespace, name: TOKEN_SECRET.name },
     { [TOKEN_SECRET.key]: agent.token },
   )
-  await installNew({ place, session, invocation }, { settings, agentName: agent.name, runtimeName: runtime.name })
+  await installNew({ target, session, invocation }, { settings, agentName: agent.name, runtimeName: runtime.name })
   await putDemo(session.client, { runtime: runtime.name, registry: undefined, image: undefined })
-  out.line(`The Runner in ${place.namespace} was migrated; its agent is ${agent.name}`)
+  out.line(`The Runner in ${target.namespace} was migrated; its agent is ${agent.name}`)
 }
 
 async function confirmMove({
-  place,
+  target,
   runtime,
   invocation,
 }: {
-  place: InstallPlace
+  target: InstallTarget
   runtime: string
   invocation: Move['invocation']
 }): Promise<void> {
   const { options, out } = invocation
-  out.note(
-    `The agent ${OLD_NAME} in ${place.namespace} is of the 0.x kind. It is removed, and an agent of today takes its place for ${runtime}.`,
-  )
-  out.note('Let no build run on it meanwhile.')
+  out.note(`The agent ${OLD_NAME} in ${target.namespace} has version 0.x. It is replaced with a new agent for ${runtime}.`)
+  out.note('Make sure that no builds run on it during the migration.')
   const asks = !options.yes && process.stdin.isTTY === true
-  if (!options.yes && !asks) throw fault('usage', { message: 'There is no terminal to ask on.', hint: 'Add --yes.' })
-  const asker = asks ? terminalAsker() : silentAsker
-  if (!(await asker.yesNo('Migrate it?', !asks)))
-    throw fault('usage', { message: 'Nothing was changed.', hint: 'Answer yes to migrate.' })
+  if (!options.yes && !asks)
+    throw fault('usage', { message: 'Cannot ask for confirmation without a terminal.', hint: 'Add --yes.' })
+  const prompter = asks ? terminalPrompter() : defaultPrompter
+  if (!(await prompter.confirm('Migrate it?', !asks)))
+    throw fault('usage', { message: 'Canceled: nothing was changed.', hint: 'Answer yes to migrate.' })
 }
 
-async function removeOld({ cluster, namespace }: InstallPlace): Promise<void> {
+async function removeOld({ cluster, namespace }: InstallTarget): Promise<void> {
   const { kube } = cluster
   await kube.delete({ kind: 'Deployment', namespace, name: OLD_NAME })
   await kube.delete({ kind: 'Secret', namespace, name: OLD_NAME })
@@ -154,28 +151,28 @@ async function removeOld({ cluster, namespace }: InstallPlace): Promise<void> {
   while ((await kube.list({ kind: 'Pod', namespace, labels: `app=${OLD_NAME}` })).length > 0) {
     if (systemClock.now() > end)
       throw fault('install-failed', {
-        message: `The pods of the old agent are still there after ${GONE_WAIT_MS / 1000} s.`,
-        hint: 'Call it again.',
+        message: `The pods of the old agent still exist after ${GONE_WAIT_MS / 1000} s.`,
+        hint: 'Run the command again.',
       })
     await systemClock.sleep(500)
   }
 }
 
 async function installNew(
-  { place, session, invocation }: Omit<Move, 'old'>,
+  { target, session, invocation }: Omit<Move, 'old'>,
   found: { settings: Migration; agentName: string; runtimeName: string },
 ): Promise<void> {
-  const given = readWishes(invocation.options)
+  const given = readInstallValues(invocation.options)
   const { tolerations, nodeSelector, env } = found.settings
   const installer = { ...given.installer, Tolerations: tolerations, NodeSelector: nodeSelector, EnvVars: env }
   const parts = { agent: true, runtime: true, monitor: invocation.options.installMonitor ?? false }
   const facts = {
     url: session.url,
-    context: place.cluster.context,
+    context: target.cluster.context,
     agentName: found.agentName,
     runtimeName: found.runtimeName,
     tokenSecret: TOKEN_SECRET,
     parts,
   }
-  await addParts(place, { wishes: { ...given, installer }, facts })
+  await addParts(target, { installValues: { ...given, installer }, facts })
 }

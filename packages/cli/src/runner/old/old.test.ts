@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkVenonaInstall } from '../../actions/venona.ts'
+import { checkVenonaInstall } from '../../commands/venona/action.ts'
 import { readOldSettings, renameStorageClass } from './migrate.ts'
 import { OLD_KINDS, OLD_SELECTOR, toOldInstallation } from './to-helm.ts'
 
@@ -15,7 +15,7 @@ const deployment = (env: object[]): unknown => ({
   },
 })
 
-test('R222: tolerations, selectors and variables of the old pods are kept, but not what was its own', () => {
+test('keeps tolerations, selectors and variables of the old pods, except its internal ones (R222)', () => {
   const env = [
     { name: 'AGENT_ID', value: 'x' },
     { name: 'CODEFRESH_TOKEN', valueFrom: {} },
@@ -28,7 +28,7 @@ test('R222: tolerations, selectors and variables of the old pods are kept, but n
   })
 })
 
-test('R222: the storage class of the old provisioner becomes that of the new one; any other stays', () => {
+test('replaces the storage class of the old provisioner, and keeps any other (R222)', () => {
   const spec = (storageClassName: string): object => ({
     dockerDaemonScheduler: { userAccess: true, pvcs: { dind: { storageClassName } } },
   })
@@ -36,7 +36,7 @@ test('R222: the storage class of the old provisioner becomes that of the new one
   expect(renameStorageClass({ ...spec('fast-venona') })).toEqual(spec('fast-venona'))
 })
 
-test('R223: an installation of the vendor becomes values with the same agent and token', () => {
+test('converts a Codefresh installation to values with the same agent and token (R223)', () => {
   const env = [
     { name: 'AGENT_ID', value: 'abc' },
     { name: 'AGENT_NAME', value: 'prod' },
@@ -54,7 +54,7 @@ test('R223: an installation of the vendor becomes values with the same agent and
   expect(OLD_SELECTOR).toContain('dind-lv-monitor')
 })
 
-test('R218: flags of the old installer that exclude each other are refused', () => {
+test('rejects conflicting flags of the old installer (R218)', () => {
   const none = {
     clusterName: undefined,
     runtimeEnvironment: undefined,
@@ -62,7 +62,7 @@ test('R218: flags of the old installer that exclude each other are refused', () 
     onlyRuntimeEnvironment: undefined,
   }
   expect(() => checkVenonaInstall({ ...none, skipRuntimeInstallation: true, onlyRuntimeEnvironment: true })).toThrow(
-    'exclude each other',
+    'cannot be combined',
   )
   expect(() => checkVenonaInstall({ ...none, skipRuntimeInstallation: true })).toThrow('needs --runtime-environment')
   expect(() => checkVenonaInstall({ ...none, clusterName: 'a-name-of-more-than-twenty' })).toThrow('20 characters')

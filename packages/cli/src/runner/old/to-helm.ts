@@ -1,7 +1,7 @@
 /**
- * From a Runner that the vendor's command installed (1.x) to values for the chart, with the same agent: its id and token stay in the Secret
- * where they are (runner specification 6.9).
+ * Converts a Runner installed by the Codefresh CLI (1.x) to chart values with the same agent. Its id and token stay in the existing Secret.
  */
+import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
 import type { Kube } from '@windlass/kube'
 import { parse } from 'yaml'
@@ -10,9 +10,9 @@ import { OLD_TOKEN_KEY, readSecret, RUNTIMES_SECRET, TOKEN_SECRET } from '../clu
 import type { Tree } from '../values/read-values.ts'
 import { readOldSettings } from './migrate.ts'
 
-/** `app` of everything that the vendor's command installed, and that the chart brings anew. The Secret `runner` is none of it. */
+/** `app` labels of the objects that the Codefresh CLI installed and the chart creates again. The Secret `runner` is kept. */
 export const OLD_APPS = ['runner', 'venona', 'dind-volume-provisioner', 'dind-lv-monitor', 'app-proxy'] as const
-/** Secrets are not among them: the agent's stays. */
+/** Kinds to delete. Secrets are kept, because of the agent's token. */
 export const OLD_KINDS = [
   'Deployment',
   'DaemonSet',
@@ -44,33 +44,33 @@ export interface OldInstallation {
   readonly values: Tree
 }
 
-/** Reads what is installed. Throws `not-found` when the vendor's deployment or its Secret is not there. */
+/** Reads the installation. Throws `not-found` without its Deployment or Secret. */
 export async function readOldInstallation(kube: Kube, namespace: string): Promise<OldInstallation> {
   const deployment = await kube.find({ kind: 'Deployment', namespace, name: 'runner' })
   const secret = await readSecret(kube, namespace, TOKEN_SECRET.name)
   const key = [OLD_TOKEN_KEY, TOKEN_SECRET.key].find((name) => secret?.[name] !== undefined)
   if (deployment === undefined || key === undefined)
     throw fault('not-found', {
-      message: `The namespace ${namespace} has no Runner of the vendor's command.`,
-      hint: 'It is looked for as the deployment and the secret `runner`.',
+      message: `The namespace ${namespace} has no Runner that was installed with the Codefresh CLI.`,
+      hint: 'Choose the namespace with the Deployment and Secret `runner` with --kube-namespace.',
     })
   const runtimes = Object.entries((await readSecret(kube, namespace, RUNTIMES_SECRET)) ?? {})
   const names = runtimes.flatMap(([file, text]) => (file.endsWith('.runtime.yaml') ? [RuntimeName.parse(parse(text)).name] : []))
   return toOldInstallation(deployment, { key, runtimeNames: names })
 }
 
-/** Pure part of `readOldInstallation`. */
+/** Converts the objects of an installation. Pure. */
 export function toOldInstallation(deployment: unknown, found: { key: string; runtimeNames: readonly string[] }): OldInstallation {
   const variables = RunnerShape.parse(deployment).spec.template.spec.containers[0]?.env ?? []
   const valueOf = (name: string): string | undefined => variables.find((variable) => variable.name === name)?.value
   const agentId = valueOf('AGENT_ID')
-  if (agentId === undefined) throw fault('not-found', { message: 'The deployment `runner` does not name its agent (AGENT_ID).' })
+  if (agentId === undefined) throw fault('not-found', { message: 'The Deployment `runner` does not set AGENT_ID.' })
   const { tolerations, nodeSelector, env } = readOldSettings(deployment)
   const [runtimeName] = found.runtimeNames
   const global = {
     agentTokenSecretKeyRef: { name: TOKEN_SECRET.name, key: found.key },
     ...(valueOf('AGENT_NAME') !== undefined && { agentName: valueOf('AGENT_NAME') }),
-    ...(runtimeName !== undefined && { runtimeName }),
+    ...defined({ runtimeName }),
     ...(valueOf('CODEFRESH_HOST') !== undefined && { codefreshHost: valueOf('CODEFRESH_HOST') }),
   }
   const runner = {

@@ -1,42 +1,42 @@
 /**
- * The installer's values as values of the chart `windlass-runtime` (runner specification 6.5 and 7.3). Pure: the same wishes give the same
- * values. Every key of the installer is either placed here, decides something in the installer itself, or has no meaning any more (`NO_EFFECT`).
+ * Converts installer values to values of the chart `windlass-runtime`. Pure. Every key of the installer is either mapped here, used by the
+ * installer itself, or has no effect any more (`NO_EFFECT`).
  */
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER } from '../attach/runtime-file.ts'
 import type { InstallerValues } from './installer-values.ts'
 import { isTree, mergeTrees, pruneTree, type Tree } from './read-values.ts'
-import type { Wishes } from './wishes.ts'
+import type { InstallValues } from './install-values.ts'
 
-/** What the installer knows beside wishes. */
+/** What the installer knows apart from the values. */
 export interface InstallFacts {
   readonly url: string
   readonly namespace: string
   readonly context: string
   readonly agentName: string | undefined
   readonly runtimeName: string | undefined
-  /** Secret of the namespace that holds the agent's token. */
+  /** Secret in the namespace with the agent's token. */
   readonly tokenSecret: { readonly name: string; readonly key: string } | undefined
-  /** PEM of the authority of the server's certificate. */
+  /** PEM of the server's certificate authority. */
   readonly ca?: string | undefined
-  /** The agent reads its runtimes from the Secret `runnerconf`; it serves its own namespace alone when false. */
+  /** True if the agent reads its runtimes from the Secret `runnerconf`; otherwise it serves only its own namespace. */
   readonly readsFiles?: boolean
-  /** What this release brings. */
+  /** Components of this release. */
   readonly parts: { readonly agent: boolean; readonly runtime: boolean; readonly monitor: boolean }
 }
 
-/** Values of the vendor's installer that change nothing here, and why. */
+/** Values of the Codefresh installer that have no effect, with the reason. */
 export const NO_EFFECT: Readonly<Record<string, string>> = {
   NewRelicLicense: 'components report to Prometheus',
   Logging: 'logs go to the server',
-  GitProviderURL: 'the network test asks the server alone',
+  GitProviderURL: 'the network test checks only the server',
   NetworkTester: 'the network test is part of the image',
-  'Monitor.Helm3': 'Helm 3 and later are read alike',
-  'Storage.AzureLocation': 'the location is that of the nodes',
-  'Storage.CreateStorageClass': 'name an existing class in StorageClass',
-  'Storage.VolumeProvisioner.CreateDindVolDirResouces': 'folders of disks are made by the daemon of the node',
+  'Monitor.Helm3': 'all releases of Helm 3 and later are read',
+  'Storage.AzureLocation': 'the location of the nodes is used',
+  'Storage.CreateStorageClass': 'set an existing class in StorageClass',
+  'Storage.VolumeProvisioner.CreateDindVolDirResouces': 'the node daemon creates the folders of disks',
 }
 
-/** The keys of these wishes that have no effect, with the reason of each. */
+/** Returns the given keys that have no effect, each with its reason. */
 export function listNoEffect(installer: InstallerValues): string[] {
   return Object.entries(NO_EFFECT).flatMap(([path, why]) => (valueAt(installer, path) === undefined ? [] : [`${path}: ${why}`]))
 }
@@ -45,8 +45,8 @@ function valueAt(tree: unknown, path: string): unknown {
   return path.split('.').reduce((at: unknown, key) => (isTree(at) ? at[key] : undefined), tree)
 }
 
-/** Values for `helm`, nothing in them that is the chart's default anyway. */
-export function toChartValues({ installer, chart }: Wishes, facts: InstallFacts): Tree {
+/** Returns the chart values, without unset ones. */
+export function toChartValues({ installer, chart }: InstallValues, facts: InstallFacts): Tree {
   const values = {
     global: globalOf(installer, facts),
     runner: facts.parts.agent ? runnerOf(installer, facts) : { enabled: false },
@@ -74,7 +74,7 @@ function globalOf({ DockerRegistry, EnvVars, AdditionalEnvVars }: InstallerValue
   }
 }
 
-/** Proxies are understood in any spelling: `No_proxy` is `NO_PROXY`. */
+/** Separates the proxy variables from the others. Their names are case-insensitive: `No_proxy` is `NO_PROXY`. */
 export function splitProxies(variables: Readonly<Record<string, string>>): { proxy: Tree; env: Tree } {
   const proxy: Record<string, string> = {}
   const env: Record<string, string> = {}
@@ -157,7 +157,7 @@ function storageOf(storage: InstallerValues['Storage']): Tree {
 }
 
 function runtimeOf(installer: InstallerValues, { parts }: InstallFacts): Tree {
-  // The installer hands the spec over itself, with the key of the person who installs: none stays in the cluster.
+  // The installer sends the specification itself with the user's key, so that no key remains in the cluster.
   const patch = { enabled: false }
   if (!parts.runtime) return { patch, gencerts: { enabled: false }, serviceAccount: { create: false }, rbac: { create: false } }
   const wanted = installer.Runtime
@@ -169,7 +169,7 @@ function runtimeOf(installer: InstallerValues, { parts }: InstallFacts): Tree {
     dind: {
       ...both,
       resources: wanted?.resources,
-      // A list replaces the chart's own, so that its toleration of nodes for builds stands here too.
+      // A list replaces that of the chart, so repeat the chart's toleration of build nodes.
       tolerations:
         wanted?.tolerations === undefined
           ? undefined
@@ -193,7 +193,7 @@ function monitorOf(monitor: InstallerValues['Monitor']): Tree {
   }
 }
 
-/** `{Name, Tag}` or `registry/name:tag@digest` as the chart has images. */
+/** Converts `{Name, Tag}` or `registry/name:tag@digest` to the image format of the chart. */
 function imageOf(image: InstallerValues['Image']): Tree | undefined {
   if (image === undefined) return undefined
   if (typeof image !== 'string') return { repository: image.Name, tag: image.Tag }

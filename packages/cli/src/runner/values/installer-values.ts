@@ -1,26 +1,27 @@
 /**
- * The values file of the vendor's installer: every key it knows (runner specification 6.5), typed. A key that nobody reads is a mistake and is told.
+ * The values file of the Codefresh installer, with all its keys and types. Unknown keys are rejected.
  */
+import { splitList } from '@windlass/kit'
 import { fault, type Problem } from '@windlass/kit/faults'
 import { nearest } from '@windlass/plan'
 import { z } from 'zod'
 
 const Text = z.union([z.string(), z.number(), z.boolean()]).transform(String)
-const Yes = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')])
+const Flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')])
 const TextMap = z.record(z.string(), Text)
-const Anything = z.record(z.string(), z.unknown())
+const AnyTree = z.record(z.string(), z.unknown())
 /** `k=v,k=v`, or a mapping. */
 const Selector = z.union([TextMap, z.string().transform((text, context) => parsePairs(text, context))])
 const Image = z.union([z.string(), z.strictObject({ Name: z.string().optional(), Tag: Text.optional() })])
-const Tolerations = z.array(Anything)
-const Accounts = z.strictObject({ Annotations: TextMap.optional() })
+const Tolerations = z.array(AnyTree)
+const ServiceAccount = z.strictObject({ Annotations: TextMap.optional() })
 const Quantities = z.strictObject({ CPU: Text.optional(), Memory: Text.optional() })
 
 const Storage = z.strictObject({
   Annotations: TextMap.optional(),
   Backend: z.enum(['local', 'ebs', 'ebs-csi', 'gcedisk', 'azuredisk', 'azuredisk-csi']).optional(),
   StorageClassName: z.string().optional(),
-  CreateStorageClass: Yes.optional(),
+  CreateStorageClass: Flag.optional(),
   LocalVolumeParentDir: z.string().optional(),
   AvailabilityZone: z.string().optional(),
   VolumeType: z.string().optional(),
@@ -39,40 +40,40 @@ const Storage = z.strictObject({
       Image: Image.optional(),
       NodeSelector: Selector.optional(),
       Tolerations: Tolerations.optional(),
-      resources: Anything.optional(),
-      MountAzureJson: Yes.optional(),
-      ServiceAccount: Accounts.optional(),
-      // Spelled as the vendor spells it.
+      resources: AnyTree.optional(),
+      MountAzureJson: Flag.optional(),
+      ServiceAccount: ServiceAccount.optional(),
+      // Codefresh spells it this way.
       CreateDindVolDirResouces: z.strictObject({ Limits: Quantities.optional(), Requests: Quantities.optional() }).optional(),
     })
     .optional(),
-  LocalVolumeMonitor: z.strictObject({ Image: Image.optional(), resources: Anything.optional() }).optional(),
+  LocalVolumeMonitor: z.strictObject({ Image: Image.optional(), resources: AnyTree.optional() }).optional(),
   VolumeCleaner: z.strictObject({ Image: Image.optional() }).optional(),
 })
 
 export const InstallerValues = z.strictObject({
   CodefreshHost: z.string().optional(),
   Token: z.string().optional(),
-  insecure: Yes.optional(),
+  insecure: Flag.optional(),
   ConfigPath: z.string().optional(),
   Context: z.string().optional(),
   Namespace: z.string().optional(),
-  InCluster: Yes.optional(),
+  InCluster: Flag.optional(),
   KubernetesHost: z.string().optional(),
   RuntimeEnvironmentName: z.string().optional(),
   RuntimeServiceAccount: z.string().optional(),
-  SkipClusterTest: Yes.optional(),
-  SkipClusterIntegration: Yes.optional(),
+  SkipClusterTest: Flag.optional(),
+  SkipClusterIntegration: Flag.optional(),
   ClusterId: z.string().optional(),
   EnvVars: TextMap.optional(),
   DockerRegistry: z.string().optional(),
   NewRelicLicense: z.string().optional(),
   GitProviderURL: z.string().optional(),
-  CreateRbac: Yes.optional(),
+  CreateRbac: Flag.optional(),
   Logging: z.strictObject({ FirebaseHost: z.string().optional() }).optional(),
   NetworkTester: z.strictObject({ Image: Image.optional(), AdditionalEnvVars: TextMap.optional() }).optional(),
   Image: Image.optional(),
-  Runner: z.strictObject({ resources: Anything.optional() }).optional(),
+  Runner: z.strictObject({ resources: AnyTree.optional() }).optional(),
   AdditionalEnvVars: TextMap.optional(),
   NodeSelector: Selector.optional(),
   Tolerations: Tolerations.optional(),
@@ -82,20 +83,20 @@ export const InstallerValues = z.strictObject({
   Storage: Storage.optional(),
   Monitor: z
     .strictObject({
-      Enabled: Yes.optional(),
+      Enabled: Flag.optional(),
       Image: Image.optional(),
-      resources: Anything.optional(),
+      resources: AnyTree.optional(),
       AdditionalEnvVars: TextMap.optional(),
-      Helm3: Yes.optional(),
-      UseNamespaceWithRole: Yes.optional(),
-      RbacEnabled: Yes.optional(),
-      ServiceAccount: Accounts.optional(),
+      Helm3: Flag.optional(),
+      UseNamespaceWithRole: Flag.optional(),
+      RbacEnabled: Flag.optional(),
+      ServiceAccount: ServiceAccount.optional(),
     })
     .optional(),
   AppProxy: z
     .strictObject({
       Image: Image.optional(),
-      resources: Anything.optional(),
+      resources: AnyTree.optional(),
       AdditionalEnvVars: TextMap.optional(),
       Ingress: z
         .strictObject({
@@ -106,33 +107,33 @@ export const InstallerValues = z.strictObject({
           Annotations: TextMap.optional(),
         })
         .optional(),
-      ServiceAccount: Accounts.optional(),
+      ServiceAccount: ServiceAccount.optional(),
     })
     .optional(),
   Runtime: z
     .strictObject({
       NodeSelector: Selector.optional(),
       tolerations: Tolerations.optional(),
-      ServiceAccount: Accounts.optional(),
+      ServiceAccount: ServiceAccount.optional(),
       AdditionalEnvVars: TextMap.optional(),
-      resources: Anything.optional(),
-      userVolumeMounts: Anything.optional(),
-      userVolumes: Anything.optional(),
+      resources: AnyTree.optional(),
+      userVolumeMounts: AnyTree.optional(),
+      userVolumes: AnyTree.optional(),
     })
     .optional(),
-  dockerDaemonScheduler: z.strictObject({ userAccess: Yes.optional() }).optional(),
+  dockerDaemonScheduler: z.strictObject({ userAccess: Flag.optional() }).optional(),
 })
 export type InstallerValues = z.infer<typeof InstallerValues>
 
-/** Checks values that were merged from files and flags. Throws `document-invalid` with every key that nobody reads and every value of a wrong kind. */
+/** Checks values merged from files and flags. Throws `document-invalid` with all unknown keys and values of the wrong type. */
 export function checkInstallerValues(values: unknown, file: string): InstallerValues {
   const parsed = InstallerValues.safeParse(values)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, file))
   throw fault('document-invalid', {
-    message: `${file} has values that the installer does not know.`,
+    message: `Unknown or invalid installer values in ${file}.`,
     problems,
-    hint: 'The keys are listed in docs/install-wizard.md.',
+    hint: 'See the keys in docs/runner/install-wizard.md.',
   })
 }
 
@@ -142,11 +143,11 @@ function problemsOf(issue: z.core.$ZodIssue, file: string): Problem[] {
   return issue.keys.map((key) => {
     const near = nearest(key, keysAt(InstallerValues, path))
     const full = [...path, key].join('.')
-    return { file, path: full, message: `There is no value ${full}.${near === undefined ? '' : ` Did you mean ${near}?`}` }
+    return { file, path: full, message: `unknown value "${full}"${near === undefined ? '' : `; did you mean "${near}"?`}` }
   })
 }
 
-/** The keys that may stand at a place, to suggest one of them. */
+/** Returns the known keys at a path, for suggestions. */
 function keysAt(shape: unknown, path: readonly string[]): string[] {
   let at: unknown = shape
   for (const key of path) at = unwrap(at) instanceof z.ZodObject ? shapeOf(at)[key] : undefined
@@ -162,16 +163,13 @@ function unwrap(shape: unknown): unknown {
   return shape instanceof z.ZodOptional ? shape.unwrap() : shape
 }
 
-/** `a=b,c=d` as a mapping; the first `=` of each part counts. */
+/** Parses `a=b,c=d` to a mapping. Each part is split at its first `=`. */
 function parsePairs(text: string, context: z.core.$RefinementCtx): Record<string, string> {
-  const pairs = text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
+  const pairs = splitList(text)
   const found: Record<string, string> = {}
   for (const pair of pairs) {
     const at = pair.indexOf('=')
-    if (at < 1) context.addIssue({ code: 'custom', message: `'${pair}' is not of the form key=value`, input: text })
+    if (at < 1) context.addIssue({ code: 'custom', message: `"${pair}" is not in the form key=value`, input: text })
     else found[pair.slice(0, at)] = pair.slice(at + 1)
   }
   return found

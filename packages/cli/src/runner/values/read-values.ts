@@ -1,4 +1,4 @@
-/** Values of an installation from their three places: a file, `--set-value` and `--set-file`. Flags come on top in `wishes.ts`. */
+/** Reads installation values from a file, `--set-value` and `--set-file`. `install-values.ts` adds the flags. */
 import { fault } from '@windlass/kit/faults'
 import { parse } from 'yaml'
 
@@ -10,16 +10,18 @@ export function parseValuesFile(text: string, file: string): Tree {
   try {
     value = parse(text, { maxAliasCount: 100 }) ?? {}
   } catch (error) {
-    throw fault('document-invalid', { message: `${file} is not YAML: ${error instanceof Error ? error.message : String(error)}` })
+    throw fault('document-invalid', {
+      message: `${file} is not valid YAML: ${error instanceof Error ? error.message : String(error)}`,
+    })
   }
   if (!isTree(value)) throw fault('document-invalid', { message: `${file} must be a mapping of values.` })
   return value
 }
 
-/** The tree with one value set: `Storage.Backend` and `ebs`. A dot inside of a key is written `\.`. Throws `usage`. */
+/** Returns the tree with a value set, such as `Storage.Backend` to `ebs`. A dot within a key is written `\.`. Throws `usage`. */
 export function setValue(tree: Tree, path: string, value: unknown): Tree {
   const [key = '', ...rest] = path.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'))
-  if (key === '' || key === '__proto__') throw fault('usage', { message: `'${path}' is not the name of a value.` })
+  if (key === '' || key === '__proto__') throw fault('usage', { message: `"${path}" is not the name of a value.` })
   return put(tree, [key, ...rest], value)
 }
 
@@ -29,14 +31,14 @@ function put(tree: Tree, [key = '', ...rest]: readonly string[], value: unknown)
   return { ...tree, [key]: put(isTree(inner) ? inner : {}, rest, value) }
 }
 
-/** `name=value` at its first `=`; the value may hold more of them. Throws `usage`. */
+/** Splits `name=value` at the first `=`. Throws `usage`. */
 export function splitPair(text: string, flag: string): readonly [string, string] {
   const at = text.indexOf('=')
-  if (at < 1) throw fault('usage', { message: `${flag} needs NAME=VALUE, not '${text}'.` })
+  if (at < 1) throw fault('usage', { message: `${flag} takes NAME=VALUE, not "${text}".` })
   return [text.slice(0, at), text.slice(at + 1)]
 }
 
-/** Both trees; where both say something the second wins, mappings are merged. */
+/** Merges two trees. Mappings are merged recursively; otherwise the second value wins. */
 export function mergeTrees(below: Tree, above: Tree): Tree {
   const merged: Record<string, unknown> = { ...below }
   for (const [key, value] of Object.entries(above)) {
@@ -47,7 +49,7 @@ export function mergeTrees(below: Tree, above: Tree): Tree {
   return merged
 }
 
-/** The tree without what is not said: undefined values and mappings that hold nothing. */
+/** Returns the tree without undefined values and empty mappings. */
 export function pruneTree(tree: Tree): Tree {
   const kept: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(tree)) {
@@ -58,7 +60,7 @@ export function pruneTree(tree: Tree): Tree {
   return kept
 }
 
-/** A text of the command line as a value: `true` and `false` are booleans, everything else stays text. */
+/** Parses a value of the command line: `true` and `false` are booleans, everything else is text. */
 export function typedValue(text: string): string | boolean {
   return text === 'true' ? true : text === 'false' ? false : text
 }

@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isFault } from '@windlass/kit'
 import { expect, test } from 'vitest'
+import { GLOBAL_KEYS, TOP_KEYS } from './chart-keys.ts'
 import { checkInstallerValues } from './installer-values.ts'
 import { mergeTrees, parseValuesFile, setValue, splitPair } from './read-values.ts'
 import { listNoEffect, NO_EFFECT, toChartValues, type InstallFacts } from './chart-values.ts'
-import { readTolerations, readWishes, type Wishes } from './wishes.ts'
+import { readTolerations, readInstallValues, type InstallValues } from './install-values.ts'
 
 const facts: InstallFacts = {
   url: 'https://windlass.example.com',
@@ -16,7 +20,7 @@ const facts: InstallFacts = {
 const chartOf = (installer: unknown, more: Partial<InstallFacts> = {}): unknown =>
   toChartValues({ installer: checkInstallerValues(installer, 'values.yaml'), chart: {} }, { ...facts, ...more })
 
-test('R018, R033, R035: a values file of the vendor becomes values of the chart', () => {
+test('converts a values file of the Codefresh installer to chart values (R018, R033, R035)', () => {
   const values = {
     DockerRegistry: 'registry.example.com',
     NodeSelector: 'role=runner,zone=a',
@@ -78,40 +82,68 @@ test('R018, R033, R035: a values file of the vendor becomes values of the chart'
   })
 })
 
-test('R032: a storage class of the cluster takes the place of the provisioner', () => {
+test('an existing storage class replaces the provisioner (R032)', () => {
   expect(chartOf({ StorageClass: 'fast' })).toMatchObject({
     volumeProvisioner: { enabled: false },
     runtime: { dind: { pvcs: { dind: { storageClassName: 'fast' } } } },
   })
 })
 
-test('C11 C12 C15: the layouts of GKE and AKS are those of the chart', () => {
-  const wish = (...setValues: string[]): Wishes => readWishes({ setValue: setValues })
+test('maps the storage values of GKE and AKS to the chart (C11, C12, C15)', () => {
+  const install = (...setValues: string[]): InstallValues => readInstallValues({ setValue: setValues })
   expect(
     toChartValues(
-      wish('Storage.Backend=gcedisk', 'Storage.AvailabilityZone=us-central1-a', 'Storage.GoogleServiceAccount={}'),
+      install('Storage.Backend=gcedisk', 'Storage.AvailabilityZone=us-central1-a', 'Storage.GoogleServiceAccount={}'),
       facts,
     ),
   ).toMatchObject({
     storage: { backend: 'gcedisk', gcedisk: { availabilityZone: 'us-central1-a', serviceAccountJson: '{}' } },
   })
-  expect(toChartValues(wish('Storage.Backend=azuredisk', 'Storage.VolumeProvisioner.MountAzureJson=true'), facts)).toMatchObject({
+  expect(
+    toChartValues(install('Storage.Backend=azuredisk', 'Storage.VolumeProvisioner.MountAzureJson=true'), facts),
+  ).toMatchObject({
     storage: { backend: 'azuredisk', mountAzureJson: true },
   })
-  expect(toChartValues(wish('Storage.LocalVolumeParentDir=/mnt/ssd'), facts)).toMatchObject({
+  expect(toChartValues(install('Storage.LocalVolumeParentDir=/mnt/ssd'), facts)).toMatchObject({
     storage: { local: { volumeParentDir: '/mnt/ssd' } },
   })
 })
 
-test('values in the names of the chart go through, and win', () => {
-  const wishes = readWishes({ setValue: ['runtime.dind.pvcs.dind.volumeSize=50Gi', 'runner.name=other'] })
-  expect(toChartValues(wishes, facts)).toMatchObject({
+test('passes chart values through, and they take precedence', () => {
+  const installValues = readInstallValues({ setValue: ['runtime.dind.pvcs.dind.volumeSize=50Gi', 'runner.name=other'] })
+  expect(toChartValues(installValues, facts)).toMatchObject({
     runner: { name: 'other' },
     runtime: { dind: { pvcs: { dind: { volumeSize: '50Gi' } } } },
   })
 })
 
-test('a key that nobody reads is told with the nearest one that exists', () => {
+test('rejects an unknown key under `global` with the nearest known key', () => {
+  const messagesOf = (...setValue: string[]): unknown => {
+    try {
+      return readInstallValues({ setValue }).chart
+    } catch (error) {
+      return isFault(error, 'document-invalid') ? error.details.problems?.map(({ message }) => message) : error
+    }
+  }
+  expect(messagesOf('global.image.tag=1.2.3', 'global.codefreshhost=https://ci.example.com', 'global.zone=a')).toEqual([
+    'unknown value "global.image"; did you mean "image"?',
+    'unknown value "global.codefreshhost"; did you mean "global.codefreshHost"?',
+    'unknown value "global.zone"',
+  ])
+  expect(messagesOf('image.tag=1.2.3', 'global.imageRegistry=registry.example.com', 'global.proxy.noProxy=10.0.0.0/8')).toEqual({
+    image: { tag: '1.2.3' },
+    global: { imageRegistry: 'registry.example.com', proxy: { noProxy: '10.0.0.0/8' } },
+  })
+})
+
+test('the known keys match the chart', () => {
+  const chart = join(import.meta.dirname, '../../../../../charts/windlass-runtime/values.yaml')
+  const values = parseValuesFile(readFileSync(chart, 'utf8'), chart)
+  expect(Object.keys(values['global'] ?? {})).toEqual(GLOBAL_KEYS)
+  expect(Object.keys(values)).toEqual(expect.arrayContaining([...TOP_KEYS]))
+})
+
+test('rejects an unknown key of the installer with the nearest known key', () => {
   const problems = (values: unknown): unknown => {
     try {
       checkInstallerValues(values, 'values.yaml')
@@ -122,21 +154,21 @@ test('a key that nobody reads is told with the nearest one that exists', () => {
   }
   expect(problems({ Storage: { Backand: 'ebs' }, Nothing: 1 })).toMatchObject({
     problems: expect.arrayContaining([
-      expect.objectContaining({ path: 'Storage.Backand', message: 'There is no value Storage.Backand. Did you mean Backend?' }),
+      expect.objectContaining({ path: 'Storage.Backand', message: 'unknown value "Storage.Backand"; did you mean "Backend"?' }),
       expect.objectContaining({ path: 'Nothing' }),
     ]),
   })
   expect(problems({ NodeSelector: 'zone' })).toMatchObject({ problems: [expect.objectContaining({ path: 'NodeSelector' })] })
 })
 
-test('a value of the vendor that has no meaning here is told with the reason', () => {
+test('reports Codefresh values that have no effect, with the reason', () => {
   expect(listNoEffect(checkInstallerValues({ NewRelicLicense: 'x', Monitor: { Helm3: true } }, 'v'))).toEqual([
     `NewRelicLicense: ${NO_EFFECT['NewRelicLicense']}`,
     `Monitor.Helm3: ${NO_EFFECT['Monitor.Helm3']}`,
   ])
 })
 
-test('R019: --set-value splits at the first `=`, reads dots, and keeps `\\.` inside of a key', () => {
+test('--set-value splits at the first `=` and at dots, and keeps `\\.` within a key (R019)', () => {
   expect(splitPair('a.b=c=d', '--set-value')).toEqual(['a.b', 'c=d'])
   expect(() => splitPair('nothing', '--set-value')).toThrow('NAME=VALUE')
   expect(setValue({ a: { x: 1 } }, 'a.b', true)).toEqual({ a: { x: 1, b: true } })
@@ -151,14 +183,14 @@ test('later values win, and mappings are merged', () => {
   expect(() => parseValuesFile('- a', 'v.yaml')).toThrow('must be a mapping')
 })
 
-test('R023: tolerations are a list as JSON or YAML; anything else is refused', () => {
+test('accepts tolerations only as a JSON or YAML list (R023)', () => {
   expect(readTolerations('[{"key":"a"}]')).toEqual([{ key: 'a' }])
   for (const wrong of ['{}', 'x', '[1]', '[{']) expect(() => readTolerations(wrong)).toThrow('--tolerations')
 })
 
-test('R218: annotations of builds reach engine and Docker daemon', () => {
+test('applies build annotations to engine and Docker daemon (R218)', () => {
   const podAnnotations = { 'example.com/team': 'a=b' }
-  expect(readWishes({ buildAnnotations: ['example.com/team=a=b'] }).chart).toEqual({
+  expect(readInstallValues({ buildAnnotations: ['example.com/team=a=b'] }).chart).toEqual({
     runtime: { engine: { podAnnotations }, dind: { podAnnotations } },
   })
 })

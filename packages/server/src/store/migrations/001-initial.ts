@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { columns, index, owned, type Table } from './tables.ts'
+import { notNull, primaryKey } from './columns.ts'
 
 export const initial: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -13,112 +13,280 @@ export const initial: Migration = {
 }
 
 async function identity(db: Kysely<unknown>): Promise<void> {
-  await columns(
-    db.schema.createTable('meta').addColumn('key', 'text', (column) => column.primaryKey()) as Table,
-    'text',
-    'value',
-  ).execute()
-  const account = db.schema.createTable('account').addColumn('id', 'text', (column) => column.primaryKey()) as Table
-  await columns(columns(account, 'text', 'name'), 'bigint', 'last_build_number created_at').execute()
-  await columns(columns(owned(db, 'api_key'), 'text', 'name role hash'), 'bigint', 'created_at').execute()
-  await index(db, 'api_key', 'account_id name', true)
-  const agent = columns(owned(db, 'agent'), 'text', 'name hash runtimes executor? version? instance?')
-  await columns(agent, 'bigint', 'epoch fact_seq last_seen_at? created_at').execute()
-  await index(db, 'agent', 'account_id name', true)
+  await db.schema.createTable('meta').addColumn('key', 'text', primaryKey).addColumn('value', 'text', notNull).execute()
+  await db.schema
+    .createTable('account')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('name', 'text', notNull)
+    .addColumn('last_build_number', 'bigint', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .execute()
+  await db.schema
+    .createTable('api_key')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('name', 'text', notNull)
+    .addColumn('role', 'text', notNull)
+    .addColumn('hash', 'text', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .execute()
+  await db.schema.createIndex('api_key_account_id_name').unique().on('api_key').columns(['account_id', 'name']).execute()
+  await db.schema
+    .createTable('agent')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('name', 'text', notNull)
+    .addColumn('hash', 'text', notNull)
+    .addColumn('runtimes', 'text', notNull)
+    .addColumn('executor', 'text')
+    .addColumn('version', 'text')
+    .addColumn('instance', 'text')
+    .addColumn('epoch', 'bigint', notNull)
+    .addColumn('fact_seq', 'bigint', notNull)
+    .addColumn('last_seen_at', 'bigint')
+    .addColumn('created_at', 'bigint', notNull)
+    .execute()
+  await db.schema.createIndex('agent_account_id_name').unique().on('agent').columns(['account_id', 'name']).execute()
 }
 
 async function resources(db: Kysely<unknown>): Promise<void> {
-  const runtime = columns(owned(db, 'runtime'), 'text', 'name type agent? spec')
-  await columns(columns(runtime, 'integer', 'is_default'), 'bigint', 'created_at updated_at').execute()
-  await index(db, 'runtime', 'account_id name', true)
-  await columns(columns(owned(db, 'project'), 'text', 'name variables'), 'bigint', 'created_at updated_at').execute()
-  await index(db, 'project', 'account_id name', true)
-  const pipeline = columns(owned(db, 'pipeline'), 'text', 'project_id? name document variables contexts runtime?')
-  const limited = columns(pipeline, 'integer', 'concurrency? branch_concurrency? priority revision')
-  await columns(limited, 'bigint', 'created_at updated_at').execute()
-  await index(db, 'pipeline', 'account_id name', true)
-  await index(db, 'pipeline', 'project_id')
-  const context = columns(owned(db, 'context'), 'text', 'name type data')
-  await columns(columns(context, 'integer', 'is_default'), 'bigint', 'created_at updated_at').execute()
-  await index(db, 'context', 'account_id name', true)
+  await db.schema
+    .createTable('runtime')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('name', 'text', notNull)
+    .addColumn('type', 'text', notNull)
+    .addColumn('agent', 'text')
+    .addColumn('spec', 'text', notNull)
+    .addColumn('is_default', 'integer', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('updated_at', 'bigint', notNull)
+    .execute()
+  await db.schema.createIndex('runtime_account_id_name').unique().on('runtime').columns(['account_id', 'name']).execute()
+  await db.schema
+    .createTable('project')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('name', 'text', notNull)
+    .addColumn('variables', 'text', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('updated_at', 'bigint', notNull)
+    .execute()
+  await db.schema.createIndex('project_account_id_name').unique().on('project').columns(['account_id', 'name']).execute()
+  await db.schema
+    .createTable('pipeline')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('project_id', 'text')
+    .addColumn('name', 'text', notNull)
+    .addColumn('document', 'text', notNull)
+    .addColumn('variables', 'text', notNull)
+    .addColumn('contexts', 'text', notNull)
+    .addColumn('runtime', 'text')
+    .addColumn('concurrency', 'integer')
+    .addColumn('branch_concurrency', 'integer')
+    .addColumn('priority', 'integer', notNull)
+    .addColumn('revision', 'integer', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('updated_at', 'bigint', notNull)
+    .execute()
+  await db.schema.createIndex('pipeline_account_id_name').unique().on('pipeline').columns(['account_id', 'name']).execute()
+  await db.schema.createIndex('pipeline_project_id').on('pipeline').column('project_id').execute()
+  await db.schema
+    .createTable('context')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('name', 'text', notNull)
+    .addColumn('type', 'text', notNull)
+    .addColumn('data', 'text', notNull)
+    .addColumn('is_default', 'integer', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('updated_at', 'bigint', notNull)
+    .execute()
+  await db.schema.createIndex('context_account_id_name').unique().on('context').columns(['account_id', 'name']).execute()
 }
 
 async function builds(db: Kysely<unknown>): Promise<void> {
-  const named = columns(
-    owned(db, 'build'),
-    'text',
-    'project_id? project? pipeline_id? pipeline? status reason? message? hint? branch? revision?',
-  )
-  const texts = columns(named, 'text', 'runtime? initiator trigger restart_of? cancel_reason? volume?')
-  const counts = columns(texts, 'integer', 'priority attempt retries losses held')
-  await columns(
-    counts,
-    'bigint',
-    'number feed_position created_at elected_at? started_at? terminating_at? finished_at?',
-  ).execute()
-  await index(db, 'build', 'account_id number', true)
-  await index(db, 'build', 'status created_at')
-  await index(db, 'build', 'pipeline_id status')
-  await index(db, 'build', 'finished_at')
-  const plan = db.schema.createTable('build_plan').addColumn('build_id', 'text', (column) => column.primaryKey()) as Table
-  await columns(plan, 'text', 'account_id document request plan? problems? secrets?').execute()
+  await db.schema
+    .createTable('build')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('project_id', 'text')
+    .addColumn('project', 'text')
+    .addColumn('pipeline_id', 'text')
+    .addColumn('pipeline', 'text')
+    .addColumn('status', 'text', notNull)
+    .addColumn('reason', 'text')
+    .addColumn('message', 'text')
+    .addColumn('hint', 'text')
+    .addColumn('branch', 'text')
+    .addColumn('revision', 'text')
+    .addColumn('runtime', 'text')
+    .addColumn('initiator', 'text', notNull)
+    .addColumn('trigger', 'text', notNull)
+    .addColumn('restart_of', 'text')
+    .addColumn('cancel_reason', 'text')
+    .addColumn('volume', 'text')
+    .addColumn('priority', 'integer', notNull)
+    .addColumn('attempt', 'integer', notNull)
+    .addColumn('retries', 'integer', notNull)
+    .addColumn('losses', 'integer', notNull)
+    .addColumn('held', 'integer', notNull)
+    .addColumn('number', 'bigint', notNull)
+    .addColumn('feed_position', 'bigint', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('elected_at', 'bigint')
+    .addColumn('started_at', 'bigint')
+    .addColumn('terminating_at', 'bigint')
+    .addColumn('finished_at', 'bigint')
+    .execute()
+  await db.schema.createIndex('build_account_id_number').unique().on('build').columns(['account_id', 'number']).execute()
+  await db.schema.createIndex('build_status_created_at').on('build').columns(['status', 'created_at']).execute()
+  await db.schema.createIndex('build_pipeline_id_status').on('build').columns(['pipeline_id', 'status']).execute()
+  await db.schema.createIndex('build_finished_at').on('build').column('finished_at').execute()
+  await db.schema
+    .createTable('build_plan')
+    .addColumn('build_id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('document', 'text', notNull)
+    .addColumn('request', 'text', notNull)
+    .addColumn('plan', 'text')
+    .addColumn('problems', 'text')
+    .addColumn('secrets', 'text')
+    .execute()
 }
 
 async function facts(db: Kysely<unknown>): Promise<void> {
-  const attempt = columns(
-    db.schema.createTable('attempt') as Table,
-    'text',
-    'build_id account_id agent_id runtime status result? reason? message?',
-  )
-  const tokens = columns(
-    attempt,
-    'text',
-    'limits bootstrap_id bootstrap_hash claim_key? token_id token_hash? waiting_reason? waiting_message? docker_host?',
-  )
-  await columns(
-    columns(tokens, 'integer', 'number gone'),
-    'bigint',
-    'ack_seq seen_at? output_at? waiting_since? created_at started_at? ended_at?',
-  )
+  await db.schema
+    .createTable('attempt')
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('agent_id', 'text', notNull)
+    .addColumn('runtime', 'text', notNull)
+    .addColumn('status', 'text', notNull)
+    .addColumn('result', 'text')
+    .addColumn('reason', 'text')
+    .addColumn('message', 'text')
+    .addColumn('limits', 'text', notNull)
+    .addColumn('bootstrap_id', 'text', notNull)
+    .addColumn('bootstrap_hash', 'text', notNull)
+    .addColumn('claim_key', 'text')
+    .addColumn('token_id', 'text', notNull)
+    .addColumn('token_hash', 'text')
+    .addColumn('waiting_reason', 'text')
+    .addColumn('waiting_message', 'text')
+    .addColumn('docker_host', 'text')
+    .addColumn('number', 'integer', notNull)
+    .addColumn('gone', 'integer', notNull)
+    .addColumn('ack_seq', 'bigint', notNull)
+    .addColumn('seen_at', 'bigint')
+    .addColumn('output_at', 'bigint')
+    .addColumn('waiting_since', 'bigint')
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('started_at', 'bigint')
+    .addColumn('ended_at', 'bigint')
     .addPrimaryKeyConstraint('attempt_pk', ['build_id', 'number'])
     .execute()
-  await index(db, 'attempt', 'bootstrap_id', true)
-  await index(db, 'attempt', 'token_id', true)
-  await index(db, 'attempt', 'status')
-  const event = columns(db.schema.createTable('event') as Table, 'text', 'build_id account_id source type data')
-  await columns(columns(event, 'integer', 'attempt'), 'bigint', 'position seq at')
+  await db.schema.createIndex('attempt_bootstrap_id').unique().on('attempt').column('bootstrap_id').execute()
+  await db.schema.createIndex('attempt_token_id').unique().on('attempt').column('token_id').execute()
+  await db.schema.createIndex('attempt_status').on('attempt').column('status').execute()
+  await db.schema
+    .createTable('event')
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('source', 'text', notNull)
+    .addColumn('type', 'text', notNull)
+    .addColumn('data', 'text', notNull)
+    .addColumn('attempt', 'integer', notNull)
+    .addColumn('position', 'bigint', notNull)
+    .addColumn('seq', 'bigint', notNull)
+    .addColumn('at', 'bigint', notNull)
     .addPrimaryKeyConstraint('event_pk', ['build_id', 'position'])
     .execute()
-  await index(db, 'event', 'build_id attempt source seq', true)
-  const stream = columns(db.schema.createTable('stream') as Table, 'text', 'build_id stream')
-  await columns(columns(stream, 'integer', 'attempt'), 'bigint', 'bytes')
+  await db.schema
+    .createIndex('event_build_id_attempt_source_seq')
+    .unique()
+    .on('event')
+    .columns(['build_id', 'attempt', 'source', 'seq'])
+    .execute()
+  await db.schema
+    .createTable('stream')
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('stream', 'text', notNull)
+    .addColumn('attempt', 'integer', notNull)
+    .addColumn('bytes', 'bigint', notNull)
     .addPrimaryKeyConstraint('stream_pk', ['build_id', 'attempt', 'stream'])
     .execute()
-  const chunk = columns(db.schema.createTable('chunk') as Table, 'text', 'build_id account_id stream object')
-  await columns(columns(chunk, 'integer', 'attempt'), 'bigint', 'position start bytes at object_start')
+  await db.schema
+    .createTable('chunk')
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('stream', 'text', notNull)
+    .addColumn('object', 'text', notNull)
+    .addColumn('attempt', 'integer', notNull)
+    .addColumn('position', 'bigint', notNull)
+    .addColumn('start', 'bigint', notNull)
+    .addColumn('bytes', 'bigint', notNull)
+    .addColumn('at', 'bigint', notNull)
+    .addColumn('object_start', 'bigint', notNull)
     .addPrimaryKeyConstraint('chunk_pk', ['build_id', 'position'])
     .execute()
-  await index(db, 'chunk', 'build_id attempt stream start', true)
-  await index(db, 'chunk', 'object')
+  await db.schema
+    .createIndex('chunk_build_id_attempt_stream_start')
+    .unique()
+    .on('chunk')
+    .columns(['build_id', 'attempt', 'stream', 'start'])
+    .execute()
+  await db.schema.createIndex('chunk_object').on('chunk').column('object').execute()
 }
 
 async function work(db: Kysely<unknown>): Promise<void> {
-  const task = columns(owned(db, 'task'), 'text', 'agent_id build_id kind status runtime payload')
-  await columns(
-    columns(task, 'integer', 'attempt revision failures'),
-    'bigint',
-    'available_at leased_until? created_at claimed_at? done_at?',
-  ).execute()
-  await index(db, 'task', 'agent_id status available_at')
-  await index(db, 'task', 'build_id attempt')
-  await index(db, 'task', 'done_at')
-  const command = columns(db.schema.createTable('command') as Table, 'text', 'build_id type reason')
-  await columns(columns(command, 'integer', 'id attempt'), 'bigint', 'at')
+  await db.schema
+    .createTable('task')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('agent_id', 'text', notNull)
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('kind', 'text', notNull)
+    .addColumn('status', 'text', notNull)
+    .addColumn('runtime', 'text', notNull)
+    .addColumn('payload', 'text', notNull)
+    .addColumn('attempt', 'integer', notNull)
+    .addColumn('revision', 'integer', notNull)
+    .addColumn('failures', 'integer', notNull)
+    .addColumn('available_at', 'bigint', notNull)
+    .addColumn('leased_until', 'bigint')
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('claimed_at', 'bigint')
+    .addColumn('done_at', 'bigint')
+    .execute()
+  await db.schema
+    .createIndex('task_agent_id_status_available_at')
+    .on('task')
+    .columns(['agent_id', 'status', 'available_at'])
+    .execute()
+  await db.schema.createIndex('task_build_id_attempt').on('task').columns(['build_id', 'attempt']).execute()
+  await db.schema.createIndex('task_done_at').on('task').column('done_at').execute()
+  await db.schema
+    .createTable('command')
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('type', 'text', notNull)
+    .addColumn('reason', 'text', notNull)
+    .addColumn('id', 'integer', notNull)
+    .addColumn('attempt', 'integer', notNull)
+    .addColumn('at', 'bigint', notNull)
     .addPrimaryKeyConstraint('command_pk', ['build_id', 'id'])
     .execute()
-  const reply = columns(db.schema.createTable('reply') as Table, 'text', 'account_id actor_id key request_hash body?')
-  await columns(columns(reply, 'integer', 'status'), 'bigint', 'created_at')
+  await db.schema
+    .createTable('reply')
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('actor_id', 'text', notNull)
+    .addColumn('key', 'text', notNull)
+    .addColumn('request_hash', 'text', notNull)
+    .addColumn('body', 'text')
+    .addColumn('status', 'integer', notNull)
+    .addColumn('created_at', 'bigint', notNull)
     .addPrimaryKeyConstraint('reply_pk', ['account_id', 'actor_id', 'key'])
     .execute()
-  await index(db, 'reply', 'created_at')
+  await db.schema.createIndex('reply_created_at').on('reply').column('created_at').execute()
 }

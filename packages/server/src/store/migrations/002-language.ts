@@ -1,95 +1,146 @@
 import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { columns, index, owned, type Table } from './tables.ts'
+import { notNull, primaryKey, withDefault } from './columns.ts'
 
-/** What the whole pipeline language needs: step types, approvals, annotations, images, terminals, and settings of account and pipelines. */
+/** Tables and columns for the complete pipeline language: step types, approvals, annotations, images, terminals, and settings of accounts and pipelines. */
 export const language: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await settings(db)
     await builds(db)
-    await words(db)
+    await records(db)
     await commands(db)
     await debugging(db)
   },
 }
 
-interface Added {
-  readonly type: 'text' | 'integer' | 'bigint'
-  /** Of the rows that are there already; the column may be null when there is none. */
-  readonly value?: string | number
-}
-
-/** Adds columns one by one: SQLite takes no more at a time. */
-async function add(db: Kysely<unknown>, table: string, added: Readonly<Record<string, Added>>): Promise<void> {
-  for (const [name, { type, value }] of Object.entries(added))
-    await db.schema
-      .alterTable(table)
-      .addColumn(name, type, (column) => (value === undefined ? column : column.notNull().defaultTo(value)))
-      .execute()
-}
-
 async function settings(db: Kysely<unknown>): Promise<void> {
-  await add(db, 'account', { settings: { type: 'text', value: '{}' } })
-  await add(db, 'pipeline', { settings: { type: 'text', value: '{}' }, trigger_concurrency: { type: 'integer' } })
-  const stepType = columns(owned(db, 'step_type'), 'text', 'name version description manifest')
-  await columns(stepType, 'bigint', 'created_at updated_at').execute()
-  await index(db, 'step_type', 'account_id name version', true)
+  await db.schema.alterTable('account').addColumn('settings', 'text', withDefault('{}')).execute()
+  await db.schema.alterTable('pipeline').addColumn('settings', 'text', withDefault('{}')).execute()
+  await db.schema.alterTable('pipeline').addColumn('trigger_concurrency', 'integer').execute()
+  await db.schema
+    .createTable('step_type')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('name', 'text', notNull)
+    .addColumn('version', 'text', notNull)
+    .addColumn('description', 'text', notNull)
+    .addColumn('manifest', 'text', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('updated_at', 'bigint', notNull)
+    .execute()
+  await db.schema
+    .createIndex('step_type_account_id_name_version')
+    .unique()
+    .on('step_type')
+    .columns(['account_id', 'name', 'version'])
+    .execute()
 }
 
 async function builds(db: Kysely<unknown>): Promise<void> {
-  await add(db, 'build', {
-    trigger_name: { type: 'text' },
-    approval_counts: { type: 'integer', value: 0 },
-    keeps_volume: { type: 'integer', value: 0 },
-    paused_ms: { type: 'bigint', value: 0 },
-    queued_at: { type: 'bigint', value: 0 },
-    paused_at: { type: 'bigint' },
-  })
+  await db.schema.alterTable('build').addColumn('trigger_name', 'text').execute()
+  await db.schema.alterTable('build').addColumn('approval_counts', 'integer', withDefault(0)).execute()
+  await db.schema.alterTable('build').addColumn('keeps_volume', 'integer', withDefault(0)).execute()
+  await db.schema.alterTable('build').addColumn('paused_ms', 'bigint', withDefault(0)).execute()
+  await db.schema.alterTable('build').addColumn('queued_at', 'bigint', withDefault(0)).execute()
+  await db.schema.alterTable('build').addColumn('paused_at', 'bigint').execute()
   await sql`update build set queued_at = created_at`.execute(db)
-  await add(db, 'build_plan', { step_types: { type: 'text' }, fetched: { type: 'text' } })
-  await add(db, 'attempt', { cause: { type: 'text' }, use: { type: 'text' }, active_at: { type: 'bigint' } })
+  await db.schema.alterTable('build_plan').addColumn('step_types', 'text').execute()
+  await db.schema.alterTable('build_plan').addColumn('fetched', 'text').execute()
+  await db.schema.alterTable('attempt').addColumn('cause', 'text').execute()
+  await db.schema.alterTable('attempt').addColumn('use', 'text').execute()
+  await db.schema.alterTable('attempt').addColumn('active_at', 'bigint').execute()
 }
 
-/** A command has data of its own now; before, all it had was a reason, a word of a closed list. */
+/** What users and steps record about a build: approvals, annotations and images. */
+async function records(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('approval')
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('step', 'text', notNull)
+    .addColumn('final_state', 'text', notNull)
+    .addColumn('decision', 'text')
+    .addColumn('comment', 'text')
+    .addColumn('decided_by', 'text')
+    .addColumn('decider_type', 'text')
+    .addColumn('attempt', 'integer', notNull)
+    .addColumn('seen', 'integer', notNull)
+    .addColumn('waiting_since', 'bigint', notNull)
+    .addColumn('expires_at', 'bigint', notNull)
+    .addColumn('decided_at', 'bigint')
+    .addPrimaryKeyConstraint('approval_pk', ['build_id', 'step'])
+    .execute()
+  await db.schema.createIndex('approval_expires_at').on('approval').column('expires_at').execute()
+  await db.schema
+    .createTable('annotation')
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('entity', 'text', notNull)
+    .addColumn('entity_id', 'text', notNull)
+    .addColumn('kind', 'text', notNull)
+    .addColumn('name', 'text', notNull)
+    .addColumn('value', 'text', notNull)
+    .addColumn('display', 'integer', notNull)
+    .addColumn('updated_at', 'bigint', notNull)
+    .addPrimaryKeyConstraint('annotation_pk', ['account_id', 'entity', 'entity_id', 'kind', 'name'])
+    .execute()
+  await db.schema.createIndex('annotation_entity_name').on('annotation').columns(['entity', 'name']).execute()
+  await db.schema
+    .createTable('image')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('pipeline_id', 'text')
+    .addColumn('step', 'text', notNull)
+    .addColumn('image_id', 'text', notNull)
+    .addColumn('name', 'text', notNull)
+    .addColumn('tags', 'text', notNull)
+    .addColumn('digest', 'text')
+    .addColumn('content_hash', 'text')
+    .addColumn('pushed', 'integer', notNull)
+    .addColumn('cache_hits', 'integer')
+    .addColumn('cache_misses', 'integer')
+    .addColumn('size_bytes', 'bigint')
+    .addColumn('created_at', 'bigint', notNull)
+    .execute()
+  await db.schema.createIndex('image_build_id_step_name').unique().on('image').columns(['build_id', 'step', 'name']).execute()
+  await db.schema.createIndex('image_account_id_image_id').on('image').columns(['account_id', 'image_id']).execute()
+  await db.schema.createIndex('image_pipeline_id_created_at').on('image').columns(['pipeline_id', 'created_at']).execute()
+}
+
+/** Turns the reason of a command, which was its only field, into JSON data. Reasons need no escaping. */
 async function commands(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('command').renameColumn('reason', 'data').execute()
   await sql`update command set data = '{"reason":"' || data || '"}'`.execute(db)
 }
 
-/** What people and steps say about a build: decisions and annotations. */
-async function words(db: Kysely<unknown>): Promise<void> {
-  const approval = columns(
-    db.schema.createTable('approval') as Table,
-    'text',
-    'build_id account_id step final_state decision? comment? decided_by? decider_type?',
-  )
-  await columns(columns(approval, 'integer', 'attempt seen'), 'bigint', 'waiting_since expires_at decided_at?')
-    .addPrimaryKeyConstraint('approval_pk', ['build_id', 'step'])
-    .execute()
-  await index(db, 'approval', 'expires_at')
-  const annotation = columns(db.schema.createTable('annotation') as Table, 'text', 'account_id entity entity_id kind name value')
-  await columns(columns(annotation, 'integer', 'display'), 'bigint', 'updated_at')
-    .addPrimaryKeyConstraint('annotation_pk', ['account_id', 'entity', 'entity_id', 'kind', 'name'])
-    .execute()
-  await index(db, 'annotation', 'entity name')
-  const image = columns(owned(db, 'image'), 'text', 'build_id pipeline_id? step image_id name tags digest? content_hash?')
-  await columns(columns(image, 'integer', 'pushed cache_hits? cache_misses?'), 'bigint', 'size_bytes? created_at').execute()
-  await index(db, 'image', 'build_id step name', true)
-  await index(db, 'image', 'account_id image_id')
-  await index(db, 'image', 'pipeline_id created_at')
-}
-
 async function debugging(db: Kysely<unknown>): Promise<void> {
-  const terminal = columns(owned(db, 'terminal'), 'text', 'build_id step phase opened_by message?')
-  await columns(
-    columns(terminal, 'integer', 'attempt exit_code?'),
-    'bigint',
-    'in_seq out_seq seen_at created_at ended_at?',
-  ).execute()
-  await index(db, 'terminal', 'build_id')
-  const part = columns(db.schema.createTable('terminal_part') as Table, 'text', 'terminal_id build_id direction data')
-  await columns(columns(part, 'integer', 'bytes'), 'bigint', 'seq')
+  await db.schema
+    .createTable('terminal')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('account_id', 'text', notNull)
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('step', 'text', notNull)
+    .addColumn('phase', 'text', notNull)
+    .addColumn('opened_by', 'text', notNull)
+    .addColumn('message', 'text')
+    .addColumn('attempt', 'integer', notNull)
+    .addColumn('exit_code', 'integer')
+    .addColumn('in_seq', 'bigint', notNull)
+    .addColumn('out_seq', 'bigint', notNull)
+    .addColumn('seen_at', 'bigint', notNull)
+    .addColumn('created_at', 'bigint', notNull)
+    .addColumn('ended_at', 'bigint')
+    .execute()
+  await db.schema.createIndex('terminal_build_id').on('terminal').column('build_id').execute()
+  await db.schema
+    .createTable('terminal_part')
+    .addColumn('terminal_id', 'text', notNull)
+    .addColumn('build_id', 'text', notNull)
+    .addColumn('direction', 'text', notNull)
+    .addColumn('data', 'text', notNull)
+    .addColumn('bytes', 'integer', notNull)
+    .addColumn('seq', 'bigint', notNull)
     .addPrimaryKeyConstraint('terminal_part_pk', ['terminal_id', 'direction', 'seq'])
     .execute()
-  await index(db, 'terminal_part', 'build_id')
+  await db.schema.createIndex('terminal_part_build_id').on('terminal_part').column('build_id').execute()
 }

@@ -1,26 +1,43 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { columns, index, type Table } from './tables.ts'
+import { notNull } from './columns.ts'
 
-/** What monitors report of clusters. */
+/** Tables for what monitors report about clusters. */
 export const monitor: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    const monitors = columns(
-      db.schema.createTable('monitor') as Table,
-      'text',
-      'account_id cluster agent_id generation version cluster_version? namespaces?',
-    )
-    await columns(columns(monitors, 'integer', 'seq'), 'bigint', 'seen_at created_at')
+    await db.schema
+      .createTable('monitor')
+      .addColumn('account_id', 'text', notNull)
+      .addColumn('cluster', 'text', notNull)
+      .addColumn('agent_id', 'text', notNull)
+      .addColumn('generation', 'text', notNull)
+      .addColumn('version', 'text', notNull)
+      .addColumn('cluster_version', 'text')
+      .addColumn('namespaces', 'text')
+      .addColumn('seq', 'integer', notNull)
+      .addColumn('seen_at', 'bigint', notNull)
+      .addColumn('created_at', 'bigint', notNull)
       .addPrimaryKeyConstraint('monitor_pk', ['account_id', 'cluster'])
       .execute()
-    const objects = columns(
-      db.schema.createTable('cluster_object') as Table,
-      'text',
-      'account_id cluster kind namespace name uid generation labels summary',
-    )
-    await columns(objects, 'bigint', 'created_at? seen_at')
+    await db.schema
+      .createTable('cluster_object')
+      .addColumn('account_id', 'text', notNull)
+      .addColumn('cluster', 'text', notNull)
+      .addColumn('kind', 'text', notNull)
+      .addColumn('namespace', 'text', notNull)
+      .addColumn('name', 'text', notNull)
+      .addColumn('uid', 'text', notNull)
+      .addColumn('generation', 'text', notNull)
+      .addColumn('labels', 'text', notNull)
+      .addColumn('summary', 'text', notNull)
+      .addColumn('created_at', 'bigint')
+      .addColumn('seen_at', 'bigint', notNull)
       .addPrimaryKeyConstraint('cluster_object_pk', ['account_id', 'cluster', 'kind', 'namespace', 'name'])
       .execute()
-    await index(db, 'cluster_object', 'account_id cluster generation')
+    await db.schema
+      .createIndex('cluster_object_account_id_cluster_generation')
+      .on('cluster_object')
+      .columns(['account_id', 'cluster', 'generation'])
+      .execute()
   },
 }

@@ -1,21 +1,39 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { columns, index, owned } from './tables.ts'
+import { notNull, primaryKey } from './columns.ts'
 
-/** Pairs of engine and daemon that are kept ready for builds. */
+/** Tables for pairs of engine and daemon that are kept ready for builds. */
 export const warm: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    const pair = columns(
-      owned(db, 'warm_pair'),
-      'text',
-      'runtime agent_id status bootstrap_id bootstrap_hash spec_hash fit_key spec pipeline_id? project_id? trigger_name? branch? ' +
-        'docker_host? build_id? message?',
-    )
-    await columns(columns(pair, 'integer', 'attempt?'), 'bigint', 'waits_at? created_at ready_at? ended_at?').execute()
-    await index(db, 'warm_pair', 'bootstrap_id', true)
-    await index(db, 'warm_pair', 'account_id status')
-    await index(db, 'warm_pair', 'build_id')
+    await db.schema
+      .createTable('warm_pair')
+      .addColumn('id', 'text', primaryKey)
+      .addColumn('account_id', 'text', notNull)
+      .addColumn('runtime', 'text', notNull)
+      .addColumn('agent_id', 'text', notNull)
+      .addColumn('status', 'text', notNull)
+      .addColumn('bootstrap_id', 'text', notNull)
+      .addColumn('bootstrap_hash', 'text', notNull)
+      .addColumn('spec_hash', 'text', notNull)
+      .addColumn('fit_key', 'text', notNull)
+      .addColumn('spec', 'text', notNull)
+      .addColumn('pipeline_id', 'text')
+      .addColumn('project_id', 'text')
+      .addColumn('trigger_name', 'text')
+      .addColumn('branch', 'text')
+      .addColumn('docker_host', 'text')
+      .addColumn('build_id', 'text')
+      .addColumn('message', 'text')
+      .addColumn('attempt', 'integer')
+      .addColumn('waits_at', 'bigint')
+      .addColumn('created_at', 'bigint', notNull)
+      .addColumn('ready_at', 'bigint')
+      .addColumn('ended_at', 'bigint')
+      .execute()
+    await db.schema.createIndex('warm_pair_bootstrap_id').unique().on('warm_pair').column('bootstrap_id').execute()
+    await db.schema.createIndex('warm_pair_account_id_status').on('warm_pair').columns(['account_id', 'status']).execute()
+    await db.schema.createIndex('warm_pair_build_id').on('warm_pair').column('build_id').execute()
     await db.schema.alterTable('attempt').addColumn('pair_id', 'text').execute()
-    await index(db, 'attempt', 'account_id created_at')
+    await db.schema.createIndex('attempt_account_id_created_at').on('attempt').columns(['account_id', 'created_at']).execute()
   },
 }

@@ -1,12 +1,22 @@
 import type { Migration } from 'kysely/migration'
 import { initial } from './001-initial.ts'
 import { language } from './002-language.ts'
-import { runtimes } from './004-runtimes.ts'
 import { edge } from './003-edge.ts'
+import { runtimes } from './004-runtimes.ts'
 import { monitor } from './005-monitor.ts'
 import { warm } from './006-warm.ts'
+import { reach } from './007-reach.ts'
+import { rights } from './008-rights.ts'
+import { outage } from './009-outage.ts'
+import { compaction } from './010-compaction.ts'
+import { keys } from './011-keys.ts'
+import { lastReport } from './012-last-report.ts'
+import { scale } from './013-scale.ts'
+import { cutOff } from './014-cut-off.ts'
+import { subjects } from './015-subjects.ts'
+import { sessions } from './016-sessions.ts'
 
-/** Applied in the order of their names, once each, and never edited after a release. */
+/** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
   '001-initial': initial,
   '002-language': language,
@@ -14,4 +24,14 @@ export const migrations: Record<string, Migration> = {
   '003-edge': edge,
   '005-monitor': monitor,
   '006-warm': warm,
+  '007-reach': reach,
+  '008-rights': rights,
+  '009-outage': outage,
+  '010-compaction': compaction,
+  '011-keys': keys,
+  '012-last-report': lastReport,
+  '013-scale': scale,
+  '014-cut-off': cutOff,
+  '015-subjects': subjects,
+  '016-sessions': sessions,
 }

@@ -1,0 +1,155 @@
+/** Fields of a pod and of a container that give access to a node, to another namespace, or to objects of others. */
+import type { Field } from './row.ts'
+
+const EXEC = { exec: { command: ['sh', '-c', 'id'] } }
+const secretKey = (name: string): object[] => [{ name: 'CLEAN_X', valueFrom: { secretKeyRef: { name, key: 'password' } } }]
+
+/** Fields of the `spec` of a pod. */
+export const POD_FIELDS: readonly Field[] = [
+  // Namespaces of the node.
+  ['hostNetwork', true],
+  ['hostPID', true],
+  ['hostIPC', true],
+  ['hostUsers', true],
+  ['shareProcessNamespace', true],
+  ['hostAliases', [{ ip: '10.0.0.1', hostnames: ['registry.example.com'] }]],
+  ['setHostnameAsFQDN', true],
+  ['hostnameOverride', 'other'],
+  ['os', { name: 'windows' }],
+  // Scheduling and preemption.
+  ['nodeName', 'control-plane-1'],
+  ['nodeSelector', { 'node-role.kubernetes.io/control-plane': '' }],
+  ['nodeSelector', { 'kubernetes.io/hostname': 'node-of-others' }],
+  ['tolerations', [{ operator: 'Exists' }]],
+  ['tolerations', [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' }]],
+  ['affinity', { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname' }] } }],
+  ['priorityClassName', 'system-node-critical'],
+  ['priority', 2_000_001_000],
+  ['preemptionPolicy', 'PreemptLowerPriority'],
+  ['schedulerName', 'other'],
+  ['schedulingGates', [{ name: 'wait' }]],
+  ['topologySpreadConstraints', [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }]],
+  ['runtimeClassName', 'unsafe'],
+  ['overhead', { cpu: '1' }],
+  ['resources', { limits: { cpu: '64' } }],
+  ['resourceClaims', [{ name: 'gpu', resourceClaimName: 'gpu-of-others' }]],
+  // Service accounts.
+  ['serviceAccountName', 'windlass-agent'],
+  ['serviceAccountName', 'default'],
+  ['serviceAccountName', undefined],
+  ['serviceAccount', 'windlass-agent'],
+  ['automountServiceAccountToken', true],
+  ['automountServiceAccountToken', undefined],
+  ['imagePullSecrets', [{ name: 'registry-of-others' }], 'imagePullSecrets.0.name'],
+  // Other processes and lifetimes.
+  ['ephemeralContainers', [{ name: 'debug', image: 'busybox' }]],
+  ['restartPolicy', 'Always'],
+  ['restartPolicy', undefined],
+  ['activeDeadlineSeconds', undefined],
+  ['activeDeadlineSeconds', 0],
+  ['readinessGates', [{ conditionType: 'x' }]],
+  ['enableServiceLinks', true],
+  ['dnsConfig', { resolver: 'x' }, 'dnsConfig.resolver'],
+  ['dnsPolicy', 'Other'],
+  // Security context.
+  ['securityContext', { sysctls: [{ name: 'kernel.msgmax', value: '65536' }] }, 'securityContext.sysctls'],
+  ['securityContext', { windowsOptions: { hostProcess: true } }, 'securityContext.windowsOptions'],
+  ['securityContext', { seLinuxOptions: { type: 'spc_t' } }, 'securityContext.seLinuxOptions'],
+  ['securityContext', { seccompProfile: { type: 'Unconfined' } }, 'securityContext.seccompProfile.type'],
+  ['securityContext', { appArmorProfile: { type: 'Unconfined' } }, 'securityContext.appArmorProfile.type'],
+  ['securityContext', { supplementalGroupsPolicy: 'Strict' }, 'securityContext.supplementalGroupsPolicy'],
+  ['securityContext', { fsGroup: '0' }, 'securityContext.fsGroup'],
+]
+
+/** Fields of every container. */
+export const CONTAINER_FIELDS: readonly Field[] = [
+  ['securityContext', { capabilities: { add: ['SYS_ADMIN'] } }, 'securityContext.capabilities.add'],
+  ['securityContext', { capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] } }, 'securityContext.capabilities.add'],
+  ['securityContext', { procMount: 'Unmasked' }, 'securityContext.procMount'],
+  ['securityContext', { seccompProfile: { type: 'Unconfined' } }, 'securityContext.seccompProfile.type'],
+  [
+    'securityContext',
+    { seccompProfile: { type: 'RuntimeDefault', localhostProfile: 'x' } },
+    'securityContext.seccompProfile.localhostProfile',
+  ],
+  ['securityContext', { appArmorProfile: { type: 'Unconfined' } }, 'securityContext.appArmorProfile.type'],
+  ['securityContext', { seLinuxOptions: { type: 'spc_t' } }, 'securityContext.seLinuxOptions'],
+  ['securityContext', { windowsOptions: { hostProcess: true } }, 'securityContext.windowsOptions'],
+  ['securityContext', { runAsUser: '0' }, 'securityContext.runAsUser'],
+  ['envFrom', [{ secretRef: { name: 'postgres' } }]],
+  ['envFrom', [{ configMapRef: { name: 'settings' } }]],
+  ['env', secretKey('postgres'), 'env.0.valueFrom.secretKeyRef.name'],
+  ['env', secretKey('engine-65a1b2c3d4e5f60718293a4c'), 'env.0.valueFrom.secretKeyRef.name'],
+  ['env', [{ name: 'CLEAN_X', valueFrom: { fieldRef: { fieldPath: 'spec.containers' } } }], 'env.0.valueFrom.fieldRef.fieldPath'],
+  ['env', [{ name: 'CLEAN_X', valueFrom: { fileKeyRef: { path: 'x' } } }], 'env.0.valueFrom.fileKeyRef'],
+  ['env', [{ name: 'CLEAN_X', valueFrom: { resourceFieldRef: { resource: 'x' } } }], 'env.0.valueFrom.resourceFieldRef'],
+  ['lifecycle', { postStart: EXEC }],
+  ['lifecycle', { preStop: EXEC }],
+  ['livenessProbe', EXEC],
+  ['readinessProbe', EXEC],
+  ['startupProbe', EXEC],
+  ['volumeDevices', [{ name: 'dind', devicePath: '/dev/xvda' }]],
+  ['ports', [{ containerPort: 22, hostPort: 22 }], 'ports.0.hostPort'],
+  ['ports', [{ containerPort: 53, hostIP: '0.0.0.0' }], 'ports.0.hostIP'],
+  ['stdin', true],
+  ['tty', true],
+  ['terminationMessagePath', '/dev/termination-log-of-others'],
+  ['restartPolicy', 'Always'],
+  ['resizePolicy', [{ resourceName: 'cpu', restartPolicy: 'NotRequired' }]],
+  ['resources', { limits: { 'smarter-devices/kvm': '1' } }, 'resources.limits.[smarter-devices/kvm]'],
+  ['resources', { limits: { 'nvidia.com/gpu': '1' } }, 'resources.limits.[nvidia.com/gpu]'],
+  ['resources', { requests: { 'hugepages-1Gi': '8Gi' } }, 'resources.requests.[hugepages-1Gi]'],
+  ['resources', { claims: [{ name: 'gpu' }] }, 'resources.claims'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/x', subPathExpr: '$(POD_NAME)' }], 'volumeMounts.0.subPathExpr'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/x', subPath: '../../etc' }], 'volumeMounts.0.subPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/x', subPath: '/etc' }], 'volumeMounts.0.subPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/x/../etc' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/x', mountPropagation: 'Bidirectional' }], 'volumeMounts.0.mountPropagation'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/x', recursiveReadOnly: 'Enabled' }], 'volumeMounts.0.recursiveReadOnly'],
+  ['imagePullPolicy', 'Sometimes'],
+  ['futureField', { of: 'Kubernetes' }],
+]
+
+/** Fields of every container except that of the daemon. */
+export const UNPRIVILEGED_FIELDS: readonly Field[] = [
+  ['securityContext', { privileged: true }, 'securityContext.privileged'],
+  ['securityContext', { allowPrivilegeEscalation: true }, 'securityContext.allowPrivilegeEscalation'],
+]
+
+/** Fields of the pod of the daemon only. */
+export const DAEMON_POD_FIELDS: readonly Field[] = [['restartPolicy', 'OnFailure']]
+
+/** Fields of the privileged container. */
+export const DAEMON_FIELDS: readonly Field[] = [
+  ['command', ['sh', '-c', 'chroot /proc/1/root']],
+  ['args', ['--host', 'tcp://0.0.0.0:2375']],
+  ['workingDir', '/var/lib/docker'],
+  ['name', 'other'],
+  ['image', 'evil.example/dind:1'],
+  ['image', 'windlass/dind-of-others:1'],
+  ['image', 'windlass/dind/evil:1'],
+  ['image', 'evil.example/windlass/dind:1'],
+  ['image', 'ghcr.io/windlass/dind:1'],
+  ['image', 'windlass/dind@sha256:short'],
+  ['image', ''],
+  ['image', undefined],
+  ['env', [{ name: 'LD_PRELOAD', value: '/var/lib/docker/volumes/x/_data/evil.so' }], 'env.0.name'],
+  ['env', [{ name: 'BASH_ENV', value: '/var/lib/docker/evil' }], 'env.0.name'],
+  ['env', [{ name: 'PATH', value: '/var/lib/docker/bin' }], 'env.0.name'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/usr/local/bin' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/bin/bash' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/lib64' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/etc/ld.so.preload' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/proc' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: 'usr/bin' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/usr' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/usr/local/' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/etc' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/etc/alternatives/iptables' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/var' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/var/run' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/run/docker.sock' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/dev/sda' }], 'volumeMounts.0.mountPath'],
+  ['volumeMounts', [{ name: 'dind', mountPath: '/sys/fs/cgroup' }], 'volumeMounts.0.mountPath'],
+]

@@ -1,0 +1,115 @@
+import { Fault, fault, type Problem } from '@windlass/kit/faults'
+import { compile, hasErrors } from '@windlass/pipeline'
+import type { ApiClient } from '@windlass/client'
+import { AgentInput, Pipeline, PipelineInput } from '@windlass/protocol'
+import type { Invocation } from '../../command.ts'
+import { formatProblem } from '../../format/problems.ts'
+import { readInput, sourcesRead } from '../../input/input-files.ts'
+import { readDocuments, type ResourceInput } from '../../resources/documents.ts'
+import type { Printer } from '../../printer.ts'
+import { openSession, orUndefined } from '../../session.ts'
+
+interface ApplyOptions {
+  readonly file: readonly string[]
+  readonly name: string | undefined
+  readonly runtime: string | undefined
+}
+
+/** Runs `apply`, `create` and `replace`. Reads and checks all documents before it sends the first, and sends them in order. */
+export async function applyDocuments(
+  { options, out, settings }: Invocation<ApplyOptions>,
+  verb: 'apply' | 'create' | 'replace',
+): Promise<void> {
+  if (options.file.length === 0)
+    throw fault('usage', { message: 'No document was given.', hint: `Name a file: \`windlass ${verb} -f FILE\`.` })
+  const wanted = options.file.flatMap((path) => readDocuments(readInput(path), options))
+  if (options.name !== undefined && wanted.length > 1)
+    throw fault('usage', {
+      message: '--name applies to a single document.',
+      hint: 'Write metadata.name in each document instead.',
+    })
+  for (const item of wanted) checkPipeline(item, out)
+  const { client } = openSession(settings)
+  for (const item of wanted) {
+    const done = await withPositions(item, () => send(client, item, { verb, out }))
+    out.line(`${item.kind.slice(0, -1)}/${item.name} ${done}`)
+  }
+}
+
+/** Throws `pipeline-invalid` before anything is sent if a pipeline does not compile. Prints warnings. */
+function checkPipeline({ kind, name, body, file, firstLine }: ResourceInput, out: Printer): void {
+  if (kind !== 'pipelines') return
+  const { problems } = compile({ text: PipelineInput.parse(body).document, file })
+  const placed = problems.map((problem): Problem => ({ ...problem, line: problem.line + firstLine - 1 }))
+  if (hasErrors(problems))
+    throw fault('pipeline-invalid', { message: `The pipeline "${name}" in ${file} does not compile.`, problems: placed })
+  for (const problem of placed) for (const line of formatProblem(problem, sourcesRead(), out.stderr.style)) out.note(line)
+}
+
+interface Sending {
+  readonly verb: 'apply' | 'create' | 'replace'
+  readonly out: Printer
+}
+
+async function send(client: ApiClient, wanted: ResourceInput, { verb, out }: Sending): Promise<string> {
+  const { kind, name, body } = wanted
+  const calls = callsOf(client, kind)
+  const isUpdate = verb !== 'create' && (await exists(calls, name))
+  if (isUpdate) {
+    reportAccountProblems(await calls.put(name, body), wanted, out)
+    return verb === 'replace' ? 'replaced' : 'configured'
+  }
+  if (verb === 'replace')
+    throw fault('not-found', {
+      message: `The ${kind.slice(0, -1)} "${name}" does not exist.`,
+      hint: 'Create it with `windlass create -f FILE`.',
+    })
+  if (kind === 'agents') showToken(out, await client.agents.create(AgentInput.parse(body)))
+  else reportAccountProblems(await calls.create(body), wanted, out)
+  return 'created'
+}
+
+/** The calls for a document, whose body `readDocuments` has checked against the schema of its kind. */
+interface DocumentCalls {
+  get(name: string): Promise<unknown>
+  put(name: string, body: unknown): Promise<unknown>
+  create(body: unknown): Promise<unknown>
+}
+
+function callsOf(client: ApiClient, kind: ResourceInput['kind']): DocumentCalls {
+  return kind === 'step-types' ? client.stepTypes : client[kind]
+}
+
+/** Prints the problems of a stored pipeline that only the server finds, such as something that the account lacks. */
+function reportAccountProblems(answer: unknown, { kind, body, file, firstLine }: ResourceInput, out: Printer): void {
+  if (kind !== 'pipelines') return
+  const known = new Set(compile({ text: PipelineInput.parse(body).document, file }).problems.map(({ message }) => message))
+  for (const problem of Pipeline.safeParse(answer).data?.problems ?? []) {
+    if (known.has(problem.message)) continue
+    const placed: Problem = { ...problem, file, ...(problem.line !== undefined && { line: problem.line + firstLine - 1 }) }
+    for (const line of formatProblem(placed, sourcesRead(), out.stderr.style)) out.note(line)
+  }
+}
+
+async function exists(calls: DocumentCalls, name: string): Promise<boolean> {
+  return (await orUndefined(calls.get(name))) !== undefined
+}
+
+function showToken(out: Printer, { name, token }: { name: string; token: string }): void {
+  out.note(`Token of the agent ${name} (not shown again): ${token}`)
+}
+
+/** Runs `work` and maps the positions of problems found by the server to the file. */
+async function withPositions<T>({ file, firstLine }: ResourceInput, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Fault) || error.details.problems === undefined) throw error
+    const problems = error.details.problems.map((problem): Problem => ({
+      ...problem,
+      file,
+      ...(problem.line !== undefined && { line: problem.line + firstLine - 1 }),
+    }))
+    throw fault(error.code, { ...error.details, message: `${file}: ${error.message}`, problems }, error)
+  }
+}

@@ -1,0 +1,71 @@
+/** Commands that create and change resources. */
+import { withAliases, command, oneOf, text, texts } from '../../command.ts'
+
+const documentOptions = {
+  file: texts('-f, --file <file>', 'Document to read; - reads standard input; repeatable'),
+  name: text('--name <name>', 'Name of the pipeline, for a document without kind and name'),
+  runtime: text('--runtime <name>', 'Runtime environment of the pipeline, for a document without kind and name'),
+}
+
+export const applyCommands = [
+  command('apply', {
+    summary: 'Create or update resources from documents',
+    about:
+      'Documents are YAML; a file may hold several, separated by ---. Each has a kind (pipeline, project, context, runtime, agent or ' +
+      'step-type), metadata.name and a spec. A pipeline without these needs --name.',
+    options: documentOptions,
+    examples: [
+      'windlass apply -f pipeline.yml --name demo/app',
+      'windlass apply -f everything.yml',
+      'cat runtime.yml | windlass apply -f -',
+    ],
+    run: async (invocation) => (await import('./action.ts')).applyDocuments(invocation, 'apply'),
+  }),
+  command('create', {
+    summary: 'Create resources from documents; fails if one exists',
+    options: documentOptions,
+    run: async (invocation) => (await import('./action.ts')).applyDocuments(invocation, 'create'),
+  }),
+  command('replace', {
+    summary: 'Replace resources with documents; fails if one does not exist',
+    options: documentOptions,
+    run: async (invocation) => (await import('./action.ts')).applyDocuments(invocation, 'replace'),
+  }),
+  command('create step-type', {
+    summary: 'Create a version of a step type from its manifest',
+    options: { file: documentOptions.file },
+    examples: ['windlass create step-type -f greet.yaml'],
+    run: async ({ options, ...rest }) =>
+      (await import('./action.ts')).applyDocuments(
+        { ...rest, options: { ...options, name: undefined, runtime: undefined } },
+        'create',
+      ),
+  }),
+  command('replace step-type', {
+    summary: 'Replace a version of a step type; running builds keep the old one',
+    options: { file: documentOptions.file },
+    run: async ({ options, ...rest }) =>
+      (await import('./action.ts')).applyDocuments(
+        { ...rest, options: { ...options, name: undefined, runtime: undefined } },
+        'replace',
+      ),
+  }),
+  command('create agent', {
+    summary: 'Create an agent and print its token, which is shown only once',
+    arguments: [{ name: '<name>', summary: 'Name of the agent' }],
+    options: {
+      runtime: withAliases(texts('-r, --runtime <name>', 'Runtime environment that it serves; repeatable'), '--runtimes', '--re'),
+      output: oneOf('-o, --output <format>', 'Output format', ['json']),
+    },
+    run: async (invocation) => (await import('./create.ts')).createAgent(invocation),
+  }),
+  command('create key', {
+    summary: 'Create an API key and print it, which is shown only once',
+    arguments: [{ name: '<name>', summary: 'Name of the key' }],
+    options: {
+      role: oneOf('--role <role>', 'Role of the key (default: user)', ['admin', 'user', 'viewer']),
+      output: oneOf('-o, --output <format>', 'Output format', ['json']),
+    },
+    run: async (invocation) => (await import('./create.ts')).createKey(invocation),
+  }),
+]

@@ -1,0 +1,199 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import { defined, nodeTransport } from '@windlass/kit'
+import { fault } from '@windlass/kit/faults'
+import { openClient } from '@windlass/client'
+import type { Invocation } from '../../command.ts'
+import { currentContext, readConfigFile, saveContext, writeConfigFile, type ServerContext } from '../../config-file.ts'
+import { alignColumns } from '../../format/columns.ts'
+import { readInput } from '../../input/input-files.ts'
+import { openSession } from '../../session.ts'
+import type { Settings } from '../../config.ts'
+
+interface LoginOptions {
+  readonly url: string | undefined
+  readonly name: string | undefined
+  readonly keyFile: string | undefined
+  readonly caFile: string | undefined
+  readonly firstAdmin: boolean
+  readonly codeFile: string | undefined
+  readonly noVerify: boolean
+}
+
+/** Runs `auth login`. Prompts for missing values on a terminal. */
+export async function login({ options, out, settings }: Invocation<LoginOptions>): Promise<void> {
+  const url = parseUrl(options.url ?? settings.url ?? (await ask('URL of the server', '--url')))
+  const caFile = options.caFile ?? settings.caFile
+  const apiKey = options.firstAdmin
+    ? await firstKey({ url, caFile, code: await findCode(options.codeFile, settings) })
+    : (await findKey(options.keyFile, settings)).trim()
+  if (apiKey === '') throw fault('usage', { message: 'The key is empty.', hint: 'Pass it with --key-file or on standard input.' })
+  const context: ServerContext = {
+    name: options.name ?? new URL(url).host,
+    url,
+    apiKey,
+    ...(caFile !== undefined && { caFile: resolve(caFile) }),
+  }
+  if (!options.noVerify) await verify(context)
+  saveContext(settings.configFile, context, { use: true })
+  out.line(`Logged in to ${url} as context "${context.name}".`)
+}
+
+interface ContextOptions {
+  readonly apiKey: string | undefined
+  readonly url: string | undefined
+  readonly caFile: string | undefined
+  readonly noVerify: boolean
+}
+
+/** Runs `auth create-context [NAME]`. */
+export async function createContext({ args, options, out, settings }: Invocation<ContextOptions>): Promise<void> {
+  const url = parseUrl(
+    options.url ??
+      settings.url ??
+      currentContext(readConfigFile(settings.configFile))?.url ??
+      (await ask('URL of the server', '--url')),
+  )
+  const isGiven = options.apiKey !== undefined && options.apiKey !== '-'
+  const apiKey = isGiven ? (options.apiKey ?? '') : (await findKey(options.apiKey, settings)).trim()
+  const caFile = options.caFile ?? settings.caFile
+  const context = { name: args[0] ?? 'default', url, apiKey, ...(caFile !== undefined && { caFile: resolve(caFile) }) }
+  if (!options.noVerify) await verify(context)
+  saveContext(settings.configFile, context, { use: true })
+  out.line(`Context "${context.name}" was created and is the current one.`)
+}
+
+/** Checks the key with the server. Throws `unauthenticated`, `server-unreachable`. */
+async function verify({ url, apiKey, caFile }: ServerContext): Promise<void> {
+  await openClient({ url, token: apiKey, transport: nodeTransport({ caFile }) }).server.whoami({ timeoutMs: 15_000 })
+}
+
+interface FirstAdmin {
+  readonly url: string
+  readonly caFile: string | undefined
+  readonly code: string
+}
+
+async function firstKey({ url, caFile, code }: FirstAdmin): Promise<string> {
+  const key = await openClient({ url, transport: nodeTransport({ caFile }) }).server.bootstrap({ code: code.trim() })
+  return key.token
+}
+
+/** Reads the bootstrap code of a new server from a file, WINDLASS_BOOTSTRAP_CODE, standard input, or a prompt. */
+async function findCode(codeFile: string | undefined, settings: Settings): Promise<string> {
+  return findSecret({
+    file: codeFile,
+    given: settings.bootstrapCode,
+    question: 'Bootstrap code (in the log of the server)',
+    hint: 'Pass it with --code-file or WINDLASS_BOOTSTRAP_CODE. Find it in bootstrap.code in the data folder or in the log of the server.',
+  })
+}
+
+function parseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw fault('usage', {
+      message: `"${text}" is not the URL of a server.`,
+      hint: 'Use a URL such as https://windlass.example.com.',
+    })
+  if (url.username !== '' || url.password !== '')
+    throw fault('usage', {
+      message: 'The URL must not contain a user name or password.',
+      hint: 'Pass the key with --key-file or on standard input.',
+    })
+  return url.href.replace(/\/+$/, '')
+}
+
+async function findKey(keyFile: string | undefined, settings: Settings): Promise<string> {
+  const hint = 'Pass it with --key-file or WINDLASS_API_KEY.'
+  return findSecret({ file: keyFile, given: settings.apiKey, question: 'API key', hint })
+}
+
+interface Secret {
+  /** Path; `-` is standard input. */
+  readonly file: string | undefined
+  /** Value from the environment. */
+  readonly given: string | undefined
+  readonly question: string
+  /** Hint if the prompt is canceled. */
+  readonly hint: string
+}
+
+async function findSecret({ file, given, question, hint }: Secret): Promise<string> {
+  if (file === '-') return readFileSync(0, 'utf8')
+  if (file !== undefined) return readInput(file).text
+  if (given !== undefined) return given
+  if (!process.stdin.isTTY) return readAll(process.stdin)
+  const { isCancel, password } = await import('@clack/prompts')
+  const answer = await password({ message: question })
+  if (isCancel(answer)) throw fault('usage', { message: `${question}: no value was given.`, hint })
+  return answer
+}
+
+async function ask(question: string, option: string): Promise<string> {
+  const nothing = fault('usage', { message: `${question}: no value was given.`, hint: `Pass it with ${option}.` })
+  if (!process.stdin.isTTY) throw nothing
+  const { isCancel, text } = await import('@clack/prompts')
+  const answer = await text({ message: question })
+  if (isCancel(answer)) throw nothing
+  return answer
+}
+
+/** Runs `auth current`: prints context, server, version and key. */
+export async function showCurrent({ out, settings }: Invocation<object>): Promise<void> {
+  const session = openSession(settings)
+  const status = await session.client.server.status({ timeoutMs: 10_000 })
+  const me = await session.client.server.whoami({ timeoutMs: 15_000 })
+  const rows = [
+    ['Context:', session.context ?? '(from WINDLASS_URL)'],
+    ['Server:', session.url],
+    ['Version:', status.version],
+    ['Key:', me.role === undefined ? me.name : `${me.name} (role ${me.role})`],
+  ]
+  for (const line of alignColumns(rows)) out.line(line)
+}
+
+/** Runs `auth link`: prints a one-time sign-in link. */
+export async function printLink({ out, settings }: Invocation<object>): Promise<void> {
+  const session = openSession(settings)
+  const { code } = await session.client.sessions.createCode()
+  out.line(`${session.url}/signin#code=${code}`)
+}
+
+/** Runs `auth contexts`. */
+export async function listContexts({ out, settings }: Invocation<object>): Promise<void> {
+  const config = readConfigFile(settings.configFile)
+  if (config.contexts.length === 0)
+    return out.note('No server is configured. Log in with `windlass auth login`, or start one with `windlass up`.')
+  const head = ['CURRENT', 'NAME', 'URL'].map((cell) => out.stdout.style.dim(cell))
+  const rows = config.contexts.map(({ name, url }) => [name === config.current ? '*' : '', name, url])
+  for (const line of alignColumns([head, ...rows])) out.line(line)
+}
+
+/** Runs `auth use NAME`. */
+export async function chooseContext({ args, out, settings }: Invocation<object>): Promise<void> {
+  const config = readConfigFile(settings.configFile)
+  const context = config.contexts.find(({ name }) => name === args[0])
+  if (context === undefined) throw missing(args[0] ?? '')
+  writeConfigFile(settings.configFile, { ...config, current: context.name })
+  out.line(`Switched to context "${context.name}" (${context.url}).`)
+}
+
+/** Runs `auth logout [NAME]`. */
+export async function logout({ args, out, settings }: Invocation<object>): Promise<void> {
+  const config = readConfigFile(settings.configFile)
+  const name = args[0] ?? currentContext(config)?.name ?? ''
+  if (!config.contexts.some((context) => context.name === name)) throw missing(name)
+  const contexts = config.contexts.filter((context) => context.name !== name)
+  const current = config.current === name ? contexts[0]?.name : config.current
+  writeConfigFile(settings.configFile, { contexts, ...defined({ current }) })
+  out.line(`Context "${name}" was deleted.`)
+}
+
+function missing(name: string): Error {
+  return fault('not-found', {
+    message: `The context "${name}" does not exist.`,
+    hint: 'List them with `windlass auth contexts`.',
+  })
+}

@@ -1,0 +1,74 @@
+/** Commands for existing builds. */
+import { BUILD_STATUSES } from '@windlass/plan'
+import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
+
+const ONE = [{ name: '<build>', summary: 'Id of a build' }]
+const MANY = [{ name: '<build...>', summary: 'Ids of builds' }]
+
+export const buildCommands = [
+  command('logs', {
+    summary: 'Print the log of a build',
+    about: 'With -f the log is followed to its end, across restarts of the server, and the exit code is that of the build.',
+    arguments: ONE,
+    options: {
+      follow: flag('-f, --follow', 'Follow the log until the build ends'),
+      step: text('--step <name>', 'Print only this step'),
+      tail: integer('--tail <lines>', 'Print only the last lines'),
+      timestamps: flag('--timestamps', 'Prefix each line with its time'),
+    },
+    examples: ['windlass logs -f 65f0c1d2a3b4c5d6e7f80912', 'windlass logs 65f0c1d2a3b4c5d6e7f80912 --step unit_tests --tail 50'],
+    run: async (invocation) => (await import('./logs.ts')).printLogs(invocation),
+  }),
+  command('wait', {
+    summary: 'Wait until builds end',
+    about:
+      'The exit code is the worst of the builds. With --status it is 0 when every build has that status, and 1 if one ends with ' +
+      'another status.',
+    arguments: MANY,
+    options: {
+      status: oneOf('-s, --status <status>', 'Wait for this status instead of the end', BUILD_STATUSES),
+      timeout: integer('--timeout <seconds>', 'Give up after this time'),
+      output: oneOf('-o, --output <format>', 'Print the final records on standard output', ['json']),
+    },
+    run: async (invocation) => (await import('./wait.ts')).waitForBuilds(invocation),
+  }),
+  command('terminate', {
+    summary: 'Stop builds',
+    about: 'Running steps receive TERM, and KILL after a grace period. The build is terminated when they are gone.',
+    arguments: MANY,
+    options: { wait: flag('--wait', 'Wait until they end') },
+    run: async (invocation) => (await import('./terminate.ts')).terminateBuilds(invocation),
+  }),
+  command('confirm-gone', {
+    summary: 'Confirm that nothing of a lost attempt still runs, because its cluster was destroyed',
+    about:
+      'A build whose attempt was lost runs again when its agent confirms that the old pods are gone. If the cluster was destroyed, no agent ' +
+      'can, and an admin confirms it instead. Make sure first that nothing of it still runs: two attempts at once may deploy twice.',
+    arguments: ONE,
+    options: { attempt: integer('--attempt <number>', 'Number of the attempt (default: the latest)') },
+    examples: ['windlass confirm-gone 65f0c1d2a3b4c5d6e7f80912'],
+    run: async (invocation) => (await import('./confirm-gone.ts')).confirmAttemptGone(invocation),
+  }),
+  command('restart', {
+    summary: 'Run a build again with the same document, variables and commit',
+    about:
+      'Runs from the beginning, or with --from-failed or --from from a later step: then results, images and exported variables of the ' +
+      'earlier steps are reused, on the same disk if it still exists.',
+    examples: [
+      'windlass restart 65f0c1d2a3b4c5d6e7f80912 --from-failed',
+      'windlass restart 65f0c1d2a3b4c5d6e7f80912 --from deploy -v TARGET=staging',
+    ],
+    arguments: ONE,
+    options: {
+      fromFailed: flag('--from-failed', 'Start at the failed steps and reuse the results of the others'),
+      from: text('--from <step>', 'Start at this step and reuse the results of earlier steps'),
+      variable: texts('-v, --variable <name=value>', 'Override a variable; repeatable'),
+      secret: texts('-S, --secret <name=value>', 'Override a masked variable; NAME alone reads it from the environment'),
+      debug: flag('--debug', 'Stop at the breakpoints of the document'),
+      detach: flag('-d, --detach', 'Print the id of the new build without waiting for it'),
+      output: oneOf('-o, --output <format>', 'Print the final record on standard output, the log on standard error', ['json']),
+      timestamps: flag('--timestamps', 'Prefix each line with its time'),
+    },
+    run: async (invocation) => (await import('../run/on-server.ts')).restartBuild(invocation),
+  }),
+]

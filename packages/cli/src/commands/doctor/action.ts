@@ -1,0 +1,136 @@
+import { systemClock } from '@windlass/kit'
+import { fault, isFault } from '@windlass/kit/faults'
+import { completeSpec, type Runtime, type RuntimeLayer } from '@windlass/protocol'
+import { z } from 'zod'
+import type { Invocation } from '../../command.ts'
+import { checkCluster } from '../../doctor/check-cluster.ts'
+import { checkNode } from '../../doctor/check-node.ts'
+import { checkServer } from '../../doctor/check-server.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { nodeCheckOf, urlOfEngines } from '../../runner/acceptance/network.ts'
+import { openCluster } from '../../runner/cluster/open-cluster.ts'
+import type { Finding } from '../../runner/acceptance/finding.ts'
+import { openSession, type Session } from '../../session.ts'
+import type { Settings } from '../../config.ts'
+
+interface DoctorOptions {
+  readonly only: 'server' | 'cluster' | undefined
+  readonly pod: boolean
+  readonly runtime: string | undefined
+  readonly kubeContextName: string | undefined
+  readonly kubeConfigPath: string | undefined
+  readonly kubeNamespace: string | undefined
+  readonly output: 'json' | undefined
+}
+
+/** Runs `doctor`. The exit code is 1 if a check fails. */
+export async function runDoctor({ options, out, settings }: Invocation<DoctorOptions>): Promise<number> {
+  const findings: Finding[] = []
+  const { style } = out.stdout
+  const marks = { pass: style.green('✔'), warn: style.yellow('!'), fail: style.red('✘') }
+  const report = (finding: Finding): void => {
+    findings.push(finding)
+    const { check, status, message, hint } = finding
+    if (options.output === 'json') return out.line(JSON.stringify(finding))
+    out.line(`${marks[status]} ${style.bold(check)}  ${message}`)
+    if (hint !== undefined && status !== 'pass') out.line(`  ${style.dim('→')} ${hint}`)
+  }
+  const title = (text: string): void => {
+    if (options.output !== 'json') out.line(style.bold(text))
+  }
+  const session = findSession(settings)
+  if (options.only !== 'cluster' && session !== undefined) {
+    title(`Server ${session.url}`)
+    const { url, caFile, token } = session
+    await checkServer({ url, token, caFile, environment: settings.environment, clock: systemClock }, report)
+  }
+  if (options.only !== 'server') {
+    await using cluster = await openCluster({ kubeconfig: options.kubeConfigPath, context: options.kubeContextName }, settings)
+    const found = await findRuntime(session, options.runtime, options.kubeNamespace)
+    const { layer } = found
+    const { runtimeScheduler, dockerDaemonScheduler } = completeSpec(layer)
+    const namespace = options.kubeNamespace ?? runtimeScheduler.cluster.namespace ?? cluster.kube.namespace
+    title(`Cluster ${cluster.context}, namespace ${namespace}`)
+    const storageClass = dockerDaemonScheduler.pvcs.dind.storageClassName
+    const isUp = await checkCluster({ kube: cluster.kube, namespace, storageClass }, report)
+    if (isUp && options.pod && session !== undefined) {
+      const { caFile } = session
+      const serverUrl = await findEngineUrl(session, found)
+      title(`From a pod to ${serverUrl}, as engines connect`)
+      await checkNode(nodeCheckOf({ kube: cluster.kube, namespace, runtime: layer, serverUrl, caFile }), report)
+    }
+  }
+  const [failed, warned] = (['fail', 'warn'] as const).map(
+    (status) => findings.filter((finding) => finding.status === status).length,
+  )
+  if (options.output !== 'json') out.line(`\n${findings.length} checks: ${failed} failed, ${warned} with warnings`)
+  return failed === 0 ? EXIT.success : EXIT.failed
+}
+
+/** Opens the session if a server is configured; otherwise only the cluster is checked. */
+function findSession(settings: Settings): Session | undefined {
+  try {
+    return openSession(settings)
+  } catch (error) {
+    if (isFault(error, 'server-unreachable')) return undefined
+    throw error
+  }
+}
+
+interface FoundRuntime {
+  /** Includes everything that it extends. */
+  readonly layer: RuntimeLayer
+  /** Name of the agent that serves it, if any. */
+  readonly agent: string | undefined
+}
+
+/** Returns the server URL that engines use: that of the runtime, its agent, the server, or this session, in this order. */
+async function findEngineUrl({ client, url }: Session, { layer, agent }: FoundRuntime): Promise<string> {
+  const own = urlOfEngines(layer)
+  if (own !== undefined) return own
+  const known = agent === undefined ? undefined : await client.agents.get(agent).catch(ignoreFault)
+  if (known?.serverUrl !== undefined) return known.serverUrl
+  return (await client.server.status().catch(ignoreFault))?.advertisedUrl ?? url
+}
+
+function ignoreFault(error: unknown): undefined {
+  if (!isFault(error)) throw error
+}
+
+/** Finds the named runtime, or else one of a cluster; an empty layer if there is none. Throws `not-found` for an unknown name. */
+async function findRuntime(
+  session: Session | undefined,
+  name: string | undefined,
+  namespace: string | undefined,
+): Promise<FoundRuntime> {
+  const { items } =
+    session === undefined
+      ? { items: [] }
+      : await session.client.runtimes.list().catch((error: unknown) => {
+          if (isFault(error)) return { items: [] }
+          throw error
+        })
+  const found = name === undefined ? chooseRuntime(items, namespace) : items.find((runtime) => runtime.name === name)
+  if (found === undefined && name !== undefined) throw fault('not-found', { message: `The runtime "${name}" does not exist.` })
+  if (session === undefined || found === undefined) return { layer: {}, agent: undefined }
+  const { spec: layer } = await session.client.runtimes.get(found.name, { query: { merged: true } })
+  return { layer, agent: found.agent ?? (await findServing(session, found.name)) }
+}
+
+const Placed = z.looseObject({
+  runtimeScheduler: z.looseObject({ cluster: z.looseObject({ namespace: z.string() }) }),
+})
+
+/** Chooses a runtime of a cluster: the default one, or one of the checked namespace, or the first. */
+function chooseRuntime(items: readonly Runtime[], namespace: string | undefined): Runtime | undefined {
+  const ofClusters = items.filter(({ type }) => type === 'kubernetes')
+  const placeOf = (spec: unknown): string | undefined => Placed.safeParse(spec).data?.runtimeScheduler.cluster.namespace
+  const ofNamespace = ofClusters.filter(({ spec }) => namespace !== undefined && placeOf(spec) === namespace)
+  return ofClusters.find(({ isDefault }) => isDefault) ?? ofNamespace[0] ?? ofClusters[0]
+}
+
+/** Returns the agent that serves the runtime. */
+async function findServing({ client }: Session, runtime: string): Promise<string | undefined> {
+  const agents = await client.agents.list().catch(ignoreFault)
+  return agents?.items.find(({ runtimes }) => runtimes.includes(runtime))?.name
+}

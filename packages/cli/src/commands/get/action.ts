@@ -1,0 +1,102 @@
+import { listAll } from '@windlass/client'
+import { fault } from '@windlass/kit/faults'
+import { nearest } from '@windlass/plan'
+import type { Invocation } from '../../command.ts'
+import { textFor } from '../../follow/line-splitter.ts'
+import { printList, printValue } from '../../format/output.ts'
+import type { OutputFormat } from '../../output-formats.ts'
+import { withKind, type Kind } from '../../resources/kinds.ts'
+import { openSession, type Session } from '../../session.ts'
+
+interface GetOptions {
+  readonly output: OutputFormat | undefined
+  readonly noHeaders: boolean
+  readonly limit: number | undefined
+  readonly pipeline: string | undefined
+  readonly status: string | undefined
+  readonly branch: string | undefined
+  readonly annotation: readonly string[]
+  readonly versions: boolean
+}
+
+const BUILDS_SHOWN = 20
+
+/** Runs `get KIND [NAME]`. */
+export async function getResources({ args, options, out, settings }: Invocation<GetOptions>): Promise<void> {
+  const [kindName = '', name] = args
+  await withKind(kindName, async (kind) => {
+    const session = openSession(settings)
+    const print = { kind, format: options.output, headers: !options.noHeaders }
+    if (name === undefined) {
+      const { pipeline, status, branch, annotation } = options
+      const limit = options.limit ?? (kind.name === 'builds' ? BUILDS_SHOWN : undefined)
+      const filter = kind.name === 'builds' ? { pipeline, status, branch, annotation: [...annotation] } : {}
+      const { list } = kind.of(session.client)
+      return printList(out, await listAll(({ query }) => list({ query: { ...filter, ...query } }), limit), print)
+    }
+    if (options.versions) return printList(out, await listVersions(session, kind, name), print)
+    const item = await findOne(session, kind, name)
+    const manifest = options.output === 'yaml' ? manifestOf(item) : undefined
+    if (manifest !== undefined) return out.stdout.write(textFor(out.stdout, manifest))
+    if (options.output === 'json' || options.output === 'yaml') return printValue(out, item, options.output)
+    return printList(out, [item], print)
+  })
+}
+
+/** Returns the manifest of a step type, which `-o yaml` prints so that it can be edited and applied again. */
+function manifestOf(item: unknown): string | undefined {
+  const found = typeof item === 'object' && item !== null && 'manifest' in item ? item.manifest : undefined
+  return typeof found === 'string' ? `${found.trimEnd()}\n` : undefined
+}
+
+/** Returns the versions of a step type, latest first. Throws `usage` for other kinds, `not-found`. */
+async function listVersions<T>({ client }: Session, kind: Kind<T>, name: string): Promise<readonly T[]> {
+  const { versions } = kind.of(client)
+  if (versions === undefined)
+    throw fault('usage', { message: '--versions applies to step types only.', hint: 'windlass get step-types NAME --versions' })
+  return (await versions(name)).items
+}
+
+/** Returns a resource by name. The fault for a missing one suggests the nearest name. */
+async function findOne<T>({ client }: Session, kind: Kind<T>, name: string): Promise<T> {
+  try {
+    return await kind.of(client).get(name)
+  } catch (error) {
+    throw await explainMissing(error, { client, kind, name })
+  }
+}
+
+async function explainMissing<T>(
+  error: unknown,
+  { client, kind, name }: Pick<Session, 'client'> & { kind: Kind<T>; name: string },
+): Promise<unknown> {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'not-found' || kind.name === 'builds') return error
+  const names = (await listAll((page) => kind.of(client).list(page), 500)).map((item) => kind.nameOf(item))
+  const near = nearest(name, names)
+  return fault('not-found', {
+    message: `The ${kind.singular} "${name}" does not exist.`,
+    hint: near === undefined ? `List them with \`windlass get ${kind.name}\`.` : `Did you mean "${near}"?`,
+  })
+}
+
+/** Runs `delete KIND NAME`. */
+export async function deleteResource({ args, options, out, settings }: Invocation<{ force: boolean }>): Promise<void> {
+  const [kindName = '', name = ''] = args
+  await withKind(kindName, async (kind) => {
+    if (options.force && kind.name !== 'agents' && kind.name !== 'runtimes')
+      throw fault('usage', {
+        message: `--force does not apply to a ${kind.singular}.`,
+        hint: 'Use --force only for agents and runtimes.',
+      })
+    const { client } = openSession(settings)
+    const { remove } = kind.of(client)
+    if (remove === undefined)
+      throw fault('usage', { message: 'Builds cannot be deleted.', hint: 'The server deletes them when their retention ends.' })
+    try {
+      await remove(name, options.force ? { query: { force: true } } : undefined)
+    } catch (error) {
+      throw await explainMissing(error, { client, kind, name })
+    }
+    out.line(`${kind.singular}/${name} deleted`)
+  })
+}

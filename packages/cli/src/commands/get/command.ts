@@ -1,0 +1,50 @@
+/** Commands that list, show and delete resources. */
+import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
+import { KIND_NAMES } from '../../kind-names.ts'
+import { OUTPUT_FORMATS } from '../../output-formats.ts'
+
+export const getCommands = [
+  command('get', {
+    summary: 'List resources, or show one by name',
+    arguments: [
+      { name: '<kind>', summary: `Kind of resource: ${KIND_NAMES.join(', ')}`, choices: KIND_NAMES },
+      { name: '[name]', summary: 'Name of the resource (builds: id)' },
+    ],
+    options: {
+      output: oneOf('-o, --output <format>', 'Output format (default: a table)', OUTPUT_FORMATS),
+      noHeaders: flag('--no-headers', 'Omit the header of the table'),
+      limit: integer('--limit <count>', 'Maximum number of resources (default: 20 builds, all of any other kind)'),
+      pipeline: text('--pipeline <name>', 'Builds: filter by pipeline'),
+      status: text('--status <status>', 'Builds: filter by status'),
+      branch: text('--branch <name>', 'Builds: filter by branch'),
+      annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),
+      versions: flag('--versions', 'Step types: list all versions of the named one'),
+    },
+    examples: [
+      'windlass get builds --pipeline demo/app',
+      'windlass get pipelines -o name',
+      'windlass get runtimes local -o yaml',
+    ],
+    run: async (invocation) => (await import('./action.ts')).getResources(invocation),
+  }),
+  command('describe build', {
+    summary: 'Show the details of a build: steps, attempts, and why it waits or failed',
+    arguments: [{ name: '<build>', summary: 'Id of a build' }],
+    options: { output: oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml']) },
+    run: async (invocation) => (await import('./describe.ts')).describeBuild(invocation),
+  }),
+  command('delete', {
+    summary: 'Delete a resource',
+    arguments: [
+      { name: '<kind>', summary: 'pipeline, project, context, runtime, agent, key or step-type', choices: KIND_NAMES },
+      { name: '<name>', summary: 'Name of the resource (keys: id; step types: name:version)' },
+    ],
+    options: {
+      force: flag(
+        '--force',
+        'Agents: treat their cluster as destroyed and run its builds again elsewhere; runtimes: delete even the default one or one with lost attempts',
+      ),
+    },
+    run: async (invocation) => (await import('./action.ts')).deleteResource(invocation),
+  }),
+]

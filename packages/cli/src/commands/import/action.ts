@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import type { ApiClient } from '@windlass/client'
+import { systemClock } from '@windlass/kit'
+import { fault, isFault } from '@windlass/kit/faults'
+import { listManifests, type FolderManifest } from '@windlass/local/step-types'
+import { BUILT_IN_STEP_TYPES, checkStepType, hasErrors } from '@windlass/pipeline'
+import type { Invocation } from '../../command.ts'
+import type { Settings } from '../../config.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { printable } from '../../format/printable.ts'
+import { openSession, orUndefined } from '../../session.ts'
+import { catchInterrupts } from '../run/interrupt.ts'
+
+const run = promisify(execFile)
+const CLONE_TIMEOUT_MS = 300_000
+
+/** Faults of one manifest. All others end the import. */
+const OF_MANIFEST = ['document-invalid', 'document-too-expensive', 'conflict', 'request-invalid'] as const
+
+interface ImportOptions {
+  readonly dryRun: boolean
+  readonly overwrite: boolean
+}
+
+interface Skipped {
+  readonly file: string
+  readonly reason: string
+}
+
+/** Runs `import step-types`. A manifest that cannot be used, or that the server refuses, does not affect the others. Exits with 1 if the server refuses one. */
+export async function importStepTypes(invocation: Invocation<ImportOptions>): Promise<number> {
+  using interrupts = catchInterrupts(systemClock)
+  try {
+    const source = { url: invocation.args[0] ?? '', environment: invocation.settings.environment, signal: interrupts.first }
+    await using catalog = await openCatalog(source)
+    return await importManifests(catalog, invocation, interrupts.first)
+  } catch (error) {
+    if (!interrupts.first.aborted) throw error
+    return EXIT.interrupted
+  }
+}
+
+async function importManifests(
+  catalog: Catalog,
+  { args: [source = ''], options, out, settings }: Invocation<ImportOptions>,
+  signal: AbortSignal,
+): Promise<number> {
+  const manifests = listManifests(catalog.folder, { mustExist: true })
+  if (manifests.length === 0)
+    throw fault('file-not-found', {
+      message: `${withoutLogin(source)} contains no manifest of a step type.`,
+      hint: 'A manifest is a YAML file with "kind: step-type".',
+    })
+  const { usable, skipped } = selectUsable(manifests, catalog.folder)
+  const { client } = openSession(settings)
+  let loaded = 0
+  let refused = 0
+  for (const { file, label, text } of usable) {
+    signal.throwIfAborted()
+    const result = await send(client, { label, manifest: text }, options)
+    if ('done' in result) {
+      loaded += 1
+      out.line(`step-type/${label} ${result.done}`)
+      continue
+    }
+    if (result.isRefused) refused += 1
+    skipped.push({ file: relative(catalog.folder, file), reason: result.reason })
+  }
+  for (const { file, reason } of skipped)
+    out.note(`${out.stderr.style.yellow('skipped:')} ${printable(file)}: ${printable(reason)}`)
+  out.note(`${loaded} of ${manifests.length} step types ${options.dryRun ? 'can be loaded' : 'are on the server'}.`)
+  return refused === 0 ? EXIT.success : EXIT.failed
+}
+
+interface Catalog {
+  readonly folder: string
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+interface CatalogSource {
+  /** Or a folder. */
+  readonly url: string
+  readonly environment: Settings['environment']
+  readonly signal: AbortSignal
+}
+
+/** Opens a folder, or clones a repository to a temporary one. Throws `usage` with the message of git. */
+async function openCatalog({ url, environment, signal }: CatalogSource): Promise<Catalog> {
+  const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) || /^[^/\s]+@[^/\s]+:/.test(url)
+  if (!isUrl) return { folder: url, [Symbol.asyncDispose]: async () => undefined }
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-catalog-'))
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  try {
+    // A link in a foreign repository must not point to files of this machine.
+    const settings = ['-c', 'core.symlinks=false', '-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never']
+    const clone = ['clone', '--quiet', '--depth', '1', '--no-tags', '--', url, folder]
+    const env = process.stdin.isTTY ? environment : { ...environment, GIT_TERMINAL_PROMPT: '0' }
+    await run('git', [...settings, ...clone], { timeout: CLONE_TIMEOUT_MS, env, signal })
+    return { folder, [Symbol.asyncDispose]: remove }
+  } catch (error) {
+    await remove()
+    throw fault('usage', {
+      message: `The catalog cannot be cloned: ${reasonOf(error)}`,
+      hint: 'Check the URL and your access to it.',
+    })
+  }
+}
+
+/** Returns what went wrong with git. Its command line may contain a password, so it is not shown. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if ('code' in error && error.code === 'ENOENT') return 'git is not installed.'
+  if ('killed' in error && error.killed === true) return `git did not end within ${CLONE_TIMEOUT_MS / 60_000} minutes.`
+  const lines = 'stderr' in error ? String(error.stderr).trim().split('\n') : []
+  return printable(withoutLogin(lines.at(-1) || 'git failed without a message.'))
+}
+
+/** Returns the text without user names and passwords of URLs. */
+function withoutLogin(text: string): string {
+  return text.replaceAll(/(?<=:\/\/)[^/\s@]*@/g, '')
+}
+
+interface Selection {
+  readonly usable: readonly FolderManifest[]
+  readonly skipped: Skipped[]
+}
+
+function selectUsable(manifests: readonly FolderManifest[], folder: string): Selection {
+  const usable = new Map<string, FolderManifest>()
+  const skipped: Skipped[] = []
+  for (const manifest of manifests) {
+    const first = usable.get(manifest.label)
+    const reason =
+      first === undefined
+        ? reasonToSkip(manifest)
+        : `${manifest.label} is also in ${printable(relative(folder, first.file))}, which is used.`
+    if (reason === undefined) usable.set(manifest.label, manifest)
+    else skipped.push({ file: relative(folder, manifest.file), reason })
+  }
+  return { usable: [...usable.values()], skipped }
+}
+
+function reasonToSkip({ file, text, label, entry, isOfLanguage, problem }: FolderManifest): string | undefined {
+  if (isOfLanguage) return `"${label}" is a type of the pipeline language.`
+  if (problem !== undefined || entry === undefined) return `line ${problem?.line ?? 1}: ${problem?.message ?? 'invalid'}`
+  if (BUILT_IN_STEP_TYPES.some(({ name }) => name === entry.name)) return `"${entry.name}" is included in Windlass.`
+  const inside = checkStepType({ text, file }).problems.find((one) => hasErrors([one]))
+  return inside && `line ${inside.line}: ${inside.message}`
+}
+
+interface Sent {
+  /** `name:version`. */
+  readonly label: string
+  readonly manifest: string
+}
+
+/** What was done with a manifest, or why it was not sent or not accepted. `isRefused` is true if the server refused it. */
+type Sending = { readonly done: string } | { readonly reason: string; readonly isRefused: boolean }
+
+/** Creates or updates a version. Throws if the server does not answer. */
+async function send({ stepTypes }: ApiClient, { label, manifest }: Sent, { dryRun, overwrite }: ImportOptions): Promise<Sending> {
+  try {
+    const before = await orUndefined(stepTypes.get(label))
+    if (before?.manifest === manifest) return { done: 'unchanged' }
+    if (before !== undefined && !overwrite)
+      return { reason: `the server has another ${label}; --overwrite replaces it.`, isRefused: false }
+    if (!dryRun) await stepTypes.put(label, { manifest })
+    return { done: `${before === undefined ? 'created' : 'configured'}${dryRun ? ' (dry run)' : ''}` }
+  } catch (error) {
+    if (!isFault(error, ...OF_MANIFEST)) throw error
+    return { reason: error.message, isRefused: true }
+  }
+}

@@ -1,0 +1,21 @@
+/** The `import` commands. */
+import { command, flag } from '../../command.ts'
+
+export const importCommands = [
+  command('import step-types', {
+    summary: 'Load a catalog of step types into the server',
+    about:
+      'Reads all manifests (kind: step-type) below a folder or in a Git repository, and creates their versions on the server. Manifests with errors, types ' +
+      'that Windlass includes, duplicates and versions that exist with other content are left out, each with its reason. The command can be repeated. It exits with 1 if the server refuses a manifest.',
+    arguments: [{ name: '<source>', summary: 'Folder, or URL of a Git repository' }],
+    options: {
+      dryRun: flag('--dry-run', 'Show what would be done'),
+      overwrite: flag('--overwrite', 'Replace versions that the server has with other content'),
+    },
+    examples: [
+      'windlass import step-types ./steps',
+      'windlass import step-types https://git.example.com/team/steps.git --dry-run',
+    ],
+    run: async (invocation) => (await import('./action.ts')).importStepTypes(invocation),
+  }),
+]

@@ -1,0 +1,147 @@
+/** Commands that install the components of a Runner separately, for several runtimes with one agent. */
+import { withAliases, command, text, texts, optionalBoolean } from '../../command.ts'
+import {
+  accepted,
+  agentClusterOptions,
+  attachOptions,
+  dryRun,
+  helmOptions,
+  inCluster,
+  kubeOptions,
+  networkOptions,
+  platformOnly,
+  runtimeClusterOptions,
+  valueOptions,
+} from '../runner/options.ts'
+
+const runtimeCreation = {
+  skipReCreation: optionalBoolean('--skip-re-creation', 'Use an existing runtime environment'),
+  skipClusterCreation: optionalBoolean('--skip-cluster-creation', 'Do not register the cluster for deployments'),
+  makeDefaultRuntime: optionalBoolean('--make-default-runtime', 'Make it the default runtime environment'),
+}
+
+export const installCommands = [
+  command('install agent', {
+    summary: 'Install only an agent; prints its token as the last line',
+    about: 'The token of an existing or deleted agent reuses or restores that agent. Without a token a new agent is registered.',
+    options: {
+      name: text('--name <name>', 'Name of the agent'),
+      token: text('--token <token>', 'Token of an existing or deleted agent'),
+      tokenFile: text('--token-file <file>', 'File with the token'),
+      ...kubeOptions,
+      ...agentClusterOptions,
+      ...inCluster,
+      ...valueOptions,
+      ...networkOptions,
+      installRuntime: optionalBoolean('--install-runtime', 'Install a runtime environment in the same namespace'),
+      runtimeName: text('--runtime-name <name>', 'Name of that runtime environment'),
+      ...runtimeCreation,
+      platformOnly,
+      dryRun,
+      ...helmOptions,
+      ...accepted,
+    },
+    examples: [
+      'windlass install agent --kube-namespace runner',
+      'windlass install agent --token-file agent.token --kube-namespace runner',
+    ],
+    run: async (invocation) => (await import('./agent.ts')).installAgent(invocation),
+  }),
+  command('install runtime', {
+    summary: 'Install only a runtime environment; prints its name',
+    options: {
+      ...attachOptions,
+      ...kubeOptions,
+      ...runtimeClusterOptions,
+      ...agentClusterOptions,
+      ...inCluster,
+      ...valueOptions,
+      ...networkOptions,
+      token: text('--token <token>', 'Accepted: the current context is used'),
+      attachRuntime: optionalBoolean('--attach-runtime', 'Attach it to the agent'),
+      clusterServiceAccount: text('--cluster-service-account <name>', 'Service account of deployments (default: default)'),
+      buildAnnotations: texts('--build-annotations <name=value>', 'Annotation of build pods; repeatable'),
+      ...runtimeCreation,
+      platformOnly,
+      dryRun,
+      ...helmOptions,
+      ...accepted,
+    },
+    examples: [
+      'windlass install runtime --runtime-kube-namespace team-b --agent-name cluster-1 --attach-runtime --agent-kube-namespace runner',
+    ],
+    run: async (invocation) => (await import('./runtime.ts')).installRuntime(invocation),
+  }),
+  command('install monitor', {
+    summary: 'Install the monitor, which reports what runs in the cluster',
+    options: {
+      clusterId: text('--cluster-id <name>', 'Name of the cluster on the server (default: the context)'),
+      token: text('--token <token>', 'Token of an agent (default: that of the agent in the namespace)'),
+      url: text('--url <url>', 'Base URL of the server'),
+      ...kubeOptions,
+      ...inCluster,
+      values: valueOptions.values,
+      dockerRegistry: valueOptions.dockerRegistry,
+      dryRun,
+      ...helmOptions,
+      ...accepted,
+    },
+    run: async (invocation) => (await import('./monitor.ts')).installMonitor(invocation),
+  }),
+  command('uninstall agent', {
+    summary: 'Remove an agent from its cluster and from the server',
+    options: {
+      name: text('--name <name>', 'Name of the agent'),
+      ...kubeOptions,
+      ...agentClusterOptions,
+      ...inCluster,
+      ...helmOptions,
+    },
+    run: async (invocation) => (await import('./agent.ts')).uninstallAgent(invocation),
+  }),
+  command('uninstall runtime', {
+    summary: 'Detach a runtime environment and remove it from its cluster and from the server',
+    options: {
+      name: text('--name <name>', 'Runtime environment'),
+      ...attachOptions,
+      ...kubeOptions,
+      ...runtimeClusterOptions,
+      ...agentClusterOptions,
+      ...inCluster,
+      storageClassName: text('--storage-class-name <name>', 'Accepted: the storage class is removed with its release'),
+      platformOnly,
+      ...helmOptions,
+    },
+    run: async (invocation) => (await import('./runtime.ts')).uninstallRuntime(invocation),
+  }),
+  command('uninstall monitor', {
+    summary: 'Remove the monitor',
+    options: { ...kubeOptions, ...inCluster, ...helmOptions },
+    run: async (invocation) => (await import('./monitor.ts')).uninstallMonitor(invocation),
+  }),
+  command('attach runtime', {
+    summary: 'Attach a runtime environment in another namespace or cluster to an agent',
+    options: {
+      ...attachOptions,
+      ...kubeOptions,
+      ...runtimeClusterOptions,
+      ...agentClusterOptions,
+      ...inCluster,
+      setValue: withAliases(
+        texts('--set-value <name=value>', 'KubernetesHost=URL: URL of the API server for the agent'),
+        '--set',
+      ),
+      platformOnly,
+      ...helmOptions,
+    },
+    examples: [
+      'windlass attach runtime --agent-name cluster-1 --agent-kube-namespace runner --runtime-name prod/team-b --runtime-kube-namespace team-b',
+    ],
+    run: async (invocation) => (await import('./attach-runtime.ts')).attachRuntime(invocation),
+  }),
+  command('detach runtime', {
+    summary: 'Detach a runtime environment from an agent',
+    options: { ...attachOptions, ...kubeOptions, ...agentClusterOptions, ...inCluster, platformOnly, ...helmOptions },
+    run: async (invocation) => (await import('./attach-runtime.ts')).detachRuntime(invocation),
+  }),
+]

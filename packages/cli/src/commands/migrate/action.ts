@@ -1,0 +1,157 @@
+import { readFileSync, statSync } from 'node:fs'
+import { systemClock } from '@windlass/kit'
+import { fault, isFault, type Fault } from '@windlass/kit/faults'
+import { hasCode } from '@windlass/kit/system-error'
+import { parseBaseUrl } from '@windlass/protocol'
+import type { Invocation } from '../../command.ts'
+import type { Settings } from '../../config.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { openSession } from '../../session.ts'
+import { catchInterrupts } from '../run/interrupt.ts'
+import { judge } from './judge/judge.ts'
+import type { Left, Moved, Verdict } from './judge/verdict.ts'
+import { leftEntry, movedEntry, printEntry, printSummary, type ReportEntry } from './report.ts'
+import { openAccount } from './source/account-client.ts'
+import { readAccount, type Account } from './source/read-account.ts'
+import { readFiles } from './source/read-files.ts'
+import { openFolderTarget } from './target/folder-target.ts'
+import { openServerTarget } from './target/server-target.ts'
+import type { Target } from './target/target.ts'
+
+/** Faults with which a target refuses one resource. All others end the command. */
+const REFUSALS = [
+  'conflict',
+  'document-invalid',
+  'document-too-expensive',
+  'forbidden',
+  'payload-too-large',
+  'pipeline-invalid',
+  'request-invalid',
+  'scope-missing',
+] as const
+
+interface MigrateOptions {
+  readonly from: string | undefined
+  readonly tokenFile: string | undefined
+  readonly outputDir: string | undefined
+  readonly dryRun: boolean
+  readonly overwrite: boolean
+  readonly output: 'json' | undefined
+}
+
+/** Runs `migrate`. Reads and judges everything before it writes the first resource. A resource that is refused does not affect the others. */
+export async function migrate(invocation: Invocation<MigrateOptions>): Promise<number> {
+  using interrupts = catchInterrupts(systemClock)
+  try {
+    return await move(invocation, interrupts.first)
+  } catch (error) {
+    if (!interrupts.first.aborted) throw error
+    return EXIT.interrupted
+  }
+}
+
+async function move({ args, options, out, settings }: Invocation<MigrateOptions>, signal: AbortSignal): Promise<number> {
+  const source = requireSource(args[0], options)
+  const { outputDir, dryRun } = options
+  const target =
+    outputDir === undefined
+      ? openServerTarget(openSession(settings).client, { ...options, signal })
+      : openFolderTarget(outputDir, options)
+  const { documents, left } =
+    'path' in source ? { documents: readFiles(source.path), left: [] } : await readFrom(source, settings, signal)
+  const surroundings = await target.surroundings()
+  const verdicts: readonly Verdict[] = [...judge(documents, surroundings), ...left]
+  if (verdicts.length === 0) throw nothingFound(source)
+  const entries: ReportEntry[] = []
+  for (const verdict of verdicts) {
+    signal.throwIfAborted()
+    const entry = 'reasons' in verdict ? leftEntry(verdict) : await write(target, verdict)
+    entries.push(entry)
+    if (options.output === undefined) printEntry(out, entry, dryRun)
+  }
+  if (options.output === 'json') out.line(JSON.stringify({ dryRun, resources: entries }, null, 2))
+  else printSummary(out, entries, dryRun)
+  return entries.some(({ outcome }) => outcome === 'left') ? EXIT.failed : EXIT.success
+}
+
+async function write(target: Target, verdict: Moved): Promise<ReportEntry> {
+  try {
+    return movedEntry(verdict, await target.write(verdict.resource))
+  } catch (error) {
+    if (!isFault(error, ...REFUSALS)) throw error
+    return leftEntry(refused(verdict, error))
+  }
+}
+
+function refused({ from, resource: { kind, name } }: Moved, { message, hint, details: { problems = [] } }: Fault): Left {
+  const isListed = problems.length > 0 && hint.startsWith('See `problems`')
+  const first = { path: '', reason: message, action: isListed ? '' : hint }
+  const reasons = isListed
+    ? problems.map((one) => ({ path: one.path ?? '', reason: one.message, action: one.hint ?? '' }))
+    : [first]
+  return { kind, name, from, reasons }
+}
+
+type Source = { readonly path: string } | { readonly url: string; readonly tokenFile: string }
+
+/** Throws `usage` unless exactly one source is given. */
+function requireSource(path: string | undefined, { from, tokenFile }: MigrateOptions): Source {
+  if ((path === undefined) === (from === undefined))
+    throw fault('usage', {
+      message: path === undefined ? 'No source is given.' : 'A file or folder and --from exclude each other.',
+      hint: 'Name a file, a folder, or an account: `windlass migrate --from URL --token-file FILE`.',
+    })
+  if (path !== undefined) return { path }
+  const url = parseBaseUrl((from ?? '').replace(/\/api\/*$/, ''))
+  if (url === undefined)
+    throw fault('usage', {
+      message: 'The value of --from is not the base URL of a platform.',
+      hint: 'Use http:// or https://, without user name, password, ? and #.',
+    })
+  if (tokenFile === undefined)
+    throw fault('usage', {
+      message: '--from needs --token-file.',
+      hint: 'Write an API key of the account to a file that only you can read.',
+    })
+  return { url, tokenFile }
+}
+
+function readFrom(source: Extract<Source, { url: string }>, settings: Settings, signal: AbortSignal): Promise<Account> {
+  const token = readToken(source.tokenFile)
+  return readAccount(openAccount({ url: source.url, token, caFile: settings.caFile, signal }))
+}
+
+const MAX_TOKEN_BYTES = 16_384
+
+/** Reads the token. The messages of its faults do not quote the file. */
+function readToken(file: string): string {
+  try {
+    if (statSync(file).size > MAX_TOKEN_BYTES) throw notAToken(file)
+    const token = readFileSync(file, 'utf8').trim()
+    if (!/^[\x21-\x7e]+$/.test(token)) throw notAToken(file)
+    return token
+  } catch (error) {
+    if (isFault(error)) throw error
+    throw fault(
+      'file-not-found',
+      { message: `${file} ${hasCode(error, 'ENOENT') ? 'does not exist' : 'cannot be read'}.` },
+      error,
+    )
+  }
+}
+
+function notAToken(file: string): Error {
+  return fault('usage', { message: `${file} does not contain an API key.`, hint: 'Write only the key to the file.' })
+}
+
+function nothingFound(source: Source): Error {
+  return 'path' in source
+    ? fault('file-not-found', {
+        message: `${source.path} contains nothing to migrate.`,
+        hint: 'Documents have kind pipeline, project, context or step-type, or steps.',
+      })
+    : fault('file-not-found', {
+        message: `The account at ${source.url} is empty.`,
+        hint: 'Check that the key is one of the right account.',
+      })
+}

@@ -1,0 +1,67 @@
+/** Writes each resource as a file for `apply`. */
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fault } from '@windlass/kit/faults'
+import { hasCode } from '@windlass/kit/system-error'
+import type { Resource } from '../judge/verdict.ts'
+import type { Target, WriteOptions, Written } from './target.ts'
+
+/** File systems limit names to 255 bytes. */
+const LONGEST_NAME = 200
+
+/** Opens a folder, which is created with the first file. */
+export function openFolderTarget(folder: string, options: WriteOptions): Target {
+  return {
+    surroundings: async () => ({}),
+    write: async (resource) => writeResource(join(folder, fileOf(resource)), resource, options),
+  }
+}
+
+/** Returns the path in the folder: `pipelines/demo%2Fapp.yaml`. Different names have different files, also where case does not count. */
+export function fileOf({ kind, name }: Pick<Resource, 'kind' | 'name'>): string {
+  const encoded = encodeURIComponent(name)
+  const isPlain = encoded.length <= LONGEST_NAME && name === name.toLowerCase()
+  const unique = isPlain ? '' : `-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+  return join(`${kind}s`, `${encoded.slice(0, LONGEST_NAME)}${unique}.yaml`)
+}
+
+function writeResource(file: string, { text }: Resource, { dryRun, overwrite }: WriteOptions): Written {
+  const before = readBefore(file)
+  if (before === text) return 'unchanged'
+  if (before !== undefined && !overwrite)
+    throw fault('conflict', { message: `${file} has other content.`, hint: 'Compare the two, or replace it with --overwrite.' })
+  if (!dryRun) replaceFile(file, text)
+  return before === undefined ? 'created' : 'configured'
+}
+
+function readBefore(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw cannotWrite(file, error)
+  }
+}
+
+/** Writes beside the file and renames, so that no reader sees a part. Other users cannot read it, because documents may contain secrets. */
+function replaceFile(file: string, text: string): void {
+  const fresh = `${file}.${randomUUID()}.tmp`
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(fresh, text, { mode: 0o600, flag: 'wx', flush: true })
+    renameSync(fresh, file)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw cannotWrite(file, error)
+  }
+}
+
+function cannotWrite(file: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error)
+  return fault(
+    'usage',
+    { message: `${file} cannot be written: ${reason}`, hint: 'Name a folder that you may write to with --output-dir.' },
+    error,
+  )
+}

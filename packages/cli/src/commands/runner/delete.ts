@@ -1,0 +1,102 @@
+/** The command `runner delete`, which lists what it removes and asks first. */
+import { fault, isFault } from '@windlass/kit/faults'
+import type { ApiClient } from '@windlass/client'
+import type { Agent } from '@windlass/protocol'
+import type { Invocation } from '../../command.ts'
+import { accountSecretOf, RUNTIMES_SECRET, TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
+import { defaultPrompter, terminalPrompter } from '../../runner/init/prompter.ts'
+import { openInstallTarget, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
+import { logIn } from '../../runner/log-in.ts'
+import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
+import { isTree } from '../../runner/values/read-values.ts'
+import { orUndefined } from '../../session.ts'
+
+interface DeleteOptions extends ValueFlags, HelmFlags {
+  readonly name?: string | undefined
+  readonly force: boolean
+  readonly keepClusterIntegration?: boolean | undefined
+}
+
+/** Removes the runtime, agent and monitor of a namespace. Throws `conflict` for an agent with several runtimes. */
+export async function deleteRunner({ options, out, settings }: Invocation<DeleteOptions>): Promise<void> {
+  const asksTerminal = process.stdin.isTTY === true && out.stderr.isTTY
+  if (!options.force && !asksTerminal)
+    throw fault('usage', {
+      message: 'Cannot ask for confirmation without a terminal.',
+      hint: 'Add --force to delete without confirmation.',
+    })
+  const prompter = options.force ? defaultPrompter : terminalPrompter()
+  const { installer } = readInstallValues(options)
+  const { client } = await logIn(options, { settings, out })
+  const targetFlags = {
+    kubeContextName: installer.Context,
+    kubeNamespace: installer.Namespace,
+    kubeConfigPath: installer.ConfigPath,
+    inCluster: installer.InCluster,
+  }
+  await using target = await openInstallTarget(targetFlags, options, settings)
+  const values = await target.helm().values(target.release)
+  const agent = await chooseAgent(client, options.name ?? agentOf(values))
+  if (agent.runtimes.length > 1)
+    throw fault('conflict', {
+      message: `The agent ${agent.name} serves ${agent.runtimes.length} runtime environments: ${agent.runtimes.join(', ')}.`,
+      hint: 'Remove all but one of them first: `windlass uninstall runtime`.',
+    })
+  const clusters = (await client.clusters.list()).items.filter(({ name }) => name === target.cluster.context)
+  const removed = options.keepClusterIntegration === true ? [] : clusters.map(({ name }) => name)
+  for (const line of await describeDeletion({ client, agent, target, clusters: removed })) out.note(line)
+  if (!options.force && !(await prompter.confirm('Delete all of this?', false)))
+    throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --force.' })
+  for (const runtime of agent.runtimes) await ignoreNotFound(client.runtimes.delete(runtime, { query: { force: true } }))
+  await target.helm().uninstall(target.release)
+  for (const name of [TOKEN_SECRET.name, RUNTIMES_SECRET])
+    await target.cluster.kube.delete({ kind: 'Secret', namespace: target.namespace, name })
+  await ignoreNotFound(client.agents.delete(agent.name))
+  for (const name of removed) await ignoreNotFound(client.clusters.delete(name))
+  if (removed.length > 0)
+    await target.cluster.kube.delete({ kind: 'Secret', namespace: target.namespace, name: accountSecretOf('default') })
+  out.line(`The Runner in ${target.namespace} of ${target.cluster.context} was deleted`)
+}
+
+function agentOf(values: unknown): string | undefined {
+  const global = isTree(values) ? values['global'] : undefined
+  const name = isTree(global) ? global['agentName'] : undefined
+  return typeof name === 'string' ? name : undefined
+}
+
+async function chooseAgent(client: ApiClient, name: string | undefined): Promise<Agent> {
+  const { items: agents } = await client.agents.list()
+  const found = name === undefined ? (agents.length === 1 ? agents[0] : undefined) : agents.find((agent) => agent.name === name)
+  if (found !== undefined) return found
+  throw fault('not-found', {
+    message: name === undefined ? 'No agent was given.' : `The agent "${name}" does not exist.`,
+    hint: `Add --name with an existing agent: ${agents.map((agent) => agent.name).join(', ') || 'none'}.`,
+  })
+}
+
+interface Deletion {
+  readonly client: ApiClient
+  readonly agent: Agent
+  readonly target: InstallTarget
+  readonly clusters: readonly string[]
+}
+
+async function describeDeletion({ client, agent, target, clusters }: Deletion): Promise<string[]> {
+  const lines = ['The following is deleted:', `  agent ${agent.name} and its token`]
+  for (const name of agent.runtimes) {
+    const runtime = await orUndefined(client.runtimes.get(name))
+    if (runtime === undefined) continue
+    lines.push(`  runtime environment ${name}; its pipelines move to the default one`)
+    if (runtime.isDefault) lines.push('    it is the default: another runtime environment becomes the default, if there is one')
+  }
+  for (const name of clusters) lines.push(`  cluster ${name}, registered for deployments`)
+  lines.push(`  the Helm release ${target.release.name} in ${target.namespace} of ${target.cluster.context}`)
+  lines.push(`The following is kept: the namespace ${target.namespace}, disks of builds, pipelines and builds.`)
+  return lines
+}
+
+async function ignoreNotFound(work: Promise<void>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!isFault(error, 'not-found')) throw error
+  })
+}

@@ -1,0 +1,52 @@
+import { fault } from '@windlass/kit/faults'
+import { nearest } from '@windlass/plan'
+import { AccountSettings } from '@windlass/protocol'
+import { readChanges, type Changes } from '../../input/changes.ts'
+import type { Invocation } from '../../command.ts'
+import { alignColumns } from '../../format/columns.ts'
+import { printValue } from '../../format/output.ts'
+import type { Printer } from '../../printer.ts'
+import { openSession } from '../../session.ts'
+
+interface Options {
+  readonly output: 'json' | 'yaml' | undefined
+}
+
+/** Runs `get settings`. */
+export async function showSettings({ options, out, settings }: Invocation<Options>): Promise<void> {
+  await print(out, await openSession(settings).client.settings.get(), options.output)
+}
+
+/** Runs `set settings NAME=VALUE...`. Keeps the other settings. */
+export async function setSettings({ args, options, out, settings }: Invocation<Options>): Promise<void> {
+  const { set, unset } = readChanges(args)
+  for (const name of [...Object.keys(set), ...unset]) requireName(name)
+  const { client } = openSession(settings)
+  const before = Object.entries(await client.settings.get()).filter(([name]) => !unset.includes(name))
+  await print(out, await client.settings.put({ ...Object.fromEntries(before), ...convertTypes(set) }), options.output)
+}
+
+function requireName(name: string): void {
+  const names = Object.keys(AccountSettings.shape)
+  if (names.includes(name)) return
+  const near = nearest(name, names)
+  throw fault('usage', {
+    message: `The setting "${name}" does not exist.`,
+    hint: near === undefined ? `Use one of ${names.join(', ')}.` : `Did you mean "${near}"?`,
+  })
+}
+
+/** Converts settings that the API expects as text. */
+function convertTypes(set: Changes['set']): Record<string, unknown> {
+  const { lowMemoryWarningThreshold: percent, ...rest } = set
+  return { ...rest, ...(percent !== undefined && { lowMemoryWarningThreshold: String(percent) }) }
+}
+
+async function print(out: Printer, settings: AccountSettings, format: 'json' | 'yaml' | undefined): Promise<void> {
+  if (format !== undefined) return printValue(out, settings, format)
+  for (const line of alignColumns(Object.entries(settings).map(([name, value]) => [name, show(value)]))) out.line(line)
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,45 @@
+import { join, resolve } from 'node:path'
+import { fault } from '@windlass/kit/faults'
+import type { Invocation, Values } from '../../command.ts'
+import { saveContext } from '../../config-file.ts'
+import { EXIT } from '../../exit-codes.ts'
+import type { Printer } from '../../printer.ts'
+import { describeReach, readAdvertised } from './advertise.ts'
+import { LOCAL_CONTEXT, readProcess, startDetached, stopProcess } from './process.ts'
+import type { upOptions } from './options.ts'
+
+type UpOptions = Values<typeof upOptions>
+
+/** Runs `up`. */
+export async function up(invocation: Invocation<UpOptions>): Promise<number> {
+  const { options, out, settings } = invocation
+  const dataDir = resolve(options.data ?? settings.dataFolder)
+  if (options.stop) return stop(out, dataDir)
+  const given = options.advertise === undefined ? undefined : readAdvertised(options.advertise)
+  const running = readProcess(dataDir)
+  if (running !== undefined) {
+    const wanted = options.advertise === undefined ? running.advertised : given
+    if (!options.detach || wanted !== running.advertised)
+      throw fault('store-locked', {
+        message: `A server already uses this data folder: ${running.url} (process ${running.pid}).`,
+        hint: `Use it, or stop it with \`windlass up --stop${options.data === undefined ? '' : ` --data ${options.data}`}\` and start it again.`,
+      })
+    saveContext(settings.configFile, { name: LOCAL_CONTEXT, url: running.url, apiKey: running.adminKey }, { use: true })
+    out.line(`The server is already running: ${running.url}`)
+    for (const line of describeReach({ ...running, options })) out.note(line)
+    return EXIT.success
+  }
+  if (options.detach) {
+    const started = await startDetached(invocation, dataDir)
+    out.line(`The server is running: ${started.url}  (process ${started.pid}, log ${join(dataDir, 'up.log')})`)
+    for (const line of describeReach({ ...started, options })) out.note(line)
+    return EXIT.success
+  }
+  return (await import('./serve.ts')).serve(invocation, dataDir)
+}
+
+async function stop(out: Printer, dataDir: string): Promise<number> {
+  const stopped = await stopProcess(dataDir)
+  out.line(stopped === undefined ? `No server uses ${dataDir}.` : `The server at ${stopped.url} was stopped.`)
+  return EXIT.success
+}

@@ -1,0 +1,50 @@
+/** Prompts on the terminal. Every prompt has a default, which is used without a terminal. */
+import { fault } from '@windlass/kit/faults'
+
+export interface Prompter {
+  /** True if the user is prompted. */
+  readonly isInteractive: boolean
+  choose(question: string, choice: { options: readonly string[]; initial: string }): Promise<string>
+  text(question: string, initial: string): Promise<string>
+  confirm(question: string, initial: boolean): Promise<boolean>
+}
+
+/** Uses the defaults. */
+export const defaultPrompter: Prompter = {
+  isInteractive: false,
+  choose: async (_, { initial }) => initial,
+  text: async (_, initial) => initial,
+  confirm: async (_, initial) => initial,
+}
+
+/** Prompts on standard error, because standard output is for the result. Ctrl-C throws `usage`. */
+export function terminalPrompter(): Prompter {
+  const output = process.stderr
+  const answer = async <T>(asked: Promise<T>): Promise<Exclude<T, symbol>> => {
+    const given = await asked
+    if (isAnswer(given)) return given
+    throw fault('usage', { message: 'Canceled; nothing was changed.', hint: 'Run the command again at any time.' })
+  }
+  return {
+    isInteractive: true,
+    async choose(message, { options, initial }) {
+      const { select } = await import('@clack/prompts')
+      return answer(
+        select({ message, output, initialValue: initial, options: options.map((value) => ({ value, label: value })) }),
+      )
+    },
+    async text(message, initial) {
+      const { text } = await import('@clack/prompts')
+      return (await answer(text({ message, output, placeholder: initial, defaultValue: initial }))) || initial
+    },
+    async confirm(message, initial) {
+      const prompts = await import('@clack/prompts')
+      return answer(prompts.confirm({ message, output, initialValue: initial }))
+    },
+  }
+}
+
+/** Returns false for a symbol, which stands for Ctrl-C. */
+function isAnswer<T>(given: T): given is Exclude<T, symbol> {
+  return typeof given !== 'symbol'
+}

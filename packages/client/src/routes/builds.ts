@@ -1,0 +1,85 @@
+/** Builds, their debugger, their images, and annotations. */
+import {
+  Annotations,
+  AnnotationsInput,
+  ApprovalInput,
+  Build,
+  BuildInput,
+  BuildQuery,
+  DEBUG_ACTIONS,
+  DebugChange,
+  DebugState,
+  FeedPage,
+  FeedQuery,
+  FollowQuery,
+  Image,
+  ImageQuery,
+  LogQuery,
+  page,
+  RestartInput,
+  TerminalInput,
+  TerminalInputAck,
+  TerminalInputBatch,
+  TerminalQuery,
+  TerminalRecord,
+  WaitQuery,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import { route } from '../route.ts'
+
+export const builds = {
+  /** Lists builds, newest first. */
+  list: route('GET', '/v1/builds', { query: BuildQuery, answer: page(Build) }),
+  create: route('POST', '/v1/builds', { body: BuildInput, answer: Build, isKeyed: true }),
+  get: route('GET', '/v1/builds/{id}', { answer: Build }),
+  /** Waits for the end of a build, or for `timeoutMs`. */
+  wait: route('GET', '/v1/builds/{id}/wait', { query: WaitQuery, answer: Build }),
+  restart: route('POST', '/v1/builds/{id}/restart', { body: RestartInput, answer: Build, isKeyed: true }),
+  /** Requests termination. Throws `build-final` if the build has ended. */
+  terminate: route('POST', '/v1/builds/{id}/terminate', { answer: Build }),
+  /** Approves a pending approval. Throws `approval-missing`, `approval-ambiguous`, `approval-decided`, `build-final`. */
+  approve: route('POST', '/v1/builds/{id}/approve', { body: ApprovalInput, answer: Build }),
+  /** Denies a pending approval. Throws like `approve`. */
+  deny: route('POST', '/v1/builds/{id}/deny', { body: ApprovalInput, answer: Build }),
+  /** Confirms that nothing of a lost attempt is left. Throws `conflict` while it may still run. */
+  confirmGone: route('POST', '/v1/builds/{id}/attempts/{attempt}/confirm-gone', { answer: Build }),
+  /** Returns stored events and log after a position. */
+  feed: route('GET', '/v1/builds/{id}/feed', { query: FeedQuery, answer: FeedPage }),
+  /** Follows events and log: events with a `FeedItem` as data, and `end`. The caller resumes from the last position. */
+  follow: route('GET', '/v1/builds/{id}/follow', { query: FollowQuery, answer: 'events' }),
+  /** Returns a part of the log as text. */
+  log: route('GET', '/v1/builds/{id}/log', { query: LogQuery, answer: 'text' }),
+  /** Returns a part of the log as a stream, for logs of any size. */
+  logBytes: route('GET', '/v1/builds/{id}/log', { query: LogQuery, answer: 'bytes' }),
+}
+
+export const debug = {
+  /** Returns the breakpoints of a build and the steps that are held. */
+  get: route('GET', '/v1/builds/{id}/debug', { answer: DebugState }),
+  change: route('POST', '/v1/builds/{id}/debug', { body: DebugChange, answer: DebugState }),
+  /** Continues, retries or fails a held step, or extends its time limit. Throws `not-held`. */
+  act: route('POST', '/v1/builds/{id}/debug/{step}/{action}', {
+    params: z.object({ action: z.enum(DEBUG_ACTIONS) }),
+    answer: DebugState,
+  }),
+  /** Opens a terminal in a held step. Throws `not-held`. */
+  openTerminal: route('POST', '/v1/builds/{id}/terminals', { body: TerminalInput, answer: TerminalRecord, isKeyed: true }),
+  /** Follows the output of a terminal: `output` with base64 data and a number as id, and `end` with a `TerminalEnd`. */
+  followTerminal: route('GET', '/v1/builds/{id}/terminals/{terminal}/output', { query: TerminalQuery, answer: 'events' }),
+  sendInput: route('POST', '/v1/builds/{id}/terminals/{terminal}/input', { body: TerminalInputBatch, answer: TerminalInputAck }),
+}
+
+export const images = {
+  /** Lists images of builds, newest first. */
+  list: route('GET', '/v1/images', { query: ImageQuery, answer: page(Image) }),
+  /** Returns an image by id, digest or `name:tag`. */
+  get: route('GET', '/v1/images/{id}', { answer: Image }),
+}
+
+/** Annotations of builds, pipelines, projects and images, by the name of the entity and the name or id of the resource. */
+export const annotations = {
+  get: route('GET', '/v1/annotations/{entity}/{id}', { answer: Annotations }),
+  /** Sets annotations. Other annotations do not change. */
+  put: route('PUT', '/v1/annotations/{entity}/{id}', { body: AnnotationsInput, answer: Annotations }),
+  delete: route('DELETE', '/v1/annotations/{entity}/{id}/{name}', { answer: 'nothing' }),
+}

@@ -1,0 +1,55 @@
+/** Pipelines and what they consist of. Names may contain slashes; ids are accepted as well. */
+import {
+  Context,
+  ContextInput,
+  page,
+  PageQuery,
+  Pipeline,
+  PipelineInput,
+  Project,
+  ProjectInput,
+  StepTypeResource,
+  StepTypeInput,
+  Validation,
+  ValidationInput,
+} from '@windlass/protocol'
+import { route } from '../route.ts'
+
+export const pipelines = {
+  list: route('GET', '/v1/pipelines', { query: PageQuery, answer: page(Pipeline) }),
+  create: route('POST', '/v1/pipelines', { body: PipelineInput, answer: Pipeline, isKeyed: true }),
+  get: route('GET', '/v1/pipelines/{name}', { answer: Pipeline }),
+  put: route('PUT', '/v1/pipelines/{name}', { body: PipelineInput, answer: Pipeline }),
+  delete: route('DELETE', '/v1/pipelines/{name}', { answer: 'nothing' }),
+  /** Validates a document without storing it. */
+  validate: route('POST', '/v1/validate', { body: ValidationInput, answer: Validation }),
+}
+
+export const projects = {
+  list: route('GET', '/v1/projects', { query: PageQuery, answer: page(Project) }),
+  create: route('POST', '/v1/projects', { body: ProjectInput, answer: Project, isKeyed: true }),
+  get: route('GET', '/v1/projects/{name}', { answer: Project }),
+  put: route('PUT', '/v1/projects/{name}', { body: ProjectInput, answer: Project }),
+  delete: route('DELETE', '/v1/projects/{name}', { answer: 'nothing' }),
+}
+
+export const contexts = {
+  list: route('GET', '/v1/contexts', { answer: page(Context) }),
+  create: route('POST', '/v1/contexts', { body: ContextInput, answer: Context, isKeyed: true }),
+  get: route('GET', '/v1/contexts/{name}', { answer: Context }),
+  put: route('PUT', '/v1/contexts/{name}', { body: ContextInput, answer: Context }),
+  delete: route('DELETE', '/v1/contexts/{name}', { answer: 'nothing' }),
+}
+
+export const stepTypes = {
+  /** Lists the latest version of each step type. */
+  list: route('GET', '/v1/step-types', { query: PageQuery, answer: page(StepTypeResource) }),
+  create: route('POST', '/v1/step-types', { body: StepTypeInput, answer: StepTypeResource, isKeyed: true }),
+  /** Returns the latest version, or the one in `name:version`. */
+  get: route('GET', '/v1/step-types/{name}', { answer: StepTypeResource }),
+  put: route('PUT', '/v1/step-types/{name}', { body: StepTypeInput, answer: StepTypeResource }),
+  /** Deletes one version: `name:version`. */
+  delete: route('DELETE', '/v1/step-types/{name}', { answer: 'nothing' }),
+  /** Lists the versions of a step type, latest first. */
+  versions: route('GET', '/v1/step-types/{name}/versions', { answer: page(StepTypeResource) }),
+}

@@ -1,0 +1,7 @@
+/** Credentials of three clouds, and calls with retries. Which service is called, and how, is up to the importing package. */
+export { awsCredentials, type AwsCredentials, type CredentialOptions } from './aws/credentials.ts'
+export { signAws, type SignedRequest, type SignerOptions } from './aws/sign.ts'
+export { elementsOf, itemsOf, readXmlError, textOf } from './aws/xml.ts'
+export { azureAccess, type AzureAccess, type AzureAccessOptions } from './azure-access.ts'
+export { callCloud, isRefusedWith, postForm, readJsonError, type CloudCall, type CloudRequest } from './call-cloud.ts'
+export { googleAccess, type GoogleAccess, type GoogleAccessOptions } from './google-access.ts'

@@ -1,0 +1,134 @@
+/** Prepares a daemon for an attempt: tools image, leftovers, volumes, the first network namespace. */
+import type { EngineEventBody } from '@windlass/protocol'
+import { TOOLS_IMAGE, type AttemptContext } from '../attempt/context.ts'
+import type { AttemptOptions } from '../attempt/input.ts'
+import { openImageClaims } from '../clean/image-claims.ts'
+import { isDiskFull } from '../docker/containers.ts'
+import { openNamespaces } from '../attempt/namespaces.ts'
+import { openStepImages } from '../attempt/step-images.ts'
+import { StepFailure } from '../attempt/step-outcome.ts'
+import { redactEvent } from '../secrets/redact-event.ts'
+import { keepWebIdentity } from '../secrets/web-identity.ts'
+import { openWorkspace, removeLeftovers } from '../attempt/workspace.ts'
+import { unlessAborted } from '../containers/run-container.ts'
+
+export interface ContextParts {
+  /** Aborted at the end of the attempt. */
+  readonly end: AbortSignal
+  /** Aborted to end the waits for the daemon. */
+  readonly stop: AbortSignal
+  /** Masks the secrets that are known at the time of the call. */
+  readonly redact: (text: string) => string
+  /** Writes a line to the log of the attempt. */
+  readonly say: (line: string) => Promise<void>
+}
+
+/**
+ * Opens the context of an attempt. Throws `StepFailure` (`dind-lost`; in a local build `image-not-found`) if the tools image is missing, the faults
+ * of the daemon, or the reason of `parts.stop`. Calls to the daemon are not cut, because their effect would be unknown. If one hangs when the attempt
+ * is stopped, what it opens is removed later.
+ */
+export async function openContext(options: AttemptOptions, parts: ContextParts): Promise<AttemptContext> {
+  const { clock, log } = options
+  const { stop } = parts
+  const opening = open(options, parts)
+  const settled = new AbortController()
+  const hung = unlessAborted(opening, stop).catch(async (error: unknown) => {
+    if (!stop.aborted) throw error
+    await clock.sleep(LAST_CALL_MS, settled.signal)
+    opening
+      .then(({ workspace }) => workspace.close({ forget: false }))
+      .catch((cause: unknown) => log.debug({ err: cause }, 'opened nothing after the stop'))
+    throw error
+  })
+  hung.catch(() => undefined)
+  try {
+    return await Promise.race([opening, hung])
+  } finally {
+    settled.abort()
+  }
+}
+
+/**
+ * A daemon with a full disk starts by removing what no build needs and answers meanwhile (images/dind/clean), so a full disk is retried until
+ * `toolsWaitMs` is over.
+ */
+async function open(options: AttemptOptions, parts: ContextParts): Promise<AttemptContext> {
+  const { clock, log, toolsWaitMs = 0 } = options
+  const { stop } = parts
+  const until = clock.monotonic() + toolsWaitMs
+  for (let tries = 0; ; tries++) {
+    try {
+      return await prepare(options, parts)
+    } catch (error) {
+      if (!isDiskFull(error) || clock.monotonic() >= until || stop.aborted) throw error
+      log.info({ err: error, tries }, 'the disk of the daemon is full')
+      if (tries === 0) await parts.say('The disk of the build is full. Waiting for the daemon to free space.')
+      await clock.sleep(DISK_RETRY_MS, stop)
+    }
+  }
+}
+
+async function prepare(options: AttemptOptions, { end, stop, redact }: ContextParts): Promise<AttemptContext> {
+  const { input, docker, clock, log } = options
+  const claims = openImageClaims()
+  const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end, claims })
+  const say = async (): Promise<void> => undefined
+  const name = options.toolsImage ?? TOOLS_IMAGE
+  await awaitImage(name, options, stop)
+  const [{ id: image }] = await Promise.all([
+    images.ensure({ name }, { signal: stop, say }).catch((error: unknown) => {
+      throw toolsFailure(name, error, options)
+    }),
+    removeLeftovers(docker, input.buildId),
+  ])
+  const namespaces = openNamespaces(docker, input, image)
+  namespaces.prepare()
+  const fixed = {
+    input,
+    docker,
+    clock,
+    log,
+    namespaces,
+    images,
+    claims,
+    toolsImage: image,
+    source: options.source,
+    hostFiles: options.hostFiles ?? false,
+    emit: (event: EngineEventBody) => void options.journal.append(redactEvent(event, redact)),
+  }
+  try {
+    const workspace = await openWorkspace({ docker, input, image })
+    if (input.webIdentityFile !== undefined)
+      await keepWebIdentity({ file: input.webIdentityFile, workspace, clock, log, signal: end })
+    return { ...fixed, workspace, cleanups: new Set(), deferredCleanups: new Set() }
+  } catch (error) {
+    await namespaces.settled()
+    await removeLeftovers(docker, input.buildId).catch((cause: unknown) => log.warn({ err: cause }, 'clean-up failed'))
+    throw error
+  }
+}
+
+/**
+ * The daemon of a pod brings the tools image with it, so the attempt is lost without it, and no fault of the pipeline. On the daemon of a user the image
+ * is missing like any other.
+ */
+function toolsFailure(name: string, error: unknown, { hostFiles = false }: AttemptOptions): unknown {
+  if (hostFiles || !(error instanceof StepFailure) || error.reason !== 'image-not-found') return error
+  return new StepFailure('dind-lost', `The Docker daemon of the build does not have the tools image ${name}. ${error.message}`, {
+    cause: error,
+    hint: 'Check that the images of engine and daemon are of the same version.',
+  })
+}
+
+/** Delay between attempts while the disk is full. */
+const DISK_RETRY_MS = 500
+const POLL_MS = 100
+/** How long a call to the daemon may take after the attempt was stopped. Milliseconds. */
+const LAST_CALL_MS = 5_000
+
+/** Waits for the tools image: the daemon loads it onto an empty disk only after it has started. */
+async function awaitImage(name: string, { docker, clock, toolsWaitMs = 0 }: AttemptOptions, stop: AbortSignal): Promise<void> {
+  const until = clock.monotonic() + toolsWaitMs
+  while (clock.monotonic() < until && (await docker.inspectImage(name)) === undefined) await clock.sleep(POLL_MS, stop)
+}

@@ -1,0 +1,40 @@
+/** Kept connections of the HTTP clients, with their certificates. */
+import http from 'node:http'
+import https from 'node:https'
+import type { SecureContext } from 'node:tls'
+import { defined } from '../defined.ts'
+
+export interface TlsOptions {
+  /** PEM certificates. Default of `ca`: the certificates of Node. */
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  /** Expected name in the certificate of the server. Default: the host. Empty if the host is an IP address. */
+  readonly serverName?: string | undefined
+  /** True accepts any server certificate. */
+  readonly insecure?: boolean | undefined
+  /** Used instead of `ca`, `cert` and `key`. */
+  readonly context?: SecureContext | undefined
+}
+
+export interface AgentOptions {
+  /** Undefined: plain HTTP. */
+  readonly tls?: TlsOptions | undefined
+  /** Maximum number of open sockets per host. Default: unlimited. */
+  readonly maxSockets?: number
+  /** URLs of proxies, which may contain a user name and password. */
+  readonly proxyEnv?: { readonly HTTP_PROXY: string | undefined; readonly HTTPS_PROXY: string | undefined }
+}
+
+/** Opens the connections to one or more servers. `destroy()` closes them. */
+export function openAgent({ tls, maxSockets = Infinity, proxyEnv }: AgentOptions = {}): http.Agent {
+  const settings = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets, ...(proxyEnv && { proxyEnv }) }
+  return tls === undefined ? new http.Agent(settings) : new https.Agent({ ...settings, ...toNode(tls) })
+}
+
+function toNode({ ca, cert, key, serverName, insecure, context }: TlsOptions): https.AgentOptions {
+  return {
+    ...defined({ ca, cert, key, servername: serverName, secureContext: context }),
+    rejectUnauthorized: insecure !== true,
+  }
+}

@@ -1,0 +1,9 @@
+/** The version of this release, from which servers, agents, engines and the CLI read theirs. `scripts/versions.test.ts` lists the files that repeat it. */
+import manifest from '../package.json' with { type: 'json' }
+
+export const VERSION = manifest.version
+
+/** Returns the reference of an image of this release. */
+export function windlassImage(name: 'windlass' | 'dind' | 'tools' | 'buildkit' | 'cosign' | 'deploy'): string {
+  return `windlass/${name}:${VERSION}`
+}

@@ -1,0 +1,31 @@
+/** Sessions of browsers, and the one-time codes that start them. */
+import { z } from 'zod'
+import { Id, Time } from './base.ts'
+import { ApiKey } from './resources.ts'
+
+const Credential = z.string().min(1).max(300)
+
+/** Either a one-time code or an API key. */
+export const SessionInput = z.union([z.strictObject({ code: Credential }), z.strictObject({ key: Credential })])
+
+/** A session acts for the API key that it was started with, and ends with it. */
+export const Session = z.object({
+  id: Id,
+  key: ApiKey.pick({ id: true, name: true, role: true, scopes: true }),
+  /** True for the session of the caller. */
+  current: z.boolean(),
+  createdAt: Time,
+  /** Time of its latest call, within a minute. */
+  seenAt: Time,
+  /** The session ends then at the latest, and earlier if it is not used. */
+  expiresAt: Time,
+  /** `User-Agent` at the sign-in. */
+  client: z.string().optional(),
+})
+export type Session = z.infer<typeof Session>
+
+export const SessionCode = z.object({ code: z.string(), expiresAt: Time })
+export type SessionCode = z.infer<typeof SessionCode>
+
+/** Header that a page must send with calls that change something. Pages of other origins cannot send it. */
+export const PAGE_HEADER = 'x-windlass-request'

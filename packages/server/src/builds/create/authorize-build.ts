@@ -1,0 +1,27 @@
+/** Authorization of build requests. */
+import { fault } from '@windlass/kit'
+import { readAccountSettings } from '../../account/settings.ts'
+import type { App } from '../../app.ts'
+import type { Actor } from '../../identity/actor.ts'
+import { requireFields } from '../../identity/scopes.ts'
+import { PREDECESSOR, requireReach, requireStepInput } from '../../identity/step-rights.ts'
+import { readPipelineSettings } from '../../pipelines/settings.ts'
+import { findPipeline } from '../../store/account/pipelines.ts'
+import type { Creation } from './create.ts'
+import { requireFound } from '../lifecycle/require-found.ts'
+
+/**
+ * Returns the request to carry out. A build that a step requests becomes a child of the step's build. Throws `step-key-limited` and
+ * `pipeline-out-of-reach` for steps, `scope-missing` for limited keys, and `not-found` if a step names an unknown pipeline.
+ */
+export async function authorizeBuild(app: App, actor: Actor, request: Creation['request']): Promise<Creation['request']> {
+  requireFields(actor, request)
+  if (actor.kind !== 'build') return request
+  requireStepInput(actor, request)
+  if (request.pipeline === undefined) throw fault('request-invalid', { message: 'The request must name a pipeline.' })
+  const { query } = app.store
+  const row = requireFound(await findPipeline(query, app.accountId, request.pipeline), `pipeline "${request.pipeline}"`)
+  const target = { id: row.id, name: row.name, projectId: row.project_id, settings: readPipelineSettings(row) }
+  requireReach(actor, target, await readAccountSettings(query, app.accountId))
+  return { ...request, annotations: { [PREDECESSOR]: actor.buildId } }
+}

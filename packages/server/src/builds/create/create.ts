@@ -1,0 +1,187 @@
+/** Creation of builds. One transaction writes the build, its frozen plan and its first event. */
+import { newId } from '@windlass/kit'
+import { isFinalBuild, REASONS, type Trigger } from '@windlass/plan'
+import type { BuildInput } from '@windlass/protocol'
+import type { z } from 'zod'
+import { annotate } from '../../annotations/annotations.ts'
+import type { App } from '../../app.ts'
+import { PREDECESSOR } from '../../identity/step-rights.ts'
+import { takeBuildNumber } from '../../store/account/accounts.ts'
+import { findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
+import type { BuildPlanRow, BuildRow, Flag } from '../../store/schema.ts'
+import type { Tx } from '../../store/store.ts'
+import { insertEvents } from '../../store/builds/events.ts'
+import { sealValues, sealSecrets } from './build-secrets.ts'
+import { ELECT_TOPIC, openEdit, record, type BuildEdit, type Cause } from '../lifecycle/edit.ts'
+import { finishBuild } from '../lifecycle/end-attempt.ts'
+import { supersede } from '../lifecycle/policies.ts'
+import { prepareBuild, type Prepared } from './prepare.ts'
+import { repeatBuild } from './repeat.ts'
+import { BuildRequest } from './request.ts'
+
+export interface Creation {
+  readonly request: z.output<typeof BuildInput>
+  /** Display name of the caller. */
+  readonly initiator: string
+  readonly trigger: Trigger
+  /** Runs in the same transaction. If it throws, the build is rolled back. */
+  readonly within?: ((tx: Tx, build: BuildRow) => Promise<void>) | undefined
+}
+
+/**
+ * Creates a build. A document with errors also creates a build, which ends at once with status `error` and lists the problems. Throws `not-found`
+ * for an unknown pipeline or build to repeat, `runtime-unknown`, `storage-full`.
+ */
+export async function createBuild(app: App, creation: Creation): Promise<BuildRow> {
+  const id = newId(app.clock.now())
+  const prepare = creation.request.restartOf === undefined ? prepareBuild : repeatBuild
+  const prepared = await prepare(app, { id, ...creation })
+  const parent = await findParent(app, creation.request)
+  return app.store.write(async (tx) => {
+    const build = newBuild(app, { id, prepared, creation, parent, number: await takeBuildNumber(tx, app.accountId) })
+    const edit = openEdit(tx, build, undefined, build.created_at)
+    record(edit, {
+      type: 'build.created',
+      data: { number: build.number, pipeline: build.pipeline, initiator: build.initiator, trigger: triggerOf(build) },
+    })
+    if (prepared.stepTypes.length > 0)
+      record(edit, {
+        type: 'build.resolved',
+        data: { stepTypes: prepared.stepTypes.map(({ name, version }) => ({ name, version })) },
+      })
+    for (const { type, at, data } of prepared.carried ?? [])
+      record(edit, { type, at, data: await sealValues(app.vault, tx, build, { ...data }) })
+    const failure = invalidCause(prepared)
+    if (failure !== undefined) finishBuild(edit, 'end-error', failure)
+    const secrets = await sealSecrets(app.vault, tx, { build, secrets: prepared.secrets })
+    await insertBuild(tx, build, toPlanRow(build, { prepared, creation, secrets }))
+    await insertEvents(tx, edit.events)
+    await annotateNew(edit, creation.request)
+    if (failure === undefined) await supersede(edit, prepared.settings.terminationPolicy)
+    await creation.within?.(tx, build)
+    if (!isFinalBuild(build.status)) tx.wake(ELECT_TOPIC)
+    return build
+  })
+}
+
+async function annotateNew({ tx, build, now }: BuildEdit, { annotations = {} }: Creation['request']): Promise<void> {
+  const on = { account_id: build.account_id, entity: 'build', entity_id: build.id, kind: 'annotation' } as const
+  await annotate(tx, on, { set: annotations, now })
+}
+
+function invalidCause({ plan, problems, missing }: Prepared): Cause | undefined {
+  if (missing !== undefined) return { reason: 'integration-missing', message: missing }
+  if (plan !== undefined) return undefined
+  const [first, ...more] = problems.filter(({ severity }) => severity === 'error')
+  if (first === undefined) return { reason: 'invalid-pipeline', message: REASONS['invalid-pipeline'].text }
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`
+  return {
+    reason: 'invalid-pipeline',
+    message: `${first.file}:${first.line}:${first.column} ${first.message}${others}`,
+    hint: first.hint,
+  }
+}
+
+/** Returns the id of the build that the request names as its parent. `authorizeBuild` has checked that the caller may name it. */
+async function findParent(app: App, { annotations }: Creation['request']): Promise<string | undefined> {
+  const parent = annotations?.[PREDECESSOR]
+  return typeof parent === 'string' ? (await findBuild(app.store.query, app.accountId, parent))?.id : undefined
+}
+
+interface NewBuild {
+  readonly id: string
+  readonly prepared: Prepared
+  readonly creation: Creation
+  readonly number: number
+  readonly parent: string | undefined
+}
+
+function newBuild(app: App, of: NewBuild): BuildRow {
+  const { prepared, creation } = of
+  const now = app.clock.now()
+  const {
+    account,
+    settings: { options },
+  } = prepared
+  return {
+    id: of.id,
+    account_id: app.accountId,
+    project_id: prepared.project?.id ?? null,
+    project: prepared.project?.name ?? null,
+    pipeline_id: prepared.pipeline?.id ?? null,
+    pipeline: prepared.pipeline?.name ?? prepared.name ?? null,
+    number: of.number,
+    status: 'pending',
+    reason: 'queued',
+    message: REASONS.queued.text,
+    hint: null,
+    branch: prepared.branch ?? null,
+    revision: prepared.revision ?? null,
+    runtime: prepared.runtime ?? null,
+    priority: prepared.pipeline?.priority ?? 0,
+    initiator: creation.initiator,
+    trigger: creation.trigger.kind,
+    trigger_name: creation.trigger.name ?? prepared.fills.trigger ?? null,
+    restart_of: creation.request.restartOf ?? null,
+    parent_id: of.parent ?? null,
+    attempt: 0,
+    retries: 0,
+    losses: 0,
+    held: 0,
+    approval_counts: toFlag(options.pendingApprovalConcurrencyApplied ?? account.pendingApprovalConcurrencyApplied),
+    keeps_volume: toFlag(options.keepPVCsForPendingApproval ?? account.keepPVCsForPendingApproval),
+    feed_position: 0,
+    volume: null,
+    cancel_reason: null,
+    paused_ms: 0,
+    paused_at: null,
+    created_at: now,
+    queued_at: now,
+    elected_at: null,
+    started_at: null,
+    terminating_at: null,
+    finished_at: null,
+    logs_expired_at: null,
+    compact_at: null,
+    small_objects: 0,
+    compacted_to: 0,
+    followed_at: null,
+  }
+}
+
+function toFlag(value: boolean): Flag {
+  return value ? 1 : 0
+}
+
+interface PlanParts {
+  readonly prepared: Prepared
+  readonly creation: Creation
+  /** Sealed secret variables. */
+  readonly secrets: string | null
+}
+
+function toPlanRow(build: BuildRow, { prepared, creation: { request }, secrets }: PlanParts): BuildPlanRow {
+  return {
+    build_id: build.id,
+    account_id: build.account_id,
+    document: prepared.document,
+    request: JSON.stringify(BuildRequest.parse({ ...request, ...prepared.fills })),
+    plan: prepared.plan === undefined ? null : JSON.stringify(prepared.plan),
+    problems: prepared.problems.length === 0 ? null : JSON.stringify(prepared.problems.map(toProblem)),
+    secrets,
+    step_types: prepared.stepTypes.length === 0 ? null : JSON.stringify(prepared.stepTypes),
+    fetched: prepared.fetched ?? null,
+  }
+}
+
+/** Converts a problem of a document to its stored form. */
+export function toProblem({
+  line,
+  column,
+  severity,
+  code,
+  message,
+  hint,
+}: Prepared['problems'][number]): Record<string, unknown> {
+  return { line, column, severity, code, message, ...(hint !== '' && { hint }) }
+}

@@ -1,0 +1,68 @@
+/** Calls between engine and server besides events: heartbeats and commands. */
+import { fault } from '@windlass/kit'
+import { Command, type Heartbeat } from '@windlass/protocol'
+import type { App } from '../../app.ts'
+import { findAttempt, isLiveAttempt, type AttemptKey } from '../../store/builds/attempts.ts'
+import { commandTopic, listCommands } from '../../store/builds/commands.ts'
+import type { AttemptRow, CommandRow } from '../../store/schema.ts'
+import { editBuild, saveBuild } from '../lifecycle/edit.ts'
+import { recordHeartbeat } from './record-heartbeat.ts'
+import { noteSpooled } from './missing-log.ts'
+
+/** Renews the lease of an attempt and stores how much log its engine has spooled. Returns the length of the lease in milliseconds. Throws `attempt-stale`. */
+export async function heartbeat(app: App, key: AttemptKey, beat: Heartbeat = {}): Promise<number> {
+  await app.store.write(async (tx) => {
+    const edit = await editBuild(tx, key.buildId, app.clock.now())
+    if (edit === undefined || !recordHeartbeat(edit, key.attempt)) throw fault('attempt-stale')
+    noteSpooled(edit, beat)
+    await saveBuild(edit)
+  })
+  return app.timings.deadMs
+}
+
+interface Wait {
+  /** Number of the last command that the engine received. */
+  readonly after: number
+  readonly waitMs: number
+  readonly signal: AbortSignal
+}
+
+/** Returns commands after `after`. Waits up to `waitMs` if there are none. Throws `attempt-stale`. */
+export async function awaitCommands(app: App, key: AttemptKey, { after, waitMs, signal }: Wait): Promise<Command[]> {
+  const until = app.clock.monotonic() + waitMs
+  using watch = app.store.watch(commandTopic(key.buildId))
+  for (;;) {
+    await requireLive(app, key)
+    const rows = await listCommands(app.store.query, { ...key, after })
+    const rest = until - app.clock.monotonic()
+    if (rows.length > 0 || rest <= 0 || signal.aborted) return rows.map(toCommand)
+    await watch.next(Math.min(rest, app.store.pollMs), signal)
+  }
+}
+
+/** Returns the address of the attempt's Docker daemon once its agent has reported it, or undefined after `waitMs`. Throws `attempt-stale`. */
+export async function awaitDockerHost(
+  app: App,
+  key: AttemptKey,
+  { waitMs, signal }: Pick<Wait, 'waitMs' | 'signal'>,
+): Promise<string | undefined> {
+  const until = app.clock.monotonic() + waitMs
+  using watch = app.store.watch(commandTopic(key.buildId))
+  for (;;) {
+    const { docker_host: host } = await requireLive(app, key)
+    const rest = until - app.clock.monotonic()
+    if (host !== null || rest <= 0 || signal.aborted) return host ?? undefined
+    await watch.next(Math.min(rest, app.store.pollMs), signal)
+  }
+}
+
+function toCommand({ id, type, at, data }: CommandRow): Command {
+  const fields: unknown = JSON.parse(data)
+  return Command.parse({ ...(typeof fields === 'object' ? fields : {}), id, type, at })
+}
+
+async function requireLive(app: App, key: AttemptKey): Promise<AttemptRow> {
+  const attempt = await findAttempt(app.store.query, key.buildId, key.attempt)
+  if (attempt === undefined || !isLiveAttempt(attempt.status)) throw fault('attempt-stale')
+  return attempt
+}

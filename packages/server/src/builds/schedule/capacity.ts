@@ -1,0 +1,161 @@
+/** The capacity that the limits leave for waiting builds, read from rows under lock, and the cause why a build cannot start. */
+import { REASONS } from '@windlass/plan'
+import type { App } from '../../app.ts'
+import { isOnline, listAgents } from '../../store/runtimes/agents.ts'
+import type { AccountSettings } from '@windlass/protocol'
+import { readAccountSettings } from '../../account/settings.ts'
+import { countLiveAttempts, countWaitingForApproval } from '../../store/builds/attempts.ts'
+import { lockLimitedPipelines, type PipelineLimits } from '../../store/account/pipelines.ts'
+import { lockRuntimes } from '../../store/runtimes/runtimes.ts'
+import type { AgentRow, RuntimeRow } from '../../store/schema.ts'
+import type { Tx } from '../../store/store.ts'
+import type { Cause } from '../lifecycle/edit.ts'
+import { readSpec } from './limits.ts'
+
+export interface Capacity {
+  /** Runtimes by name. */
+  readonly runtimes: ReadonlyMap<string, ServedRuntime>
+  /** Pipelines of the waiting builds that have limits, by id. Others have no limits. */
+  readonly pipelines: ReadonlyMap<string, PipelineLimits>
+  readonly defaultRuntime: string | undefined
+  readonly account: AccountSettings
+  /** Number of live attempts, and of builds that count while they wait for approval, by the keys of `limitKeys`. */
+  readonly used: Map<string, number>
+}
+
+/** A runtime with its capacity and the agent that serves it. */
+export interface ServedRuntime {
+  readonly runtime: RuntimeRow
+  readonly capacity: number
+  /** The agent that would get the task. Undefined if none is connected. */
+  readonly agent: AgentRow | undefined
+}
+
+/** The fields of a build that limits apply to. */
+export interface LimitedBuild {
+  readonly runtime: string | null
+  readonly pipeline_id: string | null
+  readonly branch: string | null
+  readonly trigger_name: string | null
+}
+
+/**
+ * Reads the capacity for waiting builds and locks the rows that limit it until the transaction ends. The builds are read before the locks are taken.
+ * A build of another pipeline that is queued in between has limits that are not locked, and is left to the next pass.
+ */
+export async function readCapacity(app: App, tx: Tx, waiting: readonly LimitedBuild[]): Promise<Capacity> {
+  const now = app.clock.now()
+  const runtimes = await lockRuntimes(tx, app.accountId)
+  const ids = new Set(waiting.flatMap(({ pipeline_id: id }) => (id === null ? [] : [id])))
+  const pipelines = await lockLimitedPipelines(tx, [...ids])
+  const agents = (await listAgents(tx.query, app.accountId)).filter((agent) => isOnline(agent, now, app.timings.agentLeaseMs))
+  const used = new Map<string, number>()
+  for (const { count, ...build } of await countLiveAttempts(tx.query)) countUsage(used, build, count)
+  for (const { count, ...build } of await countWaitingForApproval(tx.query, app.accountId))
+    countUsage(used, { ...build, runtime: null }, count)
+  return {
+    runtimes: new Map(runtimes.map((runtime) => [runtime.name, toServedRuntime(runtime, agents)])),
+    pipelines: new Map(pipelines.map((pipeline) => [pipeline.id, pipeline])),
+    defaultRuntime: runtimes.find(({ is_default: isDefault }) => isDefault === 1)?.name,
+    account: await readAccountSettings(tx.query, app.accountId),
+    used,
+  }
+}
+
+function toServedRuntime(runtime: RuntimeRow, online: readonly AgentRow[]): ServedRuntime {
+  const agent =
+    runtime.agent === null
+      ? online.find(({ runtimes }) => serves(runtimes, runtime.name))
+      : online.find(({ name }) => name === runtime.agent)
+  return { runtime, capacity: readSpec(runtime).capacity ?? Infinity, agent }
+}
+
+function serves(runtimes: string, name: string): boolean {
+  const names: unknown = JSON.parse(runtimes)
+  return Array.isArray(names) && names.includes(name)
+}
+
+/** Counts an attempt against all limits that apply to it. */
+export function countUsage(used: Map<string, number>, build: LimitedBuild, count = 1): void {
+  for (const key of limitKeys(build)) used.set(key, (used.get(key) ?? 0) + count)
+}
+
+function limitKeys({ runtime, pipeline_id: pipeline, branch, trigger_name: trigger }: LimitedBuild): string[] {
+  const all = ['account', `runtime/${runtime}`]
+  if (pipeline === null) return all
+  return [...all, `pipeline/${pipeline}`, `branch/${pipeline}/${branch}`, `trigger/${pipeline}/${trigger}`]
+}
+
+/** Returns why a build cannot start now, or undefined if it can. */
+export function blockingCause(capacity: Capacity, build: LimitedBuild): Cause | undefined {
+  const runtime = build.runtime ?? capacity.defaultRuntime
+  return (
+    accountCause(capacity) ??
+    runtimeCause(capacity, runtime) ??
+    pipelineCause(capacity, build.pipeline_id) ??
+    branchCause(capacity, build) ??
+    triggerCause(capacity, build)
+  )
+}
+
+/** Returns why no build of the account can start now. */
+function accountCause({ account, used }: Capacity): Cause | undefined {
+  if (account.pauseBuilds) return { reason: 'account-paused', message: REASONS['account-paused'].text }
+  const limit = account.concurrency ?? Infinity
+  const running = used.get('account') ?? 0
+  if (running < limit) return undefined
+  return { reason: 'account-limit', message: `The account runs ${running} of at most ${limit} builds.` }
+}
+
+function runtimeCause(capacity: Capacity, name: string | undefined): Cause | undefined {
+  const served = name === undefined ? undefined : capacity.runtimes.get(name)
+  if (served === undefined) {
+    return {
+      reason: 'runtime-missing',
+      message: name === undefined ? 'No default runtime environment is set.' : `Runtime environment "${name}" does not exist.`,
+    }
+  }
+  if (served.agent === undefined) {
+    const agent = served.runtime.agent === null ? 'No agent' : `The agent ${served.runtime.agent}`
+    return {
+      reason: 'agent-offline',
+      message: `${agent} of the runtime environment ${name} is ${served.runtime.agent === null ? '' : 'not '}connected.`,
+    }
+  }
+  const used = capacity.used.get(`runtime/${name}`) ?? 0
+  if (used >= served.capacity)
+    return {
+      reason: 'runtime-capacity',
+      message: `The runtime environment ${name} runs ${used} of at most ${served.capacity} builds.`,
+    }
+  return undefined
+}
+
+function pipelineCause(capacity: Capacity, id: string | null): Cause | undefined {
+  const pipeline = id === null ? undefined : capacity.pipelines.get(id)
+  const limit = pipeline?.concurrency ?? Infinity
+  const used = capacity.used.get(`pipeline/${id}`) ?? 0
+  if (used < limit) return undefined
+  if (limit === 0) return { reason: 'pipeline-frozen', message: 'The pipeline is frozen: its concurrency is 0.' }
+  return { reason: 'pipeline-limit', message: `The pipeline runs ${used} of at most ${limit} builds.` }
+}
+
+/** Returns why no build of the trigger can start now. Builds that were not started by a trigger of the pipeline have no such limit. */
+function triggerCause(capacity: Capacity, { pipeline_id: id, trigger_name: trigger }: LimitedBuild): Cause | undefined {
+  const pipeline = id === null ? undefined : capacity.pipelines.get(id)
+  const limit = trigger === null ? Infinity : (pipeline?.trigger_concurrency ?? Infinity)
+  const used = capacity.used.get(`trigger/${id}/${trigger}`) ?? 0
+  if (used < limit) return undefined
+  return { reason: 'trigger-limit', message: `The trigger ${trigger} runs ${used} of at most ${limit} builds.` }
+}
+
+function branchCause(capacity: Capacity, { pipeline_id: id, branch }: LimitedBuild): Cause | undefined {
+  const pipeline = id === null ? undefined : capacity.pipelines.get(id)
+  const limit = pipeline?.branch_concurrency ?? Infinity
+  const used = capacity.used.get(`branch/${id}/${branch}`) ?? 0
+  if (used < limit) return undefined
+  return {
+    reason: 'branch-limit',
+    message: `${branch === null ? 'Builds without a branch run' : `The branch ${branch} runs`} ${used} of at most ${limit} builds. ${REASONS['branch-limit'].text}`,
+  }
+}

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { manualClock, silentLog, systemClock } from '@windlass/kit'
+import { expect, test } from 'vitest'
+import { Callers } from './caller-limits.ts'
+import { isSmall } from './document-jobs.ts'
+import { DOCUMENT_LIMITS, DocumentPool, type DocumentLimits } from './document-pool.ts'
+
+const TEXT = 'version: 1\nsteps: {}\n'.padEnd(10_000, '#')
+const compile = (pool: DocumentPool): Promise<unknown> =>
+  pool.read('compile', { source: { text: TEXT, file: 'a.yml' }, options: {} }, TEXT)
+
+/** Responds to each document with the id of its process. */
+const TELLS_PID = `
+  process.on('message', () => process.send({ cpuMs: 1, json: String(process.pid) }))
+  process.send({ ready: true })`
+
+/** A server that has processed a document and prints the id of the process. */
+const SERVER = `
+  import { readFileSync } from 'node:fs'
+  import { silentLog, systemClock } from '@windlass/kit'
+  import { DocumentPool } from './document-pool.ts'
+  const pool = new DocumentPool(systemClock, silentLog)
+  const text = 'version: 1'
+  await pool.read('compile', { source: { text, file: 'a.yml' }, options: {} }, text, 'process')
+  console.log(readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8').trim())
+  setInterval(() => undefined, 1000)`
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** Runs `work` with a pool whose process runs `program` instead of processing documents. */
+async function withProgram(
+  program: string,
+  limits: Partial<DocumentLimits>,
+  work: (pool: DocumentPool) => Promise<void>,
+): Promise<void> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'windlass-documents-'))
+  const file = join(folder.path, 'program.mjs')
+  await writeFile(file, program)
+  const pool = new DocumentPool(systemClock, silentLog, limits, pathToFileURL(file))
+  await work(pool)
+  await pool.close()
+}
+
+test('rejects a document if no process can be created, and tries again for the next one', async () => {
+  // `fork` throws for such an address.
+  const pool = new DocumentPool(systemClock, silentLog, {}, new URL('http://localhost/'))
+  for (let n = 0; n < 3; n += 1) await expect(compile(pool)).rejects.toMatchObject({ code: 'unavailable' })
+  await pool.close()
+})
+
+test('rejects a document and the next ones as unavailable if the process does not start in time', async () => {
+  await withProgram('setInterval(() => undefined, 1000)', { documentWallMs: 50 }, async (pool) => {
+    const answers = await Promise.allSettled([compile(pool), compile(pool), compile(pool)])
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.code)).toEqual(Array(3).fill('unavailable'))
+  })
+})
+
+test('a crash of the process, even of its runtime, fails only the current document', async () => {
+  // Crashes at each second document.
+  const program = `
+    let count = 0
+    process.on('message', () => {
+      count += 1
+      if (count === 2) return process.kill(process.pid, 'SIGSEGV')
+      process.send({ cpuMs: 1, json: JSON.stringify({ count }) })
+    })
+    process.send({ ready: true })`
+  await withProgram(program, {}, async (pool) => {
+    for (let n = 0; n < 3; n += 1) {
+      expect(await compile(pool)).toEqual({ count: 1 })
+      await expect(compile(pool)).rejects.toMatchObject({ message: 'the document process ended unexpectedly' })
+    }
+  })
+})
+
+test('the process ends when the pool closes', async () => {
+  await withProgram(TELLS_PID, {}, async (pool) => {
+    const pid = Number(await compile(pool))
+    expect(isRunning(pid)).toBe(true)
+    await pool.close()
+    expect(isRunning(pid)).toBe(false)
+  })
+})
+
+test('the process ends when the server is killed', async () => {
+  const server = spawn(process.execPath, ['--input-type=module', '--eval', SERVER], {
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [pid] = (await once(server.stdout, 'data')).map(Number)
+  expect(isRunning(pid ?? 0)).toBe(true)
+  server.kill('SIGKILL')
+  await expect.poll(() => isRunning(pid ?? 0), { timeout: 60_000 }).toBe(false)
+})
+
+test('starts a new process for a document that arrives while the idle process ends', async () => {
+  const pool = new DocumentPool(systemClock, silentLog, { idleMs: 0 })
+  for (let n = 0; n < 3; n += 1) {
+    expect(await compile(pool)).toMatchObject({ missing: [] })
+    await systemClock.sleep(0)
+  }
+  await pool.close()
+})
+
+test('limits a caller to a quarter of the bytes, and rejects documents of a caller that has used its time', async () => {
+  const clock = manualClock()
+  const callers = new Callers(clock, DOCUMENT_LIMITS)
+  const limited = expect.objectContaining({ code: 'rate-limited' })
+  const entered = [callers.enter('one', 838_860), callers.enter('one', 838_860)]
+  expect(() => callers.enter('one', 838_860)).toThrow(limited)
+  for (let n = 0; n < 4; n += 1) callers.enter('two', 500_000)
+  for (const leave of entered) leave()
+  callers.enter('one', 838_860)
+  callers.spend('two', 20_000)
+  expect(() => callers.checkTime('two')).toThrow(limited)
+  clock.advance(60_000)
+  callers.checkTime('two')
+})
+
+test('does not treat long expressions as small', () => {
+  for (const sign of ['+1', '&&1', '||1', '<1', '=1', '(', '/1'])
+    expect(isSmall(`when: {condition: {all: {a: 1${sign.repeat(1_200)}}}}`)).toBe(false)
+  expect(isSmall("version: '1.0'\nsteps:\n  a: {image: alpine, commands: [echo a && echo b]}\n")).toBe(true)
+})

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import type { Actor } from '../identity/actor.ts'
+import { openReaders, READER_LIMITS } from './readers.ts'
+
+const keyOf = (id: string, role: 'admin' | 'user' | 'viewer'): Actor => ({ kind: 'key', id, accountId: 'a', name: id, role })
+
+function stepOf(id: string): Actor {
+  const none = { pipelineId: null, pipeline: null, projectId: null }
+  return { kind: 'build', id, accountId: 'a', buildId: id, attempt: 1, name: id, ...none }
+}
+
+test('limits the open streams of the steps of a build more than those of a key', () => {
+  const readers = openReaders(READER_LIMITS)
+  for (let n = 0; n < 10; n += 1) readers.take(stepOf('one'))
+  expect(() => readers.take(stepOf('one'))).toThrow('This key already has 10 open streams.')
+  readers.take(stepOf('other'))
+  readers.take(keyOf('k', 'viewer'))
+})
+
+test('reserves some streams for users and admins', () => {
+  const readers = openReaders({ ...READER_LIMITS, total: 20, perKey: 20 })
+  for (let n = 0; n < 18; n += 1) readers.take(keyOf('k', 'viewer'))
+  for (const actor of [keyOf('other', 'viewer'), stepOf('one')])
+    expect(() => readers.take(actor)).toThrow('The server already has 18 open streams.')
+  readers.take(keyOf('u', 'user'))
+  readers.take(keyOf('a', 'admin'))
+  expect(() => readers.take(keyOf('a', 'admin'))).toThrow('The server already has 20 open streams.')
+})

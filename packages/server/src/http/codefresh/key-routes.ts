@@ -1,0 +1,87 @@
+/** API keys of public clients, which use other names for scopes. */
+import { fault, parseToken, tokenMatches } from '@windlass/kit'
+import { readScopeNames } from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../../app.ts'
+import type { Authenticator } from '../../identity/authenticate.ts'
+import { createKey, deleteKey, listKeys, readScopes } from '../../identity/keys.ts'
+import { requireGrantable } from '../../identity/scopes.ts'
+import { findAgentById } from '../../store/runtimes/agents.ts'
+import { findApiKey } from '../../store/account/api-keys.ts'
+import { done, ok, route, type Route } from '../route.ts'
+
+const ById = z.object({ id: z.string().min(1).max(300) })
+
+const PublicKey = z.object({
+  _id: z.string(),
+  name: z.string(),
+  tokenPrefix: z.string(),
+  created: z.string(),
+  /** Null for all scopes. */
+  scopes: z.array(z.string()).nullable(),
+  subject: z.object({ type: z.string(), ref: z.string() }),
+})
+
+export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
+  return [
+    route('GET', '/api/auth/keys', {
+      summary: 'List API keys',
+      allow: 'admin',
+      scope: 'key:read',
+      replies: { 200: z.array(PublicKey) },
+      handle: async () => ok(await Promise.all((await listKeys(app)).map(({ id }) => describeKey(app, id)))),
+    }),
+    route('POST', '/api/auth/key', {
+      summary: 'Create an API key; returns the token once, as a JSON string',
+      allow: 'admin',
+      scope: 'key:write',
+      body: z.object({ name: z.string().min(1).max(150), scopes: z.array(z.string().max(100)).max(100).default([]) }),
+      replies: { 200: z.string() },
+      async handle({ body, actor }) {
+        const { scopes, unknown } = readScopeNames(body.scopes)
+        if (unknown.length > 0) throw fault('request-invalid', { message: `Unknown scope: ${unknown.join(', ')}.` })
+        requireGrantable(actor, { role: 'admin', scopes })
+        const { token } = await createKey(app, { name: body.name, role: 'admin', scopes })
+        return { status: 200, body: JSON.stringify(token), headers: { 'content-type': 'application/json' } }
+      },
+    }),
+    route('GET', '/api/auth/key/{id}', {
+      summary: 'Show the owner of a key',
+      allow: 'viewer',
+      scope: 'agent:read',
+      params: ById,
+      replies: { 200: PublicKey },
+      handle: async ({ params }) => ok(await describeKey(app, params.id)),
+    }),
+    route('DELETE', '/api/auth/key/{id}', {
+      summary: 'Revoke an API key',
+      allow: 'admin',
+      scope: 'key:write',
+      params: ById,
+      replies: { 204: 'nothing' },
+      async handle({ params }) {
+        authenticator.forget(await deleteKey(app, params.id))
+        return done
+      },
+    }),
+  ]
+}
+
+/** Describes an API key or an agent token, by its id or the whole token. Throws `not-found`. */
+async function describeKey(app: App, text: string): Promise<z.output<typeof PublicKey>> {
+  const token = parseToken(text)
+  const id = token?.id ?? text
+  const agent = await findAgentById(app.store.query, id)
+  const key = agent === undefined ? await findApiKey(app.store.query, id) : undefined
+  const row = agent ?? key
+  if (row === undefined || row.account_id !== app.accountId || (token !== undefined && !tokenMatches(token.secret, row.hash)))
+    throw fault('not-found', { message: 'The key does not exist.' })
+  return {
+    _id: row.id,
+    name: row.name,
+    tokenPrefix: row.id.slice(0, 8),
+    created: new Date(row.created_at).toISOString(),
+    scopes: key === undefined ? null : (readScopes(key) ?? null),
+    subject: { type: agent === undefined ? 'user' : 'agent', ref: row.id },
+  }
+}

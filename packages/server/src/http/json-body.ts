@@ -1,0 +1,69 @@
+/** JSON bodies. The number of their values is limited before they are parsed. */
+import { fault } from '@windlass/kit'
+
+/** Maximum number of fields and list items in the body of a user. */
+const MAX_PARTS = 20_000
+/** Maximum for agents, engines and monitors, which report thousands of objects at once. */
+const MAX_REPORT_PARTS = 500_000
+
+/** Routes of agents, engines and monitors. */
+const REPORTS = /^\/(?:v1\/(?:engine|agent|monitor)|api\/agent)\//
+
+/**
+ * Parses the body of a call. `route` is the declared path of the route, because the path of a request can be written in several ways. Fields named
+ * `__proto__` are removed. Returns undefined for an empty body. Throws `request-invalid`.
+ */
+export function parseJson(text: string, route: string): unknown {
+  if (text === '') return undefined
+  const max = REPORTS.test(route) ? MAX_REPORT_PARTS : MAX_PARTS
+  if (hasMoreParts(text, max)) {
+    throw fault('request-invalid', { message: `The body has more than ${max.toLocaleString('en')} fields and list items.` })
+  }
+  try {
+    const body: unknown = JSON.parse(text)
+    if (PROTOTYPE.test(text)) removePrototypes(body)
+    return body
+  } catch (error) {
+    throw fault('request-invalid', { message: 'The body is not valid JSON.' }, error)
+  }
+}
+
+const QUOTE = 0x22
+/** Characters that start a field, a list item, or a list or object: `,`, `[` and `{`. */
+const BEGINS: ReadonlySet<number> = new Set([0x2c, 0x5b, 0x7b])
+
+/** Counts outside of strings, so that the content of documents does not count. */
+function hasMoreParts(text: string, max: number): boolean {
+  let count = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfText(text, at)
+    else if (BEGINS.has(code) && (count += 1) > max) return true
+  }
+  return false
+}
+
+/** Returns the index of the quote that ends the string at `start`, or the end of the body if there is none. */
+function endOfText(body: string, start: number): number {
+  for (let at = body.indexOf('"', start + 1); at >= 0; at = body.indexOf('"', at + 1)) if (!isEscaped(body, at)) return at
+  return body.length
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let from = at
+  while (text[from - 1] === '\\') from -= 1
+  return (at - from) % 2 === 1
+}
+
+/** The name, also escaped. Bodies without it are not traversed. */
+const PROTOTYPE = /__proto__|\\u005f/i
+
+/** Removes the fields in place. A reviver of `JSON.parse` would be ten times slower. */
+function removePrototypes(body: unknown): void {
+  const open: unknown[] = [body]
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue
+    if (!Array.isArray(value) && Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__')
+    for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) open.push(inner)
+  }
+}

@@ -1,0 +1,75 @@
+/** Routes of agents, protocol v2. The shapes are documented in `protocol/agent/agent.ts`. */
+import { fault } from '@windlass/kit'
+import {
+  AgentHello,
+  AgentWelcome,
+  ClaimAnswer,
+  ClaimRequest,
+  FactAck,
+  FactBatch,
+  LeaseAnswer,
+  LeaseRequest,
+  TaskReport,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../../app.ts'
+import type { Actor } from '../../identity/actor.ts'
+import { claim } from '../../tasks/claim.ts'
+import { greetAgent } from '../../tasks/hello.ts'
+import { extendLease, reportTask, takeFacts } from '../../tasks/report.ts'
+import { ok, route, type Route } from '../route.ts'
+
+function agentOf(actor: Actor): string {
+  if (actor.kind !== 'agent') throw fault('forbidden')
+  return actor.id
+}
+
+export function agentRoutes(app: App): Route[] {
+  return [
+    route('POST', '/v1/agent/hello', {
+      summary: 'Register an agent process',
+      allow: 'agent',
+      scope: 'none',
+      body: AgentHello,
+      replies: { 200: AgentWelcome },
+      handle: async ({ body, actor }) => ok(await greetAgent(app, agentOf(actor), body)),
+    }),
+    route('POST', '/v1/agent/claim', {
+      summary: 'Wait for tasks',
+      allow: 'agent',
+      scope: 'none',
+      body: ClaimRequest,
+      replies: { 200: ClaimAnswer },
+      isHeld: true,
+      handle: async ({ body, actor, signal }) => ok({ tasks: await claim(app, agentOf(actor), body, signal) }),
+    }),
+    route('POST', '/v1/agent/tasks', {
+      summary: 'Report the result of a task',
+      allow: 'agent',
+      scope: 'none',
+      body: TaskReport,
+      replies: { 200: z.object({}) },
+      async handle({ body, actor }) {
+        await reportTask(app, agentOf(actor), body)
+        return ok({})
+      },
+    }),
+    route('POST', '/v1/agent/lease', {
+      summary: 'Renew the leases of tasks',
+      allow: 'agent',
+      scope: 'none',
+      body: LeaseRequest,
+      replies: { 200: LeaseAnswer },
+      handle: async ({ body, actor }) =>
+        ok({ leaseMs: app.timings.taskLeaseMs, ...(await extendLease(app, agentOf(actor), body)) }),
+    }),
+    route('POST', '/v1/agent/facts', {
+      summary: 'Report facts about pods',
+      allow: 'agent',
+      scope: 'none',
+      body: FactBatch,
+      replies: { 200: FactAck },
+      handle: async ({ body, actor }) => ok({ ackSeq: await takeFacts(app, agentOf(actor), body) }),
+    }),
+  ]
+}

@@ -1,0 +1,262 @@
+import { defined, fault } from '@windlass/kit'
+import { isFinalBuild, type TriggerKind } from '@windlass/plan'
+import {
+  ApprovalInput,
+  Build,
+  BuildInput,
+  BuildQuery,
+  FeedPage,
+  FeedQuery,
+  FollowQuery,
+  Id,
+  LogQuery,
+  page,
+  RestartInput,
+  WaitQuery,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import { storedForms } from '../../annotations/annotations.ts'
+import type { App } from '../../app.ts'
+import { decideApproval } from '../../builds/lifecycle/approve.ts'
+import { createBuild } from '../../builds/create/create.ts'
+import { requireFound } from '../../builds/lifecycle/require-found.ts'
+import { requireSpace } from '../../builds/schedule/disk-space.ts'
+import { feedTopic } from '../../builds/lifecycle/edit.ts'
+import { confirmAttempt } from '../../builds/lifecycle/confirm-gone.ts'
+import { terminateBuild } from '../../builds/lifecycle/terminate.ts'
+import { describeBuild, present, toBuild, toBuilds } from '../../builds/lifecycle/view.ts'
+import { follow } from '../../feed/follow.ts'
+import { readFeed } from '../../feed/feed.ts'
+import type { Actor } from '../../identity/actor.ts'
+import { authorizeBuild } from '../../builds/create/authorize-build.ts'
+import { serveLog } from '../../logs/serve.ts'
+import { findBuild, listBuilds } from '../../store/builds/builds.ts'
+import { findPipeline } from '../../store/account/pipelines.ts'
+import type { BuildRow } from '../../store/schema.ts'
+import { created, ok, route, type Answer, type Call, type Route } from '../route.ts'
+
+const ById = z.object({ id: Id })
+const AttemptPath = ById.extend({ attempt: z.coerce.number().int().positive() })
+const MAX_HELD_MS = 60_000
+
+export function nameOf(actor: Actor): string {
+  return actor.kind === 'key' || actor.kind === 'build' ? actor.name : actor.kind
+}
+
+export function buildRoutes(app: App): Route[] {
+  return [...changes(app), ...reads(app), ...streams(app)]
+}
+
+function changes(app: App): Route[] {
+  return [
+    route('POST', '/v1/builds', {
+      summary: 'Start a build of a stored pipeline, or of a document',
+      allow: 'user',
+      scope: 'build:write',
+      readsDocument: true,
+      body: BuildInput,
+      replies: { 201: Build },
+      handle: (call) => start(app, call, call.body, call.body.restartOf === undefined ? 'manual' : 'restart'),
+    }),
+    route('POST', '/v1/builds/{id}/restart', {
+      summary:
+        'Run a build again with the same document, variables and commit; `from`: start at the failed step or at the named step',
+      allow: 'user',
+      scope: 'build:write',
+      params: ById,
+      readsDocument: true,
+      body: RestartInput,
+      replies: { 201: Build },
+      handle: (call) => start(app, call, toRestart(call.params.id, call.body), 'restart'),
+    }),
+    route('POST', '/v1/builds/{id}/terminate', {
+      summary: 'Terminate a build; steps can only terminate builds that their build has started',
+      allow: 'user',
+      scope: 'build:write',
+      params: ById,
+      replies: { 200: Build },
+      async handle({ params, actor }) {
+        if (actor.kind === 'build') await requireChild(app, params.id, actor.buildId)
+        return ok(toBuild(await terminateBuild(app, params.id, nameOf(actor))))
+      },
+    }),
+    route('POST', '/v1/builds/{id}/attempts/{attempt}/confirm-gone', {
+      summary: 'Confirm that nothing of a lost attempt is left because its cluster no longer exists; the build may run again',
+      allow: 'admin',
+      scope: 'build:write',
+      params: AttemptPath,
+      replies: { 200: Build },
+      handle: async ({ params: { id, attempt }, actor }) =>
+        ok(await describeBuild(app, await confirmAttempt(app, { buildId: id, attempt, by: nameOf(actor) }))),
+    }),
+    decisionRoute(app, 'approve'),
+    decisionRoute(app, 'deny'),
+  ]
+}
+
+async function requireChild(app: App, id: string, parent: string): Promise<void> {
+  const row = requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
+  if (row.parent_id !== parent)
+    throw fault('forbidden', { message: 'The steps of a build can only terminate builds that it has started.' })
+}
+
+function toRestart(id: string, { from, ...more }: z.output<typeof RestartInput>): z.output<typeof BuildInput> {
+  return BuildInput.parse({ ...more, restartOf: id, ...defined({ restartFrom: from }) })
+}
+
+function decisionRoute(app: App, verb: 'approve' | 'deny'): Route {
+  return route('POST', `/v1/builds/{id}/${verb}`, {
+    summary: verb === 'approve' ? 'Approve a step that waits for approval' : 'Deny a step that waits for approval',
+    allow: 'user',
+    scope: 'build:write',
+    params: ById,
+    body: ApprovalInput,
+    replies: { 200: Build },
+    async handle({ params, body, actor }) {
+      const by = { name: nameOf(actor), type: 'user' }
+      const decision = verb === 'approve' ? 'approved' : 'denied'
+      return ok(await describeBuild(app, await decideApproval(app, params.id, { ...body, decision, by })))
+    },
+  })
+}
+
+async function start(
+  app: App,
+  call: Pick<Call<unknown, unknown, unknown>, 'actor' | 'settle'>,
+  request: z.output<typeof BuildInput>,
+  kind: TriggerKind,
+): Promise<Answer> {
+  await requireSpace(app)
+  const answer = (build: BuildRow): Answer => created(toBuild(build), { location: `/v1/builds/${build.id}` })
+  const build = await createBuild(app, {
+    request: await authorizeBuild(app, call.actor, request),
+    trigger: { kind: call.actor.kind === 'build' ? 'build' : kind, name: request.trigger },
+    initiator: nameOf(call.actor),
+    within: (tx, row) => call.settle(tx, answer(row)),
+  })
+  return answer(build)
+}
+
+function reads(app: App): Route[] {
+  return [
+    route('GET', '/v1/builds', {
+      summary: 'List builds, newest first',
+      allow: 'viewer',
+      scope: 'build:read',
+      query: BuildQuery,
+      replies: { 200: page(Build) },
+      handle: async ({ query }) => ok(await listPage(app, query)),
+    }),
+    route('GET', '/v1/builds/{id}', {
+      summary: 'Show a build with its steps and attempts',
+      allow: 'viewer',
+      scope: 'build:read',
+      params: ById,
+      replies: { 200: Build },
+      handle: async ({ params }) => ok(await describeBuild(app, await getBuild(app, params.id))),
+    }),
+    route('GET', '/v1/builds/{id}/wait', {
+      summary: 'Wait for the end of a build',
+      allow: 'viewer',
+      scope: 'build:read',
+      params: ById,
+      query: WaitQuery,
+      replies: { 200: Build },
+      isHeld: true,
+      handle: async ({ params, query, signal }) =>
+        ok(await describeBuild(app, await awaitEnd(app, params.id, { timeoutMs: query.timeoutMs, signal }))),
+    }),
+  ]
+}
+
+async function getBuild(app: App, id: string): Promise<BuildRow> {
+  return requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
+}
+
+async function listPage(app: App, query: z.output<typeof BuildQuery>): Promise<{ items: Build[]; next?: string }> {
+  const before = query.cursor === undefined ? undefined : Number(query.cursor)
+  if (before !== undefined && !Number.isSafeInteger(before))
+    throw fault('request-invalid', { message: 'The cursor does not belong to this list.' })
+  const pipeline = query.pipeline === undefined ? undefined : await findPipeline(app.store.query, app.accountId, query.pipeline)
+  const filter = pipeline === undefined ? { pipeline: query.pipeline } : { pipelineId: pipeline.id }
+  const { status, branch, limit } = query
+  const annotations = [query.annotation ?? []].flat().map(readAnnotationFilter)
+  const page = { status, branch, annotations, before, limit }
+  const rows = await listBuilds(app.store.query, { accountId: app.accountId, ...filter, ...page })
+  return {
+    items: await toBuilds(app, rows),
+    ...present({ next: rows.length === limit ? rows.at(-1)?.number.toString() : undefined }),
+  }
+}
+
+function readAnnotationFilter(text: string): { name: string; values: string[] } {
+  const at = text.indexOf('=')
+  return at < 0 ? { name: text, values: [] } : { name: text.slice(0, at), values: storedForms(text.slice(at + 1)) }
+}
+
+async function awaitEnd(
+  app: App,
+  id: string,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<BuildRow> {
+  const until = app.clock.monotonic() + Math.min(timeoutMs, MAX_HELD_MS)
+  using watch = app.store.watch(feedTopic(id))
+  for (;;) {
+    const build = await getBuild(app, id)
+    const rest = until - app.clock.monotonic()
+    if (isFinalBuild(build.status) || rest <= 0 || signal.aborted) return build
+    await watch.next(Math.min(rest, app.store.pollMs), signal)
+  }
+}
+
+function streams(app: App): Route[] {
+  return [
+    route('GET', '/v1/builds/{id}/feed', {
+      summary: 'Read events and log of a build from a position',
+      allow: 'viewer',
+      scope: 'build:read',
+      params: ById,
+      query: FeedQuery,
+      replies: { 200: FeedPage },
+      async handle({ params, query }) {
+        const items = await readFeed(app, await getBuild(app, params.id), query)
+        return ok({ items, next: items.at(-1)?.position ?? query.after })
+      },
+    }),
+    route('GET', '/v1/builds/{id}/follow', {
+      summary: 'Follow events and log of a build (server-sent events; resume by Last-Event-ID)',
+      allow: 'viewer',
+      scope: 'build:read',
+      params: ById,
+      query: FollowQuery,
+      replies: { 200: 'text' },
+      isHeld: true,
+      async handle({ params, query, headers, actor, reply, signal }) {
+        await getBuild(app, params.id)
+        using _reader = app.readers.take(actor)
+        const last = Number(headers['last-event-id'])
+        await follow(app, reply, {
+          buildId: params.id,
+          after: Number.isSafeInteger(last) && last > 0 ? last : query.after,
+          signal,
+        })
+        return 'stream'
+      },
+    }),
+    route('GET', '/v1/builds/{id}/log', {
+      summary: 'Read the log of a build: one stream, or all in order',
+      allow: 'viewer',
+      scope: 'build:read',
+      params: ById,
+      query: LogQuery,
+      replies: { 200: 'text', 206: 'text' },
+      isHeld: true,
+      async handle({ params, query, headers, actor, reply, signal }) {
+        await getBuild(app, params.id)
+        using _reader = app.readers.take(actor)
+        await serveLog(app, { buildId: params.id, query, range: headers.range, reply, signal })
+        return 'stream'
+      },
+    }),
+  ]
+}

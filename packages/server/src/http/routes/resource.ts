@@ -1,0 +1,67 @@
+/** Routes of contexts. */
+import { Context, ContextInput, page } from '@windlass/protocol'
+import type { App } from '../../app.ts'
+import { requireFound } from '../../builds/lifecycle/require-found.ts'
+import { toContext } from '../../contexts/context-data.ts'
+import { listShownContexts, putContext, removeContext } from '../../contexts/contexts.ts'
+import { findContext } from '../../store/account/contexts.ts'
+import { ByName } from './pipeline.ts'
+import { created, done, ok, route, type Route } from '../route.ts'
+
+export function contextRoutes(app: App): Route[] {
+  return [
+    route('GET', '/v1/contexts', {
+      summary: 'List contexts',
+      allow: 'viewer',
+      scope: 'context:read',
+      replies: { 200: page(Context) },
+      handle: async () => ok({ items: await listShownContexts(app) }),
+    }),
+    route('POST', '/v1/contexts', {
+      summary: 'Create a context',
+      allow: 'admin',
+      scope: 'context:write',
+      readsDocument: true,
+      body: ContextInput,
+      replies: { 201: Context },
+      handle: async ({ body }) => created((await putContext(app, { input: body, mustBeNew: true })).context),
+    }),
+    route('GET', '/v1/contexts/{name}', {
+      summary: 'Show a context; secret fields are masked',
+      allow: 'viewer',
+      scope: 'context:read',
+      params: ByName,
+      replies: { 200: Context },
+      handle: async ({ params }) =>
+        ok(toContext(requireFound(await findContext(app.store.query, app.accountId, params.name), `context "${params.name}"`))),
+    }),
+    route('PUT', '/v1/contexts/{name}', {
+      summary: 'Create or replace a context; fields written as ***** keep their value',
+      allow: 'admin',
+      scope: 'context:write',
+      params: ByName,
+      readsDocument: true,
+      body: ContextInput,
+      replies: { 200: Context, 201: Context },
+      async handle({ params, body, headers }) {
+        const { context, isNew } = await putContext(app, {
+          name: params.name,
+          input: body,
+          mustBeNew: headers['if-none-match'] === '*',
+        })
+        return isNew ? created(context) : ok(context)
+      },
+    }),
+    route('DELETE', '/v1/contexts/{name}', {
+      summary: 'Delete a context',
+      allow: 'admin',
+      scope: 'context:write',
+      params: ByName,
+      replies: { 204: 'nothing' },
+      async handle({ params }) {
+        await removeContext(app, params.name)
+        return done
+      },
+    }),
+  ]
+}

@@ -1,0 +1,81 @@
+/** Routes for sign-in and sessions of browsers (docs/development/adr/0071). */
+import { defined } from '@windlass/kit/defined'
+import { Id, page, Session, SessionCode, SessionInput } from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../../app.ts'
+import type { Authenticator } from '../../identity/authenticate.ts'
+import {
+  createSessionCode,
+  endOwnSession,
+  endSession,
+  listLiveSessions,
+  showSession,
+  startSession,
+} from '../../identity/sessions.ts'
+import { created, ok, done, route, type Route } from '../route.ts'
+
+/** Limit per address that slows down guessing of codes and keys. */
+const SIGN_INS_PER_MINUTE = 20
+const NO_STORE = { 'cache-control': 'no-store' }
+
+export function sessionRoutes(app: App, authenticator: Authenticator): Route[] {
+  return [
+    route('POST', '/v1/sessions', {
+      summary: 'Sign in a browser with a one-time code or an API key; sets the session cookie',
+      allow: 'public',
+      scope: 'none',
+      body: SessionInput,
+      perMinute: SIGN_INS_PER_MINUTE,
+      replies: { 201: Session },
+      async handle({ body, reply: { request } }) {
+        const { session, cookie } = await startSession(app, authenticator, { input: body, request, address: request.ip })
+        return created(session, { ...NO_STORE, 'set-cookie': cookie })
+      },
+    }),
+    route('POST', '/v1/sessions/codes', {
+      summary: 'Create a one-time sign-in code with the rights of this API key; valid for 15 minutes',
+      allow: 'viewer',
+      scope: 'none',
+      replies: { 201: SessionCode },
+      handle: async ({ actor }) => created(await createSessionCode(app, actor), NO_STORE),
+    }),
+    route('GET', '/v1/sessions', {
+      summary: 'List the sessions of this API key, or of all keys for an admin',
+      allow: 'viewer',
+      scope: 'key:read',
+      replies: { 200: page(Session) },
+      handle: async ({ actor }) => ok({ items: await listLiveSessions(app, actor) }),
+    }),
+    route('GET', '/v1/sessions/current', {
+      summary: 'Show the session of this browser; renews its cookie once an hour',
+      allow: 'viewer',
+      scope: 'none',
+      replies: { 200: Session },
+      async handle({ actor, reply: { request } }) {
+        const { session, cookie } = await showSession(app, actor, request)
+        return ok(session, { ...NO_STORE, ...defined({ 'set-cookie': cookie }) })
+      },
+    }),
+    route('DELETE', '/v1/sessions/current', {
+      summary: 'Sign out this browser',
+      allow: 'viewer',
+      scope: 'none',
+      replies: { 204: 'nothing' },
+      async handle({ actor, reply: { request } }) {
+        const cookie = await endOwnSession(app, actor, request.protocol)
+        return { ...done, headers: { 'set-cookie': cookie, 'clear-site-data': '"cache"' } }
+      },
+    }),
+    route('DELETE', '/v1/sessions/{id}', {
+      summary: 'End a session of this API key, or of any key for an admin',
+      allow: 'viewer',
+      scope: 'key:write',
+      params: z.object({ id: Id }),
+      replies: { 204: 'nothing' },
+      async handle({ actor, params }) {
+        await endSession(app, actor, params.id)
+        return done
+      },
+    }),
+  ]
+}

@@ -1,0 +1,120 @@
+/** Routes for identity, health and metrics. */
+import { defined, fault } from '@windlass/kit'
+import { ApiKey, ApiKeyCreated, ApiKeyInput, Bootstrap, page, PROTOCOL_VERSION, ServerStatus, Whoami } from '@windlass/protocol'
+import type { App } from '../../app.ts'
+import type { Authenticator } from '../../identity/authenticate.ts'
+import { createFirstKey, createKey, deleteKey, listKeys } from '../../identity/keys.ts'
+import { requireGrantable } from '../../identity/scopes.ts'
+import { countApiKeys } from '../../store/account/api-keys.ts'
+import { FEATURES, VERSION } from '../../version.ts'
+import { ByName } from './pipeline.ts'
+import { created, done, ok, route, type Route } from '../route.ts'
+
+/** Limit per address that slows down guessing of the code. */
+const BOOTSTRAPS_PER_MINUTE = 20
+
+export function identityRoutes(app: App, authenticator: Authenticator): Route[] {
+  return [
+    route('GET', '/v1/status', {
+      summary: 'Show the version and features of the server',
+      allow: 'public',
+      scope: 'none',
+      replies: { 200: ServerStatus },
+      async handle() {
+        const bootstrapped = (await countApiKeys(app.store.query, app.accountId)) > 0
+        return ok({
+          version: VERSION,
+          protocol: PROTOCOL_VERSION,
+          features: FEATURES,
+          bootstrapped,
+          ...defined({ advertisedUrl: app.configuredUrl }),
+        })
+      },
+    }),
+    route('POST', '/v1/bootstrap', {
+      summary: 'Create the first admin key with the bootstrap code of the server; only possible while no key exists',
+      allow: 'public',
+      scope: 'none',
+      body: Bootstrap,
+      perMinute: BOOTSTRAPS_PER_MINUTE,
+      replies: { 201: ApiKeyCreated },
+      handle: async ({ body }) => created(await createFirstKey(app, body)),
+    }),
+    route('GET', '/v1/whoami', {
+      summary: 'Show the owner of this credential',
+      allow: 'viewer',
+      scope: 'none',
+      replies: { 200: Whoami },
+      async handle({ actor }) {
+        if (actor.kind === 'build') return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: 'viewer' })
+        if (actor.kind !== 'key') throw fault('forbidden')
+        return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: actor.role, scopes: actor.scopes })
+      },
+    }),
+    route('GET', '/v1/keys', {
+      summary: 'List API keys',
+      allow: 'admin',
+      scope: 'key:read',
+      replies: { 200: page(ApiKey) },
+      handle: async () => ok({ items: await listKeys(app) }),
+    }),
+    route('POST', '/v1/keys', {
+      summary: 'Create an API key; the token is returned only once',
+      allow: 'admin',
+      scope: 'key:write',
+      body: ApiKeyInput,
+      replies: { 201: ApiKeyCreated },
+      async handle({ body, actor }) {
+        requireGrantable(actor, body)
+        return created(await createKey(app, body))
+      },
+    }),
+    route('DELETE', '/v1/keys/{name}', {
+      summary: 'Revoke an API key',
+      allow: 'admin',
+      scope: 'key:write',
+      params: ByName,
+      replies: { 204: 'nothing' },
+      async handle({ params }) {
+        authenticator.forget(await deleteKey(app, params.name))
+        return done
+      },
+    }),
+  ]
+}
+
+export function healthRoutes(app: App): Route[] {
+  return [
+    route('GET', '/healthz', {
+      summary: 'Check that the process is alive',
+      allow: 'public',
+      scope: 'none',
+      replies: { 200: 'text' },
+      handle: async () => ok('ok\n', { 'content-type': 'text/plain' }),
+    }),
+    route('GET', '/readyz', {
+      summary: 'Check that the server is ready and its database responds',
+      allow: 'public',
+      scope: 'none',
+      replies: { 200: 'text' },
+      async handle() {
+        if (app.closing.aborted) throw fault('unavailable', { message: 'The server is stopping.' })
+        await app.store.ping()
+        return ok(`ok\n${logsLine(app)}`, { 'content-type': 'text/plain' })
+      },
+    }),
+    route('GET', '/metrics', {
+      summary: 'Prometheus metrics; also on a separate port (METRICS_PORT) without a credential',
+      allow: 'viewer',
+      scope: 'account:read',
+      replies: { 200: 'text' },
+      handle: async () => ok(await app.metricsPage(), { 'content-type': app.metrics.registry.contentType }),
+    }),
+  ]
+}
+
+/** Reports a log storage that accepts no writes. The server stays ready, because all other calls work and engines keep their output. */
+function logsLine({ logs }: App): string {
+  const since = logs.failingSince()
+  return since === undefined ? '' : `logs: not writable since ${new Date(since).toISOString()}\n`
+}

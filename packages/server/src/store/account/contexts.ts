@@ -1,0 +1,37 @@
+import type { ContextRow } from '../schema.ts'
+import type { Query, Tx } from '../store.ts'
+
+/** Finds a context by id or name. */
+export async function findContext(query: Query, accountId: string, name: string): Promise<ContextRow | undefined> {
+  return query
+    .selectFrom('context')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
+    .executeTakeFirst()
+}
+
+export async function listContexts(query: Query, accountId: string): Promise<ContextRow[]> {
+  return query.selectFrom('context').selectAll().where('account_id', '=', accountId).orderBy('name').execute()
+}
+
+/** Inserts or replaces a context by id. If it is the default, the others of its type stop being the default. */
+export async function saveContext(tx: Tx, context: ContextRow): Promise<void> {
+  if (context.is_default === 1) {
+    await tx.query
+      .updateTable('context')
+      .set({ is_default: 0 })
+      .where('account_id', '=', context.account_id)
+      .where('type', '=', context.type)
+      .execute()
+  }
+  await tx.query
+    .insertInto('context')
+    .values(context)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(context))
+    .execute()
+}
+
+export async function deleteContext(tx: Tx, id: string): Promise<void> {
+  await tx.query.deleteFrom('context').where('id', '=', id).execute()
+}

@@ -1,0 +1,79 @@
+import type { PipelineRow } from '../schema.ts'
+import type { Query, Tx } from '../store.ts'
+
+/** Finds a pipeline by id or name. */
+export async function findPipeline(query: Query, accountId: string, name: string): Promise<PipelineRow | undefined> {
+  return query
+    .selectFrom('pipeline')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
+    .executeTakeFirst()
+}
+
+/** Finds a pipeline by id or name and locks it until the end of the transaction. */
+export async function lockPipeline(tx: Tx, accountId: string, name: string): Promise<PipelineRow | undefined> {
+  return tx.query
+    .selectFrom('pipeline')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
+    .$call(tx.forUpdate)
+    .executeTakeFirst()
+}
+
+/** Columns that limit how many builds of a pipeline run at once. */
+export const LIMITS = ['concurrency', 'branch_concurrency', 'trigger_concurrency'] as const
+
+export type PipelineLimits = Pick<PipelineRow, 'id' | (typeof LIMITS)[number]>
+
+/** Locks those of the pipelines that have limits, in the order of their ids. */
+export async function lockLimitedPipelines(tx: Tx, ids: readonly string[]): Promise<PipelineLimits[]> {
+  if (ids.length === 0) return []
+  return tx.query
+    .selectFrom('pipeline')
+    .select(['id', ...LIMITS])
+    .where('id', 'in', ids)
+    .where((where) => where.or(LIMITS.map((column) => where(column, 'is not', null))))
+    .orderBy('id')
+    .$call(tx.forUpdate)
+    .execute()
+}
+
+export interface PageFilter {
+  readonly accountId: string
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+/** Lists pipelines by name. */
+export async function listPipelines(query: Query, filter: PageFilter): Promise<PipelineRow[]> {
+  let select = query.selectFrom('pipeline').selectAll().where('account_id', '=', filter.accountId)
+  if (filter.after !== undefined) select = select.where('name', '>', filter.after)
+  return select.orderBy('name').limit(filter.limit).execute()
+}
+
+export type PipelineHead = Pick<PipelineRow, 'id' | 'name' | 'project_id'>
+
+/** Lists all pipelines by name, without their documents. */
+export async function listPipelineHeads(query: Query, accountId: string): Promise<PipelineHead[]> {
+  return query
+    .selectFrom('pipeline')
+    .select(['id', 'name', 'project_id'])
+    .where('account_id', '=', accountId)
+    .orderBy('name')
+    .execute()
+}
+
+/** Inserts or replaces a pipeline by id. */
+export async function savePipeline(tx: Tx, pipeline: PipelineRow): Promise<void> {
+  await tx.query
+    .insertInto('pipeline')
+    .values(pipeline)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(pipeline))
+    .execute()
+}
+
+export async function deletePipeline(tx: Tx, id: string): Promise<void> {
+  await tx.query.deleteFrom('pipeline').where('id', '=', id).execute()
+}

@@ -1,0 +1,46 @@
+import type { ProjectRow } from '../schema.ts'
+import type { Query, Tx } from '../store.ts'
+
+/** Finds a project by id or name. */
+export async function findProject(query: Query, accountId: string, name: string): Promise<ProjectRow | undefined> {
+  return query
+    .selectFrom('project')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
+    .executeTakeFirst()
+}
+
+export async function listProjects(
+  query: Query,
+  filter: { accountId: string; after: string | undefined; limit: number },
+): Promise<ProjectRow[]> {
+  let select = query.selectFrom('project').selectAll().where('account_id', '=', filter.accountId)
+  if (filter.after !== undefined) select = select.where('name', '>', filter.after)
+  return select.orderBy('name').limit(filter.limit).execute()
+}
+
+/** Counts the pipelines of each project; projects without pipelines are missing. */
+export async function countPipelines(query: Query, accountId: string): Promise<Map<string, number>> {
+  const rows = await query
+    .selectFrom('pipeline')
+    .select((of) => ['project_id', of.fn.countAll<number>().as('count')])
+    .where('account_id', '=', accountId)
+    .where('project_id', 'is not', null)
+    .groupBy('project_id')
+    .execute()
+  return new Map(rows.map(({ project_id: id, count }) => [id ?? '', count]))
+}
+
+/** Inserts or replaces a project by id. */
+export async function saveProject(tx: Tx, project: ProjectRow): Promise<void> {
+  await tx.query
+    .insertInto('project')
+    .values(project)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(project))
+    .execute()
+}
+
+export async function deleteProject(tx: Tx, id: string): Promise<void> {
+  await tx.query.deleteFrom('project').where('id', '=', id).execute()
+}

@@ -1,0 +1,62 @@
+import { LIVE_BUILD_STATUSES } from './builds.ts'
+import type { ApprovalRow } from '../schema.ts'
+import type { Query, Tx } from '../store.ts'
+
+/** Lists the approvals of a build, oldest first. The build row must be locked to change one. */
+export async function listApprovals(query: Query, buildId: string): Promise<ApprovalRow[]> {
+  return query
+    .selectFrom('approval')
+    .selectAll()
+    .where('build_id', '=', buildId)
+    .orderBy('waiting_since')
+    .orderBy('step')
+    .execute()
+}
+
+export async function insertApproval(tx: Tx, approval: ApprovalRow): Promise<void> {
+  await tx.query.insertInto('approval').values(approval).execute()
+}
+
+export async function updateApproval(
+  tx: Tx,
+  key: Pick<ApprovalRow, 'build_id' | 'step'>,
+  changes: Partial<ApprovalRow>,
+): Promise<void> {
+  await tx.query.updateTable('approval').set(changes).where('build_id', '=', key.build_id).where('step', '=', key.step).execute()
+}
+
+/** Marks every decision made so far as known to an engine. */
+export async function markApprovalsSeen(tx: Tx, buildId: string): Promise<void> {
+  await tx.query
+    .updateTable('approval')
+    .set({ seen: 1 })
+    .where('build_id', '=', buildId)
+    .where('decision', 'is not', null)
+    .execute()
+}
+
+/** Deletes approvals of steps that run again. */
+export async function deleteApprovals(tx: Tx, buildId: string, steps: readonly string[]): Promise<void> {
+  if (steps.length === 0) return
+  await tx.query
+    .deleteFrom('approval')
+    .where('build_id', '=', buildId)
+    .where('step', 'in', [...steps])
+    .execute()
+}
+
+/** Returns builds that have not ended and have an undecided approval whose time is over. */
+export async function listOverdueApprovals(query: Query, filter: { accountId: string; now: number }): Promise<string[]> {
+  const rows = await query
+    .selectFrom('approval')
+    .innerJoin('build', 'build.id', 'approval.build_id')
+    .select('approval.build_id')
+    .distinct()
+    .where('approval.account_id', '=', filter.accountId)
+    .where('approval.expires_at', '<=', filter.now)
+    .where('approval.decision', 'is', null)
+    .where('build.status', 'in', LIVE_BUILD_STATUSES)
+    .limit(100)
+    .execute()
+  return rows.map(({ build_id: id }) => id)
+}

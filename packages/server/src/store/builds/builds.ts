@@ -1,0 +1,181 @@
+import { BUILD_STATUSES, FINAL_BUILD_STATUSES, type BuildStatus, type Trigger } from '@windlass/plan'
+import { LIVE_ATTEMPT_STATUSES } from './attempts.ts'
+import type { BuildPlanRow, BuildRow } from '../schema.ts'
+import type { Query, Tx } from '../store.ts'
+
+export const LIVE_BUILD_STATUSES = BUILD_STATUSES.filter(
+  (status) => !(FINAL_BUILD_STATUSES as readonly string[]).includes(status),
+)
+
+/** Returns what started a build. */
+export function triggerOf({ trigger: kind, trigger_name: name }: Pick<BuildRow, 'trigger' | 'trigger_name'>): Trigger {
+  return { kind, ...(name !== null && { name }) }
+}
+
+export async function insertBuild(tx: Tx, build: BuildRow, plan: BuildPlanRow): Promise<void> {
+  await tx.query.insertInto('build').values(build).execute()
+  await tx.query.insertInto('build_plan').values(plan).execute()
+}
+
+export async function findBuild(query: Query, accountId: string, id: string): Promise<BuildRow | undefined> {
+  return query.selectFrom('build').selectAll().where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst()
+}
+
+/** Returns when a follower last read the build; null if none did or the build does not exist. */
+export async function findFollowedAt(query: Query, id: string): Promise<Pick<BuildRow, 'followed_at'>> {
+  const row = await query.selectFrom('build').select('followed_at').where('id', '=', id).executeTakeFirst()
+  return row ?? { followed_at: null }
+}
+
+/** Finds a build and locks it until the end of the transaction. */
+export async function lockBuild(tx: Tx, id: string): Promise<BuildRow | undefined> {
+  return tx.query.selectFrom('build').selectAll().where('id', '=', id).$call(tx.forUpdate).executeTakeFirst()
+}
+
+/** Returns true if an attempt of another build may still use the volume on the daemon of this runtime, or a waiting build keeps it. */
+export async function isVolumeInUse(
+  query: Query,
+  volume: string,
+  { build, runtime }: { build: BuildRow; runtime: string },
+): Promise<boolean> {
+  const user = await query
+    .selectFrom('build')
+    .innerJoin('attempt', 'attempt.build_id', 'build.id')
+    .select('build.id')
+    .where('build.volume', '=', volume)
+    .where('build.id', '!=', build.id)
+    .where('attempt.runtime', '=', runtime)
+    .where('attempt.status', 'in', LIVE_ATTEMPT_STATUSES)
+    .executeTakeFirst()
+  if (user !== undefined) return true
+  const keeper = await query
+    .selectFrom('build')
+    .select('id')
+    .where('volume', '=', volume)
+    .where('account_id', '=', build.account_id)
+    // A volume is shared by the builds of one pipeline.
+    .where('pipeline_id', '=', build.pipeline_id)
+    .where('id', '!=', build.id)
+    .where('runtime', '=', runtime)
+    .where('keeps_volume', '=', 1)
+    .where('attempt', '>', 0)
+    .where('status', 'in', LIVE_BUILD_STATUSES)
+    .executeTakeFirst()
+  return keeper !== undefined
+}
+
+export interface PipelineFilter {
+  readonly accountId: string
+  readonly pipelineId: string
+  /** Only builds with a smaller number. */
+  readonly before: number
+  /** Only builds of this branch; null for builds without a branch, undefined for all. */
+  readonly branch?: string | null
+  readonly triggerName?: string | null
+}
+
+/** Returns the ids of builds of a pipeline that have not ended. */
+export async function listLiveOfPipeline(query: Query, filter: PipelineFilter): Promise<string[]> {
+  let select = query
+    .selectFrom('build')
+    .select('id')
+    .where('account_id', '=', filter.accountId)
+    .where('pipeline_id', '=', filter.pipelineId)
+    .where('number', '<', filter.before)
+    .where('status', 'in', LIVE_BUILD_STATUSES)
+  for (const [column, value] of [
+    ['branch', filter.branch],
+    ['trigger_name', filter.triggerName],
+  ] as const) {
+    if (value === undefined) continue
+    select = value === null ? select.where(column, 'is', null) : select.where(column, '=', value)
+  }
+  return (await select.execute()).map(({ id }) => id)
+}
+
+/** Returns the ids of builds that this build started and that have not ended. */
+export async function listLiveChildren(query: Query, parentId: string): Promise<string[]> {
+  const rows = await query
+    .selectFrom('build')
+    .select('id')
+    .where('parent_id', '=', parentId)
+    .where('status', 'in', LIVE_BUILD_STATUSES)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+export async function updateBuild(tx: Tx, id: string, changes: Partial<BuildRow>): Promise<void> {
+  await tx.query.updateTable('build').set(changes).where('id', '=', id).execute()
+}
+
+/** Changes the frozen data of a build. Only allowed while its document is fetched. */
+export async function updateBuildPlan(tx: Tx, buildId: string, changes: Partial<BuildPlanRow>): Promise<void> {
+  await tx.query.updateTable('build_plan').set(changes).where('build_id', '=', buildId).execute()
+}
+
+export async function findBuildPlan(query: Query, buildId: string): Promise<BuildPlanRow | undefined> {
+  return query.selectFrom('build_plan').selectAll().where('build_id', '=', buildId).executeTakeFirst()
+}
+
+/** Returns the BuildInput of a build as JSON; undefined if the build does not exist. */
+export async function findBuildRequest(query: Query, buildId: string): Promise<Pick<BuildPlanRow, 'request'> | undefined> {
+  return query.selectFrom('build_plan').select('request').where('build_id', '=', buildId).executeTakeFirst()
+}
+
+export interface BuildFilter {
+  readonly accountId: string
+  readonly status?: readonly BuildStatus[] | undefined
+  readonly pipelineId?: string | undefined
+  readonly pipeline?: string | undefined
+  readonly branch?: string | undefined
+  /** Only builds that have all of these annotations, each with one of its values (as stored) unless it has no values. */
+  readonly annotations?: readonly { readonly name: string; readonly values: readonly string[] }[] | undefined
+  /** Only builds with a smaller number. */
+  readonly before?: number | undefined
+  readonly limit: number
+}
+
+/** Lists builds, newest first. With several states, reads one page per state in index order and merges them. */
+export async function listBuilds(query: Query, { status, ...filter }: BuildFilter): Promise<BuildRow[]> {
+  if (status === undefined) return selectPage(query, filter).execute()
+  const [first, ...others] = [...new Set(status)].map((one) =>
+    query.selectFrom(selectPage(query, { ...filter, status: one }).as('page')).selectAll(),
+  )
+  const pages = first === undefined ? undefined : others.reduce((all, page) => all.unionAll(page), first)
+  return pages === undefined ? [] : pages.orderBy('number', 'desc').limit(filter.limit).execute()
+}
+
+function selectPage(query: Query, filter: Omit<BuildFilter, 'status'> & { readonly status?: BuildStatus }) {
+  let select = query.selectFrom('build').selectAll().where('account_id', '=', filter.accountId)
+  if (filter.status !== undefined) select = select.where('status', '=', filter.status)
+  if (filter.pipelineId !== undefined) select = select.where('pipeline_id', '=', filter.pipelineId)
+  if (filter.pipeline !== undefined) select = select.where('pipeline', '=', filter.pipeline)
+  if (filter.branch !== undefined) select = select.where('branch', '=', filter.branch)
+  for (const { name, values } of filter.annotations ?? []) {
+    select = select.where((where) => {
+      let found = where
+        .selectFrom('annotation')
+        .select('annotation.name')
+        .whereRef('annotation.entity_id', '=', 'build.id')
+        .where('annotation.entity', '=', 'build')
+        .where('annotation.kind', '=', 'annotation')
+        .where('annotation.name', '=', name)
+      if (values.length > 0) found = found.where('annotation.value', 'in', [...values])
+      return where.exists(found)
+    })
+  }
+  if (filter.before !== undefined) select = select.where('number', '<', filter.before)
+  return select.orderBy('number', 'desc').limit(filter.limit)
+}
+
+/** Counts builds per status, without final statuses. */
+export async function countBuilds(query: Query, accountId: string): Promise<{ status: BuildStatus; count: number }[]> {
+  return query
+    .selectFrom('build')
+    .select((expression) => ['status', expression.fn.countAll<number>().as('count')])
+    .where('account_id', '=', accountId)
+    .where('status', 'in', LIVE_BUILD_STATUSES)
+    .groupBy('status')
+    .execute()
+}

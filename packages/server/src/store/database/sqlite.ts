@@ -1,0 +1,74 @@
+/** node:sqlite with the interface that Kysely's SQLite dialect expects, opened durably and exclusively. */
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { fault } from '@windlass/kit'
+import type { SqliteDatabase, SqliteStatement } from 'kysely'
+
+/** statfs types of NFS and SMB (linux/magic.h); their locks do not exclude a second writer. */
+const NETWORK_FILE_SYSTEMS = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+])
+const MAX_STATEMENTS = 1000
+
+export interface OpenSqlite extends SqliteDatabase {
+  /** Returns true if a transaction is open. After some errors, such as a full disk, SQLite rolls back by itself. */
+  isInTransaction(): boolean
+}
+
+/** Opens or creates the database file. Throws `store-locked` if another process has it open, `config-invalid` on a network file system. */
+export function openSqlite(file: string): OpenSqlite {
+  const network = NETWORK_FILE_SYSTEMS.get(statfsSync(dirname(file)).type >>> 0)
+  if (network !== undefined) {
+    throw fault('config-invalid', {
+      message: `The data folder ${dirname(file)} is on ${network}, where SQLite files can be corrupted. Use a local disk or PostgreSQL.`,
+    })
+  }
+  const database = new DatabaseSync(file)
+  try {
+    database.exec('pragma locking_mode = exclusive')
+    database.exec('pragma journal_mode = wal')
+    database.exec('pragma synchronous = full')
+    database.exec('pragma temp_store = memory')
+    database.exec('pragma cache_size = -16384')
+    database.exec('begin exclusive; commit')
+  } catch (error) {
+    database.close()
+    if (error instanceof Error && /locked|busy/i.test(error.message)) {
+      throw fault('store-locked', { message: `Another server has ${file} open.` }, error)
+    }
+    throw error
+  }
+  const prepare = statementCache(database)
+  return { prepare, close: () => database.close(), isInTransaction: () => database.isTransaction }
+}
+
+/** Caches prepared statements by their text, because preparing one costs more than running it. */
+function statementCache(database: DatabaseSync): (sql: string) => SqliteStatement {
+  const cache = new Map<string, SqliteStatement>()
+  return (sql) => {
+    const known = cache.get(sql)
+    if (known !== undefined) return known
+    if (cache.size >= MAX_STATEMENTS) cache.clear()
+    const statement = toStatement(database.prepare(sql))
+    cache.set(sql, statement)
+    return statement
+  }
+}
+
+function toStatement(statement: StatementSync): SqliteStatement {
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters) => statement.all(...parameters.map(toInput)),
+    run: (parameters) => statement.run(...parameters.map(toInput)),
+    iterate: (parameters) => statement.iterate(...parameters.map(toInput)),
+  }
+}
+
+function toInput(value: unknown): SQLInputValue {
+  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value
+  throw new TypeError(`A value of type ${typeof value} cannot be a query parameter.`)
+}

@@ -1,0 +1,212 @@
+/** Rights per route. The table deliberately duplicates the routes, so that the rights of each new or changed route are reviewed. */
+
+/** Kinds of callers. `session` is a browser that acts for an admin. `parent` means the steps of the build that started the build in the path. */
+export const CALLERS = [
+  'nobody',
+  'viewer',
+  'user',
+  'admin',
+  'session',
+  'agent',
+  'bootstrap',
+  'attempt',
+  'ended attempt',
+  'ended bootstrap',
+  'steps',
+  'parent',
+] as const
+export type Caller = (typeof CALLERS)[number]
+
+/** Callers by the value of the third column. */
+export const WHO: Readonly<Record<string, readonly Caller[]>> = {
+  anyone: ['nobody', 'viewer', 'user', 'admin', 'session', 'agent', 'bootstrap', 'attempt', 'steps', 'parent'],
+  viewer: ['viewer', 'user', 'admin', 'session'],
+  user: ['user', 'admin', 'session'],
+  admin: ['admin', 'session'],
+  // Only with the key itself.
+  key: ['viewer', 'user', 'admin'],
+  runner: ['admin', 'session', 'agent'],
+  agent: ['agent'],
+  bootstrap: ['bootstrap'],
+  attempt: ['attempt'],
+  'any-attempt': ['attempt', 'ended attempt'],
+}
+
+/** Additional callers by the value of the fifth column. */
+export const STEPS: Readonly<Record<string, readonly Caller[]>> = { steps: ['steps', 'parent'], parent: ['parent'] }
+
+export interface Right {
+  readonly callers: readonly Caller[]
+  /** Scope that a limited key needs. Undefined if any key of the role may call. */
+  readonly scope: string | undefined
+}
+
+/** Returns method and path -> rights. */
+export function readRights(): Map<string, Right> {
+  return new Map(
+    TABLE.trim()
+      .split('\n')
+      .map((line) => {
+        const [method = '', path = '', who = '', scope = '', steps = ''] = line.split(/ +/)
+        const callers = [...(WHO[who] ?? []), ...(STEPS[steps] ?? [])]
+        return [`${method} ${path}`, { callers, scope: scope === '-' ? undefined : scope }]
+      }),
+  )
+}
+
+/** Columns: method, path, callers, scope, steps of builds (CF_API_KEY). */
+const TABLE = `
+GET    /healthz                                                              anyone      -
+GET    /readyz                                                               anyone      -
+GET    /metrics                                                              viewer      account:read
+GET    /v1/status                                                            anyone      -
+POST   /v1/bootstrap                                                         anyone      -
+POST   /v1/sessions                                                          anyone      -
+POST   /v1/sessions/codes                                                    key         -
+GET    /v1/sessions                                                          viewer      key:read
+GET    /v1/sessions/current                                                  viewer      -
+DELETE /v1/sessions/current                                                  viewer      -
+DELETE /v1/sessions/{id}                                                     viewer      key:write
+GET    /v1/whoami                                                            viewer      -                  steps
+GET    /v1/keys                                                              admin       key:read
+POST   /v1/keys                                                              admin       key:write
+DELETE /v1/keys/{name}                                                       admin       key:write
+GET    /v1/pipelines                                                         viewer      pipeline:read      steps
+POST   /v1/pipelines                                                         user        pipeline:write
+GET    /v1/pipelines/{name}                                                  viewer      pipeline:read      steps
+PUT    /v1/pipelines/{name}                                                  user        pipeline:write
+DELETE /v1/pipelines/{name}                                                  user        pipeline:write
+POST   /v1/validate                                                          viewer      pipeline:read
+GET    /v1/projects                                                          viewer      pipeline:read
+POST   /v1/projects                                                          user        pipeline:write
+GET    /v1/projects/{name}                                                   viewer      pipeline:read
+PUT    /v1/projects/{name}                                                   user        pipeline:write
+DELETE /v1/projects/{name}                                                   user        pipeline:write
+GET    /v1/step-types                                                        viewer      pipeline:read
+POST   /v1/step-types                                                        user        pipeline:write
+GET    /v1/step-types/{name}                                                 viewer      pipeline:read
+PUT    /v1/step-types/{name}                                                 user        pipeline:write
+GET    /v1/step-types/{name}/versions                                        viewer      pipeline:read
+DELETE /v1/step-types/{name}                                                 user        pipeline:write
+GET    /v1/contexts                                                          viewer      context:read
+POST   /v1/contexts                                                          admin       context:write
+GET    /v1/contexts/{name}                                                   viewer      context:read
+PUT    /v1/contexts/{name}                                                   admin       context:write
+DELETE /v1/contexts/{name}                                                   admin       context:write
+GET    /v1/agents                                                            viewer      agent:read
+POST   /v1/agents                                                            admin       agent:write
+GET    /v1/agents/{name}                                                     viewer      agent:read
+PUT    /v1/agents/{name}                                                     admin       agent:write
+PATCH  /v1/agents/{name}                                                     admin       agent:write
+POST   /v1/agents/{name}/token                                               admin       agent:write
+DELETE /v1/agents/{name}                                                     admin       agent:write
+GET    /v1/agent                                                             agent       -
+GET    /v1/clusters                                                          viewer      cluster:read
+POST   /v1/clusters                                                          admin       cluster:write
+GET    /v1/clusters/{name}                                                   viewer      cluster:read
+DELETE /v1/clusters/{name}                                                   admin       cluster:write
+POST   /v1/certificates                                                      runner      certificate:write
+POST   /v1/installations                                                     admin       installation:write
+GET    /v1/installations                                                     viewer      installation:read
+GET    /v1/installations/{id}                                                viewer      installation:read
+POST   /v1/installations/{id}/events                                         admin       installation:write
+GET    /v1/runtimes                                                          viewer      runtime:read
+POST   /v1/runtimes                                                          admin       runtime:write
+GET    /v1/runtimes/{name}                                                   viewer      runtime:read
+PUT    /v1/runtimes/{name}                                                   admin       runtime:write
+DELETE /v1/runtimes/{name}                                                   admin       runtime:write
+POST   /v1/runtimes/{name}/default                                           admin       runtime:write
+GET    /v1/runtimes/{name}/versions                                          viewer      runtime:read
+GET    /v1/runtimes/{name}/diff                                              viewer      runtime:read
+GET    /v1/runtimes/{name}/images                                            viewer      runtime:read
+POST   /v1/builds                                                            user        build:write        steps
+POST   /v1/builds/{id}/restart                                               user        build:write
+POST   /v1/builds/{id}/terminate                                             user        build:write        parent
+POST   /v1/builds/{id}/attempts/{attempt}/confirm-gone                       admin       build:write
+POST   /v1/builds/{id}/approve                                               user        build:write
+POST   /v1/builds/{id}/deny                                                  user        build:write
+GET    /v1/builds                                                            viewer      build:read         steps
+GET    /v1/builds/{id}                                                       viewer      build:read         steps
+GET    /v1/builds/{id}/wait                                                  viewer      build:read         steps
+GET    /v1/builds/{id}/feed                                                  viewer      build:read         steps
+GET    /v1/builds/{id}/follow                                                viewer      build:read         steps
+GET    /v1/builds/{id}/log                                                   viewer      build:read         steps
+GET    /v1/annotations/{entity}/{id}                                         viewer      build:read         steps
+PUT    /v1/annotations/{entity}/{id}                                         user        build:write
+DELETE /v1/annotations/{entity}/{id}/{name}                                  user        build:write
+GET    /v1/images                                                            viewer      build:read         steps
+GET    /v1/images/{id}                                                       viewer      build:read         steps
+GET    /v1/settings                                                          viewer      account:read
+PUT    /v1/settings                                                          admin       account:write
+GET    /v1/master-keys                                                       admin       account:read
+POST   /v1/master-keys/rotation                                              admin       account:write
+POST   /v1/master-keys/prune                                                 admin       account:write
+GET    /v1/builds/{id}/debug                                                 viewer      build:read
+POST   /v1/builds/{id}/debug                                                 user        pipeline:write
+POST   /v1/builds/{id}/debug/{step}/{action}                                 user        pipeline:write
+POST   /v1/builds/{id}/terminals                                             user        pipeline:write
+GET    /v1/builds/{id}/terminals/{terminal}/output                           user        pipeline:write
+POST   /v1/builds/{id}/terminals/{terminal}/input                            user        pipeline:write
+GET    /v1/engine/terminals/{terminal}/input                                 attempt     -
+POST   /v1/engine/terminals/{terminal}/output                                attempt     -
+POST   /v1/agent/hello                                                       agent       -
+POST   /v1/agent/claim                                                       agent       -
+POST   /v1/agent/tasks                                                       agent       -
+POST   /v1/agent/lease                                                       agent       -
+POST   /v1/agent/facts                                                       agent       -
+POST   /v1/engine/claim                                                      bootstrap   -
+POST   /v1/engine/wait                                                       bootstrap   -
+POST   /v1/engine/document                                                   attempt     -
+POST   /v1/engine/events                                                     any-attempt -
+POST   /v1/engine/logs                                                       attempt     -
+POST   /v1/engine/heartbeat                                                  attempt     -
+GET    /v1/engine/commands                                                   attempt     -
+GET    /v1/engine/docker                                                     attempt     -
+POST   /v1/monitor/hello                                                     agent       -
+POST   /v1/monitor/objects                                                   agent       -
+GET    /v1/monitors                                                          viewer      cluster:read
+DELETE /v1/monitors/{cluster}                                                admin       cluster:write
+GET    /v1/monitors/{cluster}/objects                                        viewer      cluster:read
+GET    /api/agent/{agent}/tasks                                              agent       -
+POST   /api/agent/{agent}/tasks/{task}/statuses                              agent       -
+PUT    /api/agent/{agent}/status                                             agent       -
+GET    /api/agents                                                           viewer      agent:read
+POST   /api/agents                                                           admin       agent:write
+GET    /api/agents/name/{agent}                                              viewer      agent:read
+GET    /api/agent/{agent}                                                    viewer      agent:read
+PUT    /api/agent/{agent}                                                    admin       agent:write
+DELETE /api/agent/{agent}                                                    admin       agent:write
+POST   /api/custom_clusters/register                                         admin       runtime:write
+POST   /api/custom_clusters/signServerCerts                                  runner      certificate:write
+POST   /api/runner-installation                                              admin       installation:write
+GET    /api/runner-installation/{id}                                         viewer      installation:read
+PATCH  /api/runner-installation/{id}                                         admin       installation:write
+GET    /api/clusters                                                         viewer      cluster:read
+POST   /api/clusters/{provider}/cluster                                      admin       cluster:write
+DELETE /api/clusters/{provider}/cluster/{id}                                 admin       cluster:write
+GET    /api/runtime-environments                                             viewer      runtime:read
+GET    /api/runtime-environments/{name}                                      viewer      runtime:read
+GET    /api/runtime-environments/{name}/base-images                          viewer      runtime:read
+PUT    /api/runtime-environments/{name}                                      admin       runtime:write
+DELETE /api/runtime-environments/{name}                                      admin       runtime:write
+PUT    /api/runtime-environments/default/{name}                              admin       runtime:write
+GET    /api/admin/runtime-environments                                       admin       runtime:read
+GET    /api/admin/runtime-environments/{name}                                admin       runtime:read
+PUT    /api/admin/runtime-environments/{name}                                admin       runtime:write
+DELETE /api/admin/runtime-environments/{name}                                admin       runtime:write
+PUT    /api/admin/runtime-environments/account/modify/{name}                 admin       runtime:write
+PUT    /api/admin/runtime-environments/default/{plan}/{name}                 admin       runtime:write
+PUT    /api/admin/runtime-environments/account/default/{plan}/{name}         admin       runtime:write
+GET    /api/auth/keys                                                        admin       key:read
+POST   /api/auth/key                                                         admin       key:write
+GET    /api/auth/key/{id}                                                    viewer      agent:read
+DELETE /api/auth/key/{id}                                                    admin       key:write
+GET    /api/projects                                                         viewer      pipeline:read
+GET    /api/pipelines                                                        viewer      pipeline:read
+GET    /api/pipelines/{name}                                                 viewer      pipeline:read
+GET    /api/contexts                                                         viewer      context:read
+GET    /api/step-types                                                       viewer      pipeline:read
+GET    /api/step-types/{name}                                                viewer      pipeline:read
+GET    /api/step-types/{name}/versions                                       viewer      pipeline:read
+GET    /v1/openapi.json                                                      anyone      -
+`

@@ -1,0 +1,66 @@
+/** Timeouts on a real PostgreSQL, so that nothing waits forever for a client that is gone. */
+import { systemClock } from '@windlass/kit'
+import { PipelineInput } from '@windlass/protocol'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { toFault } from '../../src/http/problem.ts'
+import { putPipeline } from '../../src/pipelines/pipelines.ts'
+import { HELLO, openScene, show, submit } from '../support/scene.ts'
+import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+
+const rejection = (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined, toFault)
+
+describe('limits of PostgreSQL', () => {
+  let database: Database
+  beforeAll(async () => {
+    database = await DATABASES[1].open()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  test('limits how long an election waits for the locks of a dead server', async () => {
+    const place = await database.fresh()
+    await using held = await openTestApp({ ...database, fresh: async () => place }, { databaseLimits: { lockMs: 300 } })
+    const scene = await openScene(held.app)
+    const build = await submit(scene)
+    // It took the locks of an election and then hangs.
+    const gone = new pg.Client({ connectionString: place.databaseUrl })
+    await gone.connect()
+    await gone.query('begin')
+    await gone.query('select * from runtime for update')
+    expect(await rejection(elect(held.app))).toMatchObject({ code: 'unavailable', retryable: true })
+    await gone.end()
+    await elect(held.app)
+    expect(await show(held.app, build.id)).toMatchObject({ status: 'elected' })
+  })
+
+  test('cancels a statement that takes too long and reuses its connection', async () => {
+    await using held = await openTestApp(database, { databaseLimits: { statementMs: 300, connections: 1 } })
+    const { query } = held.app.store
+    expect(await rejection(sql`select pg_sleep(30)`.execute(query))).toMatchObject({ code: 'unavailable' })
+    expect((await sql<{ one: number }>`select 1 as one`.execute(query)).rows).toEqual([{ one: 1 }])
+  })
+
+  test('rolls back a transaction of a server that hangs, and releases its locks', async () => {
+    await using held = await openTestApp(database, { databaseLimits: { idleMs: 300 } })
+    const { store } = held.app
+    const stalled = store.write(async (tx) => {
+      await tx.query.updateTable('account').set({ name: 'half' }).execute()
+      await systemClock.sleep(1500)
+      await tx.query.updateTable('account').set({ name: 'whole' }).execute()
+    })
+    expect(await rejection(stalled)).toMatchObject({ code: 'unavailable' })
+    expect(await store.query.selectFrom('account').select('name').execute()).toEqual([{ name: 'default' }])
+  })
+
+  test('reports a conflict when several clients create the same pipeline at the same time', async () => {
+    await using held = await openTestApp(database)
+    const input = PipelineInput.parse({ name: 'p/one', document: HELLO })
+    const ends = await Promise.all(Array.from({ length: 8 }, () => rejection(putPipeline(held.app, { input, precondition: {} }))))
+    const codes = new Set(ends.map((end) => (end === undefined ? 'made' : toFault(end).code)))
+    expect([...codes].filter((code) => code !== 'made' && code !== 'conflict')).toEqual([])
+    expect(codes.has('made')).toBe(true)
+    expect(await held.app.store.query.selectFrom('pipeline').select('name').execute()).toHaveLength(1)
+  })
+})

@@ -1,0 +1,2 @@
+export { openWork, type Batch, type Run, type Unit, type Work, type WorkOptions } from './work.ts'
+export { retryDelayMs, type SendAttempt } from './outbox.ts'

@@ -1,0 +1,117 @@
+/**
+ * The groups of tests, in one table: their files, the parts that they need, and how they may run beside others. `vitest.config.ts` takes its
+ * projects from it, `scripts/test` prepares what a group asks for, and `needs.test.ts` holds it against what the test files use.
+ */
+
+/** An image of `images/names.json`. */
+type Image = 'shell' | 'pause' | 'debian' | 'node' | 'tools' | 'dind' | 'buildkit' | 'cosign' | 'deploy' | 'windlass'
+
+/** Something that a test needs on this machine; `parts.ts` defines how each is prepared. */
+export type Part =
+  | 'openssl'
+  | 'python'
+  | 'system'
+  | 'git'
+  | 'registry'
+  | 'postgres'
+  | 'moto'
+  | 'docker'
+  | 'kubernetes'
+  | 'helm'
+  | 'cluster'
+  | `image:${Image}`
+
+export interface Group {
+  readonly name: string
+  /** Test files; none for a group that is one command. */
+  readonly include?: readonly string[]
+  readonly exclude?: readonly string[]
+  readonly parts: readonly Part[]
+  /** Number of test files that run in parallel, each in a separate process. It can be higher for files that mostly wait. */
+  readonly workers?: number
+  /**
+   * True if the files that a worker runs share one process and its loaded modules, which saves half a second of processor time per file. A test that
+   * changes its process (environment, working directory, timers) has to change it back. False by default.
+   */
+  readonly sharesProcess?: boolean
+  /** Groups that must end before this one starts, because it breaks what they use, or both need all resources. */
+  readonly after?: readonly string[]
+  /** Time limit of one test; milliseconds. */
+  readonly timeoutMs?: number
+}
+
+const IMAGES: readonly Part[] = ['image:shell', 'image:debian', 'image:node', 'image:tools']
+const CLUSTER: readonly Part[] = [...IMAGES, 'image:dind', 'image:windlass', 'cluster', 'git', 'openssl', 'registry']
+/** Tests that freeze or kill parts of the cluster, or take its node away. */
+const DRILLS: readonly string[] = ['e2e/runner/drills/cluster.test.ts']
+/** Tests that need an image that is compiled first. */
+const BUILDS: readonly string[] = ['packages/engine/test/build*.test.ts']
+const DRILL_MS = 600_000
+
+/**
+ * In the order in which they begin, as far as their parts are there: the quick ones that find most, then the long ones, so that none of those is
+ * left for the end. On a bare machine the ones on the cluster wait for the compiler, and the others go first.
+ */
+export const GROUPS: readonly Group[] = [
+  { name: 'check', parts: [] },
+  {
+    name: 'unit',
+    include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'],
+    parts: ['git', 'openssl', 'python'],
+    workers: 2,
+    sharesProcess: true,
+  },
+  {
+    name: 'runner',
+    include: ['e2e/runner/**/*.test.ts'],
+    exclude: DRILLS,
+    parts: [...CLUSTER, 'helm', 'moto', 'postgres', 'python', 'system'],
+    timeoutMs: DRILL_MS,
+  },
+  {
+    name: 'docker',
+    include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts', 'e2e/conformance/local.test.ts'],
+    exclude: BUILDS,
+    parts: ['docker', ...IMAGES, 'image:pause', 'git', 'openssl', 'python', 'registry'],
+    workers: 2,
+  },
+  {
+    name: 'cluster',
+    include: ['e2e/cluster/**/*.test.ts', 'e2e/conformance/cluster.test.ts', 'packages/kube/test/**/*.test.ts'],
+    parts: [...CLUSTER, 'image:deploy'],
+    timeoutMs: DRILL_MS,
+  },
+  { name: 'drills', include: DRILLS, parts: [...CLUSTER, 'postgres'], after: ['runner', 'cluster'], timeoutMs: DRILL_MS },
+  {
+    name: 'http',
+    include: ['packages/server/test/http/**/*.test.ts', 'packages/{agent,cli,cloud,local,volumes,work}/test/**/*.test.ts'],
+    parts: ['docker', 'image:shell', 'image:tools', 'image:windlass', 'git', 'openssl', 'postgres', 'python', 'registry', 'moto'],
+    workers: 2,
+    sharesProcess: true,
+  },
+  {
+    name: 'chaos',
+    include: ['e2e/chaos/**/*.test.ts'],
+    parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'system'],
+    // A drill continues until its faults have hit, which takes minutes on a busy machine.
+    timeoutMs: 3 * DRILL_MS,
+  },
+  {
+    name: 'builds',
+    include: BUILDS,
+    parts: ['docker', ...IMAGES, 'image:buildkit', 'image:cosign', 'git', 'python', 'registry'],
+  },
+  {
+    name: 'store',
+    include: ['packages/server/test/store/**/*.test.ts'],
+    parts: ['postgres', 'moto'],
+    workers: 2,
+    sharesProcess: true,
+  },
+  {
+    name: 'parts',
+    include: ['e2e/support/**/*.test.ts'],
+    parts: ['docker', 'system', 'git', 'registry', 'postgres'],
+  },
+  { name: 'demo', parts: ['docker', ...IMAGES, 'git', 'registry'] },
+]

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { type Job, runLanes } from './lanes.ts'
+
+/** Jobs that write down when they begin and end. */
+function record(): { log: string[]; job(name: string, more?: Partial<Job>): Job } {
+  const log: string[] = []
+  const job = (name: string, more: Partial<Job> = {}): Job => ({
+    name,
+    ready: Promise.resolve(),
+    run: async () => {
+      log.push(`+${name}`)
+      await new Promise((resolve) => setImmediate(resolve))
+      log.push(`-${name}`)
+    },
+    ...more,
+  })
+  return { log, job }
+}
+
+test('runs as many jobs in parallel as there are lanes, in order', async () => {
+  const { log, job } = record()
+  await runLanes([job('a'), job('b'), job('c')], 2)
+  expect(log.slice(0, 2)).toEqual(['+a', '+b'])
+  expect(log.indexOf('+c')).toBeGreaterThan(Math.min(log.indexOf('-a'), log.indexOf('-b')))
+  expect(log.toSorted()).toEqual(['+a', '+b', '+c', '-a', '-b', '-c'])
+})
+
+test('a job whose parts are not ready lets later jobs run first', async () => {
+  const { log, job } = record()
+  const parts = Promise.withResolvers<void>()
+  const after = job('after', { run: () => Promise.resolve(parts.resolve()) })
+  await runLanes([job('slow', { ready: parts.promise }), job('quick'), after], 1)
+  expect(log).toEqual(['+quick', '-quick', '+slow', '-slow'])
+})
+
+test('a job with predecessors starts when they have ended, and later jobs do not wait for it', async () => {
+  const { log, job } = record()
+  await runLanes([job('drill', { after: ['a', 'not asked for'] }), job('a'), job('b'), job('c')], 2)
+  expect(log.indexOf('+drill')).toBeGreaterThan(log.indexOf('-a'))
+  expect(log.slice(0, 2)).toEqual(['+a', '+b'])
+})

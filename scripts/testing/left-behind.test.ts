@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { awaitNothingLeft, leftBehind } from './left-behind.ts'
+
+const before = new Set(['container 1 web nginx', 'image debian:12 aa', 'network 5 bridge'])
+
+test('ignores earlier objects and the images of scripts/images', () => {
+  const after = new Set([...before, 'image windlass/tools:1 bb', 'network 9 bridge'])
+  expect(leftBehind(before, after, ['windlass/tools:1'])).toEqual([])
+})
+
+test('names new containers, images, volumes, networks, builders and cluster objects', () => {
+  const came = [
+    'builder x',
+    'container 2 job shell',
+    'image <none>:<none> cc',
+    'namespace/left',
+    'network 7 steps',
+    'volume disk',
+  ]
+  expect(leftBehind(before, new Set([...before, ...came]), ['windlass/tools:1'])).toEqual(came)
+})
+
+test.each(['namespace/going', 'container 2 job shell'])('waits for %s to go', async (thing) => {
+  const looks = [new Set([...before, thing]), before]
+  expect(await awaitNothingLeft(before, () => Promise.resolve(looks.shift() ?? before), [])).toEqual([])
+})
+
+test('names a container that stays', async () => {
+  const container = new Set([...before, 'container 2 job shell'])
+  expect(await awaitNothingLeft(before, () => Promise.resolve(container), [], 0)).toEqual(['container 2 job shell'])
+})

@@ -1,0 +1,74 @@
+/** Finds objects of the Docker daemon and the cluster that a test run leaves on this machine. */
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+/** One line for each object, such as `container web shell:1 Exited`. */
+export type Things = ReadonlySet<string>
+
+const DOCKER: readonly (readonly string[])[] = [
+  ['ps', '--all', '--no-trunc', '--format', 'container {{.ID}} {{.Names}} {{.Image}}'],
+  ['image', 'ls', '--format', 'image {{.Repository}}:{{.Tag}} {{.ID}}'],
+  ['volume', 'ls', '--format', 'volume {{.Name}}'],
+  ['network', 'ls', '--no-trunc', '--format', 'network {{.ID}} {{.Name}}'],
+]
+const CLUSTER_KINDS = [
+  'namespaces',
+  'persistentvolumes',
+  'storageclasses',
+  'clusterroles',
+  'clusterrolebindings',
+  'customresourcedefinitions',
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+].join(',')
+/** How long the cluster may take to delete a namespace, and a busy daemon to carry out the last removals. */
+const CLUSTER_PATIENCE_MS = 90_000
+const DAEMON_PATIENCE_MS = 15_000
+
+/** Lists the current objects. Returns none for a daemon or cluster that is not running. */
+export async function lookAround(kubeconfig: string | undefined, kubectl: string): Promise<Set<string>> {
+  const docker = await Promise.all(DOCKER.map((args) => lines('docker', args)))
+  const cluster =
+    kubeconfig === undefined ? [] : await lines(kubectl, ['--kubeconfig', kubeconfig, 'get', CLUSTER_KINDS, '--output', 'name'])
+  return new Set([...docker.flat(), ...builders(), ...cluster])
+}
+
+/** Returns the objects that are new in the second list, without the images of `scripts/images`. */
+export function leftBehind(before: Things, after: Things, images: readonly string[]): string[] {
+  const isOurs = (thing: string): boolean => images.some((image) => thing.startsWith(`image ${image} `))
+  // A daemon that was started by the run has its own networks.
+  const isDocker = (thing: string): boolean => /^network \S+ (bridge|host|none)$/.test(thing)
+  return [...after].filter((thing) => !before.has(thing) && !isOurs(thing) && !isDocker(thing)).toSorted()
+}
+
+/** Polls until nothing is left, or until the time that a removal may take is over. */
+export async function awaitNothingLeft(
+  before: Things,
+  look: () => Promise<Things>,
+  images: readonly string[],
+  daemonPatienceMs = DAEMON_PATIENCE_MS,
+): Promise<string[]> {
+  const began = performance.now()
+  for (;;) {
+    const left = leftBehind(before, await look(), images)
+    const isCluster = left.some((thing) => /^(namespace|persistentvolume)\//.test(thing))
+    const patienceMs = isCluster ? CLUSTER_PATIENCE_MS : daemonPatienceMs
+    if (left.length === 0 || performance.now() - began > patienceMs) return left
+    await sleep(500)
+  }
+}
+
+/** Lists the builders that buildx keeps on this machine, in addition to their containers. */
+function builders(): string[] {
+  const folder = join(homedir(), '.docker/buildx/instances')
+  return existsSync(folder) ? readdirSync(folder).map((name) => `builder ${name}`) : []
+}
+
+async function lines(command: string, args: readonly string[]): Promise<string[]> {
+  const { stdout } = await promisify(execFile)(command, [...args], { maxBuffer: 16 * 1024 * 1024 }).catch(() => ({ stdout: '' }))
+  return stdout.split('\n').filter((line) => line !== '')
+}

@@ -1,0 +1,62 @@
+/** How the parts that tests need are prepared: each by one script, which does nothing if the part is ready. */
+import type { Part } from './groups.ts'
+
+export interface Recipe {
+  readonly command: readonly string[]
+  /** Parts that are prepared before this one, so that no two prepare the same thing at the same time. */
+  readonly needs?: readonly Part[]
+  /** It may compile for minutes: one of these at a time, out of the way of tests. */
+  readonly compiles?: true
+  /** Its output is `NAME=value` lines for the environment of groups that use it. */
+  readonly environment?: true
+}
+
+const packages = (...names: readonly string[]): Recipe => ({ command: ['scripts/setup', ...names] })
+const image = (name: string, recipe: Omit<Recipe, 'command'> = {}): Recipe => ({
+  ...recipe,
+  command: ['scripts/images', name],
+  needs: ['docker', ...(recipe.needs ?? [])],
+  environment: true,
+})
+
+/** In the order in which they are started. The position of a compiled part depends on the first group that needs it. */
+export const RECIPES: Readonly<Record<Part, Recipe>> = {
+  git: packages('git'),
+  openssl: packages('openssl'),
+  python: packages('python'),
+  postgres: packages('postgres'),
+  docker: { command: ['scripts/docker', 'up'] },
+  system: packages('system'),
+  registry: packages('registry'),
+  'image:shell': image('shell'),
+  'image:pause': image('pause'),
+  'image:debian': image('debian'),
+  'image:tools': image('tools', { needs: ['image:debian'] }),
+  'image:node': image('node', { needs: ['image:debian'] }),
+  'image:windlass': image('windlass', { needs: ['image:node'] }),
+  'image:dind': image('dind', { needs: ['image:tools'] }),
+  moto: { command: ['scripts/moto', 'install'], needs: ['python'] },
+  kubernetes: { command: ['scripts/cluster', 'build'], compiles: true },
+  helm: { command: ['scripts/helm/build'], compiles: true },
+  cluster: {
+    command: ['scripts/testing/cluster'],
+    needs: ['kubernetes', 'openssl', 'image:pause', 'image:shell', 'image:node', 'image:dind', 'image:windlass'],
+    environment: true,
+  },
+  // After Kubernetes, whose kubectl it takes.
+  'image:deploy': image('deploy', { needs: ['image:tools', 'kubernetes'] }),
+  'image:buildkit': image('buildkit', { needs: ['image:tools'], compiles: true }),
+  'image:cosign': image('cosign', { needs: ['image:tools'], compiles: true }),
+}
+
+/** Returns the requested parts with their dependencies, in the order of the table. */
+export function withNeeds(asked: readonly Part[]): Part[] {
+  const found = new Set<string>()
+  const add = (part: Part): void => {
+    if (found.has(part)) return
+    found.add(part)
+    for (const need of RECIPES[part].needs ?? []) add(need)
+  }
+  for (const part of asked) add(part)
+  return Object.keys(RECIPES).filter((part): part is Part => found.has(part))
+}
