@@ -52,7 +52,7 @@ async function clusterProcesses(): Promise<{ agent: Spread; engine: Spread }> {
   const image = installation.images['TOOLS_IMAGE'] ?? ''
   const { id } = await client.builds.create({ document: toDocument({ wait: { image, command: 'sleep 25' } }) })
   await sleep(12_000)
-  const engine = spread([await rssMiB(await findProcess('packages/engine/src/main.ts'))])
+  const engine = spread([await rssMiB(await findProcess('dist/engine.js'))])
   await client.builds.terminate(id)
   await stack.empty()
   return { agent, engine }

@@ -60,7 +60,7 @@ async function killPod(kind: 'engine' | 'dind'): Promise<void> {
 async function killEngine(): Promise<void> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const read = (file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')
-    const isEngine = (await read('cmdline')).includes('packages/engine/src/main.ts')
+    const isEngine = (await read('cmdline')).includes('dist/engine.js')
     if (isEngine && (await read('environ')).includes(`WINDLASS_ENGINE_SERVER_URL=${installation.url}\0`))
       process.kill(Number(pid), 'SIGKILL')
   }

@@ -90,7 +90,7 @@ spec:
     - name: {{ .component }}
       image: {{ include "windlass.image" (dict "root" .root "image" .values.image) }}
       imagePullPolicy: {{ include "windlass.pullPolicy" (dict "root" .root "image" .values.image) }}
-      command: [node, packages/cli/src/main.ts, in-cluster, {{ .command | join ", " }}]
+      command: [node, dist/windlass.js, in-cluster, {{ .command | join ", " }}]
       {{- include "windlass.containerSecurity" (dict "nonRoot" true) | nindent 6 }}
       env:
         {{- include "windlass.inClusterEnv" (dict "root" .root "env" .values.env) | nindent 8 }}

@@ -79,7 +79,7 @@ function engineContainer(input: AttemptInput, names: AttemptNames): Record<strin
     name: 'engine',
     image: settings.image,
     imagePullPolicy: settings.imagePullPolicy,
-    command: settings.command ?? ['node', 'packages/engine/src/main.ts'],
+    command: settings.command ?? ['node', 'dist/engine.js'],
     // Variables of the engine itself cannot be replaced.
     env: [...toEnv({ ...withProxies(settings.envVars), ...engineEnv(input, names) }), ...userVariables(settings.userEnvVars)],
     ...(settings.envVars['METRICS_PROMETHEUS_ENABLED'] === 'true' && {

@@ -133,7 +133,7 @@ function podOf(check: NodeCheck): KubeObject {
           name: 'network',
           image: check.engineImage,
           imagePullPolicy: 'IfNotPresent',
-          command: ['node', 'packages/cli/src/main.ts', 'doctor', '--only', 'server', '--output', 'json'],
+          command: ['node', 'dist/windlass.js', 'doctor', '--only', 'server', '--output', 'json'],
           env: [url, ...ca, ...proxies, { name: 'HOME', value: '/tmp' }],
           securityContext: restricted,
           volumeMounts: [{ name: 'authority', mountPath: '/etc/windlass', readOnly: true }],

@@ -70,7 +70,6 @@ spec:
     [[- template "list" (dict "name" "SKIP" "values" $a.SKIP) ]]
       commands:
         - flag() { case " 1 true yes on " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
-        - windlass() { node /opt/windlass/packages/cli/src/main.ts "$@"; }
         - read -r no_cache no_cf_cache reset notify <<END
         - $CHILD_FLAGS
         - END
@@ -103,7 +102,6 @@ spec:
         - [[ printf "CHILD_TIMEOUT=%v" $a.TIMEOUT_MINS | toJSON ]]
         - [[ printf "CHILD_TERMINATE=%v" $a.TERMINATE_ON_TIMEOUT | toJSON ]]
       commands:
-        - windlass() { node /opt/windlass/packages/cli/src/main.ts "$@"; }
         - seconds=$(node -p 'Math.max(1, Math.round(Number(process.argv[1]) * 60))' "$CHILD_TIMEOUT")
     [[- if $a.FOLLOW_LOGS ]]
         - windlass logs -f "$BUILD_ID" & log=$!

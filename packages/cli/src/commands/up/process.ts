@@ -91,8 +91,9 @@ export async function startDetached(
   if (logs !== undefined) argv.push('--logs', logs)
   // The URL may contain a password, which the command line would expose.
   const env = { ...settings.environment, ...defined({ WINDLASS_POSTGRES: options.postgres }) }
-  const main = join(import.meta.dirname, '../..', 'main.ts')
-  const child = spawn(process.execPath, [main, ...argv], { detached: true, stdio: ['ignore', output, output], env, cwd: '/' })
+  // This program again, from its sources or as a bundle.
+  const [, program = ''] = process.argv
+  const child = spawn(process.execPath, [program, ...argv], { detached: true, stdio: ['ignore', output, output], env, cwd: '/' })
   closeSync(output)
   child.unref()
   let ended = false

@@ -26,8 +26,10 @@ export function findHelm(given: string | undefined, { environment }: Settings): 
 export function findChart(given: string | undefined, { environment }: Settings): string {
   const named = given ?? environment['WINDLASS_CHART']
   if (named !== undefined && named !== '') return named.startsWith('oci://') ? named : resolve(named)
-  const bundled = resolve(import.meta.dirname, '../../../../../charts/windlass-runtime')
-  if (existsSync(join(bundled, 'Chart.yaml'))) return bundled
+  // Beside the bundle of this program, or in the repository of its sources.
+  const bundled = ['..', '../../../../..'].map((parent) => resolve(import.meta.dirname, parent, 'charts/windlass-runtime'))
+  const found = bundled.find((folder) => existsSync(join(folder, 'Chart.yaml')))
+  if (found !== undefined) return found
   throw fault('file-not-found', {
     message: 'The chart windlass-runtime is not bundled with this program.',
     hint: 'Set it with --chart: a folder, an archive or an oci:// URL.',
