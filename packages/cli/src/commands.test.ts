@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { keyOf, longName } from './command.ts'
 import { complete } from './commands/completion/complete.ts'
 import { describeCommands } from './describe-commands.ts'
+import { normalizeArgv } from './normalize-argv.ts'
 import { commands } from './table.ts'
 import { completionScript } from './commands/completion/scripts.ts'
 
@@ -27,6 +28,11 @@ test('the reference page names every command and option', () => {
 
 test('no example contains a key or a password', () => {
   for (const { examples } of commands) for (const line of examples) expect(line).not.toMatch(/api-?key[ =]|password/i)
+})
+
+test('help before a command is --help after it', () => {
+  expect(normalizeArgv(['help'])).toEqual(['--help'])
+  expect(normalizeArgv(['help', 'get', 're'])).toEqual(['get', 'runtimes', '--help'])
 })
 
 test('completes commands, options and choices', () => {

@@ -22,6 +22,8 @@ const EVERYWHERE: Readonly<Record<string, string>> = { '--filename': '--file' }
 
 /** Returns the command line in the form of the command table. */
 export function normalizeArgv(argv: readonly string[]): string[] {
+  // `help run` and `run --help` are the same.
+  if (argv[0] === 'help') return [...normalizeArgv(argv.slice(1)), '--help']
   const named = expandKind(argv)
   const command = commandOf(named)
   return command === undefined ? named : normalizeFlags(named, command)
