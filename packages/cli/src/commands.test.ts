@@ -1,10 +1,22 @@
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { keyOf, longName } from './command.ts'
+import { keyOf, longName, type Command } from './command.ts'
 import { complete } from './commands/completion/complete.ts'
 import { describeCommands } from './describe-commands.ts'
 import { normalizeArgv } from './normalize-argv.ts'
 import { commands } from './table.ts'
 import { completionScript } from './commands/completion/scripts.ts'
+
+test('the table has every command of every folder', async () => {
+  for (const file of globSync('commands/*/command.ts', { cwd: import.meta.dirname })) {
+    const lists: Readonly<Record<string, readonly Command[]>> = await import(join(import.meta.dirname, file))
+    const missing = Object.values(lists)
+      .flat()
+      .filter((command) => !commands.includes(command))
+    expect([file, ...missing.map(({ name }) => name)]).toEqual([file])
+  }
+})
 
 test('every option is listed under the key of its flag', () => {
   for (const { name, options } of commands)

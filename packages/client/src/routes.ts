@@ -1,27 +1,7 @@
-/** The routes for users, by resource. */
-import { keys, masterKeys, server, sessions, settings } from './routes/account.ts'
-import { annotations, builds, debug, images } from './routes/builds.ts'
-import { contexts, pipelines, projects, stepTypes } from './routes/pipelines.ts'
-import { agents, certificates, clusters, installations, monitors, runtimes } from './routes/runner.ts'
+/** The routes for users, by resource. Every export of a file in `routes/` is a group of `ROUTES`. */
+import * as account from './routes/account.ts'
+import * as builds from './routes/builds.ts'
+import * as pipelines from './routes/pipelines.ts'
+import * as runner from './routes/runner.ts'
 
-export const ROUTES = {
-  server,
-  builds,
-  debug,
-  pipelines,
-  projects,
-  contexts,
-  stepTypes,
-  agents,
-  runtimes,
-  clusters,
-  certificates,
-  installations,
-  monitors,
-  annotations,
-  images,
-  keys,
-  sessions,
-  masterKeys,
-  settings,
-} as const
+export const ROUTES = { ...account, ...builds, ...pipelines, ...runner }

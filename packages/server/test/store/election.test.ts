@@ -1,5 +1,6 @@
 /** Compares the election, which decides by groups of waiting builds, with a reference that decides build by build. */
 import { AccountSettings, BuildInput, PipelineInput, RuntimeInput } from '@windlass/protocol'
+import { REASON_NAMES, REASONS, type Reason } from '@windlass/plan'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { putAccountSettings } from '../../src/account/settings.ts'
@@ -207,6 +208,16 @@ async function read(app: App): Promise<Decision[]> {
     .execute()
   return rows.map(({ number, status, reason }) => [number, status === 'elected' ? status : (reason ?? 'none')])
 }
+
+/** Waiting reasons that the election does not give. */
+const OTHERS: readonly Reason[] = ['queued', 'retry-pending', 'approval', 'debugger']
+
+test('the reference gives every reason of the election for the generated states', () => {
+  const samples = fc.sample(states({ builds: 30, wide: 8 }), { numRuns: 200, seed: 1 })
+  const given = new Set(samples.flatMap(decideOneByOne).map(([, outcome]) => outcome))
+  const waiting = REASON_NAMES.filter((name) => REASONS[name].blame === 'waiting' && !OTHERS.includes(name))
+  expect([...given].toSorted()).toEqual([...waiting, 'elected'].toSorted())
+})
 
 describe.each(DATABASES)('the election on $name', ({ open }) => {
   let database: Database
