@@ -16,6 +16,8 @@ export default defineConfig({
         testTimeout: group.timeoutMs ?? 120_000,
         hookTimeout: 300_000,
         isolate: group.sharesProcess !== true,
+        // The default of 1 s is too short for real I/O on a busy machine.
+        expect: { poll: { timeout: 60_000 } },
         restoreMocks: true,
         unstubEnvs: true,
         unstubGlobals: true,

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -283,3 +283,29 @@ test('reads a stream of an earlier process while hashing it, and drops the hash 
   expect(totals['s']?.bytes).toBe(whole.length)
   await next.close()
 })
+
+test('closes every file that it opened for a reader and a writer at the same time', async () => {
+  const dir = newFolder()
+  const journal = await open(dir)
+  await journal.stream('s').write(Buffer.from('first '))
+  await journal.close()
+  const next = await open(dir)
+  const stream = next.stream('s')
+  await Promise.all([next.nextFrame('s', 100), stream.write(Buffer.from('second'))])
+  await next.flushed('s')
+  expect((await takeAll(next, 's')).toString()).toBe('first second')
+  await next.close()
+  expect(openFiles().filter((path) => path.startsWith(dir))).toEqual([])
+})
+
+/** Returns the paths of the open files of this process. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      // The file that lists the folder is closed again.
+      return []
+    }
+  })
+}

@@ -19,7 +19,8 @@ interface Segment {
   readonly path: string
   /** Bytes of the file, including headers. */
   size: number
-  file?: FileHandle | undefined
+  /** Shared by the writer and the readers, which may need it at the same time. */
+  file?: Promise<FileHandle> | undefined
 }
 
 /** The position of an offset in the files. A record boundary. */
@@ -82,7 +83,7 @@ export class Segments {
   async append(batches: readonly Batch[]): Promise<void> {
     const segment = await this.#active()
     const parts = batches.flatMap((batch) => [toHeader(batch.parts, batch.at), ...batch.parts])
-    const file = await this.#open(segment)
+    const file = await openFile(segment)
     await writeWhole(file, parts, segment.size)
     for (const batch of batches) {
       segment.end += batch.bytes
@@ -107,7 +108,7 @@ export class Segments {
     if (place === undefined) return undefined
     const wanted = Math.min(place.segment.size - place.position, Math.max(limits.maxBytes, MAX_RECORD_BYTES) + SLACK_BYTES)
     if (this.#scratch.length < wanted) this.#scratch = Buffer.allocUnsafe(wanted)
-    const file = await this.#open(place.segment)
+    const file = await openFile(place.segment)
     const { bytesRead } = await file.read(this.#scratch, 0, wanted, place.position)
     const buffer = this.#scratch.subarray(0, bytesRead)
     return this.#gather(buffer, { place, skip: offset - place.offset, ...limits })
@@ -148,16 +149,13 @@ export class Segments {
     while (this.#list.length > 1 && this.#list[0] !== undefined && this.#list[0].end <= offset) {
       const [segment] = this.#list.splice(0, 1)
       if (segment === undefined) return
-      await segment.file?.close()
+      await closeFile(segment)
       await unlink(segment.path)
     }
   }
 
   async close(): Promise<void> {
-    for (const segment of this.#list) {
-      await segment.file?.close()
-      segment.file = undefined
-    }
+    for (const segment of this.#list) await closeFile(segment)
   }
 
   async #active(): Promise<Segment> {
@@ -165,14 +163,9 @@ export class Segments {
     if (last !== undefined && last.size < SEGMENT_BYTES) return last
     const start = last?.end ?? 0
     const segment: Segment = { start, end: start, path: join(this.#dir, `${String(start).padStart(16, '0')}.seg`), size: 0 }
-    segment.file = await open(segment.path, 'a+')
+    await openFile(segment)
     this.#list.push(segment)
     return segment
-  }
-
-  async #open(segment: Segment): Promise<FileHandle> {
-    segment.file ??= await open(segment.path, 'a+')
-    return segment.file
   }
 
   /** Finds the record that contains the byte at `offset`. The last position is cached, because readers move forward. */
@@ -184,7 +177,7 @@ export class Segments {
       known !== undefined && known.segment === segment && known.offset <= offset
         ? known
         : { segment, position: 0, offset: segment.start }
-    const file = await this.#open(segment)
+    const file = await openFile(segment)
     for (;;) {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, place.position)
       const head = bytesRead < HEADER_BYTES ? undefined : readHeader(buffer, 0)
@@ -195,6 +188,25 @@ export class Segments {
     this.#place = place
     return place
   }
+}
+
+/** Opens the file of a segment once, and again after a failure. */
+async function openFile(segment: Segment): Promise<FileHandle> {
+  segment.file ??= open(segment.path, 'a+')
+  try {
+    return await segment.file
+  } catch (error) {
+    segment.file = undefined
+    throw error
+  }
+}
+
+/** Closes the file of a segment, if it is open. */
+async function closeFile(segment: Segment): Promise<void> {
+  const { file } = segment
+  segment.file = undefined
+  const opened = await file?.catch(() => undefined)
+  await opened?.close()
 }
 
 /** Writes all parts. A full disk accepts part of a write without an error; that part is truncated again. */

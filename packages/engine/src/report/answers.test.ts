@@ -120,8 +120,9 @@ async function report(client: Client): Promise<{ journal: Journal<EngineEvent>; 
   const end = new AbortController()
   const dir = mkdtempSync(join(tmpdir(), 'answers-'))
   left.push(() => rmSync(dir, { recursive: true, force: true }))
-  left.push(() => end.abort())
   const journal = await openJournal<EngineEvent>({ dir, clock: eager, limitBytes: 1e9, decode: readSpooled })
+  left.push(() => journal.close())
+  left.push(() => end.abort())
   return { journal, drain: startDrain({ journal, sink: serverSink(client), clock: eager, log: silentLog, signal: end.signal }) }
 }
 

@@ -1,8 +1,8 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { fault } from '../faults.ts'
 import { openAgent } from './agent.ts'
 import { exchange, orFault, readText, type HttpCall } from './exchange.ts'
@@ -54,13 +54,20 @@ test('sends a stream in chunks, and rejects with the error of the stream', async
 })
 
 test('the timeout covers the body unless it is limited to the headers', async () => {
+  const responses: ServerResponse[] = []
   const call = await serve((_request, response) => {
     response.write('a')
-    setTimeout(() => response.end('b'), 200)
+    responses.push(response)
   })
-  const late = await exchange({ ...call, timeoutMs: 100 })
-  await expect(text(late)).rejects.toThrow('no answer within 100 ms')
-  expect(await text(await exchange({ ...call, timeoutMs: 100, until: 'headers' }))).toBe('ab')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const late = text(await exchange({ ...call, timeoutMs: 100 }))
+  vi.advanceTimersByTime(100)
+  await expect(late).rejects.toThrow('no answer within 100 ms')
+  const slow = text(await exchange({ ...call, timeoutMs: 100, until: 'headers' }))
+  vi.advanceTimersByTime(200)
+  responses.at(-1)?.end('b')
+  expect(await slow).toBe('ab')
 })
 
 test('an abort during the body breaks it with an AbortError, and one before the call sends nothing', async () => {

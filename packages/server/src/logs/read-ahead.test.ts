@@ -102,8 +102,7 @@ test('releases its memory when the reader leaves or a fetch fails', async () => 
   const parts = [partOf('m', 0, 20 * PIECE_BYTES)]
   const left = reader(100 * PIECE_BYTES)
   for await (const _ of readAhead(parts, left)) break
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  expect(left.isFree()).toBe(true)
+  await expect.poll(left.isFree).toBe(true)
   const broken = reader(100 * PIECE_BYTES)
   const failing = readAhead(parts, {
     ...broken,
@@ -113,6 +112,5 @@ test('releases its memory when the reader leaves or a fetch fails', async () => 
     },
   })
   await expect(Array.fromAsync(failing)).rejects.toThrow('the store is away')
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  expect(broken.isFree()).toBe(true)
+  await expect.poll(broken.isFree).toBe(true)
 })

@@ -38,4 +38,4 @@ test('stores an object while all connections for reads are in use', async () => 
   server.on('request', () => reads.at(-1)?.writeHead(206).end('x'))
   for (const response of reads) response.writeHead(206).end('x')
   expect(await Promise.all(reading)).toHaveLength(100)
-}, 5_000)
+})

@@ -9,7 +9,6 @@ import { openDialect } from './dialect.ts'
 import { DATABASE_LIMITS, migrationOptions, openPool, poolOptions } from './postgres-pool.ts'
 
 const URL = 'postgres://windlass@127.0.0.1:5432/windlass'
-const QUICK = { ...DATABASE_LIMITS, connectMs: 200, statementMs: 100 }
 
 interface Host {
   readonly url: string
@@ -89,14 +88,14 @@ test('reads the limits from the settings of the server', () => {
 })
 
 test.each([
-  ['never answers', undefined, 'timeout'],
-  ['answers only the login', WELCOME, 'Query read timeout'],
-])('fails within the timeout for a host that %s', async (_what, welcome, cause) => {
+  ['never answers', undefined, { connectMs: 200 }, 'timeout'],
+  ['answers only the login', WELCOME, { statementMs: 100 }, 'Query read timeout'],
+])('fails within the timeout for a host that %s', async (_what, welcome, limits, cause) => {
   const host = await listen(welcome)
   const opening = openDialect({
     dataDir: '/nowhere',
     databaseUrl: host.url,
-    databaseLimits: QUICK,
+    databaseLimits: { ...DATABASE_LIMITS, ...limits },
     clock: systemClock,
     log: silentLog,
   })
