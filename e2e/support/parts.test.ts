@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { createRepository, startGitServer } from './git-server.ts'
-import { runProgram } from './process.ts'
+import { freePort, runProgram } from './process.ts'
 import { startPostgres } from './postgres.ts'
 import { startRegistry } from './registry.ts'
 
@@ -13,6 +13,13 @@ async function temporary(): Promise<{ path: string; [Symbol.asyncDispose](): Pro
   const path = await mkdtemp(join(tmpdir(), 'windlass-parts-'))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
+
+test('a free port is not given twice, and not one that the kernel gives to others', async () => {
+  const ports = await Promise.all(Array.from({ length: 500 }, () => freePort()))
+  expect(new Set(ports).size).toBe(500)
+  const [first] = (await readFile('/proc/sys/net/ipv4/ip_local_port_range', 'utf8')).split(/\s+/)
+  expect(Math.max(...ports)).toBeLessThan(Number(first))
+})
 
 test('a repository created from a folder can be cloned over http, and a named user can push to it', async () => {
   await using folder = await temporary()

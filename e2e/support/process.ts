@@ -1,6 +1,10 @@
 import { type ChildProcess, execFile, type ExecFileOptions, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -96,14 +100,59 @@ export async function runProgram(
   return (await running).stdout.trim()
 }
 
-/** Returns a TCP port that is currently free. */
+/** Ports below those that the kernel gives to connections and to `listen(0)`, and below node ports of Kubernetes. */
+const PORTS = { first: 20_000, end: 30_000 } as const
+/** Contains a file per port with the id of the process that reserved it. */
+const RESERVED_PORTS = join(tmpdir(), `windlass-test-ports-${process.getuid?.() ?? 'all'}`)
+
+/**
+ * Returns a free TCP port that is reserved for this process, so that no other test gets it before the caller listens. The kernel would give a port
+ * of its own range to the next process that asks.
+ */
 export async function freePort(): Promise<number> {
+  mkdirSync(RESERVED_PORTS, { recursive: true })
+  for (let n = 0; n < 1_000; n += 1) {
+    const port = randomInt(PORTS.first, PORTS.end)
+    if (reserve(port) && (await canListen(port))) return port
+  }
+  throw new Error(`no free port from ${PORTS.first} to ${PORTS.end}`)
+}
+
+/** Returns false if a running process has reserved the port. */
+function reserve(port: number): boolean {
+  const path = join(RESERVED_PORTS, String(port))
+  if (isRunning(readOwner(path))) return false
+  rmSync(path, { force: true })
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function readOwner(path: string): number | undefined {
+  try {
+    return Number(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function isRunning(pid: number | undefined): boolean {
+  if (pid === undefined) return false
+  try {
+    // A process that is writing its number has written nothing so far.
+    return pid === 0 || process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function canListen(port: number): Promise<boolean> {
   const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('the kernel gave no port')
-  return address.port
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  server.once('error', () => resolve(false))
+  server.listen(port, '0.0.0.0', () => server.close(() => resolve(true)))
+  return promise
 }

@@ -54,12 +54,15 @@ export function openTerminal(
   child.stderr.on('data', (chunk: Buffer) => (pid += chunk.toString('utf8')))
   child.stdin.on('error', () => undefined)
   const shown = (): string => stripVTControlCharacters(text)
+  let isClosed = false
+  child.once('close', () => (isClosed = true))
   return {
     shown,
     received: () => text,
     async says(wanted, withinMs = 60_000) {
       for (const end = performance.now() + withinMs; !shown().includes(wanted); await sleep(20))
-        if (performance.now() > end || child.exitCode !== null) throw new Error(`expected '${wanted}', but got: ${shown()}`)
+        // The last output of a process arrives after its exit.
+        if (performance.now() > end || isClosed) throw new Error(`expected '${wanted}', but got: ${shown()}`)
     },
     type: (keys) => void child.stdin.write(keys),
     kill9: () => void process.kill(Number(pid.split('\n')[0]), 'SIGKILL'),

@@ -52,7 +52,7 @@ function through(url: string): ReturnType<typeof proxyFrom> {
 }
 
 const get = async (transport: ReturnType<typeof nodeTransport>, url: string): Promise<string> =>
-  (await transport({ method: 'GET', url, headers: {}, timeoutMs: 5_000 })).text()
+  (await transport({ method: 'GET', url, headers: {}, timeoutMs: 60_000 })).text()
 
 test('sends TLS by CONNECT through a proxy with a login and trusts the CA of a file (R061, R069)', async () => {
   const settings = through(`http://${escaped}@127.0.0.1:${proxy.port}`)
@@ -77,7 +77,7 @@ test('trusts a proxy that speaks TLS by NODE_EXTRA_CA_CERTS (R061)', async () =>
   const script = `
     import { nodeTransport, proxyFrom } from ${JSON.stringify(kit)}
     const proxy = { ...proxyFrom({ HTTPS_PROXY: process.argv[1] }), isDirect: () => false }
-    const answer = await nodeTransport({ proxy })({ method: 'GET', url: process.argv[2], headers: {}, timeoutMs: 5000 })
+    const answer = await nodeTransport({ proxy })({ method: 'GET', url: process.argv[2], headers: {}, timeoutMs: 60_000 })
     console.log(await answer.text())
     process.exit(0)`
   const args = ['--input-type=module', '--eval', script, `https://${escaped}@127.0.0.1:${tlsProxy.port}`, url]

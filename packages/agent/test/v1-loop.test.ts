@@ -52,7 +52,11 @@ test('sends heartbeats from the start at their interval, also while polls fail, 
   await using scene = await openV1Scene()
   scene.platform.trouble = ({ path }) => (path.endsWith('/tasks') ? 503 : undefined)
   scene.agent({ heartbeatMs: 100 })
-  await until('five heartbeats', () => scene.platform.heartbeats.length >= 5)
+  const { heartbeats } = scene.platform
+  await until(
+    'five heartbeats and a failed poll',
+    () => heartbeats.length >= 5 && JSON.stringify(heartbeats).includes('Polls fail'),
+  )
   expect(scene.platform.heartbeats[0]).toMatchObject({ method: 'PUT', body: { message: 'All good' } })
   expect(scene.platform.heartbeats.at(-1)?.body).toEqual({ message: expect.stringContaining('Polls fail') })
   expect(scene.platform.heartbeats[0]?.headers).toMatchObject({

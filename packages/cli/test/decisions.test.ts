@@ -136,9 +136,7 @@ test('sets annotations, shows them in lists, and filters by them (P134)', async 
 test('shows and changes single settings of the account', async () => {
   expect((await sandbox.run(['set', 'settings', 'pauseBuilds=true', 'maxQueuedBuilds=50'])).stdout).toMatch(/pauseBuilds +true/)
   const id = idIn((await sandbox.run(['run', '-d', '-f', await document({ a: step('true') })])).stdout)
-  await expect
-    .poll(async () => (await sandbox.run(['describe', 'build', id])).stdout, { timeout: 10_000 })
-    .toContain('account-paused')
+  await expect.poll(async () => (await sandbox.run(['describe', 'build', id])).stdout).toContain('account-paused')
   await sandbox.run(['set', 'settings', 'pauseBuilds-'])
   expect(await sandbox.run(['wait', id, '--timeout', '60'])).toMatchObject({ code: 0 })
   expect(JSON.parse((await sandbox.run(['get', 'settings', '-o', 'json'])).stdout)).toMatchObject({

@@ -77,7 +77,11 @@ function watch(child: ChildProcessWithoutNullStreams, input: string): Started {
   child.stderr.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString()))
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
-  const finished = once(child, 'close').then(([code]): Finished => ({ code: typeof code === 'number' ? code : null, ...texts }))
+  let isClosed = false
+  const finished = once(child, 'close').then(([code]): Finished => {
+    isClosed = true
+    return { code: typeof code === 'number' ? code : null, ...texts }
+  })
   return {
     child,
     stdout: () => texts.stdout,
@@ -88,7 +92,8 @@ function watch(child: ChildProcessWithoutNullStreams, input: string): Started {
       const isShown = (): boolean =>
         [texts.stdout, texts.stderr].some((output) => (typeof text === 'string' ? output.includes(text) : text.test(output)))
       for (const until = performance.now() + withinMs; !isShown(); await sleep(20))
-        if (performance.now() > until || child.exitCode !== null)
+        // The last output of a process arrives after its exit.
+        if (performance.now() > until || isClosed)
           throw new Error(`expected output ${String(text)}, got: ${texts.stdout}${texts.stderr}`)
     },
   }

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isFault, systemClock } from '@windlass/kit'
 import { recordPauses } from '../../../e2e/support/clocks.ts'
+import { freePort } from '../../../e2e/support/process.ts'
 import { awaitDocker, openDocker } from '../src/index.ts'
 import { startCuttableProxy } from './support/cuttable-proxy.ts'
 import { runPipeline } from './support/run-pipeline.ts'
@@ -84,10 +85,8 @@ test('runs steps over TCP with mutual TLS and a certificate for another name', a
 })
 
 test('connects quickly to a daemon that starts later', async () => {
-  const early = await startCuttableProxy('/var/run/docker.sock')
-  const { host } = early
-  await early[Symbol.asyncDispose]()
-  const port = Number(host.split(':').at(-1))
+  const port = await freePort()
+  const host = `tcp://127.0.0.1:${port}`
   const clock = recordPauses(systemClock)
   const waiting = awaitDocker({ env: { DOCKER_HOST: host } }, { clock, signal: AbortSignal.timeout(60_000) })
   while (clock.pauses.length < 15) await systemClock.sleep(5)

@@ -2,19 +2,21 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { silentLog, systemClock } from '@windlass/kit'
+import { manualClock, silentLog, systemClock } from '@windlass/kit'
 import { openLeadership, type Leadership } from '@windlass/kube'
 import { expect, test } from 'vitest'
+import { recordPauses } from '../../../e2e/support/clocks.ts'
 import { openFakeKube } from '../../agent/test/support/fake-kube.ts'
 import { openWork } from '../src/index.ts'
 
-const leaseMs = 1_500
+const leaseMs = 15_000
 const ref = { kind: 'Lease', namespace: 'runner', name: 'puller' } as const
 
 test('ends a term when another process takes the lease, and finishes the units that it has accepted', async () => {
   await using api = await openFakeKube()
   const kube = api.kube()
-  const lease = { kube, namespace: ref.namespace, name: ref.name, clock: systemClock, log: silentLog, leaseMs }
+  const clock = recordPauses(manualClock())
+  const lease = { kube, namespace: ref.namespace, name: ref.name, clock, log: silentLog, leaseMs }
   const leadership: Leadership = openLeadership({ ...lease, holder: 'a' })
   const dir = mkdtempSync(join(tmpdir(), 'work-'))
   const held = Promise.withResolvers<void>()
@@ -46,13 +48,20 @@ test('ends a term when another process takes the lease, and finishes the units t
   }, stop.signal)
   while (work.running === 0) await systemClock.sleep(10)
   await kube.patch(ref, { spec: { holderIdentity: 'b', leaseTransitions: 1 } })
+  let passed = clock.pauses.length
+  clock.advance(leaseMs / 5)
   while (terms.length < 2) await systemClock.sleep(10)
   expect(terms).toEqual([false, true])
   held.resolve()
   await work.idle()
   expect(reports).toEqual(['unit done'])
   // The other process never renews, so this one gets the lease again when it has expired.
-  while (terms.length < 3) await systemClock.sleep(10)
+  while (terms.length < 3) {
+    // Time passes only between the calls.
+    for (const ms of clock.pauses.slice(passed)) clock.advance(ms)
+    passed = clock.pauses.length
+    await systemClock.sleep(10)
+  }
   stop.abort()
   await leading
   expect(terms).toEqual([false, true, false, false])

@@ -7,7 +7,7 @@ import type { Clock } from '@windlass/kit'
 const SETTLE_MS = 80
 
 /**
- * Calls `onChange` with the changed files, one call at a time, until `signal` is aborted. Watches folders instead of files, because
+ * Calls `onChange` with the changed files, one call at a time, until `signal` is aborted. Watches from the call on, and folders instead of files, because
  * editors replace files by renaming.
  */
 export async function watchFiles(

@@ -1,11 +1,11 @@
 /** A registry for tests: Debian's docker-registry on a port of localhost, optionally with basic authentication. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { removeImages } from '../../../../e2e/support/leftovers.ts'
+import { freePort } from '../../../../e2e/support/process.ts'
 
 export interface Registry extends AsyncDisposable {
   /** `localhost:<port>`. */
@@ -45,14 +45,6 @@ export async function startRegistry(login?: { username: string; password: string
       await removeImages((repository) => repository.startsWith(`localhost:${port}/`))
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 /** Hashes a login. The registry accepts only bcrypt; Python's crypt has it on Debian. */

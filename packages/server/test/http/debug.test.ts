@@ -236,12 +236,7 @@ test('a terminal continues across a restart of the server, with every byte once 
     const ended = (async () => {
       for await (const bytes of showOutput(terminal, shown)) text += bytes.toString()
     })()
-    const until = async (wanted: string): Promise<void> => {
-      for (let n = 0; !text.includes(wanted); n += 1) {
-        if (n > 2000) throw new Error(`never saw ${wanted} in ${text}`)
-        await sleep(5)
-      }
-    }
+    const until = (wanted: string): Promise<void> => expect.poll(() => text).toContain(wanted)
     const type = (keys: string): void => sender.push({ keys: Buffer.from(keys).toString('base64') })
     type('for n in $(seq 1 40); do echo "line $n."; sleep 0.05; done\r')
     await until('line 5.')

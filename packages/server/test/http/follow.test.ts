@@ -3,6 +3,7 @@ import { ApiKeyCreated, Build, FeedItem } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { startEngine } from '../support/fake-agent.ts'
+import { feedTopic } from '../../src/builds/lifecycle/edit.ts'
 import { retain } from '../../src/retention.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
@@ -63,7 +64,17 @@ test('ends an old stream, and its follower needs a valid credential to continue'
   const { items, ended } = await follow(reader, build.id)
   expect(ended).toBe(false)
   const after = items.at(-1)?.position ?? 0
+  const { store } = scene.server.app
+  const watch = store.watch.bind(store)
+  const open = Promise.withResolvers<void>()
+  Object.assign(store, {
+    watch(topic: string) {
+      if (topic === feedTopic(build.id)) open.resolve()
+      return watch(topic)
+    },
+  })
   const following = follow(reader, build.id, { after })
+  await open.promise
   await scene.admin.text('DELETE', `/v1/keys/${id}`)
   expect(await following).toEqual({ items: [], ended: false })
   await expect(follow(reader, build.id, { after })).rejects.toMatchObject({ code: 'unauthenticated' })

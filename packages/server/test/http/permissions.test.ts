@@ -69,7 +69,7 @@ async function ask(scene: HttpScene, call: { method: Method; path: string; token
     method: call.method,
     url: scene.server.url + call.path,
     headers: headersOf(call.token),
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(60_000),
   })
   const text = await answer.text()
   if (![401, 403, 409].includes(answer.status)) return 'let in'

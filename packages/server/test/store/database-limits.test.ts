@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { elect } from '../../src/builds/schedule/elect.ts'
 import { toFault } from '../../src/http/problem.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
+import type { Query } from '../../src/store/store.ts'
 import { HELLO, openScene, show, submit } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
@@ -36,18 +37,19 @@ describe('limits of PostgreSQL', () => {
   })
 
   test('cancels a statement that takes too long and reuses its connection', async () => {
-    await using held = await openTestApp(database, { databaseLimits: { statementMs: 300, connections: 1 } })
+    await using held = await openTestApp(database, { databaseLimits: { statementMs: 2_000, connections: 1 } })
     const { query } = held.app.store
     expect(await rejection(sql`select pg_sleep(30)`.execute(query))).toMatchObject({ code: 'unavailable' })
     expect((await sql<{ one: number }>`select 1 as one`.execute(query)).rows).toEqual([{ one: 1 }])
   })
 
   test('rolls back a transaction of a server that hangs, and releases its locks', async () => {
-    await using held = await openTestApp(database, { databaseLimits: { idleMs: 300 } })
+    await using held = await openTestApp(database, { databaseLimits: { idleMs: 1_500 } })
     const { store } = held.app
     const stalled = store.write(async (tx) => {
       await tx.query.updateTable('account').set({ name: 'half' }).execute()
-      await systemClock.sleep(1500)
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.query)
+      await untilGone(store.query, rows[0]?.pid ?? 0)
       await tx.query.updateTable('account').set({ name: 'whole' }).execute()
     })
     expect(await rejection(stalled)).toMatchObject({ code: 'unavailable' })
@@ -64,3 +66,12 @@ describe('limits of PostgreSQL', () => {
     expect(await held.app.store.query.selectFrom('pipeline').select('name').execute()).toHaveLength(1)
   })
 })
+
+/** Resolves when PostgreSQL has ended the process of a connection. */
+async function untilGone(query: Query, pid: number): Promise<void> {
+  for (;;) {
+    const { rows } = await sql`select pid from pg_stat_activity where pid = ${pid}`.execute(query)
+    if (rows.length === 0) return
+    await systemClock.sleep(20)
+  }
+}

@@ -167,10 +167,11 @@ describe('limits of two servers on one PostgreSQL', () => {
   })
 })
 
-/** Resolves when a statement waits for a lock. */
+/** Resolves when a statement waits for a lock. Other tests use other databases of the same PostgreSQL. */
 async function untilBlocked(query: Query): Promise<void> {
   for (;;) {
-    const { rows } = await sql<{ pid: number }>`select pid from pg_locks where not granted`.execute(query)
+    const { rows } = await sql<{ pid: number }>`select pid from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(query)
     if (rows.length > 0) return
     await systemClock.sleep(10)
   }

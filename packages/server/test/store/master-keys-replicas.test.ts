@@ -46,7 +46,7 @@ describe('two servers on one PostgreSQL', () => {
         const count = written.length
         await rotate(scene, { prune: true })
         await finished(scene, ({ rotation }) => rotation?.finishedAt !== undefined && !rotation.prunes)
-        await expect.poll(() => written.length, { timeout: 10_000 }).toBeGreaterThan(count + 3)
+        await expect.poll(() => written.length).toBeGreaterThan(count + 3)
       }
       isOver = true
       await writer
@@ -63,7 +63,9 @@ describe('two servers on one PostgreSQL', () => {
 
   test('a server still announces a new key while its rotation is blocked', async () => {
     const options = await database.fresh()
-    await using scene = await openHttpScene(options)
+    // No limit of the database ends the wait of the rotation.
+    const databaseLimits = { lockMs: 300_000, statementMs: 300_000, idleMs: 300_000 }
+    await using scene = await openHttpScene({ ...options, databaseLimits })
     const { app } = scene.server
     const [locked, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await put(app, 'c', 's3cret')
@@ -80,8 +82,7 @@ describe('two servers on one PostgreSQL', () => {
       await app.store.write(async (tx) => tx.wake(KEYS_TOPIC))
       const announced = async (): Promise<readonly string[]> =>
         (await listReplicas(app.store.query, 0)).flatMap(({ keys }) => keys)
-      // Before the statement timeout of the database.
-      await expect.poll(announced, { timeout: 8_000, interval: 50 }).toContain(added.id)
+      await expect.poll(announced).toContain(added.id)
     } finally {
       proceed.resolve()
       await holding
@@ -105,9 +106,7 @@ describe('two servers on one PostgreSQL', () => {
       const asked = rotate(scene)
       const waiting = sql<{ count: number }>`select count(*)::int as count from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`
-      await expect
-        .poll(async () => (await waiting.execute(app.store.query)).rows[0]?.count, { timeout: 10_000, interval: 50 })
-        .toBeGreaterThan(0)
+      await expect.poll(async () => (await waiting.execute(app.store.query)).rows[0]?.count).toBeGreaterThan(0)
       const older = await findMeta(app.store.query, CURRENT_KEY)
       proceed.resolve()
       expect(await writing).toBe(older)

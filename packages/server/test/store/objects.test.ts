@@ -28,7 +28,7 @@ afterAll(() => moto?.[Symbol.asyncDispose]())
 function client(url: string, limits: Partial<S3Limits> = {}): S3 {
   const [accessKeyId, secretAccessKey] = [KEYS.AWS_ACCESS_KEY_ID, KEYS.AWS_SECRET_ACCESS_KEY]
   const credentials = async (): Promise<{ accessKeyId: string; secretAccessKey: string }> => ({ accessKeyId, secretAccessKey })
-  return openS3({ address: parseS3Url(url, {}), clock: systemClock, credentials, limits: { tryMs: 5_000, ...limits } })
+  return openS3({ address: parseS3Url(url, {}), clock: systemClock, credentials, limits })
 }
 
 async function openDisk(): Promise<Objects> {
@@ -183,7 +183,7 @@ describe('a store that loses calls', () => {
   let objects: Objects
   beforeAll(async () => {
     flaky = await openFlakyStore(moto.url)
-    objects = s3Objects(client(`s3://${await createBucket(moto.url)}?endpoint=${flaky.url}`, { tryMs: 2_000 }))
+    objects = s3Objects(client(`s3://${await createBucket(moto.url)}?endpoint=${flaky.url}`))
   })
   afterAll(() => flaky?.[Symbol.asyncDispose]())
 

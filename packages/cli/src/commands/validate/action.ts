@@ -71,8 +71,7 @@ interface Watching {
 async function watchUntilInterrupted(out: Printer, { paths, printOptions, status, stepTypes }: Watching): Promise<number> {
   using interrupts = catchInterrupts(systemClock)
   const last = new Map(paths.map((path) => [path, status]))
-  out.note(out.stderr.style.dim('Watching for changes. Press Ctrl-C to stop.'))
-  await watchFiles(paths, {
+  const watching = watchFiles(paths, {
     clock: systemClock,
     signal: interrupts.first,
     onChange: async (changed) => {
@@ -86,5 +85,8 @@ async function watchUntilInterrupted(out: Printer, { paths, printOptions, status
       }
     },
   })
+  // After the start of the watch: a user may change a file as soon as the message is shown.
+  out.note(out.stderr.style.dim('Watching for changes. Press Ctrl-C to stop.'))
+  await watching
   return Math.max(...last.values())
 }
