@@ -7,30 +7,30 @@ export interface ActionImage {
   readonly image: Template
   /** Registry integration for the pull. */
   readonly registryContext?: Template | undefined
-  /** The engine pulls its images while earlier steps run; compose pulls those of a composition when the step starts. */
+  /** `engine`: the engine pulls the image while earlier steps run. `compose`: Docker Compose pulls it when the step starts. */
   readonly pulledBy: 'engine' | 'compose'
 }
 
-/** `A` is the action in the plan, `R` the action with its variables substituted. */
+/** The facts and functions of one kind. `A` is the action in the plan, `R` the action with its variables substituted. */
 export interface ActionKind<A extends { readonly kind: string }, R extends { readonly kind: A['kind'] } = A> {
-  /** What carries out the step: a runner in the engine (`engine/steps`), the decision of a user, or the steps inside it. */
+  /** Who carries out the step: a runner of the engine (`engine/steps`), a user who decides, or the steps inside it. */
   readonly performedBy: 'engine' | 'user' | 'children'
-  /** Substitutes the variables of an action. Reports problems through `fields`. */
+  /** Substitutes the variables of an action. `step` is the name of its step. Reports problems through `fields`. */
   readonly resolve: (action: A, fields: StepFields, step: string) => R
-  /** Returns what the step works on, in a few words for previews. `fill` substitutes variables. May be empty. */
+  /** Returns what the step works on, in a few words for previews. `fill` substitutes variables. May return an empty text. */
   readonly subject: (action: A, fill: (template: Template | undefined) => string) => string
-  /** Returns the images of the user that the step runs. */
+  /** Returns the images that the user names and the step runs. Does not include the images that Windlass adds. */
   readonly images: (action: A) => readonly ActionImage[]
   /** The value of `${{STEP}}` in a text: the image that the step made, or its working directory. */
   readonly refersTo: 'image' | 'directory'
-  /** The step runs containers of the user, so it waits for the services of the build. Other steps wait only for services that they name. */
+  /** True if the step runs containers of the user. It then waits for the services of the build; other steps wait only for those that they name. */
   readonly usesServices: boolean
-  /** A debug run can open a shell in the container of the step instead of its commands: breakpoint `override`. */
+  /** True if a debug run can open a shell in the container of the step instead of running its commands (breakpoint `override`). */
   readonly canOverride: boolean
-  /** The step fills the shared volume. It runs again in an attempt that starts with an empty volume. */
+  /** True if the step fills the shared volume. It then runs again in an attempt that starts with an empty volume. */
   readonly fillsVolume: boolean
-  /** Returns `NAME=VALUE` entries, which the other fields of the step and its containers see. */
+  /** Returns the `NAME=VALUE` entries that the other fields of the step and its containers see. None if absent. */
   readonly environment?: (action: A) => readonly Template[]
-  /** Returns the variables that the step exports, as far as the plan shows them. */
+  /** Returns the names of the variables that the step exports, as far as the plan shows them. None if absent. */
   readonly exportedNames?: (action: A) => readonly string[]
 }

@@ -13,9 +13,9 @@ export interface Mount {
 const MAIN_CLONE = 'main_clone'
 
 /**
- * Returns the absolute directory of a `working_directory` whose variables are substituted already. If it is empty, this is the project folder
- * of the step `main_clone` (if `base` asks for it, and never inside a typed step) or else the volume. `IMAGE_WORK_DIR` gives undefined, the
- * directory of the image.
+ * Returns the absolute directory of a `working_directory` whose variables are already substituted. A relative path is below the base, and an empty
+ * text is the base itself: with `main-clone`, outside of typed steps, the folder of the step `main_clone` if there is one; otherwise the
+ * shared volume. Returns undefined for `IMAGE_WORK_DIR`, the working directory of the image.
  */
 export function resolveDirectory(scope: BuildScope, written: string, base: 'main-clone' | 'volume'): string | undefined {
   const text = written.trim()
@@ -26,15 +26,18 @@ export function resolveDirectory(scope: BuildScope, written: string, base: 'main
   return text === '' ? root : normalize(`${root}/${text}`)
 }
 
-/** Parses a mount `source:target[:ro]`, or returns the problem. The source is always below the shared volume. */
+/**
+ * Parses a mount `source:target[:ro|:rw]`; the default is `rw`. The source is always below the shared volume. Returns the end of an error message
+ * that starts with the name of the field if the mount is invalid.
+ */
 export function resolveMount(entry: string): Mount | string {
   const [source = '', target = '', mode = 'rw', ...rest] = entry.split(':')
   if (source === '' || !target.startsWith('/') || rest.length > 0) return 'must have the form source:/target[:ro]'
   if (mode !== 'rw' && mode !== 'ro') return 'can only end with :ro or :rw'
   if (source.split('/').includes('..')) return 'must not leave the shared volume'
-  const place = normalize(target)
-  if (place === VOLUME_PATH || place === '/') return `must not be mounted at ${place}`
-  return { source: normalize(`/${source}`).slice(1), target: place, readOnly: mode === 'ro' }
+  const path = normalize(target)
+  if (path === VOLUME_PATH || path === '/') return `must not be mounted at ${path}`
+  return { source: normalize(`/${source}`).slice(1), target: path, readOnly: mode === 'ro' }
 }
 
 /** Returns the folder name that Git gives a clone of `repo`, or undefined if the text is not a repository. */
@@ -48,7 +51,7 @@ export function repositoryName(repo: string): string | undefined {
   return name === undefined || name === '' || name === '.' || name === '..' ? undefined : name
 }
 
-/** Removes `.`, `..`, repeated and trailing slashes from an absolute path. Never goes above the root. */
+/** Resolves `.` and `..` in an absolute path and removes repeated and trailing slashes. Never goes above the root. */
 export function normalize(path: string): string {
   const parts: string[] = []
   for (const part of path.split('/')) {
