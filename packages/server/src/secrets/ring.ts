@@ -1,6 +1,6 @@
 /**
- * The master keys of this server: a file in its data folder that it writes itself, or a setting that the operator provides. The database stores
- * which key is current (`vault.ts`).
+ * The ring: all master keys of this server. They come from a file in its data folder that the server writes itself, or from a setting that the
+ * operator provides. The database stores which key is current (`vault.ts`).
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,37 +11,45 @@ import { writePrivateFile } from './private-file.ts'
 export const MASTER_KEY_FILE = 'master.key'
 
 export interface RingOptions {
+  /** The folder of the file `master.key`. The file is not used if `masterKey` is set. */
   readonly dataDir: string
-  /** The text of the ring; see `readRing`. */
+  /** The setting: the text of the ring, see `readRing`. */
   readonly masterKey?: string | undefined
-  /** The file that `masterKey` was read from; it is read again if a key is missing. */
+  /** The file that `masterKey` was read from, if it was. Reloads read it again; a setting without a file never changes. */
   readonly masterKeyFile?: string | undefined
 }
 
 export interface Ring {
   /** `file`: the server adds and removes keys itself. `setting`: the operator does. */
   readonly source: 'file' | 'setting'
-  /** In the order of the ring. */
+  /** Returns the keys that the ring has now, the newest last. */
   keys(): readonly MasterKey[]
-  /** Finds a key by id, of either version, including keys removed since this process started. Reloads the ring for an unknown id. */
+  /**
+   * Returns the key with this id, or with this id of the first version (`MasterKey.first`). Also finds keys that were removed since this process
+   * started. Reloads the ring if it does not know the id.
+   */
   find(id: string): SealingKey | undefined
   /** Reads the ring again. Keeps the known keys if that fails. */
   reload(): void
   /**
-   * Appends a new key to the file and syncs it to disk. Only for the source `file`, and for one server at a time: the caller holds the lock of the
-   * current key. Throws if the file cannot be read.
+   * Appends a new key to the file, syncs the file to disk and returns the key. The source must be `file`, and the caller must hold the lock of the
+   * current key, because only one server may write at a time. Throws if the file cannot be read or written.
    */
   add(): MasterKey
   /** Removes the keys with these ids from the file and syncs it to disk. Same conditions as `add`. */
   remove(ids: readonly string[]): void
 }
 
-/** Opens the ring. Creates the file with one key if `mayCreate`. Throws `config-invalid`. */
+/**
+ * Opens the ring. If its file does not exist, creates it with one key if `mayCreate` is set. Throws `config-invalid` if the ring is missing, empty
+ * or malformed.
+ */
 export function openRing(options: RingOptions, mayCreate: boolean): Ring {
-  const own = join(options.dataDir, MASTER_KEY_FILE)
-  if (options.masterKey === undefined) ensureFile(own, mayCreate)
-  const file = options.masterKey === undefined ? own : options.masterKeyFile
-  let keys = readRing(options.masterKey ?? readFileSync(own, 'utf8'))
+  const ownFile = join(options.dataDir, MASTER_KEY_FILE)
+  const source = options.masterKey === undefined ? 'file' : 'setting'
+  if (source === 'file') ensureFile(ownFile, mayCreate)
+  const fileToReload = source === 'file' ? ownFile : options.masterKeyFile
+  let keys: readonly MasterKey[] = readRing(options.masterKey ?? readFileSync(ownFile, 'utf8'))
   // A text that was read before a rotation may be opened after it, so this process keeps every key that it has seen.
   const known = new Map<string, SealingKey>()
   const remember = (): void => {
@@ -50,25 +58,25 @@ export function openRing(options: RingOptions, mayCreate: boolean): Ring {
   remember()
   // Changes start from the file, because another server may have added a key that this process has not read yet.
   const change = (work: (stored: readonly MasterKey[]) => readonly MasterKey[]): void => {
-    const changed = work(readRing(readFileSync(own, 'utf8')))
-    writePrivateFile(own, changed.map(({ text }) => `${text}\n`).join(''), { replace: true })
-    keys = [...changed]
+    const changed = work(readRing(readFileSync(ownFile, 'utf8')))
+    writePrivateFile(ownFile, changed.map(({ text }) => `${text}\n`).join(''), { replace: true })
+    keys = changed
     remember()
   }
   const ring: Ring = {
-    source: options.masterKey === undefined ? 'file' : 'setting',
+    source,
     keys: () => keys,
     find(id) {
       if (!known.has(id)) ring.reload()
       return known.get(id)
     },
     reload() {
-      if (file === undefined) return
+      if (fileToReload === undefined) return
       try {
-        keys = readRing(readFileSync(file, 'utf8'))
+        keys = readRing(readFileSync(fileToReload, 'utf8'))
         remember()
       } catch {
-        // A mounted file may be replaced during the read; the next reload reads it completely.
+        // A mounted file may be replaced during the read. The next reload reads it completely.
       }
     },
     add() {
