@@ -17,7 +17,7 @@ export function requireScope(actor: Actor, scope: Scope): void {
 export const COMMAND_SCOPE: Scope = 'pipeline:write'
 
 /** Throws `scope-missing` if a limited key requests a build with other commands or other secrets than those of its pipeline. */
-export function requireFields(actor: Actor, input: BuildInput): void {
+export function requireFieldScopes(actor: Actor, input: BuildInput): void {
   const { document, contexts = [], debug } = input
   if (document !== undefined || contexts.length > 0 || debug !== undefined) requireScope(actor, COMMAND_SCOPE)
 }

@@ -1,21 +1,22 @@
-/** Authorization of build requests. */
+/** Authorization of build requests: what keys with limited scopes and the keys of steps may ask for. */
 import { fault } from '@windlass/kit'
 import { readAccountSettings } from '../../account/settings.ts'
 import type { App } from '../../app.ts'
 import type { Actor } from '../../identity/actor.ts'
-import { requireFields } from '../../identity/scopes.ts'
+import { requireFieldScopes } from '../../identity/scopes.ts'
 import { PREDECESSOR, requireReach, requireStepInput } from '../../identity/step-rights.ts'
 import { readPipelineSettings } from '../../pipelines/settings.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
-import type { Creation } from './create.ts'
 import { requireFound } from '../lifecycle/require-found.ts'
+import type { Creation } from './create.ts'
 
 /**
- * Returns the request to carry out. A build that a step requests becomes a child of the step's build. Throws `step-key-limited` and
- * `pipeline-out-of-reach` for steps, `scope-missing` for limited keys, and `not-found` if a step names an unknown pipeline.
+ * Returns the request to carry out: as given, or for a step with the annotation that makes the new build a child of the step's build. Throws
+ * `scope-missing` for limited keys; for steps `step-key-limited`, `pipeline-out-of-reach`, `not-found` for an unknown pipeline, and
+ * `request-invalid` for a request without a pipeline.
  */
 export async function authorizeBuild(app: App, actor: Actor, request: Creation['request']): Promise<Creation['request']> {
-  requireFields(actor, request)
+  requireFieldScopes(actor, request)
   if (actor.kind !== 'build') return request
   requireStepInput(actor, request)
   if (request.pipeline === undefined) throw fault('request-invalid', { message: 'The request must name a pipeline.' })
