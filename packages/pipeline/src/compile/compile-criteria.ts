@@ -2,6 +2,7 @@
 import type { SuccessCriteria } from '@windlass/plan'
 import { toCondition } from './compile-when.ts'
 import type { ExpressionPlace } from './compile-when.ts'
+import { didYouMean } from '../language/did-you-mean.ts'
 import * as read from '../language/fields.ts'
 import type { Entries } from '../language/fields.ts'
 import type { Draft } from '../draft/step-draft.ts'
@@ -49,16 +50,11 @@ function toNames(
     }
     missing.push(name)
     const close = drafting.names.suggestAmong(name, known.keys())
-    report.warning(
-      'unknown-step',
-      item.range,
-      `step "${name}" does not exist here${effect}${close === undefined ? '' : `. Did you mean "${close}"?`}`,
-      {
-        path: `${path}.steps`,
-        hint: 'Name steps that are directly inside.',
-        ...(close !== undefined && { suggestion: { from: name, to: close } }),
-      },
-    )
+    report.warning('unknown-step', item.range, `step "${name}" does not exist here${effect}${didYouMean(close)}`, {
+      path: `${path}.steps`,
+      hint: 'Name steps that are directly inside.',
+      ...(close !== undefined && { suggestion: { from: name, to: close } }),
+    })
   }
   return { found, missing }
 }

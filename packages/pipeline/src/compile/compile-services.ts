@@ -3,6 +3,7 @@ import { nearMiss } from '@windlass/plan'
 import type { JsonTemplate, PlanStep, Readiness, ServiceSet } from '@windlass/plan'
 import { toCompose } from '../actions/composition.ts'
 import { STEP_SERVICES } from '../language/control-fields.ts'
+import { didYouMean } from '../language/did-you-mean.ts'
 import * as read from '../language/fields.ts'
 import type { Entries } from '../language/fields.ts'
 import type { Draft } from '../draft/step-draft.ts'
@@ -72,14 +73,9 @@ function checkServiceName(
   const name = textOf(item)
   if (name === undefined || name.includes('${{') || drafting.serviceNames.includes(name)) return
   const close = nearMiss(name.slice(0, 150), drafting.serviceNames)
-  report.warning(
-    'unknown-service',
-    item.range,
-    `root services "${name}" do not exist${close === undefined ? '' : `. Did you mean "${close}"?`}`,
-    {
-      path: `${path}.services`,
-      hint: 'Set the name of root services in "services.name".',
-      ...(close !== undefined && { suggestion: { from: name, to: close } }),
-    },
-  )
+  report.warning('unknown-service', item.range, `root services "${name}" do not exist${didYouMean(close)}`, {
+    path: `${path}.services`,
+    hint: 'Set the name of root services in "services.name".',
+    ...(close !== undefined && { suggestion: { from: name, to: close } }),
+  })
 }

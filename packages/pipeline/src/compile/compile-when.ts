@@ -10,6 +10,7 @@ import {
   type StepCondition,
   type When,
 } from '@windlass/plan'
+import { didYouMean } from '../language/did-you-mean.ts'
 import * as read from '../language/fields.ts'
 import type { Entries } from '../language/fields.ts'
 import type { Report } from '../syntax/report.ts'
@@ -227,16 +228,11 @@ function checkStepName(
   const target = drafting.names.find(name, draft)
   if (target === undefined) {
     const close = drafting.names.suggest(name, draft)
-    report[place.severity](
-      'unknown-step',
-      range,
-      `step "${name}" does not exist${effect}${close === undefined ? '' : `. Did you mean "${close}"?`}`,
-      {
-        path,
-        hint: name === MAIN_CLONE ? CLONE_HINT : '',
-        ...(close !== undefined && { suggestion: { from: name, to: close } }),
-      },
-    )
+    report[place.severity]('unknown-step', range, `step "${name}" does not exist${effect}${didYouMean(close)}`, {
+      path,
+      hint: name === MAIN_CLONE ? CLONE_HINT : '',
+      ...(close !== undefined && { suggestion: { from: name, to: close } }),
+    })
     return undefined
   }
   if (atEnd || draft === undefined) return target

@@ -1,6 +1,7 @@
 /** Checks the names of integrations and warns when a default is used. */
 import { exactReference, nearMiss } from '@windlass/plan'
 import type { DiagnosticCode } from '../language/diagnostic.ts'
+import { didYouMean } from '../language/did-you-mean.ts'
 import * as read from '../language/fields.ts'
 import type { Entries } from '../language/fields.ts'
 import type { Report } from '../syntax/report.ts'
@@ -49,8 +50,7 @@ export function checkNamed(written: TreeNode | undefined, kind: Kind, place: Con
   const names = kind.names(account)
   if (names === undefined || name.includes('${{') || names.includes(name)) return
   const close = nearMiss(name, names)
-  const question = close === undefined ? '' : `. Did you mean "${close}"?`
-  reportMissing(place, kind.unknown, written.range, `${kind.noun} "${name}" does not exist${question}`, {
+  reportMissing(place, kind.unknown, written.range, `${kind.noun} "${name}" does not exist${didYouMean(close)}`, {
     ...where,
     hint: names.length === 0 ? `The account has no ${kind.noun}.` : `Use one of: ${list(names)}.`,
     ...(close !== undefined && { suggestion: { from: name, to: close } }),

@@ -2,6 +2,7 @@
 import { findReferences, nearest, nearMiss } from '@windlass/plan'
 import { checkFields, currentValue } from '../language/check.ts'
 import { checkContext } from '../context/check-context.ts'
+import { didYouMean } from '../language/did-you-mean.ts'
 import * as read from '../language/fields.ts'
 import type { Entries } from '../language/fields.ts'
 import { COMMON } from '../language/language.ts'
@@ -79,8 +80,7 @@ function warnOfUnknown({ entries, report, path, type }: Draft, fields: Fields): 
     if (Object.hasOwn(fields, key) || REFUSED_ELSEWHERE.includes(key)) continue
     const close = report.isFull || key.length > MAX_SUGGESTED ? undefined : nearest(key, Object.keys(fields))
     const article = /^[aeiou]/.test(type) ? 'an' : 'a'
-    const question = close === undefined ? '' : `. Did you mean "${close}"?`
-    const message = `unknown field "${key}" in ${article} ${type} step; it has no effect${question}`
+    const message = `unknown field "${key}" in ${article} ${type} step; it has no effect${didYouMean(close)}`
     report.warning('unknown-key', keyRange, message, {
       path: `${path}.${key}`,
       ...(close !== undefined && { suggestion: { from: key, to: close } }),
@@ -124,7 +124,7 @@ function checkTexts(scalar: TreeNode, { draft, drafting, key }: { draft: Draft; 
     const step = /^\s*(?:steps|parentSteps)\.([^.]+)/.exec(name)?.[1]?.trim()
     if (step === undefined || drafting.names.find(step, draft) !== undefined) continue
     const close = drafting.names.suggest(step, draft)
-    const message = `step "${step}" does not exist${close === undefined ? '' : `. Did you mean "${close}"?`}`
+    const message = `step "${step}" does not exist${didYouMean(close)}`
     const details = { path: `${path}.${key}`, ...(close !== undefined && { suggestion: { from: step, to: close } }) }
     if (key === 'working_directory') report.error('unknown-step', scalar.range, message, details)
     else report.warning('unknown-step', scalar.range, message, { ...details, hint: 'The reference stays in the text.' })

@@ -1,5 +1,6 @@
 /** Static checks of conditions on other steps: whether the other step can have ended, and cycles. */
 import type { PlanStep } from '@windlass/plan'
+import { didYouMean } from '../language/did-you-mean.ts'
 import type { Report } from '../syntax/report.ts'
 import type { Draft } from './step-draft.ts'
 import type { TreeNode } from '../syntax/tree.ts'
@@ -102,15 +103,10 @@ export function checkBreakpoints(steps: TreeNode | undefined, { names }: Draftin
   for (const { key, keyRange } of steps.entries.values()) {
     if (names.find(key, undefined) !== undefined) continue
     const close = names.suggest(key)
-    report.error(
-      'unknown-step',
-      keyRange,
-      `step "${key}" does not exist${close === undefined ? '' : `. Did you mean "${close}"?`}`,
-      {
-        path: `spec.debug.steps.${key}`,
-        ...(close !== undefined && { suggestion: { from: key, to: close } }),
-      },
-    )
+    report.error('unknown-step', keyRange, `step "${key}" does not exist${didYouMean(close)}`, {
+      path: `spec.debug.steps.${key}`,
+      ...(close !== undefined && { suggestion: { from: key, to: close } }),
+    })
   }
 }
 

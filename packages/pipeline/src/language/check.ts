@@ -1,6 +1,7 @@
 /** Checks a node against its shape and reports every problem, in the style `"field" is not allowed`. */
 import { nearest } from '@windlass/plan'
 import type { Details, Report } from '../syntax/report.ts'
+import { didYouMean } from './did-you-mean.ts'
 import type { Field, Fields, Shape } from './shape.ts'
 import type { Entry, ListNode, MapNode, ScalarNode, TreeNode } from '../syntax/tree.ts'
 
@@ -212,12 +213,7 @@ const MAX_SUGGESTED = 100
 function reportUnknown(entry: Entry, known: readonly string[], path: string, report: Report): void {
   const close = report.isFull || entry.key.length > MAX_SUGGESTED ? undefined : nearest(entry.key, known)
   const details: Details = { path, ...(close !== undefined && { suggestion: { from: entry.key, to: close } }) }
-  report.error(
-    'unknown-key',
-    entry.keyRange,
-    `"${entry.key}" is not allowed${close === undefined ? '' : `. Did you mean "${close}"?`}`,
-    details,
-  )
+  report.error('unknown-key', entry.keyRange, `"${entry.key}" is not allowed${didYouMean(close)}`, details)
 }
 
 function checkEither(node: TreeNode, shapes: readonly Shape[], spot: Spot, report: Report): void {

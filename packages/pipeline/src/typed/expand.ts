@@ -1,6 +1,7 @@
 /** Expands a typed step to its steps: finds its type, checks its arguments, renders its template. Does not compile anything. */
 import { nearMiss } from '@windlass/plan'
 import type { JsonTemplate, Scope, TypedStep } from '@windlass/plan'
+import { didYouMean } from '../language/did-you-mean.ts'
 import { hasErrors } from '../language/diagnostic.ts'
 import type { Diagnostic } from '../language/diagnostic.ts'
 import { parseYaml } from '../syntax/parse.ts'
@@ -97,15 +98,12 @@ function resolve({ type, path, report, context, inside }: TypedUse): CatalogEntr
     return undefined
   }
   const { catalog } = context
+  const place = { type, path, report }
   if (catalog === undefined) {
     context.skipped = true
-    const close = suggestType(name.slice(0, 150))
-    if (close === undefined) reportUnchecked('', { type, path, report })
-    else
-      report.error('step-type', type.range, `step type "${name.slice(0, 150)}" does not exist. Did you mean "${close}"?`, {
-        path: `${path}.type`,
-        suggestion: { from: name, to: close },
-      })
+    const close = suggestType(shorten(name))
+    if (close === undefined) reportUnchecked('', place)
+    else reportMissing(name, close, place)
     return undefined
   }
   const found = catalog.find(name, version === '' ? undefined : version)
@@ -116,43 +114,56 @@ function resolve({ type, path, report, context, inside }: TypedUse): CatalogEntr
     return found
   }
   // A type that resembles one of the language is a mistake on every server.
-  if (catalog.isPartial === true && suggestType(name.slice(0, 150)) === undefined) {
+  if (catalog.isPartial === true && suggestType(shorten(name)) === undefined) {
     const what = catalog.find(name, undefined) === undefined ? '' : `version ${version} of `
-    reportUnchecked(what, { type, path, report }, PARTIAL_HINT)
+    reportUnchecked(what, place, PARTIAL_HINT)
     return 'elsewhere'
   }
-  reportUnknownType({ name, version, catalog }, { type, path, report })
+  reportNotFound({ name, version, catalog }, place)
   return undefined
+}
+
+type WrittenType = Pick<TypedUse, 'type' | 'path' | 'report'>
+
+/** Returns the start of a name for messages and suggestions, because a name can be as long as the document. */
+function shorten(name: string): string {
+  return name.slice(0, 150)
 }
 
 const PARTIAL_HINT =
   'A server may have it. Here step types come from the folder .windlass/steps next to the document, or from --step-types.'
 
 /** Warns about a type that is not known here. `what` is empty or names the version. */
-function reportUnchecked(what: string, { type, path, report }: Pick<TypedUse, 'type' | 'path' | 'report'>, hint = ''): void {
-  const name = parseStepTypeName(type.written).name.slice(0, 150)
+function reportUnchecked(what: string, { type, path, report }: WrittenType, hint = ''): void {
+  const name = shorten(parseStepTypeName(type.written).name)
   report.warning('step-type', type.range, `${what}step type "${name}" is unknown here; the step is not checked`, {
     path: `${path}.type`,
     hint,
   })
 }
 
-function reportUnknownType(
+/** Reports a step type, or a version of it, that the catalog does not have. */
+function reportNotFound(
   { name, version, catalog }: { name: string; version: string | undefined; catalog: StepCatalog },
-  { type, path, report }: Pick<TypedUse, 'type' | 'path' | 'report'>,
+  place: WrittenType,
 ): void {
   const latest = catalog.find(name, undefined)
-  if (latest !== undefined) {
-    return report.error('step-type', type.range, `version ${version ?? ''} of step type "${name}" does not exist`, {
-      path: `${path}.type`,
-      hint: `The latest version is ${latest.version}.`,
-    })
+  if (latest === undefined) {
+    const close = nearMiss(shorten(name), [...TYPE_NAMES, ...catalog.names()])
+    return reportMissing(name, close, place, 'Create it from its manifest, or use a built-in type.')
   }
-  const close = nearMiss(name.slice(0, 150), [...TYPE_NAMES, ...catalog.names()])
-  const question = close === undefined ? '' : `. Did you mean "${close}"?`
-  report.error('step-type', type.range, `step type "${name.slice(0, 150)}" does not exist${question}`, {
+  const { type, path, report } = place
+  report.error('step-type', type.range, `version ${version ?? ''} of step type "${name}" does not exist`, {
     path: `${path}.type`,
-    hint: 'Create it from its manifest, or use a built-in type.',
+    hint: `The latest version is ${latest.version}.`,
+  })
+}
+
+/** Reports a step type that does not exist. `close` is a similar name, if there is one. */
+function reportMissing(name: string, close: string | undefined, { type, path, report }: WrittenType, hint = ''): void {
+  report.error('step-type', type.range, `step type "${shorten(name)}" does not exist${didYouMean(close)}`, {
+    path: `${path}.type`,
+    hint,
     ...(close !== undefined && { suggestion: { from: name, to: close } }),
   })
 }
