@@ -1,7 +1,8 @@
 /** The configuration file: the user's contexts, each a server and a key. Only the owner can read it. */
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fault } from '@windlass/kit/faults'
+import { writePrivateFile } from '@windlass/kit/private-file'
 import { hasCode } from '@windlass/kit/system-error'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
@@ -53,10 +54,7 @@ function parseYaml(text: string, path: string): unknown {
 /** Writes the file atomically, with mode 0600. */
 export function writeConfigFile(path: string, config: ConfigFile): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const part = `${path}.${process.pid}.part`
-  writeFileSync(part, stringify(config), { mode: 0o600 })
-  chmodSync(part, 0o600)
-  renameSync(part, path)
+  writePrivateFile(path, stringify(config), { replace: true })
 }
 
 /** Adds or replaces the context with this name, and makes it the current one if requested. */

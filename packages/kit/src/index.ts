@@ -24,6 +24,7 @@ export { attempt, isAbort, stopSignal, ticks, type TickOptions } from './lifecyc
 export { openLog, silentLog, type Logger, type LogOptions } from './log.ts'
 export { probe, serveProbes, type ProbeAnswer, type ProbeServer } from './probes.ts'
 export { proxyFrom, proxyOf, type ProxySettings } from './http/proxy.ts'
+export { DRAFT_SUFFIX, writePrivateFile } from './private-file.ts'
 export { parseProcessStat, type ProcessStat } from './process-stat.ts'
 export { backoffMs, pauseMs, retry, type Backoff, type RetryOptions } from './retry.ts'
 export { Secret } from './secret.ts'

@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { fault, sha256, tokenMatches } from '@windlass/kit'
+import { fault, sha256, tokenMatches, writePrivateFile } from '@windlass/kit'
 import type { App } from '../app.ts'
-import { writePrivateFile } from '../secrets/private-file.ts'
 import { countApiKeys } from '../store/account/api-keys.ts'
 
 /** File in the data folder; exists while there is no admin and the settings have no code. */

@@ -4,9 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fault, hasCode } from '@windlass/kit'
+import { fault, hasCode, writePrivateFile } from '@windlass/kit'
 import { newMasterKey, readRing, type MasterKey, type SealingKey } from './master-key.ts'
-import { writePrivateFile } from './private-file.ts'
 
 export const MASTER_KEY_FILE = 'master.key'
 

@@ -1,8 +1,8 @@
 /** The advertised URL of `windlass up`: given once, stored in the data folder, printed at every start. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
-import { hasCode, isLoopback } from '@windlass/kit'
+import { hasCode, isLoopback, writePrivateFile } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { parseBaseUrl } from '@windlass/protocol'
 
@@ -33,8 +33,7 @@ export function resolveAdvertised(dataDir: string, given: string | undefined): s
     rmSync(file, { force: true })
     return undefined
   }
-  writeFileSync(`${file}.part`, `${url}\n`, { mode: 0o600 })
-  renameSync(`${file}.part`, file)
+  writePrivateFile(file, `${url}\n`, { replace: true })
   return url
 }
 

@@ -1,8 +1,8 @@
 /** The process of `windlass up`, recorded in a file in its data folder. */
 import { spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { defined, parseProcessStat, systemClock } from '@windlass/kit'
+import { defined, parseProcessStat, systemClock, writePrivateFile } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { z } from 'zod'
 import type { Invocation, Values } from '../../command.ts'
@@ -34,9 +34,8 @@ function fileOf(dataDir: string): string {
 
 /** Records that this process serves the folder. */
 export function writeProcess(dataDir: string, found: Omit<UpProcess, 'startedAt'>): void {
-  const part = `${fileOf(dataDir)}.part`
-  writeFileSync(part, `${JSON.stringify({ ...found, startedAt: startTimeOf(found.pid) ?? '' })}\n`, { mode: 0o600 })
-  renameSync(part, fileOf(dataDir))
+  const text = `${JSON.stringify({ ...found, startedAt: startTimeOf(found.pid) ?? '' })}\n`
+  writePrivateFile(fileOf(dataDir), text, { replace: true })
 }
 
 export function removeProcess(dataDir: string): void {

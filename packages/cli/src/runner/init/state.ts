@@ -2,10 +2,11 @@
  * The progress of an installation: one file each, next to the configuration file, readable only by its owner. It contains choices, names and
  * marks, but no keys, tokens or values.
  */
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { fault } from '@windlass/kit/faults'
+import { DRAFT_SUFFIX, writePrivateFile } from '@windlass/kit/private-file'
 import { z } from 'zod'
 import { STEPS, type StepName } from './plan.ts'
 
@@ -81,18 +82,14 @@ function readState(path: string): InstallState {
 /** Writes the state atomically, with mode 0600. */
 export function saveState(folder: string, state: InstallState): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const path = pathOf(folder, state)
-  const part = `${path}.${process.pid}.part`
-  writeFileSync(part, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
-  chmodSync(part, 0o600)
-  renameSync(part, path)
+  writePrivateFile(pathOf(folder, state), `${JSON.stringify(state, null, 2)}\n`, { replace: true })
 }
 
 /** Deletes the state, and what a process that was killed during `saveState` left of it. */
 export function removeState(folder: string, state: InstallState): void {
-  const path = pathOf(folder, state)
-  const parts = namesIn(folder).filter((name) => name.startsWith(`${basename(path)}.`) && name.endsWith('.part'))
-  for (const name of [basename(path), ...parts]) rmSync(join(folder, name), { force: true })
+  const own = basename(pathOf(folder, state))
+  const drafts = namesIn(folder).filter((name) => name.startsWith(`${own}.`) && name.endsWith(DRAFT_SUFFIX))
+  for (const name of [own, ...drafts]) rmSync(join(folder, name), { force: true })
 }
 
 const MARKS: Readonly<Record<Mark['status'] | 'pending', string>> = {

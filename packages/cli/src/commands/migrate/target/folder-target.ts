@@ -1,8 +1,9 @@
 /** Writes each resource as a file for `apply`. */
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fault } from '@windlass/kit/faults'
+import { writePrivateFile } from '@windlass/kit/private-file'
 import { hasCode } from '@windlass/kit/system-error'
 import type { Resource } from '../judge/verdict.ts'
 import type { Target, WriteOptions, Written } from './target.ts'
@@ -44,15 +45,12 @@ function readBefore(file: string): string | undefined {
   }
 }
 
-/** Writes beside the file and renames, so that no reader sees a part. Other users cannot read it, because documents may contain secrets. */
+/** Creates the folder of the file, if necessary, and replaces the file. Other users cannot read it, because documents may contain secrets. */
 function replaceFile(file: string, text: string): void {
-  const fresh = `${file}.${randomUUID()}.tmp`
   try {
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(fresh, text, { mode: 0o600, flag: 'wx', flush: true })
-    renameSync(fresh, file)
+    writePrivateFile(file, text, { replace: true })
   } catch (error) {
-    rmSync(fresh, { force: true })
     throw cannotWrite(file, error)
   }
 }
