@@ -16,7 +16,7 @@ import { folderTooLarge, listYamlFiles, MAX_BYTES, MAX_TOTAL_BYTES } from './yam
 
 /** Default folder, next to the document. */
 export const STEP_TYPE_FOLDER = join('.windlass', 'steps')
-/** Part of a file in which `kind: step-type` must stand for a file that is too large to be named. Bytes. */
+/** A file that is too large is reported only if `kind: step-type` is in its first bytes. */
 const HEAD_BYTES = 65_536
 /** Every manifest contains this, so that other files do not have to be parsed. */
 const KIND = /kind["']?[ \t]*:[ \t]*["']?step-type\b/

@@ -7,11 +7,12 @@ import type { ApiClient } from '@windlass/client'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { listManifests, type FolderManifest } from '@windlass/local/step-types'
-import { BUILT_IN_STEP_TYPES, checkStepType, hasErrors } from '@windlass/pipeline'
+import { checkStepType, hasErrors } from '@windlass/pipeline'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { printable } from '../../format/printable.ts'
+import { reservedStepType } from '../../input/reserved-step-type.ts'
 import { openSession, orUndefined } from '../../session.ts'
 import { catchInterrupts } from '../run/interrupt.ts'
 
@@ -144,10 +145,10 @@ function selectUsable(manifests: readonly FolderManifest[], folder: string): Sel
   return { usable: [...usable.values()], skipped }
 }
 
-function reasonToSkip({ file, text, label, entry, isOfLanguage, problem }: FolderManifest): string | undefined {
-  if (isOfLanguage) return `"${label}" is a type of the pipeline language.`
+function reasonToSkip({ file, text, label, entry, problem }: FolderManifest): string | undefined {
+  const reserved = reservedStepType(entry?.name ?? label)
+  if (reserved !== undefined) return reserved.reason
   if (problem !== undefined || entry === undefined) return `line ${problem?.line ?? 1}: ${problem?.message ?? 'invalid'}`
-  if (BUILT_IN_STEP_TYPES.some(({ name }) => name === entry.name)) return `"${entry.name}" is included in Windlass.`
   const inside = checkStepType({ text, file }).problems.find((one) => hasErrors([one]))
   return inside && `line ${inside.line}: ${inside.message}`
 }
