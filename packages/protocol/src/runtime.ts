@@ -1,8 +1,9 @@
 /** Runtime environments in `/v1`: where and how builds run. Their specification is in `runtime/`. */
+import { isRecord } from '@windlass/kit/json'
 import { z } from 'zod'
 import { Id, Name, Time } from './base.ts'
 import { WrittenLayer, type RuntimeLayer } from './runtime/spec.ts'
-import { isMapping, spellLayer } from './runtime/spelling.ts'
+import { spellLayer } from './runtime/spelling.ts'
 
 export {
   KubernetesPart,
@@ -38,7 +39,7 @@ export const RuntimeInput = z.strictObject({
 export type RuntimeInput = z.infer<typeof RuntimeInput>
 
 /** A stored layer. It is not validated, because a newer server may have added fields. */
-const StoredLayer = z.custom<RuntimeLayer>(isMapping)
+const StoredLayer = z.custom<RuntimeLayer>(isRecord)
 
 /** `spec` is the own layer of the runtime as written. With `?merged=true` it includes all layers that it extends. */
 export const Runtime = z.object({

@@ -1,8 +1,8 @@
 /** Diagnostics of a Runner for support, without secrets. Pure, except `collect`. */
+import { isRecord } from '@windlass/kit/json'
 import type { Kube, Kind, KubeObject } from '@windlass/kube'
 import { stringify } from 'yaml'
 import { z } from 'zod'
-import { isTree } from './values/read-values.ts'
 
 const NAMESPACED: readonly Kind[] = [
   'Pod',
@@ -84,7 +84,7 @@ const HARMLESS_NAME = /secretKeyRef|secretName|imagePullSecrets|automountService
 export function hideSecrets(value: unknown, name = ''): unknown {
   if (typeof value === 'string' && SECRET_NAME.test(name) && !HARMLESS_NAME.test(name)) return HIDDEN
   if (Array.isArray(value)) return value.map((item) => hideSecrets(item, name))
-  if (!isTree(value)) return value
+  if (!isRecord(value)) return value
   // An environment variable of a container has its name in a sibling field.
   const own = typeof value['name'] === 'string' && typeof value['value'] === 'string' ? value['name'] : undefined
   const entries = Object.entries(value).filter(([key]) => key !== 'managedFields' && !key.endsWith('last-applied-configuration'))

@@ -1,9 +1,10 @@
 /** The editable file format of a runtime environment, as in the Codefresh CLI. Pure. */
 import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
+import { isRecord } from '@windlass/kit/json'
 import type { Runtime } from '@windlass/protocol'
 import { z } from 'zod'
-import { isTree, type Tree } from './values/read-values.ts'
+import type { Tree } from './values/read-values.ts'
 
 /** Returns the document that `get re NAME -o yaml` prints and `patch re` reads. */
 export function toDocument(runtime: Runtime): Tree {
@@ -28,8 +29,8 @@ export interface RuntimeChange {
 
 /** Reads a file in the Codefresh format, or a document of `apply` (`kind: runtime`). Throws `document-invalid` without a name. */
 export function fromDocument(document: unknown, { file, name }: { file: string; name: string | undefined }): RuntimeChange {
-  if (!isTree(document)) throw fault('document-invalid', { message: `${file} must be a mapping.` })
-  const metadata = isTree(document['metadata']) ? document['metadata'] : {}
+  if (!isRecord(document)) throw fault('document-invalid', { message: `${file} must be a mapping.` })
+  const metadata = isRecord(document['metadata']) ? document['metadata'] : {}
   const own = metadata['name'] ?? name
   if (typeof own !== 'string' || own === '')
     throw fault('document-invalid', {
@@ -38,7 +39,7 @@ export function fromDocument(document: unknown, { file, name }: { file: string; 
     })
   const { kind, spec } = document
   if (kind === undefined) return { name: own, spec: without(document, ['metadata']) }
-  if (kind !== 'runtime' || !isTree(spec))
+  if (kind !== 'runtime' || !isRecord(spec))
     throw fault('document-invalid', {
       message: `${file} is not a runtime environment.`,
       hint: 'Set kind to runtime, and add a spec.',
@@ -64,7 +65,7 @@ export interface Leaf {
 
 /** Returns the leaves in which two trees differ, by path. */
 export function diffTrees(from: unknown, to: unknown, path = ''): Leaf[] {
-  if (isTree(from) && isTree(to)) {
+  if (isRecord(from) && isRecord(to)) {
     const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])].toSorted()
     return keys.flatMap((key) => diffTrees(from[key], to[key], path === '' ? key : `${path}.${key}`))
   }

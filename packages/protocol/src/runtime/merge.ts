@@ -1,6 +1,6 @@
 /** Merges the layers of runtime specifications. Pure. */
+import { isRecord } from '@windlass/kit/json'
 import { RuntimeSpec, type RuntimeLayer } from './spec.ts'
-import { isMapping } from './spelling.ts'
 
 /** Maps whose entries are replaced as a whole, because a volume with two sources is not valid. */
 const WHOLE_ENTRIES = ['volumes', 'userVolumes']
@@ -20,9 +20,9 @@ export function mergeLayers(parent: RuntimeLayer, child: RuntimeLayer): RuntimeL
 }
 
 function mergeField(key: string, below: unknown, value: unknown): unknown {
-  if (!isMapping(value)) return value
+  if (!isRecord(value)) return value
   const under = key === 'tolerations' && Array.isArray(below) ? Object.fromEntries(below.entries()) : below
-  const base = isMapping(under) ? under : {}
+  const base = isRecord(under) ? under : {}
   if (!WHOLE_ENTRIES.includes(key)) return mergeLayers(base, value)
   const entries = Object.entries({ ...base, ...value }).filter(([, entry]) => entry !== null)
   return Object.fromEntries(entries)
@@ -73,9 +73,9 @@ export function mergeAll(layers: readonly RuntimeLayer[]): RuntimeLayer {
 
 /** Returns the complete specification: tolerations as a list, `limits` from `workflowLimits`, and defaults. */
 export function completeSpec(merged: RuntimeLayer): RuntimeSpec {
-  const engine = isMapping(merged['runtimeScheduler']) ? merged['runtimeScheduler'] : {}
-  const dind = isMapping(merged['dockerDaemonScheduler']) ? merged['dockerDaemonScheduler'] : {}
-  const limits = isMapping(merged['limits']) ? merged['limits'] : {}
+  const engine = isRecord(merged['runtimeScheduler']) ? merged['runtimeScheduler'] : {}
+  const dind = isRecord(merged['dockerDaemonScheduler']) ? merged['dockerDaemonScheduler'] : {}
+  const limits = isRecord(merged['limits']) ? merged['limits'] : {}
   return RuntimeSpec.parse({
     ...merged,
     runtimeScheduler: withTolerations(engine),
@@ -85,7 +85,7 @@ export function completeSpec(merged: RuntimeLayer): RuntimeSpec {
 }
 
 function withTolerations(pod: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return isMapping(pod['tolerations']) ? { ...pod, tolerations: Object.values(pod['tolerations']) } : pod
+  return isRecord(pod['tolerations']) ? { ...pod, tolerations: Object.values(pod['tolerations']) } : pod
 }
 
 const SECONDS = {
@@ -101,7 +101,7 @@ const SECONDS = {
 
 /** Converts the limits of Codefresh to ours. */
 function limitsOf(workflowLimits: unknown): Record<string, number> {
-  if (!isMapping(workflowLimits)) return {}
+  if (!isRecord(workflowLimits)) return {}
   const limits: Record<string, number> = {}
   for (const [key, name] of Object.entries(SECONDS)) {
     const seconds = workflowLimits[key]

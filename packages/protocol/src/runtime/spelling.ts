@@ -1,27 +1,24 @@
 /** Normalizes the spellings of the Codefresh documentation and of older specifications. */
+import { isRecord } from '@windlass/kit/json'
 
 type Mapping = Readonly<Record<string, unknown>>
-
-export function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /**
  * Normalizes: `pvc` and lists of claims, `DindPodPvc`, lists of volumes and mounts, `requests: ''`, a single pull secret as a string, numbers
  * and booleans as values of variables, numbers as strings in `workflowLimits`. Everything else is left to the schema.
  */
 export function spellLayer(value: unknown): unknown {
-  if (!isMapping(value)) return value
+  if (!isRecord(value)) return value
   return change(value, { runtimeScheduler: spellEngine, dockerDaemonScheduler: spellDind, variables: spellValues })
 }
 
 function spellEngine(value: unknown): unknown {
-  if (!isMapping(value)) return value
+  if (!isRecord(value)) return value
   return change(value, { ...podSpelling, resources: spellResources, workflowLimits: spellNumbers })
 }
 
 function spellDind(value: unknown): unknown {
-  if (!isMapping(value)) return value
+  if (!isRecord(value)) return value
   const { pvc, ...rest } = value
   const renamed = pvc === undefined || 'pvcs' in rest ? value : { ...rest, pvcs: pvc }
   return change(renamed, {
@@ -44,7 +41,7 @@ const podSpelling: Spelling = {
   volumeMounts: byName,
   imagePullSecrets: spellNames,
   initContainers: (value) =>
-    isMapping(value) ? Object.entries(value).map(([name, entry]) => (isMapping(entry) ? { name, ...entry } : entry)) : value,
+    isRecord(value) ? Object.entries(value).map(([name, entry]) => (isRecord(entry) ? { name, ...entry } : entry)) : value,
 }
 
 function change(value: Mapping, spelling: Spelling): Mapping {
@@ -59,11 +56,11 @@ function change(value: Mapping, spelling: Spelling): Mapping {
 /** `''` means null: it removes the value of a parent. */
 function spellResources(value: unknown): unknown {
   const nothing = (amounts: unknown): unknown => (amounts === '' ? null : amounts)
-  return isMapping(value) ? change(value, { requests: nothing, limits: nothing }) : nothing(value)
+  return isRecord(value) ? change(value, { requests: nothing, limits: nothing }) : nothing(value)
 }
 
 function spellValues(value: unknown): unknown {
-  if (!isMapping(value)) return value
+  if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, field]) => [
       key,
@@ -73,7 +70,7 @@ function spellValues(value: unknown): unknown {
 }
 
 function spellNumbers(value: unknown): unknown {
-  if (!isMapping(value)) return value
+  if (!isRecord(value)) return value
   const spell = (field: unknown): unknown => {
     if (field === 'true' || field === 'false') return field === 'true'
     return typeof field === 'string' && /^\d+$/.test(field) ? Number(field) : field
@@ -84,7 +81,7 @@ function spellNumbers(value: unknown): unknown {
 function spellNames(value: unknown): unknown {
   if (typeof value === 'string') return value === '' ? [] : [value]
   if (!Array.isArray(value)) return value
-  return value.map((entry: unknown) => (isMapping(entry) && Object.keys(entry).join() === 'name' ? entry['name'] : entry))
+  return value.map((entry: unknown) => (isRecord(entry) && Object.keys(entry).join() === 'name' ? entry['name'] : entry))
 }
 
 /** Converts a list to a map by the names of its entries. A repeated name gets a numeric suffix. */
@@ -92,7 +89,7 @@ function byName(value: unknown): unknown {
   if (!Array.isArray(value)) return value
   const entries: Record<string, unknown> = {}
   for (const entry of value as readonly unknown[]) {
-    const name = isMapping(entry) && typeof entry['name'] === 'string' ? entry['name'] : String(Object.keys(entries).length)
+    const name = isRecord(entry) && typeof entry['name'] === 'string' ? entry['name'] : String(Object.keys(entries).length)
     let key = name
     for (let count = 2; Object.hasOwn(entries, key); count += 1) key = `${name}-${count}`
     entries[key] = entry

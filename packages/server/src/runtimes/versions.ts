@@ -1,5 +1,6 @@
 /** The versions of a runtime, and the differences between two of them. */
 import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from '@windlass/kit/json'
 import type { Runtime, RuntimeDiff, RuntimeLayer, RuntimeVersion } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
@@ -80,8 +81,7 @@ export async function diffVersions(
 
 /** Returns path -> value of all values that are not mappings, and of empty mappings. */
 function leaves(value: unknown, path = ''): Map<string, unknown> {
-  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const entries = isMapping ? Object.entries(value) : []
+  const entries = isRecord(value) ? Object.entries(value) : []
   if (entries.length === 0) return new Map(path === '' ? [] : [[path, value]])
   return new Map(entries.flatMap(([key, field]) => [...leaves(field, path === '' ? key : `${path}.${key}`)]))
 }

@@ -4,12 +4,13 @@
  * with its path.
  */
 import { fault, type Problem } from '@windlass/kit'
+import { isRecord } from '@windlass/kit/json'
 import { LABEL, objectNames, type DiskRequest, type KubeObject, type ObjectNames, type StartTask } from '@windlass/protocol'
 import type { AgentPolicy, CheckedAttempt, Scope } from './agent-policy.ts'
 import { claimSpecShape, SECRET_FIELDS } from './claim.ts'
 import { metadataShape, type Role } from './metadata.ts'
 import { accountShape, podShape } from './pod.ts'
-import { anyValue, isMapping, oneOf, quote, record, type Place } from './shape.ts'
+import { anyValue, oneOf, quote, record, type Place } from './shape.ts'
 
 /** Maximum number of problems in one message. */
 const MAX_PROBLEMS = 20
@@ -121,7 +122,7 @@ function checkPermissively({ kind, metadata, ...rest }: KubeObject, { policy, at
   const isLabelled = labels?.[LABEL.build] === attempt.buildId && labels[LABEL.attempt] === String(attempt.attempt)
   if (attempt.protocol === 'v2' && !isLabelled) place.refuse('metadata.labels', 'must name the build and its attempt.')
   if (kind !== 'Pod') return
-  const spec = isMapping(rest['spec']) ? rest['spec'] : {}
+  const spec = isRecord(rest['spec']) ? rest['spec'] : {}
   accountShape({ policy })(spec['serviceAccountName'] ?? 'default', { ...place, path: 'spec.serviceAccountName' })
   // The deprecated name of the same field.
   if ('serviceAccount' in spec) accountShape({ policy })(spec['serviceAccount'], { ...place, path: 'spec.serviceAccount' })
@@ -152,7 +153,7 @@ function diskProblems(
 ): Problem[] {
   const claim = objects.find(({ kind }) => kind === 'PersistentVolumeClaim')
   if (disk === undefined || claim === undefined || policy.isPermissive) return []
-  const spec = isMapping(claim['spec']) ? claim['spec'] : {}
+  const spec = isRecord(claim['spec']) ? claim['spec'] : {}
   const problems: Problem[] = []
   if (spec['storageClassName'] !== disk.storageClassName)
     problems.push({

@@ -2,8 +2,9 @@
  * Checks the placement of pods. The owner of the cluster lists each allowed combination; fields of different entries cannot be combined.
  */
 import { parseJson } from '@windlass/kit'
+import { isRecord } from '@windlass/kit/json'
 import { z } from 'zod'
-import { isMapping, quote, type Mapping, type Place } from './shape.ts'
+import { quote, type Mapping, type Place } from './shape.ts'
 
 /** One combination, with the names and values of a pod's `spec`. */
 export const Placement = z.strictObject({
@@ -39,7 +40,7 @@ export function checkNotedPlacement(
   place: Place,
 ): void {
   const parsed = parseJson(note)
-  if (!isMapping(parsed)) return place.refuse(place.path, `must be the JSON of a mapping, not ${quote(note)}.`)
+  if (!isRecord(parsed)) return place.refuse(place.path, `must be the JSON of a mapping, not ${quote(note)}.`)
   for (const key of Object.keys(parsed))
     if (!NOTED_FIELDS.some((field) => field === key))
       place.refuse(place.path, `has ${quote(key)}, which is not a placement field of a claim.`)
@@ -71,13 +72,13 @@ function compare(wanted: Mapping, { fields, placements, place, isNote = false }:
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) return value.map(canonical).toSorted().join()
-  return isMapping(value) && Object.keys(value).length === 0 ? '' : canonical(value)
+  return isRecord(value) && Object.keys(value).length === 0 ? '' : canonical(value)
 }
 
 /** Returns JSON with sorted keys. Within a field an empty list differs from an absent one: an affinity without terms matches no node. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
-  if (!isMapping(value)) return JSON.stringify(value)
+  if (!isRecord(value)) return JSON.stringify(value)
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return `{${entries.map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`).join()}}`
 }

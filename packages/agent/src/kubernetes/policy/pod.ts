@@ -1,8 +1,9 @@
 /** Shapes of the two pods of an attempt. */
+import { isRecord } from '@windlass/kit/json'
 import { allowedBy, isAllowed, type Scope } from './agent-policy.ts'
 import { containerShape, POD_SECURITY } from './container.ts'
 import { checkPlacement, PLACEMENT_FIELDS } from './placement.ts'
-import { all, anyValue, isMapping, oneOf, list, quote, record, text, integer, type Shape } from './shape.ts'
+import { all, anyValue, oneOf, list, quote, record, text, integer, type Shape } from './shape.ts'
 import { volumeShape } from './volumes.ts'
 
 /** Fields whose defaults in Kubernetes allow more than a build needs. */
@@ -12,7 +13,7 @@ const REQUIRED = ['containers', 'serviceAccountName', 'automountServiceAccountTo
 export function podShape(role: 'engine' | 'dind', name: string, scope: Scope): Shape {
   const own = role === 'dind' ? { hostname: oneOf([name]), subdomain: oneOf(['dind']) } : {}
   const placed: Shape = (value, place) => {
-    if (isMapping(value)) checkPlacement(value, scope.policy, place)
+    if (isRecord(value)) checkPlacement(value, scope.policy, place)
   }
   return all(record({ ...commonFields(role, scope), ...own }, REQUIRED), placed)
 }

@@ -2,6 +2,7 @@
  * Shapes of JSON values. A shape checks a whole value and refuses every field that it does not name. Shapes do not stop at the first
  * problem, so that one message lists them all.
  */
+import { isRecord } from '@windlass/kit/json'
 
 /** The path of a value, and the callback for its problems. */
 export interface Place {
@@ -14,10 +15,6 @@ export type Mapping = Readonly<Record<string, unknown>>
 
 /** Hint for a field that no setting of the agent allows. */
 export const NO_SETTING = 'Remove it from the runtime; no setting of the agent allows it.'
-
-export function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** Returns a value as JSON for a message, at most 100 characters. */
 export function quote(value: unknown): string {
@@ -35,7 +32,7 @@ export function at(place: Place, key: string): Place {
 /** A mapping with these fields and no others. Fields in `required` must be present. */
 export function record(fields: Readonly<Record<string, Shape>>, required: readonly string[] = []): Shape {
   return (value, place) => {
-    if (!isMapping(value)) return place.refuse(place.path, `must be a mapping, not ${quote(value)}.`)
+    if (!isRecord(value)) return place.refuse(place.path, `must be a mapping, not ${quote(value)}.`)
     for (const [key, field] of Object.entries(value)) {
       const shape = Object.hasOwn(fields, key) ? fields[key] : undefined
       if (shape === undefined) refuseField(key, field, place)
@@ -53,7 +50,7 @@ function refuseField(key: string, value: unknown, place: Place): void {
 /** A mapping with any keys; `entry` checks each. */
 export function mapping(entry: (key: string, value: unknown, place: Place) => void): Shape {
   return (value, place) => {
-    if (!isMapping(value)) return place.refuse(place.path, `must be a mapping, not ${quote(value)}.`)
+    if (!isRecord(value)) return place.refuse(place.path, `must be a mapping, not ${quote(value)}.`)
     for (const [key, field] of Object.entries(value)) entry(key, field, at(place, key))
   }
 }

@@ -1,4 +1,5 @@
 /** Shapes of the volumes of a pod: its own Secret, disk and empty folders, ConfigMaps, and what the owner of the cluster allows. */
+import { isRecord } from '@windlass/kit/json'
 import { DAEMON_CERTIFICATE, objectNames, SECRET_KEY } from '@windlass/protocol'
 import { allowedBy, isAllowed, type Scope } from './agent-policy.ts'
 import { claimSpecShape } from './claim.ts'
@@ -8,7 +9,6 @@ import {
   anyValue,
   at,
   flag,
-  isMapping,
   oneOf,
   list,
   mapping,
@@ -33,7 +33,7 @@ const QUANTITY = text((value) => (/^[0-9.]+[A-Za-z]{0,2}$/.test(value) ? undefin
 export function volumeShape(role: Role, scope: Scope): Shape {
   const sources = sourcesOf(role, scope)
   return (value, place) => {
-    if (!isMapping(value)) return place.refuse(place.path, `must be a mapping, not ${quote(value)}.`)
+    if (!isRecord(value)) return place.refuse(place.path, `must be a mapping, not ${quote(value)}.`)
     const kinds = Object.keys(value).filter((key) => key !== 'name')
     if (kinds.length !== 1) place.refuse(place.path, `must have one source, but has ${kinds.length}.`)
     text()(value['name'], at(place, 'name'))
@@ -72,7 +72,7 @@ function secretSource(role: Role, scope: Scope): Shape {
   const own = objectNames(buildId, attempt).secret
   const keys = OWN_KEYS[role] ?? []
   return (value, place) => {
-    if (!isMapping(value)) return
+    if (!isRecord(value)) return
     const name = value['secretName']
     if (name === undefined) return
     const isCertificate = name === DAEMON_CERTIFICATE && protocol === 'v1' && role === 'dind'
@@ -82,7 +82,7 @@ function secretSource(role: Role, scope: Scope): Shape {
     if (items.length === 0)
       place.refuse(at(place, 'items').path, `is missing; the ${role} pod must mount its keys of the Secret by name.`)
     for (const item of items)
-      if (isMapping(item) && !keys.some((key) => key === item['key']))
+      if (isRecord(item) && !keys.some((key) => key === item['key']))
         place.refuse(
           at(place, 'items').path,
           `has the key ${quote(item['key'])}, which is not for the ${role} pod. ${NO_SETTING}`,

@@ -1,6 +1,7 @@
 /** The command `runner delete`, which lists what it removes and asks first. */
 import { fault, isFault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
+import { isRecord } from '@windlass/kit/json'
 import type { Agent } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { accountSecretOf, RUNTIMES_SECRET, TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
@@ -8,7 +9,6 @@ import { defaultPrompter, terminalPrompter } from '../../runner/init/prompter.ts
 import { openInstallTarget, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
 import { logIn } from '../../runner/log-in.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
-import { isTree } from '../../runner/values/read-values.ts'
 import { orUndefined } from '../../session.ts'
 
 interface DeleteOptions extends ValueFlags, HelmFlags {
@@ -59,8 +59,8 @@ export async function deleteRunner({ options, out, settings }: Invocation<Delete
 }
 
 function agentOf(values: unknown): string | undefined {
-  const global = isTree(values) ? values['global'] : undefined
-  const name = isTree(global) ? global['agentName'] : undefined
+  const global = isRecord(values) ? values['global'] : undefined
+  const name = isRecord(global) ? global['agentName'] : undefined
   return typeof name === 'string' ? name : undefined
 }
 

@@ -1,11 +1,12 @@
 /** The command `runner upgrade`, which upgrades the release of a namespace to the chart and images of this program. */
 import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
+import { isRecord } from '@windlass/kit/json'
 import type { Invocation } from '../../command.ts'
 import { renderRuntime } from '../../runner/init/render.ts'
 import { openInstallTarget, partsOf } from '../../runner/install/target.ts'
 import { findOldRunner, migrateOldRunner } from '../../runner/old/migrate.ts'
-import { isTree, mergeTrees, type Tree } from '../../runner/values/read-values.ts'
+import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
 import { openSession, type Session } from '../../session.ts'
 import type { UpgradeOptions } from '../../runner/upgrade-options.ts'
 
@@ -43,8 +44,8 @@ async function updateImages({ client }: Session, name: string, rendered: Tree): 
   const runtime = await client.runtimes.get(name)
   const spec = rendered['spec']
   const imageOf = (part: string, key: string): unknown => {
-    const inner = isTree(spec) ? spec[part] : undefined
-    return isTree(inner) ? inner[key] : undefined
+    const inner = isRecord(spec) ? spec[part] : undefined
+    return isRecord(inner) ? inner[key] : undefined
   }
   const images = {
     runtimeScheduler: { image: imageOf('runtimeScheduler', 'image') },

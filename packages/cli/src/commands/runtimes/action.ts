@@ -2,6 +2,7 @@
 import { extname } from 'node:path'
 import { fault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
+import { isRecord } from '@windlass/kit/json'
 import type { Runtime } from '@windlass/protocol'
 import { parse } from 'yaml'
 import type { Invocation } from '../../command.ts'
@@ -11,7 +12,7 @@ import { printTable, type Listing } from '../../format/table.ts'
 import { readInput } from '../../input/input-files.ts'
 import { runtimes as runtimeKind, type Columns } from '../../resources/kinds.ts'
 import { diffTrees, fromDocument, toDocument } from '../../runner/runtime-document.ts'
-import { isTree, mergeTrees, type Tree } from '../../runner/values/read-values.ts'
+import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
 import { openSession } from '../../session.ts'
 
 const PAGE_SIZE = 25
@@ -178,7 +179,7 @@ export async function diffRuntimes({ options, out, settings }: Invocation<DiffOp
 
 async function specOf(client: ApiClient, name: string, version: number | undefined): Promise<Tree> {
   const { spec } = await client.runtimes.get(name, { query: { version, merged: true } })
-  return isTree(spec) ? spec : {}
+  return isRecord(spec) ? spec : {}
 }
 
 /** Runs `create re`, which Codefresh removed: explains the alternatives and fails. */

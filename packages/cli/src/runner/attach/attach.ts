@@ -6,13 +6,14 @@ import { isIP } from 'node:net'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
+import { isRecord } from '@windlass/kit/json'
 import type { Agent } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Printer } from '../../printer.ts'
 import { lastingToken, RUNTIMES_SECRET, setSecretKeys } from '../cluster/secrets.ts'
 import { runtimeFileOf } from '../init/names.ts'
 import type { InstallTarget } from '../install/target.ts'
-import { isTree, mergeTrees, type Tree } from '../values/read-values.ts'
+import { mergeTrees, type Tree } from '../values/read-values.ts'
 import { namespaceOf } from '../runtime-document.ts'
 import { policyOfRelease } from './release-policy.ts'
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER, runtimeFileText, type RuntimeFile } from './runtime-file.ts'
@@ -105,7 +106,7 @@ export async function enableRuntimeFiles(client: ApiClient, agent: Agent, agentT
 
 function readsFiles(values: Tree): boolean {
   const { runner } = values
-  return isTree(runner) && isTree(runner['env']) && FOLDER_VARIABLE in runner['env']
+  return isRecord(runner) && isRecord(runner['env']) && FOLDER_VARIABLE in runner['env']
 }
 
 async function tokenOf({ runtimeTarget, tokenSeconds }: AttachTargets, account: string): Promise<string> {

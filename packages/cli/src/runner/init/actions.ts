@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { defined, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
+import { isRecord } from '@windlass/kit/json'
 import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
 import type { Session } from '../../session.ts'
@@ -13,7 +14,7 @@ import { DEMO_PIPELINE, putDemo, runDemo } from '../demo.ts'
 import type { Helm } from '../helm/helm.ts'
 import { RELEASE_NAME } from '../install/target.ts'
 import { toChartValues, type InstallFacts } from '../values/chart-values.ts'
-import { isTree, mergeTrees, type Tree } from '../values/read-values.ts'
+import { mergeTrees, type Tree } from '../values/read-values.ts'
 import type { InstallValues } from '../values/install-values.ts'
 import type { StepName } from './plan.ts'
 import type { Prepared } from './prepare.ts'
@@ -81,7 +82,7 @@ async function runTests(context: InstallContext): Promise<void> {
   requireFitCluster(await testCluster({ kube: cluster.kube, namespace, parts, localDisks }), out)
   await ensureNamespace(cluster.kube, namespace)
   const { spec } = await renderRuntime(helm, { name: RELEASE_NAME, namespace }, valuesOf(context))
-  const runtime = isTree(spec) ? spec : {}
+  const runtime = isRecord(spec) ? spec : {}
   const serverUrl = urlOfEngines(runtime) ?? session.clusterUrl ?? session.url
   requireFitCluster(await testFromPod({ kube: cluster.kube, namespace, runtime, serverUrl, caFile: session.caFile }), out)
 }

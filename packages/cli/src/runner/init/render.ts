@@ -2,13 +2,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fault } from '@windlass/kit/faults'
+import { isRecord } from '@windlass/kit/json'
 import { RuntimeInput } from '@windlass/protocol'
 import { stringify } from 'yaml'
 import { z } from 'zod'
 import type { Printer } from '../../printer.ts'
 import { readDocuments } from '../../resources/documents.ts'
 import type { Helm, HelmObject, Release } from '../helm/helm.ts'
-import { isTree, type Tree } from '../values/read-values.ts'
+import type { Tree } from '../values/read-values.ts'
 
 /** Key of the chart's ConfigMap that contains the runtime document. */
 const RUNTIME_KEY = 'runtime.yaml'
@@ -43,8 +44,8 @@ export function writeManifests(folder: string, objects: readonly HelmObject[]): 
 /** Returns true for an object of `helm test`, which is not part of an installation. */
 function isTest({ document }: HelmObject): boolean {
   const { metadata } = document
-  const annotations = isTree(metadata) ? metadata['annotations'] : undefined
-  return isTree(annotations) && annotations['helm.sh/hook'] === 'test'
+  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined
+  return isRecord(annotations) && annotations['helm.sh/hook'] === 'test'
 }
 
 /** Prints manifests as one stream of YAML documents. */

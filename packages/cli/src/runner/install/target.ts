@@ -1,9 +1,10 @@
 /** The target of an installation: a cluster, a namespace, and its Helm release. */
+import { isRecord } from '@windlass/kit/json'
 import type { Settings } from '../../config.ts'
 import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts'
 import { openHelm, type Helm, type Release } from '../helm/helm.ts'
 import { DEFAULT_NAMESPACE } from '../init/names.ts'
-import { isTree, type Tree } from '../values/read-values.ts'
+import type { Tree } from '../values/read-values.ts'
 
 /** Name of the Helm release in a namespace, regardless of its components. */
 export const RELEASE_NAME = 'windlass-runtime'
@@ -53,11 +54,11 @@ export function partsOf(values: Tree | undefined): Parts {
   if (values === undefined) return { agent: false, runtime: false, monitor: false }
   const isOn = (key: string, fallback: boolean): boolean => {
     const part = values[key]
-    const value = isTree(part) ? part['enabled'] : undefined
+    const value = isRecord(part) ? part['enabled'] : undefined
     return typeof value === 'boolean' ? value : fallback
   }
   const runtime = values['runtime']
-  const account = isTree(runtime) && isTree(runtime['serviceAccount']) ? runtime['serviceAccount']['create'] : undefined
+  const account = isRecord(runtime) && isRecord(runtime['serviceAccount']) ? runtime['serviceAccount']['create'] : undefined
   return { agent: isOn('runner', true), runtime: account !== false, monitor: isOn('monitor', false) }
 }
 

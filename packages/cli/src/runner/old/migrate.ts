@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
+import { isRecord } from '@windlass/kit/json'
 import type { Kube, KubeObject } from '@windlass/kube'
 import { z } from 'zod'
 import type { Invocation } from '../../command.ts'
@@ -15,7 +16,7 @@ import { defaultPrompter, terminalPrompter } from '../init/prompter.ts'
 import { agentNameOf } from '../init/names.ts'
 import type { InstallTarget } from '../install/target.ts'
 import { addParts } from '../install/release.ts'
-import { isTree, type Tree } from '../values/read-values.ts'
+import type { Tree } from '../values/read-values.ts'
 import { readInstallValues } from '../values/install-values.ts'
 import type { UpgradeOptions } from '../upgrade-options.ts'
 
@@ -73,11 +74,11 @@ export function renameStorageClass(spec: Tree): Tree {
   const rename = (value: unknown): unknown => {
     if (typeof value === 'string') return value.replace(/^dind-local-volumes-venona-/, 'dind-local-volumes-runner-')
     if (Array.isArray(value)) return value.map(rename)
-    if (!isTree(value)) return value
+    if (!isRecord(value)) return value
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, key === 'annotations' ? inner : rename(inner)]))
   }
   const dind = spec['dockerDaemonScheduler']
-  if (!isTree(dind)) return spec
+  if (!isRecord(dind)) return spec
   return { ...spec, dockerDaemonScheduler: { ...dind, pvcs: rename(dind['pvcs']) } }
 }
 

@@ -3,8 +3,9 @@
  * there.
  */
 import { fault, type Problem } from '@windlass/kit/faults'
+import { isRecord } from '@windlass/kit/json'
 import { nearMiss } from '@windlass/plan'
-import { isTree, type Tree } from './read-values.ts'
+import type { Tree } from './read-values.ts'
 
 /** Keys of `global` in charts/windlass-runtime/values.yaml. */
 export const GLOBAL_KEYS = [
@@ -33,7 +34,7 @@ export const TOP_KEYS = ['image', 'runner', 'volumeProvisioner', 'storage', 'run
 export function checkChartValues(values: Tree, source: string): Tree {
   const given = values['global']
   const known: readonly string[] = GLOBAL_KEYS
-  const unknown = isTree(given) ? Object.keys(given).filter((key) => !known.includes(key)) : []
+  const unknown = isRecord(given) ? Object.keys(given).filter((key) => !known.includes(key)) : []
   if (unknown.length === 0) return values
   const problems = unknown.map((key): Problem => {
     const near = nearestKey(key)

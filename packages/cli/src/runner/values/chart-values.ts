@@ -2,9 +2,10 @@
  * Converts installer values to values of the chart `windlass-runtime`. Pure. Every key of the installer is either mapped here, used by the
  * installer itself, or has no effect any more (`NO_EFFECT`).
  */
+import { isRecord } from '@windlass/kit/json'
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER } from '../attach/runtime-file.ts'
 import type { InstallerValues } from './installer-values.ts'
-import { isTree, mergeTrees, pruneTree, type Tree } from './read-values.ts'
+import { mergeTrees, pruneTree, type Tree } from './read-values.ts'
 import type { InstallValues } from './install-values.ts'
 
 /** What the installer knows apart from the values. */
@@ -42,7 +43,7 @@ export function listNoEffect(installer: InstallerValues): string[] {
 }
 
 function valueAt(tree: unknown, path: string): unknown {
-  return path.split('.').reduce((at: unknown, key) => (isTree(at) ? at[key] : undefined), tree)
+  return path.split('.').reduce((at: unknown, key) => (isRecord(at) ? at[key] : undefined), tree)
 }
 
 /** Returns the chart values, without unset ones. */

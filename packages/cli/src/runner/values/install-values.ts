@@ -1,10 +1,11 @@
 /** The values of an installation, merged from a file, `--set-file`, `--set-value` and flags; later ones take precedence. */
 import { fault } from '@windlass/kit/faults'
+import { isRecord } from '@windlass/kit/json'
 import { parse } from 'yaml'
 import { readInput } from '../../input/input-files.ts'
 import { checkChartValues } from './chart-keys.ts'
 import { checkInstallerValues, InstallerValues } from './installer-values.ts'
-import { isTree, mergeTrees, parseValuesFile, pruneTree, setValue, splitPair, typedValue, type Tree } from './read-values.ts'
+import { mergeTrees, parseValuesFile, pruneTree, setValue, splitPair, typedValue, type Tree } from './read-values.ts'
 
 /** Flags of `runner init` and related commands that set a value. */
 export interface ValueFlags {
@@ -121,7 +122,7 @@ export function readTolerations(given: string): Tree[] {
   } catch {
     value = undefined
   }
-  if (Array.isArray(value) && value.every(isTree)) return value
+  if (Array.isArray(value) && value.every(isRecord)) return value
   throw fault('usage', {
     message: '--tolerations takes a list of tolerations.',
     hint: `Write \`--tolerations '[{"key":"runner","operator":"Exists"}]'\`, or name a file: \`--tolerations @tolerations.json\`.`,

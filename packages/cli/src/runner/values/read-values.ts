@@ -1,5 +1,6 @@
 /** Reads installation values from a file, `--set-value` and `--set-file`. `install-values.ts` adds the flags. */
 import { fault } from '@windlass/kit/faults'
+import { isRecord } from '@windlass/kit/json'
 import { parse } from 'yaml'
 
 export type Tree = { readonly [key: string]: unknown }
@@ -14,7 +15,7 @@ export function parseValuesFile(text: string, file: string): Tree {
       message: `${file} is not valid YAML: ${error instanceof Error ? error.message : String(error)}`,
     })
   }
-  if (!isTree(value)) throw fault('document-invalid', { message: `${file} must be a mapping of values.` })
+  if (!isRecord(value)) throw fault('document-invalid', { message: `${file} must be a mapping of values.` })
   return value
 }
 
@@ -28,7 +29,7 @@ export function setValue(tree: Tree, path: string, value: unknown): Tree {
 function put(tree: Tree, [key = '', ...rest]: readonly string[], value: unknown): Tree {
   if (rest.length === 0) return { ...tree, [key]: value }
   const inner = tree[key]
-  return { ...tree, [key]: put(isTree(inner) ? inner : {}, rest, value) }
+  return { ...tree, [key]: put(isRecord(inner) ? inner : {}, rest, value) }
 }
 
 /** Splits `name=value` at the first `=`. Throws `usage`. */
@@ -44,7 +45,7 @@ export function mergeTrees(below: Tree, above: Tree): Tree {
   for (const [key, value] of Object.entries(above)) {
     if (value === undefined) continue
     const before = merged[key]
-    merged[key] = isTree(before) && isTree(value) ? mergeTrees(before, value) : value
+    merged[key] = isRecord(before) && isRecord(value) ? mergeTrees(before, value) : value
   }
   return merged
 }
@@ -53,8 +54,8 @@ export function mergeTrees(below: Tree, above: Tree): Tree {
 export function pruneTree(tree: Tree): Tree {
   const kept: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(tree)) {
-    const inner = isTree(value) ? pruneTree(value) : value
-    if (inner === undefined || (isTree(inner) && Object.keys(inner).length === 0)) continue
+    const inner = isRecord(value) ? pruneTree(value) : value
+    if (inner === undefined || (isRecord(inner) && Object.keys(inner).length === 0)) continue
     kept[key] = inner
   }
   return kept
@@ -63,8 +64,4 @@ export function pruneTree(tree: Tree): Tree {
 /** Parses a value of the command line: `true` and `false` are booleans, everything else is text. */
 export function typedValue(text: string): string | boolean {
   return text === 'true' ? true : text === 'false' ? false : text
-}
-
-export function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
