@@ -114,9 +114,7 @@ const SMALL_SIGNS = 1_000
 /** Constructs that expand to much more than their text: anchors, matrices. */
 const EXPANDS = /(?:^|[\s[{,])&[^\s&]|matrix|scale/
 
-/**
- * True if processing the document takes a few milliseconds at most, whatever its content. Most documents are small and need no process.
- */
+/** Returns true if processing the document takes a few milliseconds at most, whatever its content. Most documents are small and need no process. */
 export function isSmall(text: string): boolean {
   if (text.length > SMALL_CHARS || EXPANDS.test(text)) return false
   return (text.match(/[\n\r,:[\]{}"'\\*!?%&|+=<>()/-]/g)?.length ?? 0) <= SMALL_SIGNS

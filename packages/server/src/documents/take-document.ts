@@ -1,11 +1,12 @@
 /** Documents that engines fetch for their builds. They are compiled and frozen with the build. */
 import { fault } from '@windlass/kit'
-import { hasErrors, type Compiled, type Diagnostic } from '@windlass/pipeline'
+import { hasErrors, type Compiled } from '@windlass/pipeline'
 import type { EngineDocumentAnswer } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { readAccountSettings } from '../account/settings.ts'
 import { readStepTypes } from '../builds/create/compile-document.ts'
 import { toProblem } from '../builds/create/create.ts'
+import { summarizeErrors } from '../builds/create/summarize-errors.ts'
 import { editBuild, record, saveBuild } from '../builds/lifecycle/edit.ts'
 import { recordHeartbeat } from '../builds/engine/record-heartbeat.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
@@ -43,12 +44,7 @@ export async function takeDocument(app: App, key: AttemptKey, text: string): Pro
     record(edit, { type: 'build.resolved', data: { document: file, steps: plan?.steps.length ?? 0, stepTypes } })
     await saveBuild(edit)
   })
-  return plan === undefined ? { message: messageOf(done.problems) } : { plan }
-}
-
-function messageOf(problems: readonly Diagnostic[]): string {
-  const [first, ...more] = problems.filter(({ severity }) => severity === 'error')
-  if (first === undefined) return 'The pipeline cannot be compiled.'
-  const others = more.length === 0 ? '' : ` (and ${more.length} more)`
-  return `${first.file}:${first.line}:${first.column} ${first.message}${others}`
+  return plan === undefined
+    ? { message: summarizeErrors(done.problems)?.message ?? 'The pipeline cannot be compiled.' }
+    : { plan }
 }

@@ -4,25 +4,20 @@
  */
 import { sha256 } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
-import { isLiveAttempt } from '../store/builds/attempts.ts'
+import { isLiveAttempt, type AttemptKey } from '../store/builds/attempts.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Query } from '../store/store.ts'
 import type { StepActor } from './actor.ts'
 
 type Deriver = Pick<Vault, 'derive'>
 
-interface Of {
-  readonly buildId: string
-  readonly attempt: number
-}
-
-function secretOf(vault: Deriver, keyId: string, { buildId, attempt }: Of): string {
+function secretOf(vault: Deriver, keyId: string, { buildId, attempt }: AttemptKey): string {
   return vault.derive(keyId, `build-token/${buildId}/${attempt}`)
 }
 
-/** Derives the token of an attempt from the key of the attempt. */
-export function buildToken(vault: Deriver, keyId: string, of: Of): string {
-  return `${of.buildId}.${secretOf(vault, keyId, of)}`
+/** Derives the token of an attempt. `keyId` is the id of the master key that the attempt was created with. */
+export function buildToken(vault: Deriver, keyId: string, attempt: AttemptKey): string {
+  return `${attempt.buildId}.${secretOf(vault, keyId, attempt)}`
 }
 
 /** Finds the build of a token id, with the hash of the secret of its current attempt; undefined if no attempt is running. */

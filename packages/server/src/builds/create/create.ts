@@ -18,6 +18,7 @@ import { supersede } from '../lifecycle/policies.ts'
 import { prepareBuild, type Prepared } from './prepare.ts'
 import { repeatBuild } from './repeat.ts'
 import { BuildRequest } from './request.ts'
+import { summarizeErrors } from './summarize-errors.ts'
 
 export interface Creation {
   readonly request: z.output<typeof BuildInput>
@@ -72,14 +73,7 @@ async function annotateNew({ tx, build, now }: BuildEdit, { annotations = {} }: 
 function invalidCause({ plan, problems, missing }: Prepared): Cause | undefined {
   if (missing !== undefined) return { reason: 'integration-missing', message: missing }
   if (plan !== undefined) return undefined
-  const [first, ...more] = problems.filter(({ severity }) => severity === 'error')
-  if (first === undefined) return { reason: 'invalid-pipeline', message: REASONS['invalid-pipeline'].text }
-  const others = more.length === 0 ? '' : ` (and ${more.length} more)`
-  return {
-    reason: 'invalid-pipeline',
-    message: `${first.file}:${first.line}:${first.column} ${first.message}${others}`,
-    hint: first.hint,
-  }
+  return { reason: 'invalid-pipeline', ...(summarizeErrors(problems) ?? { message: REASONS['invalid-pipeline'].text }) }
 }
 
 /** Returns the id of the build that the request names as its parent. `authorizeBuild` has checked that the caller may name it. */
