@@ -64,6 +64,7 @@ async function restore(tx: Tx, known: AgentRow, { input, secret }: { input: NewA
   if (!tokenMatches(secret, known.hash) || known.name !== input.name)
     throw fault('conflict', {
       message: 'An agent with the id of this token already exists under another name or with another token.',
+      hint: 'Use the name and the token of that agent, or create a new agent.',
     })
   const runtimes = JSON.stringify([...new Set([...namesIn(known.runtimes), ...input.runtimes])])
   await updateAgent(tx, known.id, { runtimes })
@@ -78,7 +79,7 @@ function namesIn(runtimes: string): string[] {
 
 async function requireFreeName(tx: Tx, app: App, name: string): Promise<void> {
   if ((await findAgent(tx.query, app.accountId, name)) !== undefined)
-    throw fault('conflict', { message: `Agent "${name}" already exists.` })
+    throw fault('conflict', { message: `Agent "${name}" already exists.`, hint: 'Use another name.' })
 }
 
 function newAgent(app: App, { id, hash, input }: { id: string; hash: string; input: NewAgent }): AgentRow {

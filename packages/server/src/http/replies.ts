@@ -45,13 +45,20 @@ export async function beginRepeatable(
       finish: noop,
       release: () => undefined,
     }
-  if (running.has(name)) throw fault('conflict', { message: 'The first call with this Idempotency-Key is still running.' })
+  if (running.has(name))
+    throw fault('conflict', {
+      message: 'The first call with this Idempotency-Key is still running.',
+      hint: 'Wait for it, then repeat the call with the same key to get its answer.',
+    })
   running.add(name)
   let isSettled = false
   const settle = async (tx: Tx, answer: Answer): Promise<void> => {
     const body = (await app.vault.sealer(tx)).seal(sealedAt, JSON.stringify(answer.body ?? null))
     if (!(await finishReply(tx, id, { status: answer.status, body })))
-      throw fault('conflict', { message: 'Another call with this Idempotency-Key has finished in the meantime.' })
+      throw fault('conflict', {
+        message: 'Another call with this Idempotency-Key has finished in the meantime.',
+        hint: 'Repeat the call with the same key to get its answer.',
+      })
     isSettled = true
   }
   try {

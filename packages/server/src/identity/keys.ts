@@ -29,7 +29,11 @@ export async function createKey(app: App, input: NewKey): Promise<Created> {
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
     const known = await findApiKeyByName(tx.query, app.accountId, input.name)
-    if (known !== undefined) throw fault('conflict', { message: `The key "${input.name}" already exists.` })
+    if (known !== undefined)
+      throw fault('conflict', {
+        message: `The key "${input.name}" already exists.`,
+        hint: 'Use another name, or delete the other key first.',
+      })
     const { row, token } = newKey(app, input)
     await insertApiKey(tx, row)
     return { ...toKey(row), token }
@@ -71,7 +75,11 @@ export async function deleteKey(app: App, name: string): Promise<string> {
     if (key === undefined) throw fault('not-found', { message: `The key "${name}" does not exist.` })
     const admins = keys.filter(({ role, scopes }) => role === 'admin' && scopes === null)
     const isLastAdmin = admins.length === 1 && admins[0]?.id === key.id
-    if (isLastAdmin) throw fault('conflict', { message: 'This is the last admin key; create another one first.' })
+    if (isLastAdmin)
+      throw fault('conflict', {
+        message: 'This is the last admin key without scopes.',
+        hint: 'Create another admin key first.',
+      })
     await deleteApiKey(tx, key.id)
     return key.id
   })

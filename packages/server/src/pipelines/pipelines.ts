@@ -1,5 +1,5 @@
 /** Stored pipelines. The document is stored as written, except for encrypted values. */
-import { fault, newId } from '@windlass/kit'
+import { fault, newId, type Fault } from '@windlass/kit'
 import type { Pipeline, PipelineInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
@@ -45,7 +45,7 @@ export async function putPipeline(app: App, put: Put): Promise<{ pipeline: Pipel
     }
     checkPrecondition(put.precondition, before, name)
     if (before !== undefined && before.name !== name && (await findPipeline(tx.query, app.accountId, name)) !== undefined) {
-      throw fault('conflict', { message: `The pipeline "${name}" already exists.` })
+      throw alreadyExists(name)
     }
     const row = await toRow(app, tx, { name, input, document, before })
     await savePipeline(tx, row)
@@ -55,15 +55,26 @@ export async function putPipeline(app: App, put: Put): Promise<{ pipeline: Pipel
 }
 
 function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, before: PipelineRow | undefined, name: string): void {
-  if (ifNoneMatch === '*' && before !== undefined) throw fault('conflict', { message: `The pipeline "${name}" already exists.` })
+  if (ifNoneMatch === '*' && before !== undefined) throw alreadyExists(name)
   if (ifMatch === undefined) return
-  if (before === undefined) throw fault('conflict', { message: `The pipeline "${name}" to replace does not exist.` })
+  if (before === undefined)
+    throw fault('conflict', {
+      message: `The pipeline "${name}" does not exist and cannot be replaced.`,
+      hint: 'Create it first, or check the name.',
+    })
   const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   if (ifMatch !== '*' && !tags.includes(etag(before))) {
     throw fault('conflict', {
-      message: `The pipeline "${name}" was changed in the meantime; its revision is now ${before.revision}.`,
+      message: `The pipeline "${name}" was changed in the meantime. It is at revision ${before.revision} now.`,
     })
   }
+}
+
+function alreadyExists(name: string): Fault {
+  return fault('conflict', {
+    message: `The pipeline "${name}" already exists.`,
+    hint: 'Use another name, or replace the existing one.',
+  })
 }
 
 export function etag({ revision }: { revision: number }): string {

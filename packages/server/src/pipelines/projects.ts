@@ -23,7 +23,10 @@ export async function putProject(
     const before = await findProject(tx.query, app.accountId, name ?? input.name)
     const taken = await findProject(tx.query, app.accountId, input.name)
     if (taken !== undefined && (mustBeNew || taken.id !== before?.id))
-      throw fault('conflict', { message: `The project "${input.name}" already exists.` })
+      throw fault('conflict', {
+        message: `The project "${input.name}" already exists.`,
+        hint: 'Use another name, or replace the existing one.',
+      })
     const now = app.clock.now()
     const fresh: ProjectRow = {
       id: before?.id ?? newId(now),
@@ -67,7 +70,10 @@ export async function removeProject(app: App, name: string): Promise<void> {
     if (row === undefined) throw fault('not-found', { message: `The project "${name}" does not exist.` })
     const pipelines = (await countPipelines(tx.query, app.accountId)).get(row.id) ?? 0
     if (pipelines > 0)
-      throw fault('conflict', { message: `The project "${row.name}" has ${pipelines} pipelines; delete them first.` })
+      throw fault('conflict', {
+        message: `The project "${row.name}" still contains ${pipelines} ${pipelines === 1 ? 'pipeline' : 'pipelines'}.`,
+        hint: 'Delete its pipelines first.',
+      })
     await deleteProject(tx, row.id)
   })
 }

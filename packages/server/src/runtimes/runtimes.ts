@@ -67,10 +67,18 @@ export async function putRuntime(app: App, put: PutRuntime): Promise<{ runtime: 
 }
 
 function checkPrecondition({ ifMatch, ifNoneMatch, input }: PutRuntime, before: RuntimeRow | undefined): void {
-  if (ifNoneMatch === '*' && before !== undefined) throw fault('conflict', { message: `Runtime "${input.name}" already exists.` })
+  if (ifNoneMatch === '*' && before !== undefined)
+    throw fault('conflict', {
+      message: `Runtime "${input.name}" already exists.`,
+      hint: 'Use another name, or replace the existing one.',
+    })
   if (ifMatch === undefined) return
   const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  if (before === undefined) throw fault('conflict', { message: `Runtime "${input.name}" does not exist and cannot be replaced.` })
+  if (before === undefined)
+    throw fault('conflict', {
+      message: `Runtime "${input.name}" does not exist and cannot be replaced.`,
+      hint: 'Create it first, or check the name.',
+    })
   if (ifMatch !== '*' && !tags.includes(etag(before)))
     throw fault('conflict', {
       message: `Runtime "${before.name}" was changed by ${before.changed_by || 'another user'}. It is at version ${before.version} now.`,
@@ -140,7 +148,11 @@ export async function removeRuntime(
         hint: 'Wait for them or terminate them. If the cluster no longer exists, delete the runtime with force once its builds are lost, or delete its agent with force.',
       })
     const child = others.find((other) => extendsRuntime(readLayer(other), row.name))
-    if (child !== undefined) throw fault('conflict', { message: `Runtime "${child.name}" extends "${row.name}".` })
+    if (child !== undefined)
+      throw fault('conflict', {
+        message: `Runtime "${child.name}" extends "${row.name}".`,
+        hint: `Delete "${child.name}" first, or let it extend another runtime.`,
+      })
     if (row.is_default === 1 && others.length > 0 && !force)
       throw fault('conflict', {
         message: `Runtime "${row.name}" is the default.`,

@@ -45,7 +45,8 @@ export async function attachOnServer(client: ApiClient, agent: Agent, runtime: s
   const found = await client.runtimes.get(runtime)
   if (found.type !== 'kubernetes')
     throw fault('conflict', {
-      message: `The runtime ${runtime} has type ${found.type}; agents in clusters serve only type kubernetes.`,
+      message: `The runtime ${runtime} has type ${found.type}.`,
+      hint: 'Agents in clusters serve only runtimes of type kubernetes. Select another runtime.',
     })
   if (!agent.runtimes.includes(runtime)) await client.agents.patch(agent.name, { runtimes: [...agent.runtimes, runtime] })
 }
@@ -53,7 +54,10 @@ export async function attachOnServer(client: ApiClient, agent: Agent, runtime: s
 /** Removes the runtime from those of the agent. Throws `conflict` if the agent does not serve it. */
 export async function detachOnServer(client: ApiClient, agent: Agent, runtime: string): Promise<void> {
   if (!agent.runtimes.includes(runtime))
-    throw fault('conflict', { message: `The runtime ${runtime} is not attached to the agent ${agent.name}.` })
+    throw fault('conflict', {
+      message: `The runtime ${runtime} is not attached to the agent ${agent.name}.`,
+      hint: 'Run `windlass get agents` to see the runtimes of each agent.',
+    })
   await client.agents.patch(agent.name, { runtimes: agent.runtimes.filter((name) => name !== runtime) })
 }
 
