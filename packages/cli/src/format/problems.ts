@@ -80,8 +80,13 @@ function formatFault(error: Fault, options: { style: Style; debug: boolean; sour
   const problems = (error.details.problems ?? []).filter(({ path, message }) => error.message !== `${path}: ${message}`)
   const lines = [`${style.red('error:')} ${sentences(error.message)}`]
   for (const problem of problems) lines.push(...formatProblem(problem, sources, style))
-  const pointsAtProblems = error.hint.startsWith('See `problems`')
-  if (!pointsAtProblems) lines.push(`${style.dim('hint:')} ${error.hint}`)
+  const hint = hintOf(error)
+  if (hint !== '') lines.push(`${style.dim('hint:')} ${hint}`)
   if (debug) lines.push(style.dim(`[${error.code}] ${error.stack ?? ''}`))
   return lines
+}
+
+/** Returns the hint of a fault without the sentence that points at `problems`, which are printed themselves. May be empty. */
+export function hintOf({ hint }: Fault): string {
+  return hint.replace(/^See `problems`[^.]*\. ?/, '')
 }

@@ -6,6 +6,7 @@ import { parseBaseUrl } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import { EXIT } from '../../exit-codes.ts'
+import { hintOf } from '../../format/problems.ts'
 import { openSession } from '../../session.ts'
 import { catchInterrupts } from '../run/interrupt.ts'
 import { judge } from './judge/judge.ts'
@@ -83,12 +84,14 @@ async function write(target: Target, verdict: Moved): Promise<ReportEntry> {
   }
 }
 
-function refused({ from, resource: { kind, name } }: Moved, { message, hint, details: { problems = [] } }: Fault): Left {
-  const isListed = problems.length > 0 && hint.startsWith('See `problems`')
-  const first = { path: '', reason: message, action: isListed ? '' : hint }
-  const reasons = isListed
-    ? problems.map((one) => ({ path: one.path ?? '', reason: one.message, action: one.hint ?? '' }))
-    : [first]
+/** Lists the problems of the fault, unless it has a hint of its own. */
+function refused({ from, resource: { kind, name } }: Moved, error: Fault): Left {
+  const { problems = [] } = error.details
+  const action = hintOf(error)
+  const reasons =
+    problems.length > 0 && action === ''
+      ? problems.map((one) => ({ path: one.path ?? '', reason: one.message, action: one.hint ?? '' }))
+      : [{ path: '', reason: error.message, action }]
   return { kind, name, from, reasons }
 }
 
