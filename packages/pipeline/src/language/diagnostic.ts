@@ -7,7 +7,7 @@ export const DIAGNOSTIC_CODES = {
   'cluster-missing': 'A deploy step needs a cluster, but the account has none.',
   'cluster-unknown': 'The cluster does not exist.',
   'cluster-variable': 'A cluster is named by a variable that is not defined.',
-  conflict: 'Two fields exclude each other, or one is written twice under different names.',
+  conflict: 'Two fields are mutually exclusive, or one is written twice under different names.',
   'dependency-circle': 'Steps wait for each other in a cycle, so none of them can start.',
   document: 'A document of another kind has invalid or missing fields.',
   'document-source': 'The document that a pipeline refers to cannot be loaded, or refers to another one.',
