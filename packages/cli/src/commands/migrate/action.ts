@@ -101,7 +101,7 @@ type Source = { readonly path: string } | { readonly url: string; readonly token
 function requireSource(path: string | undefined, { from, tokenFile }: MigrateOptions): Source {
   if ((path === undefined) === (from === undefined))
     throw fault('usage', {
-      message: path === undefined ? 'No source is given.' : 'A file or folder and --from exclude each other.',
+      message: path === undefined ? 'No source is given.' : 'A file or folder cannot be combined with --from.',
       hint: 'Name a file, a folder, or an account: `windlass migrate --from URL --token-file FILE`.',
     })
   if (path !== undefined) return { path }
@@ -113,7 +113,7 @@ function requireSource(path: string | undefined, { from, tokenFile }: MigrateOpt
     })
   if (tokenFile === undefined)
     throw fault('usage', {
-      message: '--from needs --token-file.',
+      message: '--from requires --token-file.',
       hint: 'Write an API key of the account to a file that only you can read.',
     })
   return { url, tokenFile }
@@ -155,6 +155,6 @@ function nothingFound(source: Source): Error {
       })
     : fault('file-not-found', {
         message: `The account at ${source.url} is empty.`,
-        hint: 'Check that the key is one of the right account.',
+        hint: 'Check that the key belongs to the right account.',
       })
 }

@@ -6,8 +6,8 @@ export const migrateCommands = [
     summary: 'Move pipelines, contexts and step types from Codefresh',
     about:
       'Reads the documents of a file, of all YAML files below a folder, or of a whole account through the API of the platform (--from). Writes resources to ' +
-      'the configured server, or as files with --output-dir, and reports each one: moved, moved with remarks, or left with the reason. Secret values do not ' +
-      'come over. The exit code is 1 if anything is left. The command can be repeated.',
+      'the configured server, or as files with --output-dir, and reports each one: moved, moved with remarks, or left with the reason. Secret values are ' +
+      'not moved. The exit code is 1 if anything is left. The command can be repeated.',
     arguments: [{ name: '[source]', summary: 'File or folder; - reads standard input' }],
     options: {
       from: text('--from <url>', 'Read the account of this platform, such as https://g.codefresh.io'),

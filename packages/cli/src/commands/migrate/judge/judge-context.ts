@@ -25,7 +25,7 @@ export function judgeContext({ name, document: { from }, metadata, spec }: Recog
     return leave([
       {
         path: 'spec.data.kubeconfig',
-        reason: 'A kubeconfig is a secret and does not come over.',
+        reason: 'A kubeconfig is a secret, which is not moved.',
         action: 'Create the context again with `windlass apply`.',
       },
     ])
@@ -48,7 +48,7 @@ export function judgeContext({ name, document: { from }, metadata, spec }: Recog
 function secretRemark(field: string): Remark {
   return {
     path: `spec.data.${field}`,
-    reason: `The value of "${field}" is a secret, which does not come over.`,
+    reason: `The value of "${field}" is a secret, which is not moved.`,
     action: 'Set it again with `windlass apply`.',
   }
 }
@@ -59,7 +59,7 @@ function convert(spec: Fields): Converted | Remark {
   if (isMasked(data) || data === undefined || data === null)
     return {
       path: 'spec.data',
-      reason: 'The values of the context do not come over.',
+      reason: 'The source does not show the values of the context.',
       action: 'Create the context again with `windlass apply`.',
     }
   if (!isRecord(data))
@@ -122,7 +122,7 @@ function convertRuntimeStore({ resourceName, resourceType, runtime }: Fields): C
     remarks: [
       {
         path: 'spec.type',
-        reason: 'Agents allow a build to read a Secret or ConfigMap of the cluster only if they are told to.',
+        reason: 'Builds can read a Secret or ConfigMap of the cluster only if a setting of the agent allows it.',
         action: 'Set WINDLASS_AGENT_ALLOWED_SECRETS on the agents.',
       },
     ],

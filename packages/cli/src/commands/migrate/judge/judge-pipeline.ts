@@ -93,7 +93,7 @@ function namedRemark(name: string): Remark {
 function maskedRemark(path: string): Remark {
   return {
     path,
-    reason: 'The value is a secret, which does not come over.',
+    reason: 'The value is a secret, which is not moved.',
     action: 'Set the value in the document with `windlass apply`.',
   }
 }

@@ -37,7 +37,7 @@ interface ResourceOf<K extends MigratedKind, B> {
   readonly text: string
   /** The same as a request. */
   readonly body: B
-  /** Variables or fields whose value did not come over. */
+  /** Variables or fields whose value the source does not show. They are empty. */
   readonly masked: readonly string[]
 }
 
