@@ -9,7 +9,7 @@ import { build, type Plugin } from 'rolldown'
 const root = resolve(import.meta.dirname, '..')
 
 /** Entry points by the name of the file that is made: `agent` becomes `agent.js`. */
-export const PROGRAMS: Readonly<Record<string, string>> = {
+const PROGRAMS: Readonly<Record<string, string>> = {
   server: 'packages/server/src/main.ts',
   'document-worker': 'packages/server/src/documents/document-worker.ts',
   agent: 'packages/agent/src/main.ts',
@@ -77,5 +77,8 @@ export async function bundle(folder: string): Promise<void> {
   for (const [from, to] of Object.entries(FOLDERS)) cpSync(join(root, from), join(folder, to), { recursive: true })
 }
 
-const [folder] = process.argv.slice(2)
-if (import.meta.main && folder !== undefined) await bundle(resolve(folder))
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2)
+  if (folder === undefined) throw new Error('usage: node scripts/bundle.ts FOLDER')
+  await bundle(resolve(folder))
+}

@@ -19,8 +19,8 @@ export interface TypePlace {
 const MAX_TYPE = 200
 
 /**
- * Returns the type of a step, `freestyle` by default; a type of the language without its version. A type that is not in `STEP_TYPES` is that of a typed step: `name` or `account/name`,
- * optionally with `:version`. Reports a type that is not usable and returns undefined.
+ * Returns the type of a step, `freestyle` by default. A type of the language is returned without its version. Any other type is that of a typed step:
+ * `name` or `account/name`, optionally with `:version`. Reports a type that is not usable and returns undefined.
  */
 export function readType(step: MapNode, place: TypePlace): string | undefined {
   const written = step.entries.get('type')?.value
