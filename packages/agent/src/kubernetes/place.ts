@@ -10,6 +10,7 @@ import type { KubeObject } from '@windlass/protocol'
 import type { AttemptRef } from '../executor.ts'
 import type { PodChanges, PodWatch } from './pods.ts'
 import { PodShape } from './read-pod.ts'
+import { untilGone } from './until-gone.ts'
 
 export interface PlaceOptions {
   readonly kube: Kube
@@ -105,13 +106,14 @@ async function schedulingOf(kube: Kube, ref: ObjectRef, signal: AbortSignal): Pr
   return /insufficient|too many pods/i.test(refusal.message ?? '') ? 'no-room' : 'placed'
 }
 
-/** Deletes pods that have not started. Resolves when they are gone. */
-async function deletePods({ options: { kube, watch }, changes, signal }: Look, pods: readonly KubeObject[]): Promise<void> {
+/** Deletes pods of an attempt whose engine has not started. Resolves when they are gone. Throws like `untilGone`. */
+async function deletePods({ options: { kube, clock, watch }, changes, signal }: Look, pods: readonly KubeObject[]): Promise<void> {
   for (const pod of pods) {
     const found = await kube.find(refOf(pod), signal)
     if (found?.metadata.uid === undefined) continue
     watch.ignore(found.metadata.uid)
     await kube.delete(refOf(pod), { uid: found.metadata.uid, graceSeconds: 1, signal })
   }
-  for (const pod of pods) while ((await kube.find(refOf(pod), signal)) !== undefined) await changes.next(RECHECK_MS, signal)
+  const pause = (ms: number): Promise<void> => changes.next(ms, signal)
+  for (const pod of pods) await untilGone(refOf(pod), { kube, clock, signal, pause })
 }
