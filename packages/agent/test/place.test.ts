@@ -52,11 +52,11 @@ function start(letter: string): StartTask {
   return { ...task, buildId: buildOf(letter), engine, objects: [pod('dind', letter), pod('engine', letter)] }
 }
 
-/** Returns the body of an answer of the API server that a proxy gives instead of it. */
+/** The answer of a proxy in front of an API server that restarts. */
 const UNAVAILABLE: Answer = { status: 503, page: 'upstream restarting' }
 
 const follow: PodWatch['follow'] = () => ({ next: (ms) => fastClock.sleep(ms, signal), [Symbol.dispose]: () => undefined })
-const watch: PlaceOptions['watch'] = { follow, ignore: () => undefined }
+const watch: PlaceOptions['watch'] = { follow, ignore: () => undefined, reportAgain: () => undefined }
 
 function createOptions(kube: Kube, options: Partial<CreateOptions & PlaceOptions> = {}): CreateOptions {
   const common = { kube, clock: fastClock, log: silentLog, ...options }
@@ -90,7 +90,7 @@ async function until(is: () => boolean): Promise<void> {
 
 test('a start waits for its own pod that is being deleted, also after a failed call', async () => {
   await using fake = await openFakeKube()
-  const kubeletMs = 40_000
+  const kubeletMs = 20_000
   let hasRoom = false
   let failures = 0
   fake.intercept = (call) => {
@@ -105,7 +105,12 @@ test('a start waits for its own pod that is being deleted, also after a failed c
   const reports: unknown[] = []
   const transport: Transport = async ({ body }) => {
     reports.push(JSON.parse(String(body)))
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: (async function* () {})(), text: async () => '{}' }
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: (async function* () {})(),
+      text: async () => '{}',
+    }
   }
   const options = createOptions(fake.kube())
   const executor: Executor = {
@@ -149,4 +154,112 @@ test('a start fails with a retriable fault if its pod is not deleted within its 
     message: 'Pod dind-a is still being deleted.',
   })
   expect(clock.monotonic()).toBe(124_000)
+})
+
+interface WatchScene extends AsyncDisposable {
+  readonly watch: PodWatch
+  readonly facts: Fact[]
+  /** Sends a change of a pod to the watch. Resolves when the watch has read it. */
+  send(type: 'set' | 'gone', pod: object): Promise<void>
+}
+
+/** Opens the watch of an agent. Its changes come from the test, everything else from the API server. */
+function openWatchScene(kube: Kube): WatchScene {
+  const facts: Fact[] = []
+  const sent: { change: Change; read: () => void }[] = []
+  let wake = Promise.withResolvers<void>()
+  async function* changes(watchSignal: AbortSignal): AsyncGenerator<Change> {
+    watchSignal.addEventListener('abort', () => wake.resolve())
+    for (; !watchSignal.aborted; await wake.promise) {
+      wake = Promise.withResolvers()
+      for (let next = sent.shift(); next !== undefined; next = sent.shift()) {
+        yield next.change
+        next.read()
+      }
+    }
+  }
+  const watched: Kube = Object.assign(kube, {
+    watch: (_: unknown, options: { readonly signal: AbortSignal }) => changes(options.signal),
+  })
+  const report = (fact: Fact): void => void facts.push(fact)
+  const common = { kube: watched, clock: fastClock, log: silentLog, namespaces: ['builds'], labels: 'windlass.io/build' }
+  const opened = openPodWatch({ ...common, report, onPlaced: () => undefined })
+  return {
+    watch: opened,
+    facts,
+    async send(type, object) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      sent.push({ change: { type, object: structuredClone(object) as KubeObject }, read: resolve })
+      wake.resolve()
+      await promise
+    },
+    [Symbol.asyncDispose]: () => opened.close(),
+  }
+}
+
+function leaving(graceSeconds: number): object {
+  const { metadata, ...rest } = pod('dind', 'a')
+  const deletion = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: graceSeconds }
+  return { ...rest, metadata: { ...metadata, uid: 'uid-a', ...deletion }, status: { phase: 'Running' } }
+}
+
+test('an agent that starts while a pod makes room does not report the pod as lost', async () => {
+  await using fake = await openFakeKube()
+  await using scene = openWatchScene(fake.kube())
+  const ended = { ...leaving(3), status: { phase: 'Failed' } }
+  for (const each of [leaving(3), ended]) await scene.send('set', each)
+  // After a broken watch, the end of a pod comes with a part of its metadata.
+  await scene.send('gone', { ...pod('dind', 'a'), metadata: { ...pod('dind', 'a').metadata, uid: 'uid-a' } })
+  expect(scene.facts).toEqual([])
+})
+
+test('a daemon that another client deletes counts as lost', async () => {
+  await using fake = await openFakeKube()
+  await using scene = openWatchScene(fake.kube())
+  await scene.send('set', leaving(30))
+  expect(scene.facts).toMatchObject([{ object: 'dind-a', state: 'lost', reason: 'pod-deleted' }])
+})
+
+test('a stop does not delete a daemon with the grace of one that makes room', async () => {
+  await using fake = await openFakeKube()
+  const graces: unknown[] = []
+  fake.intercept = ({ method, name, body }) => {
+    const { gracePeriodSeconds } = Object(body) as { gracePeriodSeconds?: number }
+    if (method === 'DELETE') graces.push([name, gracePeriodSeconds])
+    return undefined
+  }
+  const kube = fake.kube()
+  const options = { kube, clock: fastClock, log: silentLog, namespaces: ['builds'], follow }
+  for (const graceMs of [0, 1_000, 3_000]) {
+    await kube.create(pod('dind', 'a'))
+    await removeAttempt(options, { buildId: buildOf('a'), attempt: 1, graceMs }, signal)
+  }
+  expect(graces).toEqual([0, 1, 2].map(() => ['dind-a', 5]))
+})
+
+test('reports a pod again if its deletion failed and the next start uses it', async () => {
+  await using fake = await openFakeKube()
+  const kube = fake.kube()
+  await using scene = openWatchScene(kube)
+  let hasRoom = false
+  const graces: unknown[] = []
+  fake.intercept = (call) => {
+    schedule(fake, call, hasRoom)
+    if (call.method === 'DELETE') graces.push(Object(call.body).gracePeriodSeconds)
+    return call.line === 'DELETE pods/dind-b' ? UNAVAILABLE : undefined
+  }
+  const options = createOptions(kube, { watch: scene.watch })
+  const first = createAttempt(options, start('a'), signal)
+  await until(() => fake.calls.filter(({ line }) => line === 'GET pods/engine-a').length >= 2)
+  await expect(createAttempt(options, start('b'), signal)).rejects.toMatchObject({ code: 'cluster-unreachable' })
+  expect(graces).toEqual([3, 3])
+
+  const daemon = storedPod(fake, 'dind-b') ?? {}
+  await scene.send('set', daemon)
+  expect(scene.facts).toEqual([])
+  hasRoom = true
+  await Promise.all([first, createAttempt(options, start('b'), signal)])
+  expect(scene.facts).toMatchObject([{ object: 'dind-b', state: 'running' }])
+  await scene.send('gone', daemon)
+  expect(scene.facts).toMatchObject([{ state: 'running' }, { object: 'dind-b', state: 'lost', reason: 'pod-deleted' }])
 })

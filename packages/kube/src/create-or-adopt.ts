@@ -3,7 +3,7 @@ import { fault, isFault } from '@windlass/kit'
 import type { Kube } from './client.ts'
 import { refOf, type KubeObject } from './objects.ts'
 
-export interface Adopted {
+interface Adopted {
   readonly object: KubeObject
   /** False if the object existed before. */
   readonly isNew: boolean

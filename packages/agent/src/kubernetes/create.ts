@@ -39,7 +39,7 @@ export async function createAttempt(options: CreateOptions, task: StartTask, sig
     if (isBoundHere) await bindDisk(options, { task, pods: first, claim }, signal)
     else await awaitDisk(options, { task, claim }, signal)
   }
-  const create = (pod: KubeObject): Promise<unknown> => apply(options, pod, signal)
+  const create = (pod: KubeObject): Promise<ClusterObject> => apply(options, pod, signal)
   const ref = { buildId: task.buildId, attempt: task.attempt }
   await options.placer.place(ref, { first, second: pods.filter((pod) => !isOnDisk(pod)), create }, signal)
 }
