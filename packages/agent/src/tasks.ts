@@ -1,6 +1,7 @@
 /** The tasks that an agent is carrying out. Tasks of one attempt run one after the other; a stop aborts a start in progress. */
 import { endsWork, Fault, isAbort, isRefusal, retry, type Clock, type Logger } from '@windlass/kit'
 import { agentCalls } from '@windlass/client/agent'
+import { isBeingDeleted } from '@windlass/kube'
 import { ReasonName, type Client, type Task, type TaskReport } from '@windlass/protocol'
 import { attemptKey, type AttemptRef, type Executor } from './executor.ts'
 
@@ -126,8 +127,9 @@ export function openTasks(options: TaskTableOptions): TaskTable {
 
 type Outcome = Pick<TaskReport, 'status' | 'reason' | 'message'>
 
+/** Whether a quick retry can help. The executor has already waited for an object that is still being deleted. */
 function isPassing(error: unknown): boolean {
-  return !isAbort(error) && (error instanceof Fault ? error.retryable : true)
+  return !isBeingDeleted(error) && !isAbort(error) && (error instanceof Fault ? error.retryable : true)
 }
 
 function toOutcome(error: unknown): Outcome {

@@ -64,8 +64,8 @@ export interface Kube {
   /** Default namespace of the access. */
   readonly namespace: string
   /**
-   * Creates an object. An existing one with the same name and the same values of `sameLabels` counts as created, unless it is being
-   * deleted; any other is a `conflict`.
+   * Creates an object. An existing one with the same name and the same values of `sameLabels` counts as created; any other is a `conflict`.
+   * Throws `cluster-unreachable` while the existing one is being deleted, see `isBeingDeleted`.
    */
   apply(object: KubeObject, sameLabels: readonly string[], signal?: AbortSignal): Promise<KubeObject>
   /** Creates an object. An existing one with its name is a `conflict` whose `kubeReason` is `AlreadyExists`. */

@@ -2,6 +2,7 @@ export { accessOf, inCluster, readKubeconfig, type ClusterAccess } from './confi
 export { type TerminalSize } from './channels.ts'
 export { type Attachment, type AttachOptions, type ContainerStreams, type ExecOptions, type Execution } from './exec.ts'
 export { type DeleteOptions, type Kube, type KubeOptions, type PatchOptions, type Right, type Selection } from './client.ts'
+export { beingDeleted, createOrAdopt, isAlreadyThere, isBeingDeleted } from './create-or-adopt.ts'
 export { openKube } from './kube.ts'
 export { openLeadership, withoutElection, type Leadership } from './leadership.ts'
 export { ALL_NAMESPACES, isKind, KINDS, KubeObject, refOf, type Kind, type Metadata, type ObjectRef } from './objects.ts'

@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import type { DeleteOptions, Kube, KubeOptions, LogsOptions, PatchOptions, Right, Selection } from './client.ts'
 import type { ClusterAccess } from './config.ts'
+import { createOrAdopt } from './create-or-adopt.ts'
 import { attach, execute, type Attachment, type AttachOptions, type ExecOptions, type Execution } from './exec.ts'
 import { openKubeHttp, type KubeAnswer, type KubeHttp, type KubeRequest } from './http.ts'
 import { rateLimit } from './limit.ts'
@@ -50,16 +51,9 @@ class RestKube implements Kube {
   }
 
   async apply(object: KubeObject, sameLabels: readonly string[], signal?: AbortSignal): Promise<KubeObject> {
-    const ref = refOf(object)
-    try {
-      return await this.create(object, signal)
-    } catch (error) {
-      if (!isFault(error, 'conflict')) throw error
-      const existing = await this.find(ref, signal)
-      const isOurs = sameLabels.every((label) => existing?.metadata.labels?.[label] === object.metadata.labels?.[label])
-      if (existing === undefined || !isOurs || existing.metadata.deletionTimestamp !== undefined) throw error
-      return existing
-    }
+    const isSame = (existing: KubeObject): boolean =>
+      sameLabels.every((label) => existing.metadata.labels?.[label] === object.metadata.labels?.[label])
+    return (await createOrAdopt(this, object, isSame, signal)).object
   }
 
   async create(object: KubeObject, signal?: AbortSignal): Promise<KubeObject> {

@@ -11,6 +11,8 @@ export const Metadata = z.looseObject({
   annotations: z.record(z.string(), z.string()).optional(),
   creationTimestamp: z.string().optional(),
   deletionTimestamp: z.string().optional(),
+  /** Seconds between TERM and KILL that the deletion asked for. */
+  deletionGracePeriodSeconds: z.int().optional(),
 })
 export type Metadata = z.infer<typeof Metadata>
 

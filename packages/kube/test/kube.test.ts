@@ -68,13 +68,13 @@ test('accepts an existing object with the same labels', async () => {
   await expect(kube.apply(pod('twice', { owner: 'b' }), ['owner'])).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('does not accept an existing object that is being deleted', async () => {
+test('does not accept an existing object that is being deleted, and reports it as retriable', async () => {
   const leaving = pod('leaving', { owner: 'a' })
   await kube.apply({ ...leaving, metadata: { ...leaving.metadata, finalizers: ['test.windlass.io/hold'] } }, ['owner'])
   const ref = { kind: 'Pod', namespace, name: 'leaving' } as const
   await kube.delete(ref, { graceSeconds: 0 })
   try {
-    await expect(kube.apply(leaving, ['owner'])).rejects.toMatchObject({ code: 'conflict' })
+    await expect(kube.apply(leaving, ['owner'])).rejects.toMatchObject({ code: 'cluster-unreachable', retryable: true })
   } finally {
     await kube.patch(ref, { metadata: { finalizers: null } })
   }

@@ -4,12 +4,13 @@
  * (`place.ts`).
  */
 import { fault, isFault, type Clock, type Logger } from '@windlass/kit'
-import type { Kube, KubeObject as ClusterObject } from '@windlass/kube'
+import { isBeingDeleted, refOf, type Kube, type KubeObject as ClusterObject } from '@windlass/kube'
 import { CLAIM_NOTE, LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
 import { claimNamesOf, untilBound, type DiskPool } from '@windlass/volumes'
 import { z } from 'zod'
 import type { ReportFact } from '../executor.ts'
 import type { Placer } from './place.ts'
+import { untilGone } from './until-gone.ts'
 
 export interface CreateOptions {
   readonly kube: Kube
@@ -38,7 +39,7 @@ export async function createAttempt(options: CreateOptions, task: StartTask, sig
     if (isBoundHere) await bindDisk(options, { task, pods: first, claim }, signal)
     else await awaitDisk(options, { task, claim }, signal)
   }
-  const create = (pod: KubeObject): Promise<unknown> => apply(options, pod, signal)
+  const create = (pod: KubeObject): Promise<ClusterObject> => apply(options, pod, signal)
   const ref = { buildId: task.buildId, attempt: task.attempt }
   await options.placer.place(ref, { first, second: pods.filter((pod) => !isOnDisk(pod)), create }, signal)
 }
@@ -54,12 +55,22 @@ interface DiskPart extends ClaimPart {
   readonly pods: readonly KubeObject[]
 }
 
-async function apply(options: CreateOptions, object: KubeObject, signal: AbortSignal): Promise<ClusterObject> {
-  return options.kube.apply(object, SAME, signal).catch((error: unknown) => {
+/**
+ * Creates an object. If its predecessor in the same attempt is still being deleted, waits until that one is gone. An agent that was interrupted
+ * while it made room leaves such pods.
+ */
+async function apply({ kube, clock }: CreateOptions, object: KubeObject, signal: AbortSignal): Promise<ClusterObject> {
+  try {
+    return await kube.apply(object, SAME, signal).catch(async (error: unknown) => {
+      if (!isBeingDeleted(error)) throw error
+      await untilGone(refOf(object), { kube, clock, signal })
+      return kube.apply(object, SAME, signal)
+    })
+  } catch (error) {
     if (isFault(error, 'cluster-refused', 'not-found', 'conflict'))
       throw fault('cluster-refused', { message: error.message, reason: 'pod-rejected' }, error)
     throw error
-  })
+  }
 }
 
 /** Makes the Secret the owner of an object. If everything else fails, deleting the Secret lets Kubernetes delete the other objects. */

@@ -5,24 +5,26 @@
  * their pods and wait. None of their engines has run yet, so nothing is lost.
  */
 import type { Clock, Logger } from '@windlass/kit'
-import { refOf, type Kube, type ObjectRef } from '@windlass/kube'
+import { refOf, type Kube, type KubeObject as ClusterObject, type ObjectRef } from '@windlass/kube'
 import type { KubeObject } from '@windlass/protocol'
 import type { AttemptRef } from '../executor.ts'
 import type { PodChanges, PodWatch } from './pods.ts'
-import { PodShape } from './read-pod.ts'
+import { PodShape, ROOM_GRACE_SECONDS } from './read-pod.ts'
+import { untilGone } from './until-gone.ts'
 
 export interface PlaceOptions {
   readonly kube: Kube
   readonly clock: Clock
   readonly log: Logger
-  readonly watch: Pick<PodWatch, 'follow' | 'ignore'>
+  readonly watch: Pick<PodWatch, 'follow' | 'ignore' | 'reportAgain'>
 }
 
 export interface PodPair {
   /** The pods that need the most room, created first. */
   readonly first: readonly KubeObject[]
   readonly second: readonly KubeObject[]
-  readonly create: (pod: KubeObject) => Promise<unknown>
+  /** Creates a pod, or adopts the existing one. Returns it. */
+  readonly create: (pod: KubeObject) => Promise<ClusterObject>
 }
 
 export interface Placer {
@@ -43,11 +45,16 @@ export function openPlacer(options: PlaceOptions): Placer {
       const self = Symbol(ref.buildId)
       using changes = options.watch.follow(ref)
       const look = { options, changes, signal }
+      const create = async (pod: KubeObject): Promise<void> => {
+        const { uid } = (await pair.create(pod)).metadata
+        // If an earlier deletion failed, this pod remains in use although it is ignored.
+        if (uid !== undefined) options.watch.reportAgain(uid)
+      }
       try {
         for (;;) {
-          await Promise.all(pair.first.map(pair.create))
+          await Promise.all(pair.first.map(create))
           await untilPlaced(look, pair.first, () => Infinity)
-          await Promise.all(pair.second.map(pair.create))
+          await Promise.all(pair.second.map(create))
           const isOldest = (): boolean => stuck.size === 0 || stuck.values().next().value === self
           if (
             await untilPlaced(
@@ -105,13 +112,17 @@ async function schedulingOf(kube: Kube, ref: ObjectRef, signal: AbortSignal): Pr
   return /insufficient|too many pods/i.test(refusal.message ?? '') ? 'no-room' : 'placed'
 }
 
-/** Deletes pods that have not started. Resolves when they are gone. */
-async function deletePods({ options: { kube, watch }, changes, signal }: Look, pods: readonly KubeObject[]): Promise<void> {
+/** Deletes pods of an attempt whose engine has not started. Resolves when they are gone. Throws like `untilGone`. */
+async function deletePods(
+  { options: { kube, clock, watch }, changes, signal }: Look,
+  pods: readonly KubeObject[],
+): Promise<void> {
   for (const pod of pods) {
     const found = await kube.find(refOf(pod), signal)
     if (found?.metadata.uid === undefined) continue
     watch.ignore(found.metadata.uid)
-    await kube.delete(refOf(pod), { uid: found.metadata.uid, graceSeconds: 1, signal })
+    await kube.delete(refOf(pod), { uid: found.metadata.uid, graceSeconds: ROOM_GRACE_SECONDS, signal })
   }
-  for (const pod of pods) while ((await kube.find(refOf(pod), signal)) !== undefined) await changes.next(RECHECK_MS, signal)
+  const pause = (ms: number): Promise<void> => changes.next(ms, signal)
+  for (const pod of pods) await untilGone(refOf(pod), { kube, clock, signal, pause })
 }

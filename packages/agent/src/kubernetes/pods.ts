@@ -7,7 +7,7 @@ import { refOf, type Change, type Kube, type KubeObject } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
 import { overlooksClaim, touchClaims } from '@windlass/volumes'
 import { attemptKey, type AttemptRef, type Fact, type ReportFact } from '../executor.ts'
-import { attemptOf, hasStartedAgain, ownContainer, PodShape, readGonePod, readPod } from './read-pod.ts'
+import { attemptOf, hasStartedAgain, isMakingRoom, ownContainer, PodShape, readGonePod, readPod } from './read-pod.ts'
 
 export interface PodWatchOptions {
   readonly kube: Kube
@@ -26,6 +26,8 @@ export interface PodWatch {
   follow(ref: AttemptRef): PodChanges
   /** Stops reporting the pod with this uid. */
   ignore(uid: string): void
+  /** Reports the pod with this uid from now on, beginning with its last fact that was not reported. Does nothing if it is not ignored. */
+  reportAgain(uid: string): void
   /** Returns the time of the last message of the API server, by the monotonic clock. */
   heardAt(): number
   close(): Promise<void>
@@ -50,6 +52,11 @@ interface SlowPod {
   readonly since: number
 }
 
+interface Unreported {
+  readonly pod: KubeObject
+  readonly fact: Fact
+}
+
 class RunningWatch implements PodWatch {
   readonly #options: PodWatchOptions
   readonly #stop = new AbortController()
@@ -59,7 +66,8 @@ class RunningWatch implements PodWatch {
   readonly #placed = new Set<string>()
   /** Unschedulable pods whose claims are bound although the scheduler has not noticed, by uid. */
   readonly #overlooking = new Map<string, KubeObject>()
-  readonly #ignored = new Set<string>()
+  /** The last unreported fact of each ignored pod, by uid. */
+  readonly #ignored = new Map<string, Unreported | undefined>()
   readonly #followers = new Map<string, Set<{ changed: PromiseWithResolvers<void> }>>()
   #heardAt = 0
 
@@ -69,7 +77,13 @@ class RunningWatch implements PodWatch {
   }
 
   ignore(uid: string): void {
-    this.#ignored.add(uid)
+    if (!this.#ignored.has(uid)) this.#ignored.set(uid, undefined)
+  }
+
+  reportAgain(uid: string): void {
+    const last = this.#ignored.get(uid)
+    this.#ignored.delete(uid)
+    if (last !== undefined) this.#report(last.pod, last.fact)
   }
 
   heardAt(): number {
@@ -129,7 +143,9 @@ class RunningWatch implements PodWatch {
       this.#noteSlow(uid, object, fact)
       this.#notePlace(uid, object)
     }
-    if (fact !== undefined && !this.#ignored.has(uid)) this.#report(object, fact)
+    if (isMakingRoom(object)) this.ignore(uid)
+    if (fact !== undefined && this.#ignored.has(uid)) this.#ignored.set(uid, { pod: object, fact })
+    else if (fact !== undefined) this.#report(object, fact)
     if (change.type === 'gone') this.#ignored.delete(uid)
     for (const { changed } of this.#followers.get(attemptKey(ref)) ?? []) changed.resolve()
   }

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@windlass/kube'
 import { expect, test } from 'vitest'
-import { readGonePod, readPod } from './read-pod.ts'
+import { isMakingRoom, readGonePod, readPod, ROOM_GRACE_SECONDS } from './read-pod.ts'
 
 const BUILD = '65a1b2c3d4e5f60718293a4b'
 
@@ -187,6 +187,22 @@ test('reports a pod that is gone without an end as deleted, and keeps the cause 
   expect(gone).not.toHaveProperty('engineMayReport')
   expect(readGonePod(pod({ phase: 'Running' }))).toMatchObject({ state: 'lost', reason: 'pod-deleted' })
   expect(readGonePod(pod(ended({ exitCode: 1 })))).toMatchObject({ reason: 'engine-lost' })
+})
+
+test('recognizes a daemon that an agent deletes to make room by its grace', () => {
+  const leaving = (graceSeconds: number, { app = 'dind', ownGraceSeconds = 300, status = {} } = {}): KubeObject => {
+    const { metadata, ...rest } = pod({ phase: 'Running', ...status }, { app, deleted: true })
+    const spec = { terminationGracePeriodSeconds: ownGraceSeconds }
+    return { ...rest, metadata: { ...metadata, deletionGracePeriodSeconds: graceSeconds }, spec }
+  }
+  const evicted = { conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }] }
+  expect(isMakingRoom(leaving(ROOM_GRACE_SECONDS))).toBe(true)
+  expect(isMakingRoom(leaving(ROOM_GRACE_SECONDS, { status: { phase: 'Failed' } }))).toBe(true)
+  for (const graceSeconds of [0, 1, 5, 30]) expect(isMakingRoom(leaving(graceSeconds))).toBe(false)
+  expect(isMakingRoom(leaving(ROOM_GRACE_SECONDS, { app: 'runtime' }))).toBe(false)
+  expect(isMakingRoom(leaving(ROOM_GRACE_SECONDS, { ownGraceSeconds: ROOM_GRACE_SECONDS }))).toBe(false)
+  expect(isMakingRoom(leaving(ROOM_GRACE_SECONDS, { status: evicted }))).toBe(false)
+  expect(isMakingRoom(pod({ phase: 'Running' }, { app: 'dind' }))).toBe(false)
 })
 
 test('ignores pods that are not of a build', () => {

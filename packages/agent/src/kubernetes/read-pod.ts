@@ -27,11 +27,13 @@ export const PodShape = z.looseObject({
     name: z.string(),
     labels: z.record(z.string(), z.string()).default({}),
     deletionTimestamp: z.string().optional(),
+    deletionGracePeriodSeconds: z.int().optional(),
   }),
   spec: z
     .looseObject({
       nodeName: z.string().optional(),
       restartPolicy: z.string().optional(),
+      terminationGracePeriodSeconds: z.int().optional(),
       containers: z
         .array(
           z.looseObject({ ports: z.array(z.looseObject({ name: z.string().optional(), containerPort: z.int() })).default([]) }),
@@ -153,6 +155,24 @@ const DISRUPTIONS: Readonly<Record<string, NonNullable<Reading['reason']>>> = {
   TerminationByKubelet: 'evicted',
   DeletionByTaintManager: 'node-lost',
   DeletionByPodGC: 'node-lost',
+}
+
+/**
+ * Grace with which an agent deletes the pods of an attempt that finds no room. Kubernetes keeps it in the metadata of a placed pod, where the
+ * next agent recognizes it: agents must not patch pods, so they cannot annotate them. No other deletion of a daemon has this grace: a stop has
+ * at least 5 s (`remove.ts`), kubectl and Kubernetes have 0, 1, 30 or that of the pod by default. Seconds.
+ */
+export const ROOM_GRACE_SECONDS = 3
+
+/**
+ * Whether an agent is deleting this daemon to make room. False if the grace does not tell it: the pod has the same one in its spec, or its
+ * condition names another cause. A deletion by a user with exactly this grace counts as one by an agent.
+ */
+export function isMakingRoom(object: KubeObject): boolean {
+  const pod = PodShape.parse(object)
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata
+  if (!isDind(pod) || deletionTimestamp === undefined || deletionGracePeriodSeconds !== ROOM_GRACE_SECONDS) return false
+  return pod.spec.terminationGracePeriodSeconds !== ROOM_GRACE_SECONDS && deletedFromOutside(pod).reason === 'pod-deleted'
 }
 
 function deletedFromOutside(pod: PodShape): Reading {

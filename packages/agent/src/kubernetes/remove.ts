@@ -22,6 +22,7 @@ export interface RemoveOptions {
 const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
 /** Minimum grace of a daemon or engine; 0 would remove the pod while its processes may still run. */
 const MIN_GRACE_SECONDS = 1
+/** Must exceed `ROOM_GRACE_SECONDS`, because the watch does not report daemons with that grace. */
 const DIND_GRACE_SECONDS = 5
 /** Time to wait for a change of a pod, and for the other objects, which go within milliseconds. Milliseconds. */
 const PODS_MS = 1_000

@@ -4,13 +4,13 @@
  * skipped ones again.
  */
 import { fault, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
-import { refOf, type Kube, type KubeObject as ClusterObject, type ObjectRef } from '@windlass/kube'
+import { createOrAdopt, refOf, type Kube, type KubeObject as ClusterObject, type ObjectRef } from '@windlass/kube'
 import { CLAIM_NOTE, KubeObject } from '@windlass/protocol'
 import { claimRefsOf, isBound, untilBound } from '@windlass/volumes'
 import { z } from 'zod'
 import type { AgentPolicy } from '../kubernetes/policy/agent-policy.ts'
 import { checkProtocolV1Object, checkProtocolV1Removal, isOfWorkflow } from '../kubernetes/policy/check.ts'
-import { isAlreadyThere, isGone, isInvalid, toFailure } from './classify.ts'
+import { isGone, isInvalid, toFailure } from './classify.ts'
 import type { Metrics } from './metrics.ts'
 import type { TaskOutcome, V1Task } from './shapes.ts'
 import { isCreate, type WorkflowBatch } from './split.ts'
@@ -96,7 +96,7 @@ async function create(part: TaskPart & { created: ObjectRef[] }, signal: AbortSi
     checkProtocolV1Object(object, { id: workflowId, runtime: reName }, cluster.policy)
     if (object.kind === 'Pod') options.metrics.podCreated(object.metadata.name)
     if (object.kind === 'Pod') await awaitClaims(part, object, signal)
-    const isNew = await createOrAdopt(cluster.kube, object, { workflowId, signal })
+    const { isNew } = await createOrAdopt(cluster.kube, object, (there) => isSame(object, there, workflowId), signal)
     if (isNew) created.push(refOf(object))
     return OK
   } catch (error) {
@@ -141,25 +141,6 @@ async function notePlacement(kube: Kube, claim: ClusterObject, pod: KubeObject):
   } catch (error) {
     if (isFault(error, 'cluster-refused', 'not-found')) return false
     throw error
-  }
-}
-
-/** Returns true if the object was created, false if the workflow had it already. */
-async function createOrAdopt(
-  kube: Kube,
-  object: KubeObject,
-  { workflowId, signal }: { workflowId: string; signal: AbortSignal },
-): Promise<boolean> {
-  try {
-    await kube.create(object, signal)
-    return true
-  } catch (error) {
-    if (!isAlreadyThere(error)) throw error
-    const there = await kube.find(refOf(object), signal)
-    const isBeingRemoved = there === undefined || there.metadata.deletionTimestamp !== undefined
-    if (isBeingRemoved) throw fault('cluster-unreachable', { message: 'an object with this name is still being deleted' }, error)
-    if (!isSame(object, there, workflowId)) throw error
-    return false
   }
 }
 

@@ -1,5 +1,6 @@
 /** Decides which failures are retriable, mostly as the public agent does. */
 import { Fault, isFault } from '@windlass/kit'
+import { isAlreadyThere } from '@windlass/kube'
 import type { TaskOutcome } from './shapes.ts'
 
 /**
@@ -24,11 +25,6 @@ function isTransient(error: unknown): boolean {
 /** Returns the status of an answer of the API server. A page of a proxy in front of it says nothing about the object. */
 function statusOf({ details }: Fault): number | undefined {
   return details['kubeReason'] === undefined ? undefined : Number(details['httpStatus'])
-}
-
-/** Whether an object of this name exists; other conflicts are transient. */
-export function isAlreadyThere(error: unknown): boolean {
-  return isFault(error, 'conflict') && error.details['kubeReason'] === 'AlreadyExists'
 }
 
 /** Whether the object to delete does not exist. */
