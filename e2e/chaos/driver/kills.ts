@@ -20,8 +20,8 @@ export interface KillPlan {
   /** How long a killed target stays down. Milliseconds. */
   readonly downMs?: readonly [number, number]
   readonly database?: Mortal
-  /** Share of cases in which servers and agents are frozen instead of killed, and for how long (milliseconds): longer than a lease. */
-  readonly freeze?: { readonly share: number; readonly forMs: readonly [number, number] }
+  /** Every how many hits a server or agent is frozen instead of killed, from the third one on, and for how long (milliseconds): longer than a lease. */
+  readonly freeze?: { readonly every: number; readonly forMs: readonly [number, number] }
 }
 
 export type Landed = Record<`killed ${Victim}` | 'froze server' | 'froze agent', number>
@@ -57,6 +57,8 @@ export async function runKills(options: KillOptions): Promise<void> {
   const reviving = new Map<Mortal, Promise<void>>()
   const failures: unknown[] = []
   const deck: Victim[] = []
+  /** Hits on servers and agents. Freezes are counted and not drawn, because a slow machine has too few hits for a share. */
+  let hits = 0
   const raise = (child: Mortal, downMs: number): void => {
     const revived = revive(child, downMs)
       .catch((error: unknown) => void failures.push(error))
@@ -79,9 +81,10 @@ export async function runKills(options: KillOptions): Promise<void> {
     }
     const child =
       victim === 'server' ? random.pick(options.servers) : victim === 'agent' ? random.pick(options.agents) : plan.database
-    if (plan.freeze !== undefined && (victim === 'server' || victim === 'agent') && random.chance(plan.freeze.share)) {
+    if (plan.freeze !== undefined && (victim === 'server' || victim === 'agent') && hits % plan.freeze.every === 2) {
       const live = victim === 'server' ? random.pick(options.servers) : random.pick(options.agents)
       if (reviving.has(live) || !live.signal('SIGSTOP')) continue
+      hits += 1
       landed[`froze ${victim}`] += 1
       const thawed = clock.sleep(random.between(...plan.freeze.forMs)).then(() => void live.signal('SIGCONT'))
       reviving.set(
@@ -94,6 +97,7 @@ export async function runKills(options: KillOptions): Promise<void> {
     if (victim === undefined || child === undefined || reviving.has(child) || options.down.has(child) || !(await child.kill()))
       continue
     landed[`killed ${victim}`] += 1
+    if (victim !== 'database') hits += 1
     raise(child, random.between(...(plan.downMs ?? [0, 600])))
   }
   await Promise.all(reviving.values())

@@ -131,7 +131,7 @@ export function agentTrouble(seed: number, scale: number): ChaosPlan {
     timings: { ...FAST, suspectMs: 60_000, deadMs: 120_000 },
     electedMs: 120_000,
     least: { 'killed agent': 10, 'froze agent': 1, success: 50, unharmed: 20 },
-    kills: { everyMs: [100, 500], victims: ['agent'], downMs: [0, 200], freeze: { share: 0.1, forMs: [2_500, 4_000] } },
+    kills: { everyMs: [100, 500], victims: ['agent'], downMs: [0, 200], freeze: { every: 10, forMs: [2_500, 4_000] } },
   }
 }
 
