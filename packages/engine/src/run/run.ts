@@ -2,7 +2,7 @@
  * Runs one attempt in a loop: decide, act on the decisions, fold the resulting events into the snapshot. The pure functions of `plan` decide; this
  * file starts steps, waits for them and records the events.
  */
-import { defined, isFault, isLoopback } from '@windlass/kit'
+import { defined, isLoopback } from '@windlass/kit'
 import {
   buildScope,
   decide,
@@ -40,7 +40,6 @@ import {
 } from '@windlass/protocol'
 import { startCleaner, type DiskCleaner } from '../clean/cleaner.ts'
 import { Debugger, isDebugCommand } from '../debug/debugger.ts'
-import { isDiskFull, refusalStatus } from '../docker/containers.ts'
 import { maskText } from '../output/mask.ts'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
 import { lengthsOf } from '../report/announce.ts'
@@ -55,13 +54,14 @@ import type { AttemptOptions } from '../attempt/input.ts'
 import { stopFor } from './commands.ts'
 import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
+import { reasonOf } from './reason-of.ts'
 import { hasKubeconfig, KUBECONFIG_PATH } from '../secrets/private-files.ts'
 import { redactEvent } from '../secrets/redact-event.ts'
 import { secretsOf, type SecretSource } from '../secrets/secrets.ts'
 import { sweepEnvironments, sweepOld } from './sweep.ts'
 import { watchDaemon } from './watch-daemon.ts'
 import { removeLeftovers } from '../attempt/workspace.ts'
-import { StepFailure, StepStop } from '../attempt/step-outcome.ts'
+import { StepStop } from '../attempt/step-outcome.ts'
 
 /**
  * Runs an attempt and writes its end to the journal. Resolves with the outcome, or with undefined if `options.signal` stopped it: then nothing final
@@ -406,12 +406,10 @@ class Attempt {
     this.#snapshot = fold(this.#snapshot, { ...fact, at: event.at })
   }
 
-  /** Ends the attempt after a lost daemon or a bug. Results of steps no longer count; running steps stay `running` and are run again. */
+  /** Ends the attempt after a lost daemon, a full disk or a bug. Results of steps no longer count; running steps stay `running` and are run again. */
   #break(error: unknown, step?: string): void {
     const { log } = this.#options
-    const lost = isFault(error, 'docker-unreachable') || (refusalStatus(error) ?? 0) >= 500
-    const isNamed = error instanceof StepFailure || error instanceof StepStop
-    const reason: Reason = isDiskFull(error) ? 'disk-full' : lost ? 'dind-lost' : isNamed ? error.reason : 'internal'
+    const reason = reasonOf(error)
     const status = error instanceof StepStop ? error.status : 'error'
     const message = error instanceof Error ? error.message : String(error)
     if (reason === 'internal') log.error({ err: error, step }, 'attempt failed')
