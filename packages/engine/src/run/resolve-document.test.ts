@@ -1,23 +1,13 @@
 import { fault, silentLog, systemClock, type Fault } from '@windlass/kit'
 import { expect, test } from 'vitest'
+import { fakeDocker } from '../../test/support/fake-docker.ts'
 import type { AttemptOptions } from '../attempt/input.ts'
 import { resolveDocument } from './resolve-document.ts'
-
-const IMAGE = { id: 'sha256:t', environment: [], workingDirectory: '', repoDigests: [], labels: {}, sizeBytes: 1 }
 
 /** Returns the options of an attempt with a document in git, whose daemon refuses to create volumes and containers. */
 function optionsOf(refusal: Fault, journal: object = { stream: () => ({ write: async () => undefined }) }): AttemptOptions {
   const refuse = (): Promise<never> => Promise.reject(refusal)
-  const answers: Record<string, unknown> = {
-    inspectImage: async () => IMAGE,
-    listContainers: async () => [],
-    listNetworks: async () => [],
-    listVolumes: async () => [],
-    listUnusedVolumes: async () => [],
-    createVolume: refuse,
-    createContainer: refuse,
-  }
-  const docker = new Proxy({}, { get: (_, name) => answers[String(name)] ?? (async () => undefined) })
+  const docker = fakeDocker({ createVolume: refuse, createContainer: refuse })
   const input = {
     buildId: '65a1b2c3d4e5f60718293a4b',
     attempt: 1,
