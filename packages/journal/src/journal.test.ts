@@ -32,7 +32,14 @@ function open(
   options: { clock?: ManualClock; limitBytes?: number; reserveBytes?: number; onFull?: (full: boolean) => void } = {},
 ): Promise<Journal<TestEvent>> {
   const { clock = manualClock(1_000), limitBytes = 1e9, onFull, ...more } = options
-  return openJournal<TestEvent>({ dir, clock, limitBytes, decode: (value) => value as TestEvent, ...(onFull && { onFull }), ...more })
+  return openJournal<TestEvent>({
+    dir,
+    clock,
+    limitBytes,
+    decode: (value) => value as TestEvent,
+    ...(onFull && { onFull }),
+    ...more,
+  })
 }
 
 /** Reads and acknowledges everything in a stream, like a sink. */

@@ -95,8 +95,12 @@ test.each([
   ['the log of a step', 'open step/one', ['attempt.started', 'step.started']],
   ['the output of a step', 'step/one', ['attempt.started', 'step.started']],
   ['the end of a step', 'step.finished', ['attempt.started', 'step.started']],
-])('ends the attempt as disk-full if the spool is too full for %s', async (_, refused, before) => {
-  const { events, journal } = fullJournal((name) => name === refused)
-  expect(await run(journal)).toMatchObject({ status: 'error', reason: 'disk-full' })
-  expect(events).toEqual([...before, 'attempt.finished'])
-}, 10_000)
+])(
+  'ends the attempt as disk-full if the spool is too full for %s',
+  async (_, refused, before) => {
+    const { events, journal } = fullJournal((name) => name === refused)
+    expect(await run(journal)).toMatchObject({ status: 'error', reason: 'disk-full' })
+    expect(events).toEqual([...before, 'attempt.finished'])
+  },
+  10_000,
+)
