@@ -8,7 +8,7 @@ import type { Buildx, ResolvedBuild } from '@windlass/plan'
 import type { EngineClaimed } from '@windlass/protocol'
 import { BUILDKIT_IMAGE, type AttemptContext, type StepRun } from '../attempt/context.ts'
 import { archive } from '../attempt/workspace.ts'
-import type { ContainerSpec } from '../docker/containers.ts'
+import { isDiskFull, type ContainerSpec } from '../docker/containers.ts'
 import { openDriverOptions, type DriverOptions } from './driver-options.ts'
 import { isTrusted } from './trusted-images.ts'
 import { attemptLabels } from '../attempt/labels.ts'
@@ -117,7 +117,7 @@ async function startBuilder({ context, output, signal }: StepRun, options: Drive
     )
     return { id }
   } catch (error) {
-    if (!isFault(error, 'docker-refused')) throw error
+    if (!isFault(error, 'docker-refused') || isDiskFull(error)) throw error
     throw new StepFailure('build-failed', `A BuildKit daemon cannot be started on this Docker daemon: ${error.message}`, {
       cause: error,
       hint: `It needs the capabilities ${BUILDER_CAPABILITIES.join(', ')}. Builds without \`buildx\`, \`platform\` and \`cache_to\` need none of them.`,
