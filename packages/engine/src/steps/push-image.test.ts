@@ -35,3 +35,9 @@ test('a registry whose disk is full is a failed push', async () => {
   expect(failure).toMatchObject({ reason: 'push-failed' })
   expect(calls).toHaveLength(4)
 })
+
+test('an image that the daemon no longer has is left to the caller, which pulls it again', async () => {
+  const { calls, failure } = await push({ tagImage: refuse('No such image: i', 404) })
+  expect(failure).toMatchObject({ code: 'docker-refused' })
+  expect(calls).toEqual(['tagImage'])
+})

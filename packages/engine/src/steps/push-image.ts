@@ -2,7 +2,7 @@
 import { isFault, retry, sentences } from '@windlass/kit'
 import type { StepRun } from '../attempt/context.ts'
 import { toUnknownFailure } from '../containers/failures.ts'
-import { isDiskFull } from '../docker/containers.ts'
+import { isDiskFull, isImageGone } from '../docker/containers.ts'
 import type { RegistryLogin } from '../docker/images.ts'
 import { StepFailure } from '../attempt/step-outcome.ts'
 
@@ -18,7 +18,7 @@ export interface ImagePush {
 /** Two builds that push one tag at the same time sometimes conflict. */
 const PUSH = { baseMs: 500, maxMs: 8_000, tries: 4 }
 
-/** Pushes all tags. Returns the digest of the manifest. Throws `StepFailure` (`push-failed`, `disk-full`). */
+/** Pushes all tags. Returns the digest of the manifest. Throws `StepFailure` (`push-failed`, `disk-full`), or `docker-refused` without the image. */
 export async function pushAll(run: StepRun, push: ImagePush): Promise<string | undefined> {
   let digest: string | undefined
   for (const tag of push.tags) digest = (await pushOne(run, push, tag)) ?? digest
@@ -47,7 +47,8 @@ async function pushOne(
     await output.say(`Pushed ${name}${digest === undefined ? '' : ` (${digest})`}.`)
     return digest
   } catch (error) {
-    if (!isFault(error, 'docker-refused')) throw error
+    // The caller pulls an image again that was removed from the daemon.
+    if (!isFault(error, 'docker-refused') || isImageGone(error)) throw error
     const denied = /denied|unauthorized|no basic auth|authentication required/i.test(error.message)
     throw new StepFailure('push-failed', `${name} cannot be pushed: ${error.message}`, {
       cause: error,
@@ -59,7 +60,7 @@ async function pushOne(
 }
 
 function isTransient(error: unknown): boolean {
-  if (!isFault(error, 'docker-refused')) return false
+  if (!isFault(error, 'docker-refused') || isImageGone(error)) return false
   return !/denied|unauthorized|no basic auth|authentication required|invalid reference|name invalid|no such host|server gave HTTP response/i.test(
     error.message,
   )
