@@ -1,8 +1,9 @@
-import { appendFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from 'node:fs'
+import fs, { appendFileSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { manualClock, sha256, type ManualClock } from '@windlass/kit'
 import { openJournal, type Journal } from './journal.ts'
 
@@ -13,8 +14,10 @@ interface TestEvent {
 }
 
 const folders: string[] = []
+const undo: (() => void)[] = []
 
 afterEach(() => {
+  for (const restore of undo.splice(0)) restore()
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
@@ -26,10 +29,17 @@ function newFolder(): string {
 
 function open(
   dir: string,
-  options: { clock?: ManualClock; limitBytes?: number; onFull?: (full: boolean) => void } = {},
+  options: { clock?: ManualClock; limitBytes?: number; reserveBytes?: number; onFull?: (full: boolean) => void } = {},
 ): Promise<Journal<TestEvent>> {
-  const { clock = manualClock(1_000), limitBytes = 1e9, onFull } = options
-  return openJournal<TestEvent>({ dir, clock, limitBytes, decode: (value) => value as TestEvent, ...(onFull && { onFull }) })
+  const { clock = manualClock(1_000), limitBytes = 1e9, onFull, ...more } = options
+  return openJournal<TestEvent>({
+    dir,
+    clock,
+    limitBytes,
+    decode: (value) => value as TestEvent,
+    ...(onFull && { onFull }),
+    ...more,
+  })
 }
 
 /** Reads and acknowledges everything in a stream, like a sink. */
@@ -249,6 +259,42 @@ test('drops bytes that a failed disk did not store and delivers the earlier ones
   expect(await journal.totals()).toEqual({ s: { bytes: 9_000_000, sha256: sha256(whole) } })
   expect((await takeAll(journal, 's', 1_000_000)).length).toBe(9_000_000)
   expect(journal.isDrained()).toBe(true)
+  await journal.close()
+})
+
+/** Refuses to write events, as on a full disk, while `isFull` returns true. */
+function fillDisk(isFull: () => boolean): void {
+  const write = fs.writevSync
+  const spy = vi.spyOn(fs, 'writevSync').mockImplementation((...args) => {
+    if (isFull()) throw Object.assign(new Error('ENOSPC: no space left on device, writev'), { code: 'ENOSPC' })
+    return write(...args)
+  })
+  syncBuiltinESMExports()
+  undo.push(() => {
+    spy.mockRestore()
+    syncBuiltinESMExports()
+  })
+}
+
+test('writes the last event to reserved space if the disk is full', async () => {
+  const dir = newFolder()
+  const journal = await open(dir, { reserveBytes: 65_536 })
+  const reserve = join(dir, 'reserve')
+  expect(statSync(reserve).size).toBe(65_536)
+  journal.append({ word: 'first' })
+  fillDisk(() => existsSync(reserve))
+  expect(() => journal.append({ word: 'lost' })).toThrow('The log spool is full.')
+  expect(journal.appendLast({ word: 'last' })).toMatchObject({ seq: 2, word: 'last' })
+  await journal.close()
+  const again = await open(dir)
+  expect(again.nextEvents(9).map(({ word }) => word)).toEqual(['first', 'last'])
+  await again.close()
+})
+
+test('refuses the last event if the disk is full without reserved space', async () => {
+  const journal = await open(newFolder())
+  fillDisk(() => true)
+  expect(() => journal.appendLast({ word: 'last' })).toThrow('The log spool is full.')
   await journal.close()
 })
 

@@ -7,7 +7,7 @@
  */
 import { mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync, renameSync, ftruncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { sha256, type Clock } from '@windlass/kit'
+import { isFault, sha256, type Clock } from '@windlass/kit'
 import { EventLog, type Numbered, type Unnumbered } from './event-log.ts'
 import { appendRecord, isNoSpace, scanRecords } from './record.ts'
 import type { KeepAllowance } from './recent.ts'
@@ -19,6 +19,8 @@ export interface JournalOptions<E extends Numbered> {
   readonly clock: Clock
   /** Maximum bytes of unacknowledged log. Writers are blocked above it. */
   readonly limitBytes: number
+  /** Bytes of the disk that are occupied from the start on and given to `appendLast`. Default 0. */
+  readonly reserveBytes?: number | undefined
   /** Validates an event that is read back. */
   readonly decode: (value: unknown) => E
   /** Called with every event once it is written. */
@@ -57,6 +59,8 @@ export interface StreamWriter {
 export interface Journal<E extends Numbered> {
   /** Numbers an event and writes it before it returns. Throws `spool-full`. */
   append(body: Unnumbered<E>): E
+  /** Like `append`, for the event that ends the attempt: on a full disk it uses the reserved space. Throws `spool-full` if that is not enough. */
+  appendLast(body: Unnumbered<E>): E
   /** Returns the writer of a stream, always the same one for a name. */
   stream(name: string): StreamWriter
   /** Returns the oldest unacknowledged events. */
@@ -128,6 +132,7 @@ class Spool<E extends Numbered> implements Journal<E> {
     }
     ftruncateSync(this.#names, this.#namesEnd)
     this.#restore()
+    this.#reserve()
   }
 
   append(body: Unnumbered<E>): E {
@@ -135,6 +140,16 @@ class Spool<E extends Numbered> implements Journal<E> {
     this.#notify()
     this.#options.onAppend?.(event)
     return event
+  }
+
+  appendLast(body: Unnumbered<E>): E {
+    try {
+      return this.append(body)
+    } catch (error) {
+      if (!isFault(error, 'spool-full')) throw error
+      rmSync(this.#reservePath, { force: true })
+      return this.append(body)
+    }
   }
 
   stream(name: string): StreamWriter {
@@ -230,6 +245,21 @@ class Spool<E extends Numbered> implements Journal<E> {
   async remove(): Promise<void> {
     await this.close()
     rmSync(this.#options.dir, { recursive: true, force: true })
+  }
+
+  get #reservePath(): string {
+    return join(this.#options.dir, 'reserve')
+  }
+
+  /** Occupies the reserved space. A disk that is full already has none: the spool works without it. */
+  #reserve(): void {
+    const { reserveBytes = 0 } = this.#options
+    if (reserveBytes === 0) return
+    try {
+      writeFileSync(this.#reservePath, Buffer.alloc(reserveBytes))
+    } catch (error) {
+      if (!isNoSpace(error)) throw error
+    }
   }
 
   #nextFolder(): string {

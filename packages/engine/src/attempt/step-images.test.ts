@@ -1,5 +1,8 @@
+import { fault, silentLog, systemClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
-import { pullHint } from './step-images.ts'
+import { fakeDocker } from '../../test/support/fake-docker.ts'
+import { openImageClaims } from '../clean/image-claims.ts'
+import { openStepImages, pullHint } from './step-images.ts'
 
 test.each([
   ['Get "https://r.example/v2/": dial tcp: lookup r.example on 10.0.0.1:53: no such host', 'does not reach the registry'],
@@ -11,4 +14,71 @@ test.each([
   ['pull access denied for app, repository does not exist', 'Check the name and the tag'],
 ])('gives a hint that fits the error: %s', (message, hint) => {
   expect(pullHint(message, 'r.example/app:1')).toContain(hint)
+})
+
+/** Opens the images of an attempt whose registry has every image. `disk` are those of the daemon. */
+function openImages() {
+  const disk = new Set(['alpine:3'])
+  const calls: string[] = []
+  const docker = fakeDocker({
+    async inspectImage(name: string) {
+      if (!disk.has(name)) return undefined
+      return { id: `sha256:${name}`, environment: [], workingDirectory: '', repoDigests: [], labels: {}, sizeBytes: 1 }
+    },
+    async pullImage(name: string) {
+      calls.push(`pull ${name}`)
+      disk.add(name)
+    },
+  })
+  const { signal } = new AbortController()
+  const common = { docker, registries: [], clock: systemClock, log: silentLog, signal, claims: openImageClaims() }
+  const say = async (line: string): Promise<void> => void calls.push(line.replace(/ in .*/, ''))
+  /** Creates a container of an image. */
+  const create = async ({ id }: { id: string }): Promise<string> => {
+    calls.push(`create ${id}`)
+    if (!disk.has(id.replace('sha256:', '')))
+      throw fault('docker-refused', { message: `No such image: ${id}`, dockerStatus: 404 })
+    return 'created'
+  }
+  return { images: openStepImages(common), disk, calls, create, options: { signal, say } }
+}
+
+test('pulls an image again that was removed after it was prefetched', async () => {
+  const { images, disk, calls, create, options } = openImages()
+  images.prefetch({ name: 'alpine:3' })
+  await images.ensure({ name: 'alpine:3' }, options)
+  disk.clear()
+  expect(await images.use({ name: 'alpine:3' }, options, create)).toBe('created')
+  expect(calls.slice(1)).toEqual([
+    'Image alpine:3 is on the disk (alpine:3).',
+    'create sha256:alpine:3',
+    'The Docker daemon no longer has the image alpine:3.',
+    'pull alpine:3',
+    'Image alpine:3 was pulled',
+    'create sha256:alpine:3',
+  ])
+  // The next step uses what was found last.
+  expect(await images.use({ name: 'alpine:3' }, options, create)).toBe('created')
+  expect(calls.filter((call) => call.startsWith('pull'))).toHaveLength(1)
+})
+
+test('does not find an image that is removed again', async () => {
+  const { images, disk, calls, create, options } = openImages()
+  const remove = (image: { id: string }): Promise<string> => {
+    disk.clear()
+    return create(image)
+  }
+  await expect(images.use({ name: 'alpine:3' }, options, remove)).rejects.toMatchObject({ reason: 'image-not-found' })
+  expect(calls.filter((call) => call.startsWith('create'))).toHaveLength(2)
+})
+
+test('does not repeat work that fails for another reason', async () => {
+  const { images, options } = openImages()
+  let tries = 0
+  const work = async (): Promise<never> => {
+    tries += 1
+    throw fault('docker-refused', { message: 'No such image in the text of another error', dockerStatus: 500 })
+  }
+  await expect(images.use({ name: 'alpine:3' }, options, work)).rejects.toMatchObject({ code: 'docker-refused' })
+  expect(tries).toBe(1)
 })

@@ -2,7 +2,7 @@
 import { isFault, retry, type Clock, type Logger } from '@windlass/kit'
 import type { RegistryAccess } from '@windlass/protocol'
 import type { ImageClaims } from '../clean/image-claims.ts'
-import { isDiskFull } from '../docker/containers.ts'
+import { isDiskFull, isImageGone } from '../docker/containers.ts'
 import type { Docker } from '../docker/docker.ts'
 import type { Image, RegistryLogin } from '../docker/images.ts'
 import { findRegistryOf, getRegistry, loginFor, qualify } from './registries.ts'
@@ -21,12 +21,19 @@ export interface FoundImage extends Image {
   readonly note: string
 }
 
+export interface EnsureOptions {
+  readonly signal: AbortSignal
+  readonly say: (line: string) => Promise<void>
+}
+
 export interface StepImages {
   /** Finds or pulls an image. Throws `StepFailure` (`image-not-found`, `integration-missing`). */
-  ensure(
-    request: ImageRequest,
-    options: { readonly signal: AbortSignal; readonly say: (line: string) => Promise<void> },
-  ): Promise<FoundImage>
+  ensure(request: ImageRequest, options: EnsureOptions): Promise<FoundImage>
+  /**
+   * Runs `work` with an image. If the daemon refuses a call of `work` because it no longer has the image, finds or pulls the image again and runs
+   * `work` once more. Throws like `ensure` and `work`.
+   */
+  use<T>(request: ImageRequest, options: EnsureOptions, work: (image: FoundImage) => Promise<T>): Promise<T>
   /** Starts to pull an image that will be needed. Failures are reported by `ensure`. */
   prefetch(request: ImageRequest): void
 }
@@ -49,8 +56,10 @@ export function openStepImages(options: StepImagesOptions): StepImages {
   const { docker, registries, log } = options
   const fetching = new Map<string, Promise<FoundImage>>()
 
+  const keyOf = ({ registryContext = '', name }: ImageRequest): string => `${registryContext} ${name}`
+
   function fetchOnce(request: ImageRequest): Promise<FoundImage> {
-    const key = `${request.registryContext ?? ''} ${request.name}`
+    const key = keyOf(request)
     const known = fetching.get(key)
     if (known !== undefined) return known
     const work = fetchImage(request)
@@ -83,20 +92,44 @@ export function openStepImages(options: StepImagesOptions): StepImages {
     }
   }
 
+  async function ensure(request: ImageRequest, { signal, say }: EnsureOptions): Promise<FoundImage> {
+    const work = fetchOnce(request)
+    const { promise: stopped, reject } = Promise.withResolvers<never>()
+    const stop = (): void => reject(signal.reason)
+    signal.throwIfAborted()
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      const found = await Promise.race([work, stopped])
+      await say(found.note)
+      return found
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  /** Forgets what was found, unless another step has already found the image again. */
+  async function forget(request: ImageRequest, found: FoundImage): Promise<void> {
+    const key = keyOf(request)
+    const known = fetching.get(key)
+    if ((await known?.catch(() => undefined)) === found && fetching.get(key) === known) fetching.delete(key)
+  }
+
   return {
-    async ensure(request, { signal, say }) {
-      const work = fetchOnce(request)
-      const { promise: stopped, reject } = Promise.withResolvers<never>()
-      const stop = (): void => reject(signal.reason)
-      signal.throwIfAborted()
-      signal.addEventListener('abort', stop, { once: true })
+    ensure,
+    async use(request, ensuring, work) {
+      const found = await ensure(request, ensuring)
       try {
-        const found = await Promise.race([work, stopped])
-        await say(found.note)
-        return found
-      } finally {
-        signal.removeEventListener('abort', stop)
+        return await work(found)
+      } catch (error) {
+        if (!isImageGone(error)) throw error
       }
+      // The cleaner of the daemon or a step (`docker image prune`) can remove an image that no container uses yet.
+      await ensuring.say(`The Docker daemon no longer has the image ${found.name}.`)
+      await forget(request, found)
+      const again = await ensure(request, ensuring)
+      return work(again).catch((error: unknown) => {
+        throw isImageGone(error) ? removed(again, error) : error
+      })
     },
     prefetch(request) {
       fetchOnce(request).catch((error: unknown) => log.debug({ err: error, image: request.name }, 'image cannot be prefetched'))
@@ -138,6 +171,17 @@ function isTransient(error: unknown): boolean {
   if (!isFault(error, 'docker-refused')) return false
   return !/not found|manifest unknown|denied|unauthorized|no such host|invalid reference|does not exist|no basic auth/i.test(
     error.message,
+  )
+}
+
+function removed({ name }: FoundImage, cause: unknown): StepFailure {
+  return new StepFailure(
+    'image-not-found',
+    `The image ${name} was removed from the Docker daemon twice before a container could use it.`,
+    {
+      cause,
+      hint: 'Find out which step or which process on the machine of the daemon removes images.',
+    },
   )
 }
 

@@ -222,7 +222,15 @@ async function runCompose(part: StepPart, spec: ProjectSpec, call: ComposeCall):
     throw new StepFailure(spec.reason, `There is no compose file at ${path}.`, {
       hint: `Paths are relative to \`working_directory\`. Clone the repository in an earlier step. Files are below ${VOLUME_PATH}.`,
     })
-  throw new StepFailure(spec.reason, `The composition cannot be started: ${lastError(end.tail)}`)
+  throw composeFailure(end.tail, spec.reason)
+}
+
+/** Returns the failure for the end of the output of compose. */
+export function composeFailure(tail: string, reason: ProjectSpec['reason']): StepFailure {
+  const error = lastError(tail)
+  // Compose passes the errors of the daemon on. A full disk is a failure of the runtime there, as for the container of a step.
+  const isFull = /Error response from daemon: .*no space left on device/.test(error)
+  return new StepFailure(isFull ? 'disk-full' : reason, `The composition cannot be started: ${error}`)
 }
 
 /** Returns the last line of compose that is not a warning, without paths of the engine. */

@@ -288,6 +288,11 @@ export function isDiskFull(error: unknown): boolean {
   return isFault(error, 'docker-refused') && error.message.includes('no space left on device')
 }
 
+/** Returns true for a call that the daemon refused because it does not have the image. */
+export function isImageGone(error: unknown): boolean {
+  return refusalStatus(error) === 404 && error instanceof Error && /No such image/i.test(error.message)
+}
+
 /** Resolves with the result of a call, or with undefined if the daemon refused it with one of these statuses. */
 export async function ignoring<T>(statuses: readonly number[], call: Promise<T>): Promise<T | undefined> {
   try {

@@ -5,7 +5,7 @@ import type { StepRun } from '../attempt/context.ts'
 import { toGitTarget, type GitTarget } from './git-access.ts'
 import { GIT_CONFIG, GIT_REMOTE } from './git-remote.ts'
 import { useWorkTree } from './work-tree.ts'
-import { runTool } from '../containers/tool-container.ts'
+import { runTool, type ToolEnd } from '../containers/tool-container.ts'
 import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 import { variablesOf } from './clone-variables.ts'
 
@@ -19,7 +19,7 @@ export async function runGitClone(run: StepRun<ResolvedGitClone>): Promise<StepO
   if (context.source !== undefined && isMain) return useWorkTree(run, context.source)
   const target = toGitTarget(action, context.input.git)
   run.output.hide(target.mask)
-  const { exitCode, result } = await runTool(run, {
+  const { exitCode, result, tail } = await runTool(run, {
     script: SCRIPT,
     environment: {
       REPO: target.url,
@@ -36,7 +36,7 @@ export async function runGitClone(run: StepRun<ResolvedGitClone>): Promise<StepO
         ? [{ type: 'bind', source: target.file, target: target.file, readOnly: true }]
         : [],
   })
-  if (exitCode !== 0) throw cloneFailure(exitCode, action, target)
+  if (exitCode !== 0) throw cloneFailure({ exitCode, tail }, action, target)
   const [name = '', revision = '', author = '', message = ''] = result
     .toString('utf8')
     .split('\0')
@@ -71,10 +71,23 @@ function proxyVariables(environment: Readonly<Record<string, string>>): Record<s
   return found
 }
 
-/** Returns the failure of a git command for an exit code of our scripts. */
-export function cloneFailure(exitCode: number, action: ResolvedGitClone, target: GitTarget): StepFailure {
+/**
+ * A message of git or cp about the disk that they write to. Both write only to the shared volume and to their container, which are on the disk of the
+ * build. Git prefixes messages of the server with "remote:", and the disk of the server is not ours.
+ */
+const DISK_FULL = /^(?!remote:).*(: No space left on device|Out of diskspace)\.?\r?$/m
+
+/** Returns the failure of a git command for the exit code of our scripts and the end of their output. */
+export function cloneFailure(
+  { exitCode, tail }: Pick<ToolEnd, 'exitCode' | 'tail'>,
+  action: ResolvedGitClone,
+  target: GitTarget,
+): StepFailure {
   const used = target.integration === undefined ? 'without an integration' : `with the integration "${target.integration}"`
   const what = `${target.url} (${used})`
+  // A transfer that the full disk interrupts can look like a network failure.
+  if ((exitCode === 1 || exitCode === 13) && DISK_FULL.test(tail))
+    return new StepFailure('disk-full', `The disk of the build has no space left for ${what}.`)
   switch (exitCode) {
     case 10:
       return new StepFailure('clone-failed', `The git server denied access to ${what}.`, {

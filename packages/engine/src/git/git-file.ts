@@ -19,7 +19,7 @@ export interface GitFile {
   readonly path: string
 }
 
-/** Returns the text of a file. Throws `StepFailure` (`clone-failed`, `integration-missing`). */
+/** Returns the text of a file. Throws `StepFailure` (`clone-failed`, `integration-missing`, `disk-full`). */
 export async function readGitFile(part: StepPart, file: GitFile): Promise<string> {
   const { result } = await fetchPath(part, file, { MODE: 'print' })
   return result.toString('utf8')
@@ -86,6 +86,6 @@ async function fetchPath(
   if (end.exitCode === 15) throw new StepFailure('clone-failed', `${path} in ${where} is larger than 1 MiB.`)
   if (end.exitCode === 16)
     throw new StepFailure('invalid-step', `The path ${environment['DESTINATION'] ?? ''} contains a symbolic link.`)
-  if (end.exitCode !== 0) throw cloneFailure(end.exitCode, action, target)
+  if (end.exitCode !== 0) throw cloneFailure(end, action, target)
   return end
 }

@@ -69,3 +69,29 @@ test('recognizes push failures, files outside of the context, and the classic bu
     toBuildFailure({ exitCode: 1, tail: "The command '/bin/sh -c exit 7' returned a non-zero code: 7", ...at }).message,
   ).toBe('"RUN exit 7" in the Dockerfile ended with exit code 7.')
 })
+
+const BLOB = '/var/lib/docker/buildkit/content/ingest/x/data: no space left on device'
+
+test.each([
+  ['the disk of the daemon is full', `failed to build: failed to solve: write ${BLOB}`, 'disk-full'],
+  [
+    'the disk of a separate builder is full',
+    `failed to solve: mkdir /var/lib/buildkit/runc/x: no space left on device`,
+    'disk-full',
+  ],
+  [
+    'a layer does not fit on the disk',
+    'failed to solve: failed to register layer: write /usr/lib/x: no space left on device',
+    'disk-full',
+  ],
+  ['a command cannot start', `failed to solve: process "/bin/sh -c x" did not complete successfully: mkdir ${BLOB}`, 'disk-full'],
+  ['the disk of the registry is full', `failed to solve: failed to push x/y:1: 500: write ${BLOB}`, 'push-failed'],
+  ['a file of the build has such a name', 'failed to solve: "/no space left on device": not found', 'build-failed'],
+])('blames the disk only for errors of the builder: %s', (_, error, reason) => {
+  expect(toBuildFailure({ exitCode: 1, tail: `#5 DONE\nERROR: ${error}\n`, ...at })).toMatchObject({ reason })
+})
+
+test('a command of the Dockerfile that fills the disk is a failed build', () => {
+  const text = tail(1).replace('0.212 after', `0.212 tar: write ${BLOB}`)
+  expect(toBuildFailure({ exitCode: 1, tail: text, ...at })).toMatchObject({ reason: 'build-failed' })
+})

@@ -12,6 +12,12 @@ const LAST_LINES = 10
 const ERROR_PREFIXES =
   /^(failed to build: |failed to solve: |rpc error: code = \w+ desc = |failed to solve with frontend [\w.]+: |failed to create LLB definition: )+/
 
+/**
+ * Errors of BuildKit about the disk of the daemon: a path below the folder of dockerd or of a separate BuildKit, or a layer of an image, whose paths
+ * are those in the image. A command of the Dockerfile that fills the disk fails with an exit code instead, and may have written too much.
+ */
+const OUR_DISK = /(\/var\/lib\/(docker|buildkit)\/[^\s:]*|failed to (register|extract) layer.*): no space left on device/
+
 export interface FailedBuild {
   readonly exitCode: number
   /** The end of the builder's output. */
@@ -31,6 +37,8 @@ export function toBuildFailure({ exitCode, tail, directory, dockerfile }: Failed
   const error = /^ERROR: (.+)/m.exec(text)?.[1]?.replace(ERROR_PREFIXES, '').trim()
   const command = failedCommand(text)
   if (command !== undefined) return commandFailure(command)
+  if (error !== undefined && OUR_DISK.test(error) && !error.includes('failed to push'))
+    return new StepFailure('disk-full', `The image cannot be built: ${error}`)
   const push = /failed to push [^\n]*/.exec(text)?.[0]
   if (push !== undefined) return new StepFailure('push-failed', `The image cannot be pushed: ${push}`)
   return new StepFailure(

@@ -1,5 +1,10 @@
+import { fault, silentLog, systemClock } from '@windlass/kit'
+import type { ResolvedBuild } from '@windlass/plan'
 import { expect, test } from 'vitest'
-import { requireTrustedBuilder } from './builder.ts'
+import { fakeDocker } from '../../test/support/fake-docker.ts'
+import type { StepRun } from '../attempt/context.ts'
+import { openStepImages } from '../attempt/step-images.ts'
+import { openBuilder, requireTrustedBuilder } from './builder.ts'
 import { openDriverOptions } from './driver-options.ts'
 
 function check(driverOpts: string, allowed: Partial<Parameters<typeof requireTrustedBuilder>[1]> = {}): void {
@@ -35,4 +40,32 @@ test.each([
 test('allows BuildKit settings and proxies without access to the daemon (P183)', () => {
   check('env.BUILDKIT_STEP_LOG_MAX_SIZE=-1,env.https_proxy=http://proxy:3128,network=bridge', { userAccess: false })
   check('network=host', { userAccess: false, network: 'host' })
+})
+
+/** Starts the standard builder on a daemon that refuses to create containers. Returns the failure. */
+async function refusedBuilder(dockerStatus: number, message: string): Promise<unknown> {
+  const docker = fakeDocker({
+    readSettings: async () => ({ insecureRegistries: [] }),
+    createContainer: () => Promise.reject(fault('docker-refused', { message, dockerStatus })),
+  })
+  const { signal } = new AbortController()
+  const common = { docker, clock: systemClock, log: silentLog }
+  const input = { buildId: '65a1b2c3d4e5f60718293a4b', attempt: 1, registries: [], userAccess: false }
+  const context = { ...common, input, images: openStepImages({ ...common, registries: [], signal }) }
+  const run = { context, action: { cacheFrom: [], cacheTo: [] }, output: { say: async () => undefined }, signal }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only what a builder uses
+  const opened = openBuilder(run as unknown as StepRun<ResolvedBuild>, undefined)
+  return opened.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
+
+test('a daemon that does not allow a builder fails the build', async () => {
+  expect(await refusedBuilder(500, 'OCI runtime create failed: not permitted')).toMatchObject({ reason: 'build-failed' })
+})
+
+test('a builder that does not fit on the disk of the daemon is no failed build', async () => {
+  const failure = await refusedBuilder(500, 'write /var/lib/docker/containers/x: no space left on device')
+  expect(failure).toMatchObject({ code: 'docker-refused' })
 })

@@ -8,7 +8,7 @@ import type { Buildx, ResolvedBuild } from '@windlass/plan'
 import type { EngineClaimed } from '@windlass/protocol'
 import { BUILDKIT_IMAGE, type AttemptContext, type StepRun } from '../attempt/context.ts'
 import { archive } from '../attempt/workspace.ts'
-import type { ContainerSpec } from '../docker/containers.ts'
+import { isDiskFull, isImageGone, type ContainerSpec } from '../docker/containers.ts'
 import { openDriverOptions, type DriverOptions } from './driver-options.ts'
 import { isTrusted } from './trusted-images.ts'
 import { attemptLabels } from '../attempt/labels.ts'
@@ -86,13 +86,20 @@ async function isRunning({ docker }: AttemptContext, { id }: Builder): Promise<b
   )
 }
 
-async function startBuilder({ context, output, signal }: StepRun, options: DriverOptions): Promise<Builder> {
-  const { docker, input, images } = context
-  const image = await images.ensure({ name: options.image ?? BUILDKIT_IMAGE }, { signal, say: (line) => output.say(line) })
+async function startBuilder(run: StepRun, options: DriverOptions): Promise<Builder> {
+  const { context, output, signal } = run
+  const say = (line: string): Promise<void> => output.say(line)
+  return context.images.use({ name: options.image ?? BUILDKIT_IMAGE }, { signal, say }, ({ name }) =>
+    launchBuilder(run, name, options),
+  )
+}
+
+async function launchBuilder({ context, output }: StepRun, image: string, options: DriverOptions): Promise<Builder> {
+  const { docker, input } = context
   const { insecureRegistries } = await docker.readSettings()
   const isFree = !(await docker.listContainers([`${LABEL_BUILDER}=${STATE_VOLUME}`])).some(({ isRunning: taken }) => taken)
   const spec: ContainerSpec = {
-    image: image.name,
+    image,
     entrypoint: ['/bin/sh', '-c', SCRIPT, 'windlass', CONFIG_PATH, STATE_PATH],
     command: [],
     environment: options.environment,
@@ -117,7 +124,7 @@ async function startBuilder({ context, output, signal }: StepRun, options: Drive
     )
     return { id }
   } catch (error) {
-    if (!isFault(error, 'docker-refused')) throw error
+    if (!isFault(error, 'docker-refused') || isDiskFull(error) || isImageGone(error)) throw error
     throw new StepFailure('build-failed', `A BuildKit daemon cannot be started on this Docker daemon: ${error.message}`, {
       cause: error,
       hint: `It needs the capabilities ${BUILDER_CAPABILITIES.join(', ')}. Builds without \`buildx\`, \`platform\` and \`cache_to\` need none of them.`,

@@ -2,10 +2,11 @@
 import type { Buildx } from '@windlass/plan'
 import type { EngineClaimed } from '@windlass/protocol'
 import { BUILDKIT_IMAGE, type StepRun } from '../attempt/context.ts'
-import { runContainer } from '../containers/run-container.ts'
+import { runContainer, type ContainerEnd } from '../containers/run-container.ts'
 import { BUILDER_CAPABILITIES } from './builder.ts'
 import { isTrusted } from './trusted-images.ts'
 import { attemptLabels } from '../attempt/labels.ts'
+import type { FoundImage } from '../attempt/step-images.ts'
 import { StepFailure } from '../attempt/step-outcome.ts'
 
 /** The default of pipelines. Replaced by our own image, which does the same. */
@@ -40,33 +41,35 @@ export async function registerEmulators(
   const { architecture } = await docker.readSettings()
   const foreign = platforms.filter((platform) => !platform.startsWith(`linux/${architecture}`) && platform !== 'linux/386')
   if (foreign.length === 0) return
-  const image = await images.ensure({ name: isStandard ? BUILDKIT_IMAGE : named }, { signal, say: (line) => output.say(line) })
   const wanted = qemu === undefined || qemu.platforms === '' || qemu.platforms === 'all' ? foreign.join(',') : qemu.platforms
   let text = ''
   let id: string | undefined
-  const end = await runContainer(
-    {
-      docker,
-      clock,
-      signal,
-      graceMs: input.limits.stopGraceMs,
-      spec: {
-        image: image.name,
-        ...(isStandard && { entrypoint: ['binfmt'] }),
-        command: ['--install', wanted],
-        environment: [],
-        labels: attemptLabels(input, run.step.name),
-        mounts: [],
-        network: 'none',
-        capabilities: BUILDER_CAPABILITIES,
-        stdin: false,
+  const register = ({ name }: FoundImage): Promise<ContainerEnd> =>
+    runContainer(
+      {
+        docker,
+        clock,
+        signal,
+        graceMs: input.limits.stopGraceMs,
+        spec: {
+          image: name,
+          ...(isStandard && { entrypoint: ['binfmt'] }),
+          command: ['--install', wanted],
+          environment: [],
+          labels: attemptLabels(input, run.step.name),
+          mounts: [],
+          network: 'none',
+          capabilities: BUILDER_CAPABILITIES,
+          stdin: false,
+        },
+        async onOutput(parts) {
+          text = (text + parts.map(({ bytes }) => Buffer.from(bytes).toString('utf8')).join('')).slice(-MAX_OUTPUT)
+        },
       },
-      async onOutput(parts) {
-        text = (text + parts.map(({ bytes }) => Buffer.from(bytes).toString('utf8')).join('')).slice(-MAX_OUTPUT)
-      },
-    },
-    (created) => (id = created),
-  ).finally(() => (id === undefined ? undefined : docker.removeContainer(id)))
+      (created) => (id = created),
+    ).finally(() => (id === undefined ? undefined : docker.removeContainer(id)))
+  const say = (line: string): Promise<void> => output.say(line)
+  const end = await images.use({ name: isStandard ? BUILDKIT_IMAGE : named }, { signal, say }, register)
   if (end.exitCode === 0) await output.say(`Emulators for ${wanted} are registered.`)
   else
     await output.say(

@@ -2,7 +2,7 @@
 import { normalize, type ResolvedBuild } from '@windlass/plan'
 import { COSIGN_IMAGE, type StepRun } from '../attempt/context.ts'
 import { INSIDE, outsideFailure, OUTSIDE, roots } from '../containers/inside.ts'
-import { runTool } from '../containers/tool-container.ts'
+import { runTool, type ToolRun } from '../containers/tool-container.ts'
 import { toDockerConfig } from './credentials.ts'
 import type { PushTarget } from './push-target.ts'
 import { StepFailure } from '../attempt/step-outcome.ts'
@@ -42,15 +42,13 @@ export async function signImage(run: StepRun<ResolvedBuild>, { options, target, 
       },
     )
   if (password !== undefined) output.hide([password])
-  const image = await context.images.ensure({ name: COSIGN_IMAGE }, { signal, say: (line) => output.say(line) })
   const reference = `${target.repository}@${digest}`
   const isFile = !key.includes('://')
   const toPath = (path: string): string => normalize(path.startsWith('/') ? path : `${action.directory}/${path}`)
   const keyPath = toPath(key)
   refuseOthers(flags)
   const { login } = target
-  const end = await runTool(run, {
-    image: image.name,
+  const tool: ToolRun = {
     script: SCRIPT,
     environment: { ...roots(context), DIRECTORY: action.directory },
     secrets: {
@@ -62,7 +60,11 @@ export async function signImage(run: StepRun<ResolvedBuild>, { options, target, 
     },
     // The Docker daemon reaches the registry through the host network.
     network: 'host',
-  })
+  }
+  const say = (line: string): Promise<void> => output.say(line)
+  const end = await context.images.use({ name: COSIGN_IMAGE }, { signal, say }, ({ name }) =>
+    runTool(run, { ...tool, image: name }),
+  )
   if (end.exitCode === OUTSIDE) throw outsideFailure(end.tail)
   if (end.exitCode !== 0) {
     const error = end.tail.trim().split('\n').at(-1) ?? ''

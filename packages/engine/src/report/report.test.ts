@@ -1,7 +1,7 @@
 /** Tests what the server learns about log that it does not receive, and how a process handles the spool of another one. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -129,4 +129,11 @@ test('sends the end of an attempt after a power cut that removed events which th
   expect(await endLostAttempt(report, new AbortController().signal)).toMatchObject({ reason: 'engine-lost' })
   await report.drain.finish()
   expect(server.events.map(({ seq, type }) => `${seq} ${type}`).at(-1)).toBe('4 attempt.finished')
+})
+
+test('reserves space for the end of the attempt', async () => {
+  const server = await openTestServer()
+  const { stop } = await server.open()
+  expect(statSync(join(server.spoolDir, 'journal', 'reserve')).size).toBeGreaterThan(100_000)
+  await stop()
 })

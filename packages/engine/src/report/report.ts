@@ -47,11 +47,15 @@ export async function openReport(options: ReportOptions): Promise<Report> {
   return { lease, journal, drain }
 }
 
+/** Space for the end of an attempt, which has about 130 bytes for each log stream. */
+const END_BYTES = 262_144
+
 async function openAttemptJournal({ spoolDir, clock, log, spoolBytes, metrics }: ReportOptions): Promise<Journal<EngineEvent>> {
   return openJournal<EngineEvent>({
     dir: join(spoolDir, 'journal'),
     clock,
     limitBytes: spoolBytes,
+    reserveBytes: END_BYTES,
     decode: readSpooled,
     onAppend: metrics === undefined ? undefined : (event) => metrics.observe(event),
     onFull: (full) => log.warn({ full }, full ? 'spool is full, steps are blocked' : 'spool has space again'),
@@ -97,6 +101,6 @@ async function catchUp({ journal, lease: { client, clock } }: Report, signal: Ab
 export async function writeEnd(journal: Journal<EngineEvent>, outcome: AttemptOutcome): Promise<AttemptOutcome> {
   const totals = Object.entries(await journal.totals())
   const streams = Object.fromEntries(totals.map(([name, { bytes, sha256 }]) => [name, { bytes, sha256: sha256 ?? '' }]))
-  journal.append({ type: 'attempt.finished', outcome, streams })
+  journal.appendLast({ type: 'attempt.finished', outcome, streams })
   return outcome
 }

@@ -9,6 +9,7 @@ import { openStepOutput } from '../output/step-output.ts'
 import { readGitFile } from '../git/git-file.ts'
 import type { AttemptInput, AttemptOptions } from '../attempt/input.ts'
 import { openContext } from './open-context.ts'
+import { reasonOf } from './reason-of.ts'
 import { secretsOf } from '../secrets/secrets.ts'
 import { StepFailure } from '../attempt/step-outcome.ts'
 
@@ -18,7 +19,7 @@ export type Resolved = { readonly input: AttemptInput } | { readonly outcome: At
 /** Compiles a document. Returns its plan or an error message. */
 export type CompileDocument = (text: string) => Promise<EngineDocumentAnswer>
 
-/** Returns the input unchanged if its plan has steps. Rejects if the daemon or the compiler is lost, or the attempt is stopped. */
+/** Returns the input unchanged if its plan has steps. Rejects if the compiler is lost, or the attempt is stopped. */
 export async function resolveDocument(options: AttemptOptions, compile: CompileDocument): Promise<Resolved> {
   const { input } = options
   const { source } = input.plan
@@ -29,10 +30,11 @@ export async function resolveDocument(options: AttemptOptions, compile: CompileD
     return { outcome: { status: 'error', reason: 'invalid-pipeline', message: message ?? 'The pipeline does not compile.' } }
   } catch (error) {
     if (options.signal.aborted) throw error
-    if (error instanceof StepFailure)
-      return { outcome: { status: 'error', reason: error.reason, message: sentences(error.message, error.hint) } }
-    if (isFault(error, 'docker-unreachable')) return { outcome: { status: 'error', reason: 'dind-lost', message: error.message } }
-    throw error
+    const reason = reasonOf(error)
+    // Errors of the server and bugs are for the caller. A refusal by the daemon is neither.
+    if (!(error instanceof Error) || (reason === 'internal' && !isFault(error, 'docker-refused'))) throw error
+    const message = error instanceof StepFailure ? sentences(error.message, error.hint) : error.message
+    return { outcome: { status: 'error', reason, message } }
   }
 }
 

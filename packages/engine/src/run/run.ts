@@ -40,7 +40,6 @@ import {
 } from '@windlass/protocol'
 import { startCleaner, type DiskCleaner } from '../clean/cleaner.ts'
 import { Debugger, isDebugCommand } from '../debug/debugger.ts'
-import { isDiskFull, refusalStatus } from '../docker/containers.ts'
 import { maskText } from '../output/mask.ts'
 import { openStepOutput, type Allowance, type StepOutput } from '../output/step-output.ts'
 import { lengthsOf } from '../report/announce.ts'
@@ -55,13 +54,14 @@ import type { AttemptOptions } from '../attempt/input.ts'
 import { stopFor } from './commands.ts'
 import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
+import { reasonOf } from './reason-of.ts'
 import { hasKubeconfig, KUBECONFIG_PATH } from '../secrets/private-files.ts'
 import { redactEvent } from '../secrets/redact-event.ts'
 import { secretsOf, type SecretSource } from '../secrets/secrets.ts'
 import { sweepEnvironments, sweepOld } from './sweep.ts'
 import { watchDaemon } from './watch-daemon.ts'
 import { removeLeftovers } from '../attempt/workspace.ts'
-import { StepFailure, StepStop } from '../attempt/step-outcome.ts'
+import { StepStop } from '../attempt/step-outcome.ts'
 
 /**
  * Runs an attempt and writes its end to the journal. Resolves with the outcome, or with undefined if `options.signal` stopped it: then nothing final
@@ -83,10 +83,11 @@ class Attempt {
   readonly #running = new Map<string, AbortController>()
   readonly #secrets: SecretSource
   readonly #allowance: Allowance
-  readonly #system: StepOutput
   readonly #debugger: Debugger
   readonly #groups: GroupClock
+  #systemOutput: StepOutput | undefined
   #services: Services | undefined
+  #cleaner: DiskCleaner | undefined
   #snapshot: Snapshot
   #cancelled: Reason | undefined
   /** Aborted by the first request to stop. Ends the waits before the first step. */
@@ -104,7 +105,6 @@ class Attempt {
     this.#snapshot = options.input.snapshot
     this.#secrets = secretsOf(options.input)
     this.#allowance = { left: options.input.limits.buildLogBytes }
-    this.#system = this.#openOutput(SYSTEM_STREAM)
     this.#groups = new GroupClock({
       clock: options.clock,
       end,
@@ -132,38 +132,63 @@ class Attempt {
   }
 
   async run(): Promise<AttemptOutcome | undefined> {
-    const { journal, input, docker, signal } = this.#options
+    const { signal } = this.#options
     const onStop = (): void => this.#stopAll(new StepStop('terminated', 'cancelled', 'The engine was asked to stop.'))
     signal.addEventListener('abort', onStop, { once: true })
     try {
       const context = await this.#open()
-      const volumeKept = context?.workspace.kept ?? false
-      journal.append({
-        type: 'attempt.started',
-        engineVersion: VERSION,
-        docker: { version: docker.version, api: docker.api },
-        volumeKept,
-        ...defined({ resume: input.resume }),
-      })
-      if (context === undefined) return await this.#finish(this.#broken)
-      if (input.attempt > 1 || input.resume !== undefined) this.#resume(volumeKept)
-      await this.#system.say(
-        `Docker ${docker.version} at ${docker.host}; the shared volume is ${volumeKept ? 'kept from the previous attempt' : 'ready'}.`,
-      )
-      this.#services = this.#openServices(context)
-      const cleaner = this.#startCleaner(context)
-      prefetchImages(context, this.#buildContext(), this.#snapshot)
-      addCleanup(context, 'sweep', sweepOld(docker, context.clock))
-      addCleanup(context, 'sweep environments', sweepEnvironments(docker, context.clock))
-      const outcome = (await this.#fetchResources(context)) ? await this.#loop(context) : this.#broken
+      const outcome = await this.#orBroken(() => this.#begin(context))
       this.#isEnding = true
-      await Promise.all([this.#closeServices(), cleaner?.wrapUp()])
-      const final = await this.#finish(outcome)
-      await close(context, final)
+      const closed = await this.#orBroken(async () => {
+        await Promise.all([this.#closeServices(), this.#cleaner?.wrapUp()])
+        return outcome
+      })
+      const final = await this.#finish(closed)
+      if (context !== undefined) await close(context, final)
       return final
     } finally {
       signal.removeEventListener('abort', onStop)
     }
+  }
+
+  /** Returns the outcome of `work`, or that of the attempt if `work` fails for a reason outside of the engine. Rejects with a bug. */
+  async #orBroken(work: () => Promise<AttemptOutcome | undefined>): Promise<AttemptOutcome | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (reasonOf(error) === 'internal') throw error
+      this.#break(error)
+      return this.#broken
+    }
+  }
+
+  /** Starts the attempt and runs its steps. Without a context, only records the start. */
+  async #begin(context: AttemptContext | undefined): Promise<AttemptOutcome | undefined> {
+    const { journal, input, docker } = this.#options
+    const volumeKept = context?.workspace.kept ?? false
+    journal.append({
+      type: 'attempt.started',
+      engineVersion: VERSION,
+      docker: { version: docker.version, api: docker.api },
+      volumeKept,
+      ...defined({ resume: input.resume }),
+    })
+    if (context === undefined) return this.#broken
+    if (input.attempt > 1 || input.resume !== undefined) this.#resume(volumeKept)
+    await this.#system.say(
+      `Docker ${docker.version} at ${docker.host}; the shared volume is ${volumeKept ? 'kept from the previous attempt' : 'ready'}.`,
+    )
+    this.#services = this.#openServices(context)
+    this.#cleaner = this.#startCleaner(context)
+    prefetchImages(context, this.#buildContext(), this.#snapshot)
+    addCleanup(context, 'sweep', sweepOld(docker, context.clock))
+    addCleanup(context, 'sweep environments', sweepEnvironments(docker, context.clock))
+    return (await this.#fetchResources(context)) ? this.#loop(context) : this.#broken
+  }
+
+  /** The log of the attempt. Opened by its first line, because a full disk refuses to open it. */
+  get #system(): StepOutput {
+    return (this.#systemOutput ??= this.#openOutput(SYSTEM_STREAM))
   }
 
   /**
@@ -186,7 +211,7 @@ class Attempt {
 
   /** Prepares the daemon. Returns undefined and sets `#broken` if that fails. */
   async #open(): Promise<AttemptContext | undefined> {
-    void this.#receiveCommands(this.#options.commands)
+    this.#receiveCommands(this.#options.commands).catch((error: unknown) => this.#break(error))
     const say = (line: string): Promise<void> => this.#system.say(line)
     try {
       return await openContext(this.#options, { end: this.#end, stop: this.#untilStopped(), redact: this.#redact, say })
@@ -261,7 +286,7 @@ class Attempt {
       await journal.flushed(name).catch((error: unknown) => log.warn({ err: error, stream: name }, 'log is incomplete'))
     }
     const final = { ...outcome, message: clip(outcome.message) }
-    journal.append(redactEvent({ type: 'attempt.finished', outcome: final, streams }, this.#redact))
+    journal.appendLast(redactEvent({ type: 'attempt.finished', outcome: final, streams }, this.#redact))
     return outcome
   }
 
@@ -285,7 +310,7 @@ class Attempt {
     }
     const step = plan.steps.find(({ name }) => name === decision.step)
     this.#record({ type: 'step.started', step: decision.step, try: decision.try })
-    if (step === undefined) return
+    if (step === undefined || this.#broken !== undefined) return
     switch (kindOf(step.action).performedBy) {
       case 'children':
         return this.#beginGroup(step)
@@ -337,8 +362,8 @@ class Attempt {
   async #runStep(context: AttemptContext, step: PlanStep): Promise<void> {
     const controller = new AbortController()
     this.#running.set(step.name, controller)
-    const output = this.#openOutput(stepStream(step.name))
     try {
+      const output = this.#openOutput(stepStream(step.name))
       const scope = (): BuildScope => this.#scope(step.name)
       const membersOf = (name: string) => stateOf(this.#snapshot, name).members
       const onTry = (number: number): void => this.#record({ type: 'step.started', step: step.name, try: number })
@@ -400,18 +425,22 @@ class Attempt {
 
   readonly #redact = (text: string): string => maskText(this.#secrets(this.#snapshot), text)
 
-  /** Writes an event to the journal and folds it into the snapshot. */
+  /** Writes an event to the journal and folds it into the snapshot. A full spool ends the attempt. */
   #record(fact: StepEvent): void {
-    const event = this.#options.journal.append(redactEvent(fact, this.#redact))
-    this.#snapshot = fold(this.#snapshot, { ...fact, at: event.at })
+    try {
+      const event = this.#options.journal.append(redactEvent(fact, this.#redact))
+      this.#snapshot = fold(this.#snapshot, { ...fact, at: event.at })
+    } catch (error) {
+      // Timers and commands record events, too, and have no caller that could handle this.
+      if (!isFault(error, 'spool-full')) throw error
+      this.#break(error, fact.step)
+    }
   }
 
-  /** Ends the attempt after a lost daemon or a bug. Results of steps no longer count; running steps stay `running` and are run again. */
+  /** Ends the attempt after a lost daemon, a full disk or a bug. Results of steps no longer count; running steps stay `running` and are run again. */
   #break(error: unknown, step?: string): void {
     const { log } = this.#options
-    const lost = isFault(error, 'docker-unreachable') || (refusalStatus(error) ?? 0) >= 500
-    const isNamed = error instanceof StepFailure || error instanceof StepStop
-    const reason: Reason = isDiskFull(error) ? 'disk-full' : lost ? 'dind-lost' : isNamed ? error.reason : 'internal'
+    const reason = reasonOf(error)
     const status = error instanceof StepStop ? error.status : 'error'
     const message = error instanceof Error ? error.message : String(error)
     if (reason === 'internal') log.error({ err: error, step }, 'attempt failed')

@@ -4,6 +4,7 @@ import { ContainerLines } from '../compose/container-lines.ts'
 import type { OutputPart } from '../docker/demux.ts'
 import { runContainer } from '../containers/run-container.ts'
 import { attemptLabels } from '../attempt/labels.ts'
+import type { FoundImage } from '../attempt/step-images.ts'
 import type { ServiceNetwork } from '../attempt/service-network.ts'
 import { BIN_PATH } from '../attempt/paths.ts'
 
@@ -24,12 +25,13 @@ export interface ProbeEnd {
 
 /** Runs the commands like those of a step: with `set -e`, the shared volume, and all variables. Rejects with the reason of the signal. */
 export async function runProbe(part: StepPart, probe: Probe): Promise<ProbeEnd> {
-  const { context, signal, output, step } = part
+  const { context, signal, output } = part
+  const say = (line: string): Promise<void> => output.say(`${probe.title}: ${line}`)
+  return context.images.use({ name: probe.image }, { signal, say }, (image) => runIn(image, part, probe))
+}
+
+async function runIn(image: FoundImage, { context, signal, step }: StepPart, probe: Probe): Promise<ProbeEnd> {
   const { docker, clock } = context
-  const image = await context.images.ensure(
-    { name: probe.image },
-    { signal, say: (line) => output.say(`${probe.title}: ${line}`) },
-  )
   const lines = new ContainerLines(`${probe.title}  | `)
   const path = image.environment.find((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) ?? '/usr/bin:/bin'
   const environment = { PATH: path, ...probe.environment }

@@ -6,7 +6,7 @@ import { DEPLOY_IMAGE, type StepRun } from '../attempt/context.ts'
 import { getRegistry, qualify, toLogin } from '../attempt/registries.ts'
 import { toDockerConfig } from '../image-build/credentials.ts'
 import { parseImageName } from '../docker/images.ts'
-import { runTool, type ToolEnd } from '../containers/tool-container.ts'
+import { runTool, type ToolEnd, type ToolRun } from '../containers/tool-container.ts'
 import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 
 const SCRIPT = readFileSync(new URL('deploy.sh', import.meta.url), 'utf8')
@@ -16,10 +16,7 @@ export async function runDeploy(run: StepRun<ResolvedDeploy>): Promise<StepOutco
   const { action, context, output, signal } = run
   const { kubeconfig } = getCluster(action.cluster, context.input.clusters ?? [])
   const { environment, secrets } = 'filePath' in action.target ? await manifestOf(run, action.target.filePath) : imageOf(run)
-  const image = await context.images.ensure({ name: DEPLOY_IMAGE }, { signal, say: (line) => output.say(line) })
-  await output.say(`Deploying to the namespace ${action.namespace} of the cluster ${action.cluster}.`)
-  const end = await runTool(run, {
-    image: image.name,
+  const tool: ToolRun = {
     script: SCRIPT,
     environment: {
       NAMESPACE: action.namespace,
@@ -32,6 +29,11 @@ export async function runDeploy(run: StepRun<ResolvedDeploy>): Promise<StepOutco
     secrets: { kubeconfig, ...secrets },
     // The cluster is reached like from the daemon's machine: local clusters listen only on its loopback.
     network: 'host',
+  }
+  const say = (line: string): Promise<void> => output.say(line)
+  const end = await context.images.use({ name: DEPLOY_IMAGE }, { signal, say }, async ({ name }) => {
+    await say(`Deploying to the namespace ${action.namespace} of the cluster ${action.cluster}.`)
+    return runTool(run, { ...tool, image: name })
   })
   if (end.exitCode !== 0) throw failureOf(action, end)
   return { status: 'success', exitCode: 0, members: {}, exports: [] }

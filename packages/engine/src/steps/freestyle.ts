@@ -21,17 +21,21 @@ const SCRIPT_PATH = '/windlass/script'
 /** Runs the step's container. Never rejects because of the user's commands. */
 export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<StepOutcome> {
   const { context, action, output, signal } = run
-  const image = await context.images.ensure(
-    { name: action.image, registryContext: action.registryContext },
-    { signal, say: (line) => output.say(line) },
-  )
   const meta = await metaMount(context, run.step.name)
-  const mounts = [...(await toMounts(context, action.mounts)), ...(meta === undefined ? [] : [meta])]
-  const spec = (network: string): ContainerSpec =>
-    toSpec(run, { image: image.id, imageEnvironment: image.environment, mounts, network })
   const ids: string[] = []
   try {
-    const end = await context.namespaces.withNamespace((network) => start(run, spec(network), ids), run.serviceNetwork)
+    const { image, end } = await context.images.use(
+      { name: action.image, registryContext: action.registryContext },
+      { signal, say: (line) => output.say(line) },
+      async (found) => {
+        // Directly before the container, because another step can put a link into a path that was checked earlier.
+        const mounts = [...(await toMounts(context, action.mounts)), ...(meta === undefined ? [] : [meta])]
+        const spec = (network: string): ContainerSpec =>
+          toSpec(run, { image: found.id, imageEnvironment: found.environment, mounts, network })
+        const begin = (network: string): Promise<ContainerEnd> => start(run, spec(network), ids)
+        return { image: found, end: await context.namespaces.withNamespace(begin, run.serviceNetwork) }
+      },
+    )
     const exports = await readExports(context, end.id)
     const own = meta === undefined ? undefined : await readOutputs(context, end.id)
     for (const problem of [...exports.problems, ...(own?.problems ?? [])]) await output.say(problem)

@@ -1,6 +1,8 @@
 /** Tags and pushes an image with several tags. Retries transient registry failures. */
 import { isFault, retry, sentences } from '@windlass/kit'
 import type { StepRun } from '../attempt/context.ts'
+import { toUnknownFailure } from '../containers/failures.ts'
+import { isDiskFull, isImageGone } from '../docker/containers.ts'
 import type { RegistryLogin } from '../docker/images.ts'
 import { StepFailure } from '../attempt/step-outcome.ts'
 
@@ -16,7 +18,7 @@ export interface ImagePush {
 /** Two builds that push one tag at the same time sometimes conflict. */
 const PUSH = { baseMs: 500, maxMs: 8_000, tries: 4 }
 
-/** Pushes all tags. Returns the digest of the manifest. Throws `StepFailure` (`push-failed`). */
+/** Pushes all tags. Returns the digest of the manifest. Throws `StepFailure` (`push-failed`, `disk-full`), or `docker-refused` without the image. */
 export async function pushAll(run: StepRun, push: ImagePush): Promise<string | undefined> {
   let digest: string | undefined
   for (const tag of push.tags) digest = (await pushOne(run, push, tag)) ?? digest
@@ -36,13 +38,17 @@ async function pushOne(
     void output.say(sentences(`The push failed: ${error instanceof Error ? error.message : String(error)}`, 'Retrying.'))
   try {
     const digest = await retry({ ...PUSH, clock, signal, retryIf: isTransient, onRetry }, async () => {
-      await docker.tagImage(image, target)
+      await docker.tagImage(image, target).catch((error: unknown) => {
+        // Only tagging writes to the disk of the build. The push reports errors of the registry, which can be a full disk of its own.
+        throw isFault(error) && isDiskFull(error) ? toUnknownFailure(`${name} cannot be pushed`, error) : error
+      })
       return docker.pushImage(target, { login, signal })
     })
     await output.say(`Pushed ${name}${digest === undefined ? '' : ` (${digest})`}.`)
     return digest
   } catch (error) {
-    if (!isFault(error, 'docker-refused')) throw error
+    // The caller pulls an image again that was removed from the daemon.
+    if (!isFault(error, 'docker-refused') || isImageGone(error)) throw error
     const denied = /denied|unauthorized|no basic auth|authentication required/i.test(error.message)
     throw new StepFailure('push-failed', `${name} cannot be pushed: ${error.message}`, {
       cause: error,
@@ -54,7 +60,7 @@ async function pushOne(
 }
 
 function isTransient(error: unknown): boolean {
-  if (!isFault(error, 'docker-refused')) return false
+  if (!isFault(error, 'docker-refused') || isImageGone(error)) return false
   return !/denied|unauthorized|no basic auth|authentication required|invalid reference|name invalid|no such host|server gave HTTP response/i.test(
     error.message,
   )

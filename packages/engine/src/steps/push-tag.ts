@@ -44,11 +44,11 @@ export async function runPushTag(run: StepRun<ResolvedPushTag>): Promise<StepOut
   if (end.exitCode === UNREACHABLE) {
     // Only the daemon may know the certificate or have access to the network. It must pull the image for this.
     await output.say(`The registry does not answer directly. The Docker daemon pulls and pushes the image instead.`)
-    const found = await context.images.ensure(
+    digest = await context.images.use(
       { name, registryContext: action.registry },
       { signal: run.signal, say: (line) => output.say(line) },
+      (image) => pushAll(run, { image: image.id, repository, tags: action.tags, login: source.login }),
     )
-    digest = await pushAll(run, { image: found.id, repository, tags: action.tags, login: source.login })
   } else if (end.exitCode !== 0)
     throw new StepFailure('push-failed', `${name} cannot be tagged: ${end.errors || `exit code ${end.exitCode}`}`)
   await output.say(`${name} now has the tags ${action.tags.join(', ')}${digest === undefined ? '' : ` (${digest})`}.`)

@@ -12,10 +12,6 @@ import { StepFailure, type StepOutcome } from '../attempt/step-outcome.ts'
 export async function runPush(run: StepRun<ResolvedPush>): Promise<StepOutcome> {
   const { action, context, output, signal } = run
   requireLogin(action.aws)
-  const found = await context.images.ensure(
-    { name: action.candidate, registryContext: action.registryContext },
-    { signal, say: (line) => output.say(line) },
-  )
   const name = nameOf(run)
   const registry = targetOf(action, name, context.input.registries)
   const repository = qualify(name, registry)
@@ -24,7 +20,11 @@ export async function runPush(run: StepRun<ResolvedPush>): Promise<StepOutcome> 
   const login =
     credentials === undefined ? loginFor(repository, registry) : { ...credentials, domain: registryDomain(repository) }
   const tags = action.tags.length > 0 ? [...action.tags] : ['latest']
-  const digest = await pushAll(run, { image: found.id, repository, tags, login })
+  const { found, digest } = await context.images.use(
+    { name: action.candidate, registryContext: action.registryContext },
+    { signal, say: (line) => output.say(line) },
+    async (image) => ({ found: image, digest: await pushAll(run, { image: image.id, repository, tags, login }) }),
+  )
   context.emit({
     type: 'image',
     step: run.step.name,

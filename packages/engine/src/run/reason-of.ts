@@ -1,0 +1,13 @@
+/** Maps an error that ends an attempt to its reason. */
+import { isFault } from '@windlass/kit'
+import type { Reason } from '@windlass/plan'
+import { StepFailure, StepStop } from '../attempt/step-outcome.ts'
+import { isDiskFull, refusalStatus } from '../docker/containers.ts'
+
+/** Returns the reason. `internal` is a bug, or a refusal by the daemon that the engine does not expect. */
+export function reasonOf(error: unknown): Reason {
+  // The disk of the spool belongs to the runtime like that of the daemon.
+  if (isDiskFull(error) || isFault(error, 'spool-full')) return 'disk-full'
+  if (isFault(error, 'docker-unreachable') || (refusalStatus(error) ?? 0) >= 500) return 'dind-lost'
+  return error instanceof StepFailure || error instanceof StepStop ? error.reason : 'internal'
+}
