@@ -3,7 +3,7 @@ import { fault } from '@windlass/kit'
 import { readAccountSettings } from '../../account/settings.ts'
 import type { App } from '../../app.ts'
 import type { Actor } from '../../identity/actor.ts'
-import { requireFields } from '../../identity/scopes.ts'
+import { mayRunCommands, requireFields } from '../../identity/scopes.ts'
 import { PREDECESSOR, requireReach, requireStepInput } from '../../identity/step-rights.ts'
 import { readPipelineSettings } from '../../pipelines/settings.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
@@ -14,10 +14,11 @@ import { requireFound } from '../lifecycle/require-found.ts'
  * Returns the request to carry out. A build that a step requests becomes a child of the step's build. Throws `step-key-limited` and
  * `pipeline-out-of-reach` for steps, `scope-missing` for limited keys, and `not-found` if a step names an unknown pipeline.
  */
-export async function authorizeBuild(app: App, actor: Actor, request: Creation['request']): Promise<Creation['request']> {
-  requireFields(actor, request)
+export async function authorizeBuild(app: App, actor: Actor, input: Creation['request']): Promise<Creation['request']> {
+  requireFields(actor, input)
+  const request = mayRunCommands(actor) ? input : { ...input, keepsRepository: true }
   if (actor.kind !== 'build') return request
-  requireStepInput(actor, request)
+  requireStepInput(actor, input)
   if (request.pipeline === undefined) throw fault('request-invalid', { message: 'The request must name a pipeline.' })
   const { query } = app.store
   const row = requireFound(await findPipeline(query, app.accountId, request.pipeline), `pipeline "${request.pipeline}"`)
