@@ -16,6 +16,7 @@ import { cutOff } from './014-cut-off.ts'
 import { subjects } from './015-subjects.ts'
 import { sessions } from './016-sessions.ts'
 import { triggerSecrets } from './017-trigger-secrets.ts'
+import { sessionUse } from './018-session-use.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -36,4 +37,5 @@ export const migrations: Record<string, Migration> = {
   '015-subjects': subjects,
   '016-sessions': sessions,
   '017-trigger-secrets': triggerSecrets,
+  '018-session-use': sessionUse,
 }
