@@ -148,7 +148,16 @@ export async function startSession(
     const keyId = 'key' in input ? actor?.id : await takeCode(input.code)
     const key = keyId === undefined ? undefined : await findApiKey(tx.query, keyId)
     if (key === undefined) throw fault('unauthenticated', { message: 'The sign-in code was already used or has expired.' })
-    const session = { ...times, id, account_id: key.account_id, key_id: key.id, hash, previous_hash: null, used_hash: null, client }
+    const session = {
+      ...times,
+      id,
+      account_id: key.account_id,
+      key_id: key.id,
+      hash,
+      previous_hash: null,
+      used_hash: null,
+      client,
+    }
     await insertSession(tx, session)
     return { ...session, name: key.name, role: key.role, scopes: key.scopes }
 

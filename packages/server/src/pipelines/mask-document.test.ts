@@ -22,6 +22,9 @@ test('masks the values of encrypted variables in all spellings, and keeps the re
         - {key: E, value: '*****', encrypted: on}
         - {key: F, value: seen, encrypted: false}
         - {key: G, value: "", encrypted: true}
+        - {key: H, value: s3cret, encrypted: '\${{X}}'}
+        - {key: I, value: s3cret, encrypted: tru}
+        - {key: J, value: seen, encrypted: }
   cronTriggers:
     - {name: nightly, options: {more: {value: s3cret, encrypted: true}}}
 `)
@@ -34,6 +37,8 @@ test('masks the values of encrypted variables in all spellings, and keeps the re
       .replace('|\n            s3cret\n            s3cret\n', "''\n")
       .replace('[s3cret, {a: s3cret}]', "''")
       .replace("{key: E, value: '*****'", "{key: E, value: ''")
+      .replace('{key: H, value: s3cret', "{key: H, value: ''")
+      .replace('{key: I, value: s3cret', "{key: I, value: ''")
       .replace('{value: s3cret', "{value: ''"),
   )
   expect(maskDocument(masked, [{ value: '*****', encrypted: true }])).toBe(masked)
@@ -42,9 +47,15 @@ test('masks the values of encrypted variables in all spellings, and keeps the re
 
 test.each([
   ['a list', '  variables: &all [{key: A, value: s3cret, encrypted: true}]\n  triggers: [{name: t, variables: *all}]\n'],
-  ['a value', '  variables: [{key: A, value: &one s3cret, encrypted: true}]\n  triggers: [{variables: [{key: B, value: *one, encrypted: true}]}]\n'],
+  [
+    'a value',
+    '  variables: [{key: A, value: &one s3cret, encrypted: true}]\n  triggers: [{variables: [{key: B, value: *one, encrypted: true}]}]\n',
+  ],
   ['an open value', '  indicators: [&one s3cret]\n  triggers: [{variables: [{key: B, value: *one, encrypted: true}]}]\n'],
-  ['a merged value', '  indicators: [&one {value: s3cret}]\n  cronTriggers: [{variables: [{<<: *one, key: B, encrypted: true}]}]\n'],
+  [
+    'a merged value',
+    '  indicators: [&one {value: s3cret}]\n  cronTriggers: [{variables: [{<<: *one, key: B, encrypted: true}]}]\n',
+  ],
 ])('masks %s behind an alias, or rejects the document', (_what, spec) => {
   const document = pipeline(spec)
   let masked = ''
@@ -60,7 +71,13 @@ test.each([
 })
 
 test('does not change documents of other kinds and documents without secrets', () => {
-  for (const document of [STEPS, `version: '1.0'\n${STEPS.slice(2)}`, pipeline('  triggers: [{name: t, variables: [{key: A, value: b}]}]\n')])
+  for (const document of [
+    STEPS,
+    `version: '1.0'\n${STEPS.slice(2)}`,
+    pipeline(
+      '  triggers: [{name: t, variables: [{key: A, value: b}]}]\n  variablesSchema: {properties: {value: {type: string}, encrypted: {type: boolean}}}\n',
+    ),
+  ])
     expect([maskDocument(document, []), maskStoredDocument(document)]).toEqual([document, document])
 })
 
@@ -95,6 +112,8 @@ test('finds and masks secrets in plain data', () => {
     kept: { triggers: [{ variables: [{ key: 'A', value: '', encrypted: 'true' }] }] },
   })
   expect(hasSecrets({ kind: 'pipelin', spec: { variables } })).toBe(true)
+  expect(hasSecrets({ kind: 'pipeline', spec: { variables: [{ key: 'A', value: 's3cret', encrypted: 'tru' }] } })).toBe(true)
+  expect(hasSecrets({ kind: 'pipeline', spec: { variables: [{ key: 'A', value: 'seen', encrypted: 'no' }] } })).toBe(false)
   expect(hasSecrets({ kind: 'pipeline', spec: { steps: { a: { arguments: { variables } } } } })).toBe(false)
   expect(hasSecrets({ kind: 'pipeline', spec: { variables: [{ key: 'A', value: '*****', encrypted: true }] } })).toBe(false)
 })

@@ -71,7 +71,7 @@ export function stringifyMasked(data: unknown, indent?: number): string {
   return JSON.stringify(
     data,
     (_key, inner: unknown) =>
-      isRecord(inner) && isTrue(inner['encrypted']) && 'value' in inner ? { ...inner, value: '' } : inner,
+      isRecord(inner) && isMarked(inner['encrypted']) && 'value' in inner ? { ...inner, value: '' } : inner,
     indent,
   )
 }
@@ -91,7 +91,7 @@ function hasSecretInside(data: unknown): boolean {
   if (Array.isArray(data)) return data.some(hasSecretInside)
   if (!isRecord(data)) return false
   const { encrypted, value } = data
-  if (isTrue(encrypted) && value !== undefined && value !== null && value !== '' && value !== MASK) return true
+  if (isMarked(encrypted) && value !== undefined && value !== null && value !== '' && value !== MASK) return true
   return Object.values(data).some(hasSecretInside)
 }
 
@@ -150,7 +150,8 @@ function findSecrets(document: string): Secret[] | undefined {
     if (node.kind !== 'map') return
     const value = childOf(node, 'value')
     const encrypted = childOf(node, 'encrypted')
-    const isSecret = value !== undefined && encrypted?.kind === 'scalar' && isTrue(encrypted.value)
+    const flag = encrypted?.kind === 'scalar' ? encrypted.value : encrypted
+    const isSecret = value !== undefined && (mask === MASK ? isTrue(flag) : isMarked(flag))
     if (isSecret && !values.has(value)) {
       values.add(value)
       const key = childOf(node, 'key')
@@ -169,8 +170,17 @@ function findSecrets(document: string): Secret[] | undefined {
 }
 
 /** Returns true for all spellings of true in a document. */
-function isTrue(value: unknown): boolean {
-  return (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') && toFlag(String(value)) === true
+function isTrue(flag: unknown): boolean {
+  return isScalar(flag) && toFlag(String(flag)) === true
+}
+
+/** Returns true for all values but the spellings of false, because a typing error must not show a secret. */
+function isMarked(flag: unknown): boolean {
+  return isScalar(flag) && flag !== '' && toFlag(String(flag)) !== false
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
 function childOf(node: Node | undefined, key: string): Node | undefined {

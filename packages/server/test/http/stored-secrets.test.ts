@@ -76,7 +76,8 @@ test('does not store or show encrypted variables of triggers, and says so', asyn
   const step = scene.nobody.withToken(engine.claimed.buildToken ?? '')
   const dump = await dumpTables(scene.server.app)
   dump.push({ place: 'a call of a step', text: await step.text('GET', '/v1/pipelines/demo%2Fapp') })
-  for (const place of ['/v1/pipelines', '/api/pipelines', '/api/pipelines/demo%2Fapp']) dump.push({ place, text: await scene.admin.text('GET', place) })
+  for (const place of ['/v1/pipelines', '/api/pipelines', '/api/pipelines/demo%2Fapp'])
+    dump.push({ place, text: await scene.admin.text('GET', place) })
   expect(leaks(dump, SECRETS)).toEqual([])
   expect(leaks(await dumpFiles(scene.dataDir), SECRETS)).toEqual([])
   // What is shown can be stored again, and keeps the variable of the pipeline.

@@ -65,7 +65,11 @@ describe.each(DATABASES)('sessions on $name', ({ open }) => {
     const started = await start(app, (await createSessionCode(app, actor)).code)
     if (started === undefined) throw new Error('no session was started')
     const own = { ...actor, session: started.session.id }
-    const of = (cookie: string): typeof REQUEST => ({ ...REQUEST, headers: { cookie, 'sec-fetch-site': 'same-origin' }, method: 'GET' })
+    const of = (cookie: string): typeof REQUEST => ({
+      ...REQUEST,
+      headers: { cookie, 'sec-fetch-site': 'same-origin' },
+      method: 'GET',
+    })
     clock.advance(3_600_000)
     const rotated = await showSession(app, own, of(started.cookie))
     const next = rotated.cookie ?? ''

@@ -15,7 +15,9 @@ export const triggerSecrets: Migration = {
     await forEachRow(async (after) => {
       const { rows } = await sql<{ id: string; document: string; settings: string }>`
         select id, document, settings from pipeline
-        where id > ${after} and (document like '%encrypted%' or settings like '%encrypted%') order by id limit ${PAGE}`.execute(db)
+        where id > ${after} and (document like '%encrypted%' or settings like '%encrypted%') order by id limit ${PAGE}`.execute(
+        db,
+      )
       for (const { id, document, settings } of rows) {
         const next = { document: masked(document), settings: stringifyMasked(JSON.parse(settings)) }
         if (next.document !== document || next.settings !== settings)
@@ -31,7 +33,9 @@ export const triggerSecrets: Migration = {
       for (const { build_id: id, document, fetched } of rows) {
         const next = { document: masked(document), fetched: fetched === null ? null : masked(fetched) }
         if (next.document !== document || next.fetched !== fetched)
-          await sql`update build_plan set document = ${next.document}, fetched = ${next.fetched} where build_id = ${id}`.execute(db)
+          await sql`update build_plan set document = ${next.document}, fetched = ${next.fetched} where build_id = ${id}`.execute(
+            db,
+          )
       }
       return rows.map(({ build_id: id }) => id)
     })
