@@ -22,6 +22,12 @@ export function requireFieldScopes(actor: Actor, input: BuildInput): void {
   if (document !== undefined || contexts.length > 0 || debug !== undefined) requireScope(actor, COMMAND_SCOPE)
 }
 
+/** Returns true if the caller may run arbitrary commands with the secrets of a pipeline. The key of a step may not. */
+export function mayRunCommands(actor: Actor): boolean {
+  if (actor.kind !== 'key') return actor.kind !== 'build'
+  return actor.scopes === undefined || missingScopes(actor.scopes, [COMMAND_SCOPE]).length === 0
+}
+
 /** Scopes that give access to all secrets of builds: agents, and authors of runtimes, can get the credentials of engines. */
 const ALL_SECRETS: readonly Scope[] = ['agent:write', 'runtime:write']
 

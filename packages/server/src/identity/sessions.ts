@@ -15,6 +15,7 @@ import {
   insertSessionCode,
   listSessions,
   replaceSecret,
+  replaceUnusedSecret,
   takeSessionCode,
   updateSession,
   type KeyedSession,
@@ -37,8 +38,8 @@ const SEEN_MS = 60_000
 /** Age of a secret after which the page that reads its session gets a new one. Milliseconds. */
 const ROTATE_MS = 3_600_000
 /**
- * How long the previous secret stays valid in any case, for calls that were sent before the new one arrived. Milliseconds. After that it stays valid until
- * the new one is used, because the answer with the new one may have been lost.
+ * How long the previous secret stays valid in any case, for calls that were sent before the new one arrived. Milliseconds. After that it stays valid only if
+ * the new one was never used, because the answer with the new one may have been lost.
  */
 const OVERLAP_MS = 60_000
 const MAX_CLIENT = 200
@@ -55,25 +56,39 @@ interface Found {
   readonly hasCurrent: boolean
 }
 
-/** Finds the live session of a cookie. Throws `unauthenticated` if there is none. */
+/** Returns true if the previous secret is no longer valid. */
+function isSuperseded({ hash, used_hash: used, rotated_at: rotated }: SessionRow, now: number): boolean {
+  return now - rotated >= OVERLAP_MS && used === hash
+}
+
+/** Ends a session whose previous secret was used after the current one: two browsers have it, and it is unknown which one may. */
+async function endStolen(app: App, { id, name }: KeyedSession): Promise<void> {
+  if (!(await app.store.write((tx) => deleteSession(tx, id)))) return
+  app.log.warn({ audit: 'session-ended', session: id, key: name, by: 'superseded-secret' }, 'superseded session secret refused')
+}
+
+/** Finds the live session of a cookie. Throws `unauthenticated` if there is none, and ends a session whose secret was superseded. */
 async function requireSession(app: App, cookie: string | undefined): Promise<Found> {
   const token = cookie === undefined ? undefined : parseToken(cookie)
   const row = token === undefined ? undefined : await findSession(app.store.query, token.id)
   if (token !== undefined && row !== undefined && !isEnded(row, app.clock.now())) {
     if (tokenMatches(token.secret, row.hash)) return { row, hasCurrent: true }
-    if (row.previous_hash !== null && tokenMatches(token.secret, row.previous_hash)) return { row, hasCurrent: false }
+    if (row.previous_hash !== null && tokenMatches(token.secret, row.previous_hash)) {
+      if (!isSuperseded(row, app.clock.now())) return { row, hasCurrent: false }
+      await endStolen(app, row)
+    }
   }
   throw fault('unauthenticated', { message: 'The session has ended.', hint: 'Sign in again.' })
 }
 
-/** Notes that a session was used. The use of the current secret ends the previous one. */
+/** Records that a session was used. The first use of the current secret ends the previous one after its overlap. */
 async function noteUse(app: App, { row, hasCurrent }: Found): Promise<void> {
   const now = app.clock.now()
-  const endsPrevious = hasCurrent && row.previous_hash !== null && now - row.rotated_at >= OVERLAP_MS
-  if (now - row.seen_at < SEEN_MS && !endsPrevious) return
+  const isFirst = hasCurrent && row.previous_hash !== null && row.used_hash !== row.hash
+  if (now - row.seen_at < SEEN_MS && !isFirst) return
   await app.store.write(async (tx) => {
     await updateSession(tx, row.id, { seen_at: now })
-    if (endsPrevious) await replaceSecret(tx, row, { previous_hash: null })
+    if (isFirst) await replaceSecret(tx, row, { used_hash: row.hash })
   })
 }
 
@@ -133,7 +148,16 @@ export async function startSession(
     const keyId = 'key' in input ? actor?.id : await takeCode(input.code)
     const key = keyId === undefined ? undefined : await findApiKey(tx.query, keyId)
     if (key === undefined) throw fault('unauthenticated', { message: 'The sign-in code was already used or has expired.' })
-    const session = { ...times, id, account_id: key.account_id, key_id: key.id, hash, previous_hash: null, client }
+    const session = {
+      ...times,
+      id,
+      account_id: key.account_id,
+      key_id: key.id,
+      hash,
+      previous_hash: null,
+      used_hash: null,
+      client,
+    }
     await insertSession(tx, session)
     return { ...session, name: key.name, role: key.role, scopes: key.scopes }
 
@@ -175,7 +199,7 @@ export async function showSession(
   if (now - row.rotated_at < (hasCurrent ? ROTATE_MS : OVERLAP_MS)) return { session, cookie: undefined }
   const secret = randomBytes(32).toString('base64url')
   const next = { hash: sha256(secret), previous_hash: hasCurrent ? row.hash : row.previous_hash, rotated_at: now }
-  const isRotated = await app.store.write((tx) => replaceSecret(tx, row, next))
+  const isRotated = await app.store.write((tx) => (hasCurrent ? replaceSecret : replaceUnusedSecret)(tx, row, next))
   const options = { secure, maxAgeSeconds: Math.ceil((row.expires_at - now) / 1000) }
   return { session, cookie: isRotated ? writeSessionCookie(`${id}.${secret}`, options) : undefined }
 }

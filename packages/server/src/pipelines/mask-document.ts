@@ -1,53 +1,188 @@
+/**
+ * Encrypted variables in the text of a `kind: pipeline` document. The store seals those of `spec.variables` elsewhere. Those of triggers have no effect yet
+ * and are not stored at all. Steps are stored as written.
+ */
 import { fault } from '@windlass/kit'
-import { parseYaml } from '@windlass/pipeline'
+import { isRecord } from '@windlass/kit/json'
+import { parseYaml, toValue, type Diagnostic, type Source } from '@windlass/pipeline'
+import { toFlag } from '@windlass/plan'
 import { MASK } from '../secrets/mask.ts'
-import { readSettings, type WrittenSettings } from './settings.ts'
 
 /** Maximum variable names in a message. */
 const MAX_NAMED = 10
+/** Maximum warnings about values that are not stored. */
+const MAX_WARNINGS = 100
+/** Fields of `spec` that builds read from the stored document, so their values cannot be masked. */
+const STEP_FIELDS: ReadonlySet<string> = new Set(['steps', 'hooks', 'services'])
 
-/** Masks the encrypted values of a `kind: pipeline` document, which contains them in plain text. Throws `request-invalid` if it cannot locate one. */
-export function maskDocument(document: string, variables: WrittenSettings['variables']): string {
-  if (openSecrets(variables).length === 0) return document
+interface Variable {
+  readonly value: string
+  readonly encrypted: boolean
+}
+
+/** Quickly excludes most documents without encrypted variables. A key can contain escapes. */
+export function mayHaveSecrets(document: string): boolean {
+  return /encrypted|\\/.test(document)
+}
+
+/**
+ * Masks the encrypted values of a `kind: pipeline` document, which contains them in plain text. `variables` are those of `spec.variables`. The value of any
+ * other encrypted variable becomes empty. Throws `request-invalid` if it cannot locate a value.
+ */
+export function maskDocument(document: string, variables: readonly Variable[]): string {
+  const hasOpen = variables.some(({ encrypted, value }) => encrypted && value !== '' && value !== MASK)
+  if (!hasOpen && !mayHaveSecrets(document)) return document
+  const found = (findSecrets(document) ?? []).filter(mustBeMasked)
+  if (found.length === 0) return document
   const pieces: string[] = []
   let done = 0
-  for (const { start, end } of valueRanges(document).toSorted((a, b) => a.start - b.start)) {
-    pieces.push(document.slice(done, start), `'${MASK}'`, document[end - 1] === '\n' ? '\n' : '')
+  for (const { value, mask } of found.toSorted((a, b) => a.value.range.start - b.value.range.start)) {
+    const { start, end } = value.range
+    if (start < done) continue
+    pieces.push(document.slice(done, start), `'${mask}'`, document[end - 1] === '\n' ? '\n' : '')
     done = end
   }
   const masked = pieces.join('') + document.slice(done)
   // An alias may repeat the value elsewhere.
-  const rest = openSecrets(readSettings(masked, 'pipeline.yaml')?.variables ?? variables)
+  const rest = findSecrets(masked)?.filter(mustBeMasked) ?? found
   if (rest.length === 0) return masked
   const names = rest
     .slice(0, MAX_NAMED)
-    .map(({ key }) => key)
+    .map(({ name }) => name)
     .join(', ')
   throw fault('request-invalid', {
     message: `Write the value of the encrypted variable ${names} next to its key, not behind an alias.`,
   })
 }
 
-function openSecrets(variables: WrittenSettings['variables']): WrittenSettings['variables'] {
-  return variables.filter(({ encrypted, value }) => encrypted && value !== '' && value !== MASK)
+/** Masks a document that an earlier version stored. Returns a text without comments if the values cannot be located. */
+export function maskStoredDocument(document: string): string {
+  if (!mayHaveSecrets(document)) return document
+  try {
+    return maskDocument(document, [])
+  } catch {
+    const { root } = parseYaml({ text: document, file: '' })
+    return root === undefined ? document : stringifyMasked(toValue(root), 2)
+  }
 }
 
-type Node = ReturnType<typeof parseYaml>['root']
-
-/** Returns the ranges of the values of encrypted variables. Offsets in the text. */
-function valueRanges(document: string): { readonly start: number; readonly end: number }[] {
-  const list = childOf(childOf(parseYaml({ text: document, file: '' }).root, 'spec'), 'variables')
-  if (list?.kind !== 'list') return []
-  // Aliases have the range of their anchor.
-  const ranges = list.items.flatMap((item) => {
-    const encrypted = childOf(item, 'encrypted')
-    const value = childOf(item, 'value')
-    const isOpen = encrypted?.kind !== 'scalar' || !/^(true|yes|on|1)$/i.test(String(encrypted.value))
-    return isOpen || value === undefined ? [] : [value.range]
-  })
-  return [...new Map(ranges.map((place) => [place.start, place])).values()]
+/** Returns the data as JSON, with empty values of encrypted variables. */
+export function stringifyMasked(data: unknown, indent?: number): string {
+  return JSON.stringify(
+    data,
+    (_key, inner: unknown) =>
+      isRecord(inner) && isMarked(inner['encrypted']) && 'value' in inner ? { ...inner, value: '' } : inner,
+    indent,
+  )
 }
 
-function childOf(node: Node, key: string): Node {
+/** Returns true if a document that was converted to data has the value of an encrypted variable. */
+export function hasSecrets(document: unknown): boolean {
+  if (!isRecord(document) || !('kind' in document)) return false
+  const { spec, ...rest } = document
+  return hasSecretInside(rest) || hasSecretInside(isRecord(spec) ? withoutSteps(spec) : spec)
+}
+
+function withoutSteps(spec: Readonly<Record<string, unknown>>): unknown {
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !STEP_FIELDS.has(key)))
+}
+
+function hasSecretInside(data: unknown): boolean {
+  if (Array.isArray(data)) return data.some(hasSecretInside)
+  if (!isRecord(data)) return false
+  const { encrypted, value } = data
+  if (isMarked(encrypted) && value !== undefined && value !== null && value !== '' && value !== MASK) return true
+  return Object.values(data).some(hasSecretInside)
+}
+
+/** Returns a warning for each encrypted variable whose value is not stored. */
+export function unstoredSecrets({ text, file }: Source): Diagnostic[] {
+  if (!mayHaveSecrets(text)) return []
+  const { source } = parseYaml({ text, file })
+  return (findSecrets(text) ?? [])
+    .filter(({ mask }) => mask === '')
+    .slice(0, MAX_WARNINGS)
+    .map(({ name, path, value: { range } }) => {
+      const [start, end] = [source.placeOf(range.start), source.placeOf(range.end)]
+      return {
+        file,
+        ...start,
+        endLine: end.line,
+        endColumn: end.column,
+        severity: 'warning',
+        code: 'no-effect',
+        message: `the value of the encrypted variable "${name}" is not stored, because "${path.split(/[.[]/)[1] ?? path}" has no effect in this version`,
+        hint: 'Put the value in a context of type secret, or pass it to a run with `-S NAME=VALUE`.',
+        path,
+      }
+    })
+}
+
+type Node = NonNullable<ReturnType<typeof parseYaml>['root']>
+
+/** An encrypted variable in a document. */
+interface Secret {
+  readonly name: string
+  readonly path: string
+  readonly value: Node
+  /** What is stored instead of the value. */
+  readonly mask: string
+}
+
+/** A value that is not stored must not be `*****` either, because there is nothing to keep. */
+function mustBeMasked({ value, mask }: Secret): boolean {
+  return value.kind !== 'scalar' || (value.value !== null && value.value !== '' && value.value !== mask)
+}
+
+/** Finds the encrypted variables of a document, each value once. Undefined for a document that is not valid YAML. */
+function findSecrets(document: string): Secret[] | undefined {
+  const { root } = parseYaml({ text: document, file: '' })
+  if (root === undefined) return undefined
+  if (root.kind !== 'map' || !root.entries.has('kind')) return []
+  const found: Secret[] = []
+  // An alias is the same node as its anchor.
+  const seen = new Set<Node>()
+  const values = new Set<Node>()
+  const visit = (node: Node, path: string, mask: string): void => {
+    if (seen.has(node)) return
+    seen.add(node)
+    if (node.kind === 'list') for (const [index, item] of node.items.entries()) visit(item, `${path}[${index}]`, mask)
+    if (node.kind !== 'map') return
+    const value = childOf(node, 'value')
+    const encrypted = childOf(node, 'encrypted')
+    const flag = encrypted?.kind === 'scalar' ? encrypted.value : encrypted
+    const isSecret = value !== undefined && (mask === MASK ? isTrue(flag) : isMarked(flag))
+    if (isSecret && !values.has(value)) {
+      values.add(value)
+      const key = childOf(node, 'key')
+      found.push({ name: key?.kind === 'scalar' ? String(key.value) : path, path, value, mask })
+    }
+    for (const [key, entry] of node.entries) if (!isSecret || entry.value !== value) visit(entry.value, `${path}.${key}`, mask)
+  }
+  const spec = childOf(root, 'spec')
+  // First, because a trigger can repeat these variables as an alias.
+  const own = childOf(spec, 'variables')
+  if (own !== undefined) visit(own, 'spec.variables', MASK)
+  for (const [key, { value }] of spec?.kind === 'map' ? spec.entries : [])
+    if (!STEP_FIELDS.has(key)) visit(value, `spec.${key}`, '')
+  for (const [key, { value }] of root.entries) if (value !== spec) visit(value, key, '')
+  return found
+}
+
+/** Returns true for all spellings of true in a document. */
+function isTrue(flag: unknown): boolean {
+  return isScalar(flag) && toFlag(String(flag)) === true
+}
+
+/** Returns true for all values but the spellings of false, because a typing error must not show a secret. */
+function isMarked(flag: unknown): boolean {
+  return isScalar(flag) && flag !== '' && toFlag(String(flag)) !== false
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+function childOf(node: Node | undefined, key: string): Node | undefined {
   return node?.kind === 'map' ? node.entries.get(key)?.value : undefined
 }

@@ -9,6 +9,7 @@ import { deletePipeline, findPipeline, listPipelines, lockPipeline, savePipeline
 import { findProject, listProjects, saveProject } from '../store/account/projects.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
+import { stringifyMasked } from './mask-document.ts'
 import { readPipelineSettings, requireSettings } from './settings.ts'
 import { maskVariables, readContextNames, sealVariables } from './variables.ts'
 
@@ -104,7 +105,7 @@ async function toRow(app: App, tx: Tx, { name, input, document: { written, maske
     concurrency: written?.concurrency ?? input.concurrency ?? null,
     branch_concurrency: written?.branchConcurrency ?? input.branchConcurrency ?? null,
     trigger_concurrency: written?.triggerConcurrency ?? input.triggerConcurrency ?? null,
-    settings: JSON.stringify(written?.settings ?? input.settings),
+    settings: stringifyMasked(written?.settings ?? input.settings),
     priority: written?.priority === undefined || written.priority === 0 ? input.priority : written.priority,
     revision: (before?.revision ?? 0) + 1,
     created_at: before?.created_at ?? now,

@@ -1,9 +1,10 @@
 /** The settings of a `kind: pipeline` document, without its steps. */
 import { fault, type Problem } from '@windlass/kit'
-import { documentKind, readPipelineDocument, type PipelineDocument } from '@windlass/pipeline'
+import { documentKind, readPipelineDocument, type Diagnostic, type PipelineDocument } from '@windlass/pipeline'
 import { PipelineSettings, type PipelineVariable } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { PipelineRow } from '../store/schema.ts'
+import { unstoredSecrets } from './mask-document.ts'
 
 export interface WrittenSettings {
   readonly name: string
@@ -17,6 +18,8 @@ export interface WrittenSettings {
   /** Undefined if `problems` is not empty. */
   readonly settings: PipelineSettings | undefined
   readonly problems: readonly Problem[]
+  /** Warnings about values that are not stored. */
+  readonly warnings: readonly Diagnostic[]
 }
 
 /** Quickly excludes most inline documents. Matches white space only within a line, because a document can be one long run of it. */
@@ -50,6 +53,7 @@ export function readSettings(document: string, file: string): WrittenSettings | 
       severity: 'error',
       code: 'wrong-type',
     })),
+    warnings: unstoredSecrets({ text: document, file }),
   }
 }
 

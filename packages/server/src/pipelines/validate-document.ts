@@ -7,7 +7,7 @@ import type { App } from '../app.ts'
 import { readAccountContext } from '../contexts/account-context.ts'
 import { readCompositions } from '../contexts/compositions.ts'
 import { compileDocument } from '../documents/compile.ts'
-import { readDocumentSettings } from './document-settings.ts'
+import { readWrittenSettings } from './document-settings.ts'
 import { readPipelineSettings } from './settings.ts'
 
 /**
@@ -21,7 +21,7 @@ export async function validateDocument(
 ): Promise<readonly Diagnostic[]> {
   const settings = await readAccountSettings(app.store.query, app.accountId)
   const { variables: _unknown, ...account } = await readAccountContext(app, { layers: [], settings })
-  const { written } = await readDocumentSettings(app, source.text, source.file)
+  const { written } = await readWrittenSettings(app, source.text, source.file)
   const mainClone = possibleMainClone((written?.settings ?? stored).mainClone, settings.automaticClone)
   const compositions = await readCompositions(app, source.text)
   const { problems } = await compileDocument(app, source, {
@@ -30,5 +30,6 @@ export async function validateDocument(
     checksSource: true,
     ...defined({ mainClone }),
   })
-  return problems
+  const all = [...problems, ...(written?.warnings ?? [])]
+  return all.toSorted((a, b) => a.line - b.line || a.column - b.column)
 }

@@ -93,6 +93,8 @@ export interface SessionRow {
   /** Hash of the secret in the cookie, and of the secret before the last rotation. */
   hash: string
   previous_hash: string | null
+  /** Equal to `hash` once a call has arrived with the current secret while there is a previous one. */
+  used_hash: string | null
   /** `User-Agent` at the sign-in. */
   client: string | null
   created_at: number

@@ -1,4 +1,14 @@
-import { AccountSettings, Build, Context, EngineDocumentAnswer, Pipeline, Validation } from '@windlass/protocol'
+import {
+  AccountSettings,
+  ApiKeyCreated,
+  Build,
+  Context,
+  EngineDocumentAnswer,
+  Pipeline,
+  Validation,
+  type Client,
+  type Scope,
+} from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
@@ -22,6 +32,22 @@ async function addForge(scene: HttpScene): Promise<void> {
   })
 }
 
+async function keyOf(scene: HttpScene, ...scopes: Scope[]): Promise<Client> {
+  const body = { name: scopes.join('-').replaceAll(':', '-'), role: 'user', scopes }
+  return scene.nobody.withToken((await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body })).token)
+}
+
+const startBy = (client: Client, input: object): Promise<Build> =>
+  client.call('POST', '/v1/builds', Build, { body: { pipeline: 'demo/app', ...input } })
+
+/** Returns the repository of the automatic clone of a build. */
+async function cloneOf({ server }: HttpScene, { id }: Build): Promise<unknown> {
+  const { query } = server.app.store
+  const row = await query.selectFrom('build_plan').select('plan').where('build_id', '=', id).executeTakeFirstOrThrow()
+  const { steps } = JSON.parse(row.plan ?? '{"steps":[]}')
+  return steps.find(({ name }: { name: string }) => name === 'main_clone')?.action.repo
+}
+
 async function stepsOf(scene: HttpScene, input: object): Promise<readonly [string, unknown][]> {
   const { engine } = await scene.start({ pipeline: 'demo/app', document: undefined, ...input })
   const { steps } = engine.claimed.plan
@@ -33,7 +59,7 @@ async function stepsOf(scene: HttpScene, input: object): Promise<readonly [strin
 const setAccount = (scene: HttpScene, automaticClone: boolean): Promise<AccountSettings> =>
   scene.admin.call('PUT', '/v1/settings', AccountSettings, { body: { automaticClone } })
 
-test('a pipeline with an automatic clone gets the repository of the event, or its own for other builds', async () => {
+test('for a key without limits, the automatic clone takes the repository of the event, or that of the pipeline for other builds', async () => {
   await using scene = await openHttpScene()
   await addForge(scene)
   await store(scene, { automatic: true, repo: 'team/default' })
@@ -49,6 +75,51 @@ test('a pipeline with an automatic clone gets the repository of the event, or it
     ['main_clone', ['team/default', undefined]],
     ['test', 'freestyle'],
   ])
+})
+
+test('a key that may only start builds does not choose the repository of the automatic clone', async () => {
+  await using scene = await openHttpScene()
+  await addForge(scene)
+  const limited = await keyOf(scene, 'build:write')
+  const strong = await keyOf(scene, 'build:write', 'pipeline:write')
+  const refused = { code: 'scope-missing', status: 403, message: expect.stringContaining('pipeline:write') }
+  const git = { repoOwner: 'evil', repoName: 'app' }
+  await store(scene, { automatic: true, repo: 'team/default' })
+  expect(await cloneOf(scene, await startBy(limited, { git }))).toBe('team/default')
+  expect(await cloneOf(scene, await startBy(strong, { git }))).toBe('evil/app')
+  await store(scene, { automatic: true })
+  await expect(startBy(limited, { git })).rejects.toMatchObject(refused)
+  expect(await cloneOf(scene, await startBy(strong, { git }))).toBe('evil/app')
+  // The account turns it on, too.
+  await store(scene, {})
+  expect(await cloneOf(scene, await startBy(limited, { git }))).toBeUndefined()
+  await setAccount(scene, true)
+  await expect(startBy(limited, { git })).rejects.toMatchObject(refused)
+  // Without a clone to choose, the facts of an event are allowed.
+  for (const input of [{}, { git: { prTitle: 'a' } }, { git, variables: { CF_SKIP_MAIN_CLONE: 'true' } }])
+    expect(await cloneOf(scene, await startBy(limited, input)), JSON.stringify(input)).toBeUndefined()
+  await store(scene, { document: `${STEPS}  main_clone: { type: git-clone, repo: team/own }\n` })
+  expect(await cloneOf(scene, await startBy(limited, { git }))).toBe('team/own')
+})
+
+test('a restart does not choose the repository that a key that may only start builds named', async () => {
+  await using scene = await openHttpScene()
+  await addForge(scene)
+  const limited = await keyOf(scene, 'build:write')
+  const git = { repoOwner: 'evil', repoName: 'app' }
+  // A build with errors records no clone.
+  await store(scene, { document: STEPS.replace('image', 'color'), automatic: true })
+  const { id, status } = await startBy(limited, { git })
+  expect(status).toBe('error')
+  const { query } = scene.server.app.store
+  await query.updateTable('build_plan').set({ document: STEPS }).where('build_id', '=', id).execute()
+  const restart = (more: object): Promise<Build> => scene.submit({ restartOf: id, document: undefined, ...more })
+  expect(await cloneOf(scene, await restart({}))).toBeUndefined()
+  expect(await cloneOf(scene, await restart({ git: EVENT }))).toBe('team/app')
+  const refused = startBy(limited, { pipeline: undefined, restartOf: id, git })
+  await expect(refused).rejects.toMatchObject({ code: 'scope-missing' })
+  await store(scene, { automatic: true, repo: 'team/default' })
+  expect(await cloneOf(scene, await restart({}))).toBe('team/default')
 })
 
 test('CF_SKIP_MAIN_CLONE turns it off for a build, and so does the lack of a repository', async () => {

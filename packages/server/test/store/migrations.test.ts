@@ -4,6 +4,7 @@ import { Migrator } from 'kysely/migration'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDialect } from '../../src/store/database/dialect.ts'
 import { initial } from '../../src/store/migrations/001-initial.ts'
+import { migrations } from '../../src/store/migrations/index.ts'
 import { claimTasks, findTask, insertTask, newTask } from '../../src/store/runtimes/tasks.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
@@ -48,6 +49,39 @@ describe.each(DATABASES)('migrations on $name', ({ open }) => {
     expect(await query.selectFrom('command').select(['type', 'data']).execute()).toEqual([
       { type: 'terminate', data: '{"reason":"cancelled"}' },
     ])
+  })
+
+  test('removes encrypted variables of triggers that an earlier version stored in plain text', async () => {
+    const place = await database.fresh({ isBare: true })
+    const before = await openDialect({ ...place, clock: systemClock, log: silentLog })
+    const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '017'))
+    const { error } = await new Migrator({ db: before.query, provider: { getMigrations: async () => older } }).migrateToLatest()
+    expect(error).toBeUndefined()
+    const account = 'a'.repeat(24)
+    const variables = [{ key: 'B', value: 's3cret', encrypted: true }]
+    const settings = JSON.stringify({ kept: { triggers: [{ name: 't', variables }] } })
+    const document = (first: string): string =>
+      `kind: pipeline\nmetadata: {name: p}\nspec:\n  variables: [{key: A, value: '*****', encrypted: true}]\n  description: ${first}\n  cronTriggers: [{variables: ${JSON.stringify(variables)}}]\n`
+    for (let n = 100; n < 220; n += 1) {
+      await sql`insert into pipeline (id, account_id, name, document, variables, contexts, settings, priority, revision, created_at, updated_at)
+        values (${`p${n}`}, ${account}, ${`p${n}`}, ${document(`n${n}`)}, '[]', '[]', ${settings}, 0, 1, 1700, 1700)`.execute(
+        before.query,
+      )
+      await sql`insert into build_plan (build_id, account_id, document, request, fetched)
+        values (${`b${n}`}, ${account}, ${document('same')}, '{}', ${n === 100 ? null : document('far')})`.execute(before.query)
+    }
+    await before.close()
+
+    await using held = await openTestApp({ ...database, fresh: async () => place })
+    const { query } = held.app.store
+    const pipelines = await query.selectFrom('pipeline').select(['document', 'settings']).orderBy('id').execute()
+    const plans = await query.selectFrom('build_plan').select(['document', 'fetched']).execute()
+    expect([pipelines.length, plans.length]).toEqual([120, 120])
+    expect(JSON.stringify([pipelines, plans])).not.toContain('s3cret')
+    expect(pipelines[0]).toEqual({
+      document: document('n100').replace('"s3cret"', "''"),
+      settings: settings.replace('s3cret', ''),
+    })
   })
 
   test('finds the subject of tasks that an older server writes beside a newer one', async () => {

@@ -1,10 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openAuthenticator } from '../../src/identity/authenticate.ts'
 import { createKey, deleteKey } from '../../src/identity/keys.ts'
-import { createSessionCode, listLiveSessions, showSession, startSession } from '../../src/identity/sessions.ts'
+import {
+  authenticateSession,
+  createSessionCode,
+  listLiveSessions,
+  showSession,
+  startSession,
+} from '../../src/identity/sessions.ts'
 import { retain } from '../../src/retention.ts'
 import type { App } from '../../src/app.ts'
 import type { Actor } from '../../src/identity/actor.ts'
+import { findSession, replaceUnusedSecret } from '../../src/store/account/sessions.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
 const REQUEST = { method: 'POST', headers: {}, protocol: 'http' }
@@ -49,6 +56,37 @@ describe.each(DATABASES)('sessions on $name', ({ open }) => {
     const show = (): ReturnType<typeof showSession> => showSession(app, { ...actor, session: started.session.id }, request)
     const shown = await Promise.all(Array.from({ length: 10 }, show))
     expect(shown.filter(({ cookie }) => cookie !== undefined)).toHaveLength(1)
+  })
+
+  test('the first call with a new secret writes it once, and a concurrent call with the previous one does not replace it', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const actor = await newActor(app)
+    const started = await start(app, (await createSessionCode(app, actor)).code)
+    if (started === undefined) throw new Error('no session was started')
+    const own = { ...actor, session: started.session.id }
+    const of = (cookie: string): typeof REQUEST => ({
+      ...REQUEST,
+      headers: { cookie, 'sec-fetch-site': 'same-origin' },
+      method: 'GET',
+    })
+    clock.advance(3_600_000)
+    const rotated = await showSession(app, own, of(started.cookie))
+    const next = rotated.cookie ?? ''
+    const write = vi.spyOn(app.store, 'write')
+    await authenticateSession(app, of(started.cookie))
+    write.mockClear()
+    for (let n = 0; n < 3; n += 1) await authenticateSession(app, of(next))
+    expect(write).toHaveBeenCalledTimes(1)
+    clock.advance(50_000)
+    await Promise.all([authenticateSession(app, of(next)), authenticateSession(app, of(started.cookie))])
+    expect(write).toHaveBeenCalledTimes(1)
+    // Another server read the session before the new secret arrived.
+    const row = await findSession(app.store.query, started.session.id)
+    if (row === undefined) throw new Error('the session has ended')
+    const stale = { ...row, used_hash: row.previous_hash }
+    expect(await app.store.write((tx) => replaceUnusedSecret(tx, stale, { hash: 'x', rotated_at: 1 }))).toBe(false)
+    expect(await authenticateSession(app, of(next))).toMatchObject({ kind: 'key' })
   })
 
   test('retention deletes ended sessions and codes, and a deleted key takes its own along', async () => {

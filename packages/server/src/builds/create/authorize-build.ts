@@ -3,7 +3,7 @@ import { fault } from '@windlass/kit'
 import { readAccountSettings } from '../../account/settings.ts'
 import type { App } from '../../app.ts'
 import type { Actor } from '../../identity/actor.ts'
-import { requireFieldScopes } from '../../identity/scopes.ts'
+import { mayRunCommands, requireFieldScopes } from '../../identity/scopes.ts'
 import { PREDECESSOR, requireReach, requireStepInput } from '../../identity/step-rights.ts'
 import { readPipelineSettings } from '../../pipelines/settings.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
@@ -15,10 +15,11 @@ import type { Creation } from './create.ts'
  * `scope-missing` for limited keys; for steps `step-key-limited`, `pipeline-out-of-reach`, `not-found` for an unknown pipeline, and
  * `request-invalid` for a request without a pipeline.
  */
-export async function authorizeBuild(app: App, actor: Actor, request: Creation['request']): Promise<Creation['request']> {
-  requireFieldScopes(actor, request)
+export async function authorizeBuild(app: App, actor: Actor, input: Creation['request']): Promise<Creation['request']> {
+  requireFieldScopes(actor, input)
+  const request = mayRunCommands(actor) ? input : { ...input, keepsRepository: true }
   if (actor.kind !== 'build') return request
-  requireStepInput(actor, request)
+  requireStepInput(actor, input)
   if (request.pipeline === undefined) throw fault('request-invalid', { message: 'The request must name a pipeline.' })
   const { query } = app.store
   const row = requireFound(await findPipeline(query, app.accountId, request.pipeline), `pipeline "${request.pipeline}"`)

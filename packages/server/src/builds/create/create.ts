@@ -20,8 +20,11 @@ import { repeatBuild } from './repeat.ts'
 import { BuildRequest } from './request.ts'
 import { summarizeErrors } from './summarize-errors.ts'
 
+/** A request with what the rights of the caller add to it. */
+export type AuthorizedInput = z.output<typeof BuildInput> & Pick<BuildRequest, 'keepsRepository'>
+
 export interface Creation {
-  readonly request: z.output<typeof BuildInput>
+  readonly request: AuthorizedInput
   /** Display name of the caller. */
   readonly initiator: string
   readonly trigger: Trigger

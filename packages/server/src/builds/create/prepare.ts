@@ -22,12 +22,12 @@ import { findDefaultRuntime, findRuntime } from '../../store/runtimes/runtimes.t
 import type { PipelineRow, ProjectRow, RuntimeRow } from '../../store/schema.ts'
 import { requireFound } from '../lifecycle/require-found.ts'
 import { Layers } from './layers.ts'
-import { chooseMainClone } from './main-clone.ts'
+import { chooseMainClone, requireRepositoryScope } from './main-clone.ts'
 import { readSpec } from '../schedule/limits.ts'
 import type { BuildRequest } from './request.ts'
 import { minDefined } from './min-defined.ts'
 
-type Input = z.output<typeof BuildInput>
+type Input = z.output<typeof BuildInput> & Pick<BuildRequest, 'keepsRepository'>
 
 export interface Prepared {
   readonly document: string
@@ -109,6 +109,13 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger }
   if (written !== undefined) gathered.addMixed({ level: 'pipeline', source: written.name }, written.variables)
   gathered.add({ level: 'build' }, request.variables)
   gathered.addSecrets({ level: 'build' }, request.secrets)
+  const clone = {
+    git: request.git,
+    keepsRepository: request.keepsRepository,
+    branch: request.branch,
+    revision: request.revision,
+    layers: gathered.layers,
+  }
   const {
     plan,
     problems: found,
@@ -122,14 +129,10 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger }
       revision: request.revision,
       variables: gathered.layers,
       account: await readAccountContext(app, { layers: gathered.layers, settings: account }),
-      mainClone: chooseMainClone(settings, account, {
-        git: request.git,
-        branch: request.branch,
-        revision: request.revision,
-        layers: gathered.layers,
-      }),
+      mainClone: chooseMainClone(settings, account, clone),
     },
   )
+  requireRepositoryScope(plan, settings, { account, ...clone })
   const problems = [...found, ...toDiagnostics(written?.problems ?? [], file)]
   return {
     document: masked,

@@ -15,7 +15,7 @@ import { carryOver } from './carry-over.ts'
 import { readStepTypes } from './compile-document.ts'
 import { requireFound } from '../lifecycle/require-found.ts'
 import { Layers } from './layers.ts'
-import { chooseMainClone, repeatMainClone, type MainCloneFacts } from './main-clone.ts'
+import { chooseMainClone, repeatMainClone, requireRepositoryScope, type MainCloneFacts } from './main-clone.ts'
 import { chooseRuntime, systemVariables, type Prepared, type Request } from './prepare.ts'
 import { readRequest } from './request.ts'
 import { readPlan, readSnapshot } from './snapshot.ts'
@@ -37,6 +37,7 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
   const account = await readAccountSettings(query, app.accountId)
   const old = readPlan(stored)
   const git = request.git ?? asked.git
+  const keepsRepository = (request.git === undefined ? asked : request).keepsRepository
   const gathered = new Layers()
   const system = systemVariables(app, {
     id,
@@ -61,9 +62,11 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
       branch,
       revision,
       fetched: stored.fetched ?? undefined,
-      mainClone: repeatClone(old, { settings, account, branch, revision, git, layers: gathered.layers }),
+      mainClone: repeatClone(old, { settings, account, branch, revision, git, keepsRepository, layers: gathered.layers }),
     },
   )
+  if (old === undefined && request.git !== undefined)
+    requireRepositoryScope(compiled.plan, settings, { account, git, keepsRepository, layers: gathered.layers })
   const { plan, problems, carried } = await planRepeat(app, before, {
     old,
     from: request.restartFrom,
@@ -89,6 +92,8 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
     secrets: gathered.secrets,
     fills: {
       ...asked,
+      git,
+      keepsRepository,
       variables: { ...asked.variables, ...request.variables },
       only: request.only ?? asked.only,
       skip: request.skip ?? asked.skip,

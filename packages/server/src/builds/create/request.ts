@@ -16,6 +16,8 @@ export type BuildLimits = z.output<typeof BuildLimits>
  */
 export const BuildRequest = BuildInput.omit({ secrets: true, document: true, annotations: true }).extend({
   limits: BuildLimits.prefault({}),
+  /** True if the caller may not choose the repository of the automatic clone with `git`. */
+  keepsRepository: z.boolean().optional(),
 })
 export type BuildRequest = z.output<typeof BuildRequest>
 

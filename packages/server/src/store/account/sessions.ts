@@ -42,19 +42,24 @@ export async function updateSession(tx: Tx, id: string, changes: Partial<Session
   await tx.query.updateTable('session').set(changes).where('id', '=', id).execute()
 }
 
+type Secrets = Partial<Pick<SessionRow, 'hash' | 'previous_hash' | 'used_hash' | 'rotated_at'>>
+
 /** Changes the secrets of a session. Returns false if another call has replaced them meanwhile. */
-export async function replaceSecret(
-  tx: Tx,
-  of: Pick<SessionRow, 'id' | 'hash'>,
-  next: Partial<Pick<SessionRow, 'hash' | 'previous_hash' | 'rotated_at'>>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx.query
-    .updateTable('session')
-    .set(next)
-    .where('id', '=', of.id)
-    .where('hash', '=', of.hash)
+export async function replaceSecret(tx: Tx, of: Pick<SessionRow, 'id' | 'hash'>, next: Secrets): Promise<boolean> {
+  const { numUpdatedRows } = await updateSecrets(tx, of, next).executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/** Changes the secrets of a session whose current secret was not used. Returns false if another call has used or replaced it meanwhile. */
+export async function replaceUnusedSecret(tx: Tx, of: Pick<SessionRow, 'id' | 'hash'>, next: Secrets): Promise<boolean> {
+  const { numUpdatedRows } = await updateSecrets(tx, of, next)
+    .where(({ eb, or }) => or([eb('used_hash', 'is', null), eb('used_hash', '<>', of.hash)]))
     .executeTakeFirstOrThrow()
   return numUpdatedRows > 0n
+}
+
+function updateSecrets(tx: Tx, of: Pick<SessionRow, 'id' | 'hash'>, next: Secrets) {
+  return tx.query.updateTable('session').set(next).where('id', '=', of.id).where('hash', '=', of.hash)
 }
 
 /** Returns false if the session does not exist. */

@@ -15,6 +15,8 @@ import { scale } from './013-scale.ts'
 import { cutOff } from './014-cut-off.ts'
 import { subjects } from './015-subjects.ts'
 import { sessions } from './016-sessions.ts'
+import { triggerSecrets } from './017-trigger-secrets.ts'
+import { sessionUse } from './018-session-use.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -34,4 +36,6 @@ export const migrations: Record<string, Migration> = {
   '014-cut-off': cutOff,
   '015-subjects': subjects,
   '016-sessions': sessions,
+  '017-trigger-secrets': triggerSecrets,
+  '018-session-use': sessionUse,
 }

@@ -94,7 +94,9 @@ function maskedRemark(path: string): Remark {
   return {
     path,
     reason: 'The value is a secret, which is not moved.',
-    action: 'Set the value in the document with `windlass apply`.',
+    action: path.startsWith('spec.variables.')
+      ? 'Set the value in the document with `windlass apply`.'
+      : 'The server does not store secrets of triggers. Pass the value to a run with `-S NAME=VALUE`.',
   }
 }
 

@@ -88,6 +88,7 @@ test('a masked value moves as an empty one and is named, and a real one is kept'
     'spec.triggers[0].variables.E',
   ])
   expect(verdict.remarks[0]).toMatchObject({ action: expect.stringContaining('windlass apply') })
+  expect(verdict.remarks[3]).toMatchObject({ action: expect.stringMatching(/does not store secrets of triggers.*-S NAME=VALUE/) })
 })
 
 test('unknown and empty settings are left out, and only the unknown ones are named', () => {
