@@ -1,7 +1,36 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { openClient } from '@windlass/client'
+import { fault, type Fault } from '@windlass/kit/faults'
 import { expect, test } from 'vitest'
-import { openSession } from './session.ts'
+import { openSession, orUndefined } from './session.ts'
+
+test('resolves to undefined if the server answers not-found, but not if a proxy answers 404', async () => {
+  const answers = {
+    server: { type: 'application/problem+json', body: problemOf(fault('not-found')) },
+    proxy: { type: 'text/html', body: '<html>default backend - 404</html>' },
+  }
+  const ask = (from: keyof typeof answers): Promise<unknown> => {
+    const { type, body } = answers[from]
+    const transport = async () => ({
+      status: 404,
+      headers: { 'content-type': type },
+      text: async () => body,
+      body: (async function* () {})(),
+    })
+    return orUndefined(openClient({ url: 'http://windlass.test', token: 'id.secret', transport }).runtimes.get('default'))
+  }
+  expect(await ask('server')).toBeUndefined()
+  await expect(ask('proxy')).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'A proxy answered 404 instead of the server.',
+    details: { foreign: true },
+  })
+})
+
+function problemOf({ code, status, message, hint }: Fault): string {
+  return JSON.stringify({ type: `urn:windlass:fault:${code}`, title: message, status, code, detail: message, message, hint })
+}
 
 test.each([
   { seconds: '1', calls: 2, outcome: 'ok' },

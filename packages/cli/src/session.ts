@@ -1,6 +1,6 @@
 /** The server and key that a command uses. */
 import { nodeTransport, retry, systemClock } from '@windlass/kit'
-import { fault, isFault } from '@windlass/kit/faults'
+import { fault, isFault, type Fault } from '@windlass/kit/faults'
 import { withRoutes, type ApiClient } from '@windlass/client'
 import { createClient, type Client } from '@windlass/protocol'
 import { currentContext, readConfigFile } from './config-file.ts'
@@ -52,12 +52,26 @@ function withRetries(client: Client): Client {
   }
 }
 
-/** Resolves to undefined instead of `not-found`. */
+/** Returns true if the server did not answer: it cannot be reached, or a proxy reports that it is away. */
+export function isOutage(error: unknown): error is Fault {
+  return isFault(error, 'server-unreachable') || (isFault(error, 'unavailable') && error.details.foreign === true)
+}
+
+/** Resolves to undefined instead of `not-found` of the server. Throws `unavailable` after the 404 page of a proxy, which proves nothing. */
 export async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call
   } catch (error) {
-    if (isFault(error, 'not-found')) return undefined
-    throw error
+    if (!isFault(error, 'not-found')) throw error
+    if (error.details.foreign !== true) return undefined
+    throw fault(
+      'unavailable',
+      {
+        message: 'A proxy answered 404 instead of the server.',
+        hint: 'Try again. If it persists, check that the URL leads to the Windlass server, also through proxies and gateways.',
+        foreign: true,
+      },
+      error,
+    )
   }
 }
