@@ -50,11 +50,11 @@ function parseYaml(text: string, path: string): unknown {
   }
 }
 
-/** Writes the file atomically, with mode 0600. */
+/** Writes the file atomically, with mode 0600, and syncs it to disk. It may have the only copy of a key. */
 export function writeConfigFile(path: string, config: ConfigFile): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const part = `${path}.${process.pid}.part`
-  writeFileSync(part, stringify(config), { mode: 0o600 })
+  writeFileSync(part, stringify(config), { mode: 0o600, flush: true })
   chmodSync(part, 0o600)
   renameSync(part, path)
 }
