@@ -6,6 +6,7 @@ import type { App } from '../app.ts'
 import { lockAccount } from '../store/account/accounts.ts'
 import { deleteApiKey, findApiKeyByName, insertApiKey, listApiKeys } from '../store/account/api-keys.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
+import type { Within } from '../store/store.ts'
 import type { Role } from './actor.ts'
 
 /** A key with its token, which only its creator gets. */
@@ -24,16 +25,21 @@ export function readScopes({ scopes }: Pick<ApiKeyRow, 'scopes'>): Scope[] | und
   return scopes === null ? undefined : Scopes.parse(JSON.parse(scopes))
 }
 
-/** Creates a key and returns its token, which cannot be read again. Throws `conflict` if the name is taken. */
-export async function createKey(app: App, input: NewKey): Promise<CreatedKey> {
+/**
+ * Creates a key and returns its token, which cannot be read again. Throws `conflict` if the name is taken. `within` runs in the same transaction
+ * before the name is checked, so that a repeated call finds its own answer and not a conflict with itself.
+ */
+export async function createKey(app: App, input: NewKey, within?: Within<CreatedKey>): Promise<CreatedKey> {
   return app.store.write(async (tx) => {
-    await lockAccount(tx, app.accountId)
-    const known = await findApiKeyByName(tx.query, app.accountId, input.name)
-    if (known !== undefined) throw fault('conflict', { message: `The key "${input.name}" already exists.` })
     const token = newToken(app.clock.now())
     const row = newKey(app, input, token)
+    const created = toCreated(row, token)
+    await lockAccount(tx, app.accountId)
+    await within?.(tx, created)
+    const known = await findApiKeyByName(tx.query, app.accountId, input.name)
+    if (known !== undefined) throw fault('conflict', { message: `The key "${input.name}" already exists.` })
     await insertApiKey(tx, row)
-    return toCreated(row, token)
+    return created
   })
 }
 

@@ -66,9 +66,9 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       scope: 'key:write',
       body: ApiKeyInput,
       replies: { 201: ApiKeyCreated },
-      async handle({ body, actor }) {
+      async handle({ body, actor, settle }) {
         requireGrantable(actor, body)
-        return created(await createKey(app, body))
+        return created(await createKey(app, body, (tx, key) => settle(tx, created(key))))
       },
     }),
     route('DELETE', '/v1/keys/{name}', {
