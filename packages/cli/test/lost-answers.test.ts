@@ -20,7 +20,7 @@ test.each<{ what: string; fate: Fate }>([
     await writeFile(file, HELLO)
     const run = await windlass({ ...scene, server: { ...scene.server, url: proxy.url } }, ['run', '-f', file, '--detach'])
     const { items } = await scene.admin.builds.list()
-    expect(run).toEqual({ code: 0, text: `${items[0]?.id}\n` })
+    expect(run).toEqual({ code: 0, text: `${items[0]?.id ?? 'none'}\n` })
     expect(items).toHaveLength(1)
     expect(proxy.calls.filter(({ path }) => path === '/v1/builds')).toHaveLength(2)
   } finally {
