@@ -51,7 +51,7 @@ function parseYaml(text: string, path: string): unknown {
   }
 }
 
-/** Writes the file atomically, with mode 0600. */
+/** Writes the file atomically, with mode 0600, and syncs it to disk. It may have the only copy of a key. */
 export function writeConfigFile(path: string, config: ConfigFile): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   writePrivateFile(path, stringify(config), { replace: true })

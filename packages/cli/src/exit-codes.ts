@@ -35,7 +35,10 @@ const OF_FAULT: Partial<Record<FaultCode, number>> = {
 
 /** Returns the exit code for an error that ended a command; 1 by default. */
 export function exitCodeOf(error: unknown): number {
-  return isFault(error) ? (OF_FAULT[error.code] ?? EXIT.failed) : EXIT.failed
+  if (!isFault(error)) return EXIT.failed
+  // The 404 page of a proxy does not show that something is missing. Scripts create what a command does not find.
+  if (error.code === 'not-found' && error.details.foreign === true) return EXIT.unreachable
+  return OF_FAULT[error.code] ?? EXIT.failed
 }
 
 /** Returns the exit code for the final status of a build. */

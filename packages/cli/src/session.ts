@@ -1,6 +1,6 @@
 /** The server and key that a command uses. */
-import { nodeTransport, retry, systemClock } from '@windlass/kit'
-import { fault, isFault } from '@windlass/kit/faults'
+import { nodeTransport, retry, systemClock, type Clock } from '@windlass/kit'
+import { fault, isFault, type Fault } from '@windlass/kit/faults'
 import { withRoutes, type ApiClient } from '@windlass/client'
 import { createClient, type Client } from '@windlass/protocol'
 import { currentContext, readConfigFile } from './config-file.ts'
@@ -42,22 +42,58 @@ export function openSession(settings: Settings): Session {
 const SHORT_WAIT_S = 2
 const WAIT = { baseMs: 500, maxMs: 1_000, tries: 10 }
 
-/** Retries calls that the server rejected as rate-limited, which is safe because it has not processed them. */
-function withRetries(client: Client): Client {
-  const retryIf = (error: unknown): boolean =>
-    isFault(error, 'rate-limited') && Number(error.details['retryAfter'] ?? Infinity) <= SHORT_WAIT_S
+/** How long a call that creates something is repeated while no answer of the server arrives. Milliseconds. */
+const REPEAT_MS = 10_000
+const REPEAT = { baseMs: 500, maxMs: 1_000 }
+
+/**
+ * Retries calls that the server rejected as rate-limited, because it has not processed them, and calls with an idempotency key that got no answer,
+ * because the server processes them once. Otherwise users would repeat a command whose first run had an effect.
+ */
+export function withRetries(client: Client, clock: Clock = systemClock): Client {
   return {
     ...client,
-    call: (...parameters) => retry({ ...WAIT, clock: systemClock, retryIf }, () => client.call(...parameters)),
+    call(method, path, reply, options) {
+      const until = clock.monotonic() + REPEAT_MS
+      const limited = { ...WAIT, clock, signal: options?.signal, retryIf: isLimitedShortly }
+      const callLimited = () => retry(limited, () => client.call(method, path, reply, options))
+      if (options?.headers?.['idempotency-key'] === undefined) return callLimited()
+      const retryIf = (error: unknown): boolean =>
+        isFault(error, 'server-unreachable', 'unavailable') && clock.monotonic() + retryAfterMs(error) < until
+      return retry({ ...REPEAT, clock, signal: options.signal, retryIf }, callLimited)
+    },
+    withToken: (token) => withRetries(client.withToken(token), clock),
   }
 }
 
-/** Resolves to undefined instead of `not-found`. */
+function isLimitedShortly(error: unknown): boolean {
+  return isFault(error, 'rate-limited') && Number(error.details['retryAfter'] ?? Infinity) <= SHORT_WAIT_S
+}
+
+function retryAfterMs({ details }: Fault): number {
+  return 1000 * Number(details['retryAfter'] ?? 0)
+}
+
+/** Returns true if the server did not answer: it cannot be reached, or a proxy reports that it is away. */
+export function isOutage(error: unknown): error is Fault {
+  return isFault(error, 'server-unreachable') || (isFault(error, 'unavailable') && error.details.foreign === true)
+}
+
+/** Resolves to undefined instead of `not-found` of the server. Throws `unavailable` after the 404 page of a proxy, which proves nothing. */
 export async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call
   } catch (error) {
-    if (isFault(error, 'not-found')) return undefined
-    throw error
+    if (!isFault(error, 'not-found')) throw error
+    if (error.details.foreign !== true) return undefined
+    throw fault(
+      'unavailable',
+      {
+        message: 'A proxy answered 404 instead of the server.',
+        hint: 'Try again. If it persists, check that the URL leads to the Windlass server, also through proxies and gateways.',
+        foreign: true,
+      },
+      error,
+    )
   }
 }

@@ -1,10 +1,11 @@
 /** `windlass up`: server, agent and engine in one process, on the Docker of this machine. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Agent } from '@windlass/agent'
 import { openClient, type ApiClient } from '@windlass/client'
 import { openDocker } from '@windlass/engine'
-import { fault, isFault, nodeTransport, type Clock, type Logger } from '@windlass/kit'
+import { isFault, nodeTransport, writePrivateFile, type Clock, type Logger } from '@windlass/kit'
+import { findAdminKey, readKeyFile } from './admin-key.ts'
 import { openDockerHost } from './docker-host.ts'
 
 export interface LocalServerOptions {
@@ -88,35 +89,13 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   return { url: server.url, adminKey, dockerVersion: docker.version, failed: endOf(agent), close: () => held.disposeAsync() }
 }
 
-/** Returns the key of the first admin from its file, or creates the admin with the code of the server. */
-async function findAdminKey(anonymous: ApiClient, { keyFile, codeFile }: { keyFile: string; codeFile: string }): Promise<string> {
-  const kept = await readFile(keyFile, 'utf8').catch(() => undefined)
-  if (kept !== undefined) return kept.trim()
-  const code = (await readFile(codeFile, 'utf8').catch(() => '')).trim()
-  try {
-    const { token } = await anonymous.server.bootstrap({ code })
-    await writeFile(keyFile, `${token}\n`, { mode: 0o600 })
-    return token
-  } catch (error) {
-    if (!isFault(error, 'bootstrap-closed')) throw error
-    throw fault(
-      'unauthenticated',
-      {
-        message: 'This database already has an admin, but the admin key is not in the data folder.',
-        hint: 'Set WINDLASS_API_KEY to an admin key.',
-      },
-      error,
-    )
-  }
-}
-
 /** Creates the agent and its runtime if they do not exist. Returns the token of the agent. */
 async function prepareAgent(admin: ApiClient, tokenFile: string): Promise<string> {
-  let token = await readFile(tokenFile, 'utf8').catch(() => undefined)
+  let token = await readKeyFile(tokenFile)
   if (token === undefined) {
     const agent = await createAgent(admin)
     token = agent.token
-    await writeFile(tokenFile, token, { mode: 0o600 })
+    writePrivateFile(tokenFile, `${token}\n`, { replace: true })
   }
   await createRuntime(admin)
   return token

@@ -12,6 +12,7 @@ import { noteBreak } from './builds/engine/hearing.ts'
 import { allRoutes } from './http/routes.ts'
 import { prepareBootstrap } from './identity/bootstrap-code.ts'
 import { openAuthenticator } from './identity/authenticate.ts'
+import { noteKeyUse } from './identity/first-key.ts'
 import { openApp, type OpenApp } from './open-app.ts'
 import type { ServerOptions } from './settings.ts'
 
@@ -37,7 +38,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let metrics: ProbeServer | undefined
   try {
     await prepareBootstrap(app)
-    const authenticator = openAuthenticator(app.store.query, app.vault)
+    const authenticator = openAuthenticator(app.store.query, app.vault, (id) => noteKeyUse(app, id))
     const assets = readAssets(ASSETS)
     const http = openHttp(app, {
       tls: options.tls,

@@ -2,6 +2,7 @@
 import { systemClock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
+import { isOutage, orUndefined } from '../session.ts'
 import { retryUnreachable, type CommandContext } from './context.ts'
 
 /** How long to wait for running builds. */
@@ -26,7 +27,7 @@ async function removeFromServer(context: CommandContext, admin: ApiClient): Prom
     await remove(context, `runtime ${runtime}`, () => whenIdle(() => admin.runtimes.delete(runtime, { query: { force: true } })))
     if (agent !== undefined) await remove(context, `agent ${agent}`, () => admin.agents.delete(agent))
   } catch (error) {
-    if (!isFault(error, 'server-unreachable') && !isFault(error, 'unauthenticated')) throw error
+    if (!isOutage(error) && !isFault(error, 'unauthenticated')) throw error
     reportSkipped(context, error.message)
   }
 }
@@ -38,13 +39,8 @@ function reportSkipped({ config, out }: CommandContext, why: string): void {
 }
 
 async function remove({ out }: CommandContext, what: string, call: () => Promise<unknown>): Promise<void> {
-  try {
-    await retryUnreachable(call)
-    out.note(`${what}: removed`)
-  } catch (error) {
-    if (!isFault(error, 'not-found')) throw error
-    out.note(`${what}: already removed`)
-  }
+  const removed = await retryUnreachable(() => orUndefined(call().then(() => true)))
+  out.note(`${what}: ${removed === true ? 'removed' : 'already removed'}`)
 }
 
 /** Retries for up to `WAIT_MS` while builds run. */

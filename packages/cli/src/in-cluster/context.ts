@@ -1,10 +1,11 @@
 /** The context of the `in-cluster` commands: the server as an admin, the cluster as their service account. */
 import { nodeTransport, openLog, retry, systemClock } from '@windlass/kit'
-import { fault, isFault } from '@windlass/kit/faults'
+import { fault } from '@windlass/kit/faults'
 import { inCluster, openKube, type Kube } from '@windlass/kube'
 import { openClient, type ApiClient } from '@windlass/client'
 import type { Printer } from '../printer.ts'
 import type { Settings } from '../config.ts'
+import { isOutage } from '../session.ts'
 import { inClusterConfig, readSecretFile, type InClusterConfig } from './config.ts'
 
 export interface CommandContext {
@@ -58,6 +59,5 @@ export function requireAdmin({ admin }: CommandContext): ApiClient {
 
 /** Retries a call for about half a minute while the server cannot be reached. */
 export function retryUnreachable<T>(call: () => Promise<T>): Promise<T> {
-  const retryIf = (error: unknown): boolean => isFault(error, 'server-unreachable')
-  return retry({ clock: systemClock, tries: ATTEMPTS, baseMs: 1_000, maxMs: 8_000, retryIf }, call)
+  return retry({ clock: systemClock, tries: ATTEMPTS, baseMs: 1_000, maxMs: 8_000, retryIf: isOutage }, call)
 }

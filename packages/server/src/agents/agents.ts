@@ -18,7 +18,7 @@ import {
 } from '../store/runtimes/agents.ts'
 import type { AgentRow } from '../store/schema.ts'
 import { endPairsOf } from '../store/runtimes/warm-pairs.ts'
-import type { Tx } from '../store/store.ts'
+import type { Query, Tx, Within } from '../store/store.ts'
 import { engineUrlOfAgent } from '../tasks/engine-url.ts'
 import { runtimesOf } from '../tasks/hello.ts'
 
@@ -30,20 +30,26 @@ const HEALTHY_MS = 60_000
 
 /**
  * Registers an agent. Its token is returned only here. The input may contain the token of an earlier agent, which then keeps its id and token. Throws
- * `conflict` for a name in use, and if an agent with this id has another name or token.
+ * `conflict` for a name in use, and if an agent with this id has another name or token. `within` runs in the same transaction before the name is
+ * checked, so that a repeated call finds its own answer and not a conflict with itself.
  */
-export async function createAgent(app: App, input: NewAgent): Promise<Created> {
+export async function createAgent(app: App, input: NewAgent, within?: Within<Created>): Promise<Created> {
   const token = tokenOf(app, input)
-  const row = await app.store.write(async (tx) => {
+  return app.store.write(async (tx) => {
     const known = await findAgentById(tx.query, token.id)
-    if (known !== undefined) return restore(tx, known, { input, secret: token.secret })
-    await requireFreeName(tx, app, input.name)
-    const fresh = newAgent(app, { id: token.id, hash: sha256(token.secret), input })
-    await insertAgent(tx, fresh)
+    const row =
+      known === undefined
+        ? newAgent(app, { id: token.id, hash: sha256(token.secret), input })
+        : await restore(tx, known, { input, secret: token.secret })
+    const created = { ...(await showAgent(app, row, tx.query)), token: token.text }
+    await within?.(tx, created)
+    if (known === undefined) {
+      await requireFreeName(tx, app, input.name)
+      await insertAgent(tx, row)
+    }
     tx.wake(ELECT_TOPIC)
-    return fresh
+    return created
   })
-  return { ...(await showAgent(app, row)), token: token.text }
 }
 
 interface AgentToken {
@@ -68,7 +74,6 @@ async function restore(tx: Tx, known: AgentRow, { input, secret }: { input: NewA
     })
   const runtimes = JSON.stringify([...new Set([...namesIn(known.runtimes), ...input.runtimes])])
   await updateAgent(tx, known.id, { runtimes })
-  tx.wake(ELECT_TOPIC)
   return { ...known, runtimes }
 }
 
@@ -161,14 +166,14 @@ export async function removeAgent(
   })
 }
 
-export async function showAgent(app: App, row: AgentRow): Promise<Agent> {
+export async function showAgent(app: App, row: AgentRow, query: Query = app.store.query): Promise<Agent> {
   const status =
     row.last_seen_at === null ? 'never-seen' : isOnline(row, app.clock.now(), app.timings.agentLeaseMs) ? 'online' : 'offline'
   return {
     id: row.id,
     name: row.name,
     accountId: row.account_id,
-    runtimes: await runtimesOf(app, row),
+    runtimes: await runtimesOf(query, row),
     status,
     createdAt: row.created_at,
     ...present({

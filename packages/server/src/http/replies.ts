@@ -10,7 +10,9 @@ import type { Answer } from './route.ts'
 export interface Repeatable {
   /** Response of the first call, if there is one. */
   readonly earlier: Answer | undefined
-  /** Stores the response. Throws `conflict` if another call with the same key was faster. */
+  /**
+   * Stores the response. Throws `unavailable` if a call with the same key on another server was faster; a repeat gets the response of that call.
+   */
   settle(tx: Tx, answer: Answer): Promise<void>
   /** Stores the response of a call that did not store it in its own transaction. */
   finish(answer: Answer): Promise<void>
@@ -19,10 +21,12 @@ export interface Repeatable {
 }
 
 const MAX_KEY = 200
-const running = new Set<string>()
+/** Calls that run in this process. Their promises resolve when they end. */
+const running = new Map<string, Promise<void>>()
 
 /**
- * Starts a call with a key. Throws `idempotency-mismatch` if the key was used for another request, and `conflict` while the first call is running.
+ * Starts a call with a key, after the end of an earlier call with it: a repeat may arrive before the call whose connection was lost has ended.
+ * Throws `idempotency-mismatch` if the key was used for another request.
  */
 export async function beginRepeatable(
   app: App,
@@ -36,7 +40,11 @@ export async function beginRepeatable(
   const requestHash = sha256(JSON.stringify([request.method, request.url, request.body]))
   const name = JSON.stringify([id, app.dataDir])
   const sealedAt = replyPlace(id)
-  const stored = await findReply(app.store.query, id)
+  let stored = await findReply(app.store.query, id)
+  for (let first = running.get(name); first !== undefined; first = running.get(name)) {
+    await first
+    stored = await findReply(app.store.query, id)
+  }
   if (stored !== undefined && stored.request_hash !== requestHash) throw fault('idempotency-mismatch')
   if (typeof stored?.body === 'string')
     return {
@@ -45,17 +53,17 @@ export async function beginRepeatable(
       finish: noop,
       release: () => undefined,
     }
-  if (running.has(name))
-    throw fault('conflict', {
-      message: 'The first call with this Idempotency-Key is still running.',
-      hint: 'Wait for it, then repeat the call with the same key to get its answer.',
-    })
-  running.add(name)
+  const ended = Promise.withResolvers<void>()
+  running.set(name, ended.promise)
+  const release = (): void => {
+    running.delete(name)
+    ended.resolve()
+  }
   let isSettled = false
   const settle = async (tx: Tx, answer: Answer): Promise<void> => {
     const body = (await app.vault.sealer(tx)).seal(sealedAt, JSON.stringify(answer.body ?? null))
     if (!(await finishReply(tx, id, { status: answer.status, body })))
-      throw fault('conflict', {
+      throw fault('unavailable', {
         message: 'Another call with this Idempotency-Key has finished in the meantime.',
         hint: 'Repeat the call with the same key to get its answer.',
       })
@@ -64,7 +72,7 @@ export async function beginRepeatable(
   try {
     await app.store.write((tx) => insertReply(tx, { ...id, requestHash, now: app.clock.now() }))
   } catch (error) {
-    running.delete(name)
+    release()
     throw error
   }
   return {
@@ -73,7 +81,7 @@ export async function beginRepeatable(
     async finish(answer) {
       if (!isSettled) await app.store.write((tx) => settle(tx, answer))
     },
-    release: () => void running.delete(name),
+    release,
   }
 }
 

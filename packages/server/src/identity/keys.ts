@@ -1,15 +1,16 @@
-/** API keys, and the creation of the first one. */
-import { defined, fault, newToken } from '@windlass/kit'
-import { Scope, type ApiKey, type Bootstrap } from '@windlass/protocol'
+/** API keys. Not here: the creation of the first one (`first-key.ts`). */
+import { defined, fault, newToken, type Token } from '@windlass/kit'
+import { Scope, type ApiKey } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
 import { lockAccount } from '../store/account/accounts.ts'
-import { countApiKeys, deleteApiKey, findApiKeyByName, insertApiKey, listApiKeys } from '../store/account/api-keys.ts'
+import { deleteApiKey, findApiKeyByName, insertApiKey, listApiKeys } from '../store/account/api-keys.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
+import type { Within } from '../store/store.ts'
 import type { Role } from './actor.ts'
-import { closeBootstrap, requireBootstrapCode } from './bootstrap-code.ts'
 
-type Created = ApiKey & { token: string }
+/** A key with its token, which only its creator gets. */
+export type CreatedKey = ApiKey & { token: string }
 
 interface NewKey {
   readonly name: string
@@ -24,42 +25,36 @@ export function readScopes({ scopes }: Pick<ApiKeyRow, 'scopes'>): Scope[] | und
   return scopes === null ? undefined : Scopes.parse(JSON.parse(scopes))
 }
 
-/** Creates a key and returns its token, which cannot be read again. Throws `conflict` if the name is taken. */
-export async function createKey(app: App, input: NewKey): Promise<Created> {
+/**
+ * Creates a key and returns its token, which cannot be read again. Throws `conflict` if the name is taken. `within` runs in the same transaction
+ * before the name is checked, so that a repeated call finds its own answer and not a conflict with itself.
+ */
+export async function createKey(app: App, input: NewKey, within?: Within<CreatedKey>): Promise<CreatedKey> {
   return app.store.write(async (tx) => {
+    const token = newToken(app.clock.now())
+    const row = newKey(app, input, token)
+    const created = toCreated(row, token)
     await lockAccount(tx, app.accountId)
+    await within?.(tx, created)
     const known = await findApiKeyByName(tx.query, app.accountId, input.name)
     if (known !== undefined)
       throw fault('conflict', {
         message: `The key "${input.name}" already exists.`,
         hint: 'Use another name, or delete the other key first.',
       })
-    const { row, token } = newKey(app, input)
     await insertApiKey(tx, row)
-    return { ...toKey(row), token }
+    return created
   })
 }
 
-/** Creates the first admin key while there are no keys. Throws `bootstrap-code` for a wrong code, and `bootstrap-closed` if a key exists. */
-export async function createFirstKey(app: App, { name, code }: z.output<typeof Bootstrap>): Promise<Created> {
-  if ((await countApiKeys(app.store.query, app.accountId)) > 0) throw fault('bootstrap-closed')
-  requireBootstrapCode(app, code)
-  const created = await app.store.write(async (tx) => {
-    await lockAccount(tx, app.accountId)
-    if ((await countApiKeys(tx.query, app.accountId)) > 0) throw fault('bootstrap-closed')
-    const { row, token } = newKey(app, { name, role: 'admin' })
-    await insertApiKey(tx, row)
-    return { ...toKey(row), token }
-  })
-  closeBootstrap(app)
-  return created
-}
-
-function newKey(app: App, { name, role, scopes: limit = [] }: NewKey): { row: ApiKeyRow; token: string } {
-  const now = app.clock.now()
-  const { id, hash, text } = newToken(now)
+/** Returns the row of a key with this token. */
+export function newKey(app: App, { name, role, scopes: limit = [] }: NewKey, { id, hash }: Token): ApiKeyRow {
   const scopes = limit.length === 0 ? null : JSON.stringify(limit)
-  return { row: { id, account_id: app.accountId, name, role, scopes, hash, created_at: now }, token: text }
+  return { id, account_id: app.accountId, name, role, scopes, hash, created_at: app.clock.now() }
+}
+
+export function toCreated(row: ApiKeyRow, { text }: Token): CreatedKey {
+  return { ...toKey(row), token: text }
 }
 
 export async function listKeys(app: App): Promise<ApiKey[]> {

@@ -13,14 +13,19 @@ import {
   updateInstallation,
 } from '../store/runtimes/installations.ts'
 import type { InstallationRow } from '../store/schema.ts'
+import type { Within } from '../store/store.ts'
 
 /** Maximum number of stored installations, and of events per installation. */
 const MAX_INSTALLATIONS = 500
 const MAX_EVENTS = 200
 const FINISHED = 'finished'
 
-/** Creates the record of an installation that starts. */
-export async function beginInstallation(app: App, input: InstallationInput): Promise<Installation> {
+/** Creates the record of an installation that starts. `within` runs in the same transaction. */
+export async function beginInstallation(
+  app: App,
+  input: InstallationInput,
+  within?: Within<Installation>,
+): Promise<Installation> {
   const now = app.clock.now()
   const row: InstallationRow = {
     id: newId(now),
@@ -32,11 +37,13 @@ export async function beginInstallation(app: App, input: InstallationInput): Pro
     created_at: now,
     updated_at: now,
   }
+  const installation = toInstallation(row)
   await app.store.write(async (tx) => {
     await insertInstallation(tx, row)
     await deleteExcessInstallations(tx, app.accountId, MAX_INSTALLATIONS)
+    await within?.(tx, installation)
   })
-  return toInstallation(row)
+  return installation
 }
 
 /** Adds an event. A failed installation runs again when its installer resumes it. Throws `not-found`, `conflict` for too many events. */

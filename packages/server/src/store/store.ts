@@ -28,6 +28,9 @@ export interface Tx {
   measure(count: (metrics: Metrics) => void): void
 }
 
+/** Runs in the transaction that creates a value. If it throws, the value is rolled back. */
+export type Within<T> = (tx: Tx, value: T) => Promise<void>
+
 export interface Store {
   readonly name: Dialect['name']
   readonly query: Query

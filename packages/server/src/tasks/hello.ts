@@ -11,7 +11,7 @@ import type { AgentRow, RuntimeRow } from '../store/schema.ts'
 import { taskTopic } from '../store/runtimes/tasks.ts'
 import { lockPair } from '../store/runtimes/warm-pairs.ts'
 import { stopPair } from '../warm/pairs.ts'
-import type { Tx } from '../store/store.ts'
+import type { Query, Tx } from '../store/store.ts'
 import { FEATURES, VERSION } from '../version.ts'
 
 /** Registers an agent process. A new process gets a higher epoch and fences the previous one. The same process keeps its epoch. Throws `protocol-unsupported`. */
@@ -45,7 +45,7 @@ export async function greetAgent(app: App, agentId: string, hello: AgentHello): 
     name: agent.name,
     epoch: agent.epoch,
     leaseMs: app.timings.taskLeaseMs,
-    runtimes: await runtimesOf(app, agent),
+    runtimes: await runtimesOf(app.store.query, agent),
     server: { protocol: PROTOCOL_VERSION, version: VERSION, features: FEATURES },
   }
 }
@@ -57,8 +57,8 @@ async function requireAgent(tx: Tx, id: string): Promise<AgentRow> {
 }
 
 /** Reads the names of the runtimes that an agent serves. */
-export async function runtimesOf(app: App, agent: AgentRow): Promise<string[]> {
-  return servedBy(agent, await listRuntimes(app.store.query, agent.account_id))
+export async function runtimesOf(query: Query, agent: AgentRow): Promise<string[]> {
+  return servedBy(agent, await listRuntimes(query, agent.account_id))
 }
 
 /** Returns the names of the runtimes that an agent serves: those in its own list, and those that name the agent. */

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { nodeTransport, openLog } from '@windlass/kit'
 import { ApiKeyCreated, createClient, type Client } from '@windlass/protocol'
 import { expect, test } from 'vitest'
+import type { z } from 'zod'
 import { BOOTSTRAP_CODE_FILE, startServer, type ServerOptions } from '../../src/index.ts'
 
 const WINDLASS = join(import.meta.dirname, '../../../../windlass')
@@ -49,7 +50,7 @@ async function openFresh(options: Partial<ServerOptions> = {}): Promise<Fresh> {
   }
 }
 
-const bootstrap = (client: Client, body: object, headers: Record<string, string> = {}): Promise<unknown> =>
+const bootstrap = (client: Client, body: object, headers: Record<string, string> = {}): Promise<z.output<typeof ApiKeyCreated>> =>
   client.call('POST', '/v1/bootstrap', ApiKeyCreated, { body, headers })
 
 test('creates the first admin only with the code from the data folder and the log', async () => {
@@ -62,10 +63,37 @@ test('creates the first admin only with the code from the data folder and the lo
   await fresh.restart()
   expect((await readFile(fresh.codeFile, 'utf8')).trim()).toBe(code)
   expect(await bootstrap(fresh.nobody, { code })).toMatchObject({ role: 'admin' })
-  expect(existsSync(fresh.codeFile)).toBe(false)
+})
+
+test('the code returns the same key until the first call with the key, also after a restart', async () => {
+  await using fresh = await openFresh()
+  const code = (await readFile(fresh.codeFile, 'utf8')).trim()
+  const first = await bootstrap(fresh.nobody, { code })
+  expect(await bootstrap(fresh.nobody, { code, name: 'other' })).toEqual(first)
+  await fresh.restart()
+  expect(await Promise.all([1, 2, 3].map(() => bootstrap(fresh.nobody, { code })))).toEqual([first, first, first])
+  await expect(bootstrap(fresh.nobody, { code: 'guess' })).rejects.toMatchObject({ code: 'bootstrap-code' })
+  const wrong = fresh.nobody.withToken(`${first.id}.${'x'.repeat(43)}`)
+  await expect(wrong.text('GET', '/v1/whoami')).rejects.toMatchObject({ code: 'unauthenticated' })
+  expect(await bootstrap(fresh.nobody, { code })).toEqual(first)
+  await fresh.nobody.withToken(first.token).text('GET', '/v1/whoami')
   await expect(bootstrap(fresh.nobody, { code })).rejects.toMatchObject({ code: 'bootstrap-closed' })
+  expect(existsSync(fresh.codeFile)).toBe(false)
   await fresh.restart()
   expect(existsSync(fresh.codeFile)).toBe(false)
+  await expect(bootstrap(fresh.nobody, { code })).rejects.toMatchObject({ code: 'bootstrap-closed' })
+})
+
+test('another code does not return the key', async () => {
+  const options = { bootstrapCode: 'set-by-the-chart-0123456789' }
+  await using fresh = await openFresh(options)
+  const first = await bootstrap(fresh.nobody, { code: options.bootstrapCode })
+  const before = { code: options.bootstrapCode }
+  options.bootstrapCode = 'another-code-0123456789'
+  await fresh.restart()
+  await expect(bootstrap(fresh.nobody, before)).rejects.toMatchObject({ code: 'bootstrap-code' })
+  await expect(bootstrap(fresh.nobody, { code: options.bootstrapCode })).rejects.toMatchObject({ code: 'bootstrap-closed' })
+  await fresh.nobody.withToken(first.token).text('GET', '/v1/whoami')
 })
 
 test('the command creates the first admin with the code from a file, the environment or standard input', async () => {

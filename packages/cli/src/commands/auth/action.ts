@@ -6,8 +6,10 @@ import { fault } from '@windlass/kit/faults'
 import { openClient } from '@windlass/client'
 import type { Invocation } from '../../command.ts'
 import { currentContext, readConfigFile, saveContext, writeConfigFile, type ServerContext } from '../../config-file.ts'
+import { EXIT } from '../../exit-codes.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { readInput } from '../../input/input-files.ts'
+import type { Printer } from '../../printer.ts'
 import { openSession } from '../../session.ts'
 import type { Settings } from '../../config.ts'
 
@@ -21,8 +23,8 @@ interface LoginOptions {
   readonly noVerify: boolean
 }
 
-/** Runs `auth login`. Prompts for missing values on a terminal. */
-export async function login({ options, out, settings }: Invocation<LoginOptions>): Promise<void> {
+/** Runs `auth login`. Prompts for missing values on a terminal. A given key is verified before it is saved, a first admin key afterwards. */
+export async function login({ options, out, settings }: Invocation<LoginOptions>): Promise<number> {
   const url = parseUrl(options.url ?? settings.url ?? (await ask('URL of the server', '--url')))
   const caFile = options.caFile ?? settings.caFile
   const apiKey = options.firstAdmin
@@ -35,9 +37,26 @@ export async function login({ options, out, settings }: Invocation<LoginOptions>
     apiKey,
     ...(caFile !== undefined && { caFile: resolve(caFile) }),
   }
-  if (!options.noVerify) await verify(context)
+  if (!options.noVerify && !options.firstAdmin) await verify(context)
   saveContext(settings.configFile, context, { use: true })
+  // The first call with the key ends the validity of the code, so from here on this file has the only copy.
+  if (!options.noVerify && options.firstAdmin && !(await isVerified(context, out))) return EXIT.failed
   out.line(`Logged in to ${url} as context "${context.name}".`)
+  return EXIT.success
+}
+
+/** Returns false and prints a warning if the server does not confirm the saved key. */
+async function isVerified(context: ServerContext, out: Printer): Promise<boolean> {
+  try {
+    await verify(context)
+    return true
+  } catch (error) {
+    out.note(
+      `The key was saved as context "${context.name}", but it could not be verified: ${error instanceof Error ? error.message : String(error)}`,
+    )
+    out.note('Check it with `windlass auth current`.')
+    return false
+  }
 }
 
 interface ContextOptions {

@@ -7,7 +7,8 @@ export const authCommands = [
     about:
       'The key is read from --key-file, from WINDLASS_API_KEY, from standard input if that is not a terminal, or from a prompt. ' +
       'It is never an argument, because other users of the machine can read command lines. ' +
-      'With --first-admin the bootstrap code is read the same way: from --code-file, from WINDLASS_BOOTSTRAP_CODE, from standard input, or from a prompt.',
+      'With --first-admin the bootstrap code is read the same way: from --code-file, from WINDLASS_BOOTSTRAP_CODE, from standard input, or from a prompt. ' +
+      'The code returns the same key until the first call with it, so the command can be repeated after a failure.',
     options: {
       url: text('--url <url>', 'Base URL of the server; prompted for if omitted'),
       name: text('--name <name>', 'Name of the context (default: the host of the URL)'),

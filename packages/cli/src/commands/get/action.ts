@@ -1,5 +1,5 @@
 import { listAll } from '@windlass/client'
-import { fault } from '@windlass/kit/faults'
+import { fault, isFault } from '@windlass/kit/faults'
 import { nearest } from '@windlass/plan'
 import type { Invocation } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
@@ -70,7 +70,8 @@ async function explainMissing<T>(
   error: unknown,
   { client, kind, name }: Pick<Session, 'client'> & { kind: Kind<T>; name: string },
 ): Promise<unknown> {
-  if (!(error instanceof Error) || !('code' in error) || error.code !== 'not-found' || kind.name === 'builds') return error
+  // The 404 page of a proxy does not show that the resource is missing.
+  if (!isFault(error, 'not-found') || error.details.foreign === true || kind.name === 'builds') return error
   const names = (await listAll((page) => kind.of(client).list(page), 500)).map((item) => kind.nameOf(item))
   const near = nearest(name, names)
   return fault('not-found', {

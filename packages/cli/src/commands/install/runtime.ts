@@ -1,7 +1,6 @@
 /** The commands `install runtime` and `uninstall runtime`. */
 import { readFileSync } from 'node:fs'
 import { defined } from '@windlass/kit/defined'
-import { isFault } from '@windlass/kit/faults'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
@@ -15,7 +14,7 @@ import { addParts, removeParts } from '../../runner/install/release.ts'
 import { toChartValues, type InstallFacts } from '../../runner/values/chart-values.ts'
 import { readInstallValues, type ValueFlags, type InstallValues } from '../../runner/values/install-values.ts'
 import { withClusterUrl } from '../../runner/cluster-url.ts'
-import { openSession, type Session } from '../../session.ts'
+import { openSession, orUndefined, type Session } from '../../session.ts'
 import { attachRuntimeOf, type AttachOptions } from './attach-runtime.ts'
 
 export interface InstallRuntimeOptions extends ValueFlags, HelmFlags {
@@ -173,8 +172,6 @@ export async function uninstallRuntime({
   const values = await runtimeTarget.helm().values(runtimeTarget.release)
   await removeParts(runtimeTarget, ['runtime', 'monitor'])
   if (values !== undefined && !partsOf(values).agent) await removeAgentAccount(runtimeTarget, values)
-  await session.client.runtimes.delete(name, { query: { force: true } }).catch((error: unknown) => {
-    if (!isFault(error, 'not-found')) throw error
-  })
+  await orUndefined(session.client.runtimes.delete(name, { query: { force: true } }))
   out.line(`Runtime ${name} was uninstalled`)
 }

@@ -1,5 +1,5 @@
 /** The command `runner delete`, which lists what it removes and asks first. */
-import { fault, isFault } from '@windlass/kit/faults'
+import { fault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
 import { isRecord } from '@windlass/kit/json'
 import type { Agent } from '@windlass/protocol'
@@ -47,12 +47,12 @@ export async function deleteRunner({ options, out, settings }: Invocation<Delete
   for (const line of await describeDeletion({ client, agent, target, clusters: removed })) out.note(line)
   if (!options.force && !(await prompter.confirm('Delete all of this?', false)))
     throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --force.' })
-  for (const runtime of agent.runtimes) await ignoreNotFound(client.runtimes.delete(runtime, { query: { force: true } }))
+  for (const runtime of agent.runtimes) await orUndefined(client.runtimes.delete(runtime, { query: { force: true } }))
   await target.helm().uninstall(target.release)
   for (const name of [TOKEN_SECRET.name, RUNTIMES_SECRET])
     await target.cluster.kube.delete({ kind: 'Secret', namespace: target.namespace, name })
-  await ignoreNotFound(client.agents.delete(agent.name))
-  for (const name of removed) await ignoreNotFound(client.clusters.delete(name))
+  await orUndefined(client.agents.delete(agent.name))
+  for (const name of removed) await orUndefined(client.clusters.delete(name))
   if (removed.length > 0)
     await target.cluster.kube.delete({ kind: 'Secret', namespace: target.namespace, name: accountSecretOf('default') })
   out.line(`The Runner in ${target.namespace} of ${target.cluster.context} was deleted`)
@@ -93,10 +93,4 @@ async function describeDeletion({ client, agent, target, clusters }: Deletion): 
   lines.push(`  the Helm release ${target.release.name} in ${target.namespace} of ${target.cluster.context}`)
   lines.push(`The following is kept: the namespace ${target.namespace}, disks of builds, pipelines and builds.`)
   return lines
-}
-
-async function ignoreNotFound(work: Promise<void>): Promise<void> {
-  await work.catch((error: unknown) => {
-    if (!isFault(error, 'not-found')) throw error
-  })
 }

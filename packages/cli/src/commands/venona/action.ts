@@ -1,6 +1,6 @@
 /** The commands of the old `venona` installer, implemented with the current ones. */
 import { systemClock } from '@windlass/kit'
-import { fault, isFault } from '@windlass/kit/faults'
+import { fault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
 import type { Runtime } from '@windlass/protocol'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import { TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
 import { agentNameOf, DEFAULT_NAMESPACE } from '../../runner/init/names.ts'
 import { openInstallTarget, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
 import { namespaceOf } from '../../runner/runtime-document.ts'
-import { openSession } from '../../session.ts'
+import { openSession, orUndefined } from '../../session.ts'
 import { installAgent } from '../install/agent.ts'
 import { installRuntime } from '../install/runtime.ts'
 import { upgradeRunner } from '../runner/upgrade.ts'
@@ -243,7 +243,5 @@ async function deleteOld(
   // Keep an agent that serves other runtimes.
   if (agent === undefined || agent.runtimes.length > 1) return
   await target.cluster.kube.delete({ kind: 'Secret', namespace: target.namespace, name: TOKEN_SECRET.name })
-  await client.agents.delete(agent.name).catch((error: unknown) => {
-    if (!isFault(error, 'not-found')) throw error
-  })
+  await orUndefined(client.agents.delete(agent.name))
 }

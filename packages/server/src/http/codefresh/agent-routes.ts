@@ -13,7 +13,7 @@ import type { AgentRow } from '../../store/schema.ts'
 import { calledUrl } from '../../tasks/engine-url.ts'
 import { noteAlive, pollTasks } from '../../tasks/protocol-v1.ts'
 import { takeStatus } from '../../tasks/protocol-v1-reports.ts'
-import { done, ok, route, type Route } from '../route.ts'
+import { done, ok, route, type Answer, type Route } from '../route.ts'
 
 /** How long a poll is held while there are no tasks, so that agents get new tasks at once. Milliseconds. */
 const HOLD_MS = 10_000
@@ -122,12 +122,14 @@ export function publicAgentRoutes(app: App, authenticator: Authenticator): Route
       ...write,
       body: z.object({ name: z.string().min(1).max(150), runtimes: Runtimes.optional() }),
       replies: { 200: PublicAgent },
-      async handle({ body: { name, runtimes = [] } }) {
-        const agent = await createAgent(app, { name, runtimes }).catch((error: unknown) => {
+      async handle({ body: { name, runtimes = [] }, settle }) {
+        const answer = (agent: Agent & { token: string }): Answer => ok({ ...toPublic(agent), token: agent.token })
+        const within: Parameters<typeof createAgent>[2] = (tx, agent) => settle(tx, answer(agent))
+        const agent = await createAgent(app, { name, runtimes }, within).catch((error: unknown) => {
           if (!isFault(error, 'conflict')) throw error
           throw fault('conflict', { message: `Agent name duplication: agent "${name}" already exists.` }, error)
         })
-        return ok({ ...toPublic(agent), token: agent.token })
+        return answer(agent)
       },
     }),
     route('GET', '/api/agents/name/{agent}', {

@@ -8,7 +8,7 @@ import { addCluster, listClusters, removeCluster } from '../../clusters/clusters
 import { addInstallationEvent, beginInstallation, showInstallation } from '../../installations/installations.ts'
 import { putRuntime } from '../../runtimes/runtimes.ts'
 import { findRuntime } from '../../store/runtimes/runtimes.ts'
-import { done, ok, route, type Route } from '../route.ts'
+import { done, ok, route, type Answer, type Route } from '../route.ts'
 import { zip } from './zip.ts'
 
 const ById = z.object({ id: z.string().min(1).max(300) })
@@ -94,14 +94,14 @@ function progressRoutes(app: App): Route[] {
       scope: 'installation:write',
       body: z.looseObject({ options: z.looseObject({}).optional() }),
       replies: { 200: Progress },
-      async handle({ body }) {
+      async handle({ body, settle }) {
         const options = Object.fromEntries(
           Object.entries(body.options ?? {})
             .flatMap(toOption)
             .slice(0, MAX_OPTIONS),
         )
-        const { id } = await beginInstallation(app, { options })
-        return ok({ id, progress: { id } })
+        const answer = ({ id }: { readonly id: string }): Answer => ok({ id, progress: { id } })
+        return answer(await beginInstallation(app, { options }, (tx, installation) => settle(tx, answer(installation))))
       },
     }),
     route('GET', '/api/runner-installation/{id}', {

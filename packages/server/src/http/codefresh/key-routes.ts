@@ -8,7 +8,7 @@ import { createKey, deleteKey, listKeys, readScopes } from '../../identity/keys.
 import { requireGrantable } from '../../identity/scopes.ts'
 import { findAgentById } from '../../store/runtimes/agents.ts'
 import { findApiKey } from '../../store/account/api-keys.ts'
-import { done, ok, route, type Route } from '../route.ts'
+import { done, ok, route, type Answer, type Route } from '../route.ts'
 
 const ById = z.object({ id: z.string().min(1).max(300) })
 
@@ -37,12 +37,13 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
       scope: 'key:write',
       body: z.object({ name: z.string().min(1).max(150), scopes: z.array(z.string().max(100)).max(100).default([]) }),
       replies: { 200: z.string() },
-      async handle({ body, actor }) {
+      async handle({ body, actor, settle }) {
         const { scopes, unknown } = readScopeNames(body.scopes)
         if (unknown.length > 0) throw fault('request-invalid', { message: `Unknown scope: ${unknown.join(', ')}.` })
         requireGrantable(actor, { role: 'admin', scopes })
-        const { token } = await createKey(app, { name: body.name, role: 'admin', scopes })
-        return { status: 200, body: JSON.stringify(token), headers: { 'content-type': 'application/json' } }
+        return toTokenAnswer(
+          await createKey(app, { name: body.name, role: 'admin', scopes }, (tx, key) => settle(tx, toTokenAnswer(key))),
+        )
       },
     }),
     route('GET', '/api/auth/key/{id}', {
@@ -65,6 +66,10 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
       },
     }),
   ]
+}
+
+function toTokenAnswer({ token }: { readonly token: string }): Answer {
+  return { status: 200, body: JSON.stringify(token), headers: { 'content-type': 'application/json' } }
 }
 
 /** Describes an API key or an agent token, by its id or the whole token. Throws `not-found`. */

@@ -53,7 +53,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
       scope: 'agent:write',
       body: AgentInput,
       replies: { 201: AgentCreated },
-      handle: async ({ body }) => created(await createAgent(app, body)),
+      handle: async ({ body, settle }) => created(await createAgent(app, body, (tx, agent) => settle(tx, created(agent)))),
     }),
     route('GET', '/v1/agents/{name}', {
       summary: 'Show an agent',
@@ -170,7 +170,8 @@ export function installationRoutes(app: App): Route[] {
       scope: 'installation:write',
       body: InstallationInput,
       replies: { 201: Installation },
-      handle: async ({ body }) => created(await beginInstallation(app, body)),
+      handle: async ({ body, settle }) =>
+        created(await beginInstallation(app, body, (tx, installation) => settle(tx, created(installation)))),
     }),
     route('GET', '/v1/installations', {
       summary: 'List installations, newest first',

@@ -3,7 +3,8 @@ import { defined, fault } from '@windlass/kit'
 import { ApiKey, ApiKeyCreated, ApiKeyInput, Bootstrap, page, PROTOCOL_VERSION, ServerStatus, Whoami } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
-import { createFirstKey, createKey, deleteKey, listKeys } from '../../identity/keys.ts'
+import { createFirstKey } from '../../identity/first-key.ts'
+import { createKey, deleteKey, listKeys } from '../../identity/keys.ts'
 import { requireGrantable } from '../../identity/scopes.ts'
 import { countApiKeys } from '../../store/account/api-keys.ts'
 import { FEATURES, VERSION } from '../../version.ts'
@@ -32,7 +33,8 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       },
     }),
     route('POST', '/v1/bootstrap', {
-      summary: 'Create the first admin key with the bootstrap code of the server; only possible while no key exists',
+      summary:
+        'Create the first admin key with the bootstrap code of the server, or get it again; only possible until its first use',
       allow: 'public',
       scope: 'none',
       body: Bootstrap,
@@ -64,9 +66,9 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       scope: 'key:write',
       body: ApiKeyInput,
       replies: { 201: ApiKeyCreated },
-      async handle({ body, actor }) {
+      async handle({ body, actor, settle }) {
         requireGrantable(actor, body)
-        return created(await createKey(app, body))
+        return created(await createKey(app, body, (tx, key) => settle(tx, created(key))))
       },
     }),
     route('DELETE', '/v1/keys/{name}', {

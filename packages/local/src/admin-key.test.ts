@@ -1,0 +1,30 @@
+import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ApiClient } from '@windlass/client'
+import { expect, test } from 'vitest'
+import { findAdminKey } from './admin-key.ts'
+
+function clientOf(codes: unknown[]): ApiClient {
+  const bootstrap = async (body: unknown): Promise<{ token: string }> => {
+    codes.push(body)
+    return { token: 'id.secret' }
+  }
+  return { server: { bootstrap } } as unknown as ApiClient
+}
+
+test('asks for the key again if its file could not be written, or was left empty by a full disk', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-admin-'))
+  const [keyFile, codeFile] = [join(folder, 'later/admin.token'), join(folder, 'bootstrap.code')]
+  await writeFile(codeFile, 'CODE\n')
+  const codes: unknown[] = []
+  const find = (): Promise<string> => findAdminKey(clientOf(codes), { keyFile, codeFile })
+  await expect(find()).rejects.toMatchObject({ code: 'ENOENT' })
+  await mkdir(join(folder, 'later'))
+  await writeFile(keyFile, '')
+  expect(await find()).toBe('id.secret')
+  expect(await find()).toBe('id.secret')
+  expect(codes).toEqual([{ code: 'CODE' }, { code: 'CODE' }])
+  expect([await readFile(keyFile, 'utf8'), (await stat(keyFile)).mode & 0o777]).toEqual(['id.secret\n', 0o600])
+  expect(await readdir(join(folder, 'later'))).toEqual(['admin.token'])
+})
