@@ -7,6 +7,7 @@ import {
   catalogOf,
   checkStepType,
   compile,
+  hasAliasOrSpelling,
   joinCatalogs,
   parseYaml,
   toValue,
@@ -111,13 +112,14 @@ function compileBounded(source: Source, options: CompileOptions): Compiled {
 
 const SMALL_CHARS = 8_192
 const SMALL_SIGNS = 1_000
-/** Constructs that expand to much more than their text: anchors, matrices. */
-const EXPANDS = /(?:^|[\s[{,])&[^\s&]|matrix|scale/
+/** Keys of steps that expand to much more than their text. */
+const EXPANDS = /matrix|scale/
 
 /**
  * True if processing the document takes a few milliseconds at most, whatever its content. Most documents are small and need no process.
  */
 export function isSmall(text: string): boolean {
   if (text.length > SMALL_CHARS || EXPANDS.test(text)) return false
-  return (text.match(/[\n\r,:[\]{}"'\\*!?%&|+=<>()/-]/g)?.length ?? 0) <= SMALL_SIGNS
+  if ((text.match(/[\n\r,:[\]{}"'\\*!?%&|+=<>()/-]/g)?.length ?? 0) > SMALL_SIGNS) return false
+  return !hasAliasOrSpelling(text)
 }
