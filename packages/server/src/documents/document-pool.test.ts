@@ -129,6 +129,15 @@ test('limits a caller to a quarter of the bytes, and rejects documents of a call
   callers.checkTime('two')
 })
 
+test('does not limit the bytes of calls without a body, nor those of the only body of a caller', () => {
+  const callers = new Callers(manualClock(), DOCUMENT_LIMITS)
+  for (const caller of ['one', 'two', 'three']) callers.enter(caller, 4_194_304)
+  for (let n = 0; n < 9; n += 1) callers.enter('one', 0)
+  callers.enter('four', 0)
+  callers.enter('four', 4_194_304)
+  expect(() => callers.enter('four', 1)).toThrow('document bytes')
+})
+
 test('does not treat long expressions as small', () => {
   for (const sign of ['+1', '&&1', '||1', '<1', '=1', '(', '/1'])
     expect(isSmall(`when: {condition: {all: {a: 1${sign.repeat(1_200)}}}}`)).toBe(false)

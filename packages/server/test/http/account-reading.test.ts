@@ -1,7 +1,8 @@
 /** The routes through which public clients read an account. */
+import { get, type IncomingMessage } from 'node:http'
 import { nodeTransport } from '@windlass/kit'
 import { createClient } from '@windlass/protocol'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
@@ -166,4 +167,22 @@ test('a page of large documents ends early, and the count says that there is mor
   expect(docs).toHaveLength(4)
   const rest = List.parse(await read(scene, '/pipelines', { limit: 100, offset: 4 }))
   expect(rest.docs.map(({ metadata }) => metadata['name'])).toEqual(['p4', 'p5'])
+})
+
+/** Sends a GET with a connection of its own. Does not read the body of the answer. */
+function getUnread({ server, adminToken }: HttpScene, path: string): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  get(server.url + path, { agent: false, headers: { authorization: `Bearer ${adminToken}` } }, resolve).on('error', reject)
+  return promise
+}
+
+test('answers concurrent lists of one key, and ends a call before its answer is read', async () => {
+  await using scene = await openHttpScene({ documentLimits: { callsAtOnce: 2 } })
+  await fill(scene)
+  // More than the buffers of a connection take.
+  vi.spyOn(scene.server.app.documentPool, 'read').mockResolvedValue({ value: { steps: 'x'.repeat(16_000_000) } })
+  const unread = await Promise.all([getUnread(scene, '/api/pipelines'), getUnread(scene, '/api/pipelines')])
+  unread.push(await getUnread(scene, '/api/step-types'))
+  expect(unread.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200])
+  for (const answer of unread) answer.destroy()
 })
