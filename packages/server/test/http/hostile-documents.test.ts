@@ -227,7 +227,7 @@ test('counts a body of unknown size as large, and none as empty', async () => {
   await using scene = await openHttpScene()
   const enter = vi.spyOn(scene.server.app.documentPool, 'enter')
   const headers = { authorization: `Bearer ${scene.adminToken}`, 'content-type': 'application/json' }
-  const send = async (method: string, path: string, body?: BodyInit): Promise<number | undefined> => {
+  const send = async (method: string, path: string, body?: string | ReadableStream): Promise<number | undefined> => {
     await fetch(scene.server.url + path, { method, headers, ...(body !== undefined && { body, duplex: 'half' }) })
     return enter.mock.lastCall?.[1]
   }
