@@ -199,9 +199,44 @@ test('no text makes the compiler throw, and every problem is inside the text', (
 })
 
 test('a document without aliases and spelled keys has no more nodes than characters, and only words of its text in keys', () => {
-  const signs = ['{', '}', '[', ']', ', ', ': ', ':', '\n', '\n  ', '- ', '? ', '&', '&a ', '&&a ', '*a', '*&a', '<<', '"', "'", '!!seq ', '|\n', '\\', '\\x61']
-  const closed = ['"a":', "'b': ", '&a [x,x]', '{"a":&a [x,x],"b":[*a,*a]}', 'a: &&a [x]\n', 'b: [*&a,*&a]\n', '"\\x61": 1\n', '{<<: *a}']
-  const text = fc.array(fc.constantFrom(...signs, ...closed, ...closed, ...closed), { maxLength: 8 }).map((parts) => parts.join(''))
+  const signs = [
+    '{',
+    '}',
+    '[',
+    ']',
+    ', ',
+    ': ',
+    ':',
+    '\n',
+    '\n  ',
+    '- ',
+    '? ',
+    '&',
+    '&a ',
+    '&&a ',
+    '*a',
+    '*&a',
+    '<<',
+    '"',
+    "'",
+    '!!seq ',
+    '|\n',
+    '\\',
+    '\\x61',
+  ]
+  const closed = [
+    '"a":',
+    "'b': ",
+    '&a [x,x]',
+    '{"a":&a [x,x],"b":[*a,*a]}',
+    'a: &&a [x]\n',
+    'b: [*&a,*&a]\n',
+    '"\\x61": 1\n',
+    '{<<: *a}',
+  ]
+  const text = fc
+    .array(fc.constantFrom(...signs, ...closed, ...closed, ...closed), { maxLength: 8 })
+    .map((parts) => parts.join(''))
   const keysIn = (node: TreeNode): string[] =>
     node.kind === 'scalar'
       ? []

@@ -155,7 +155,14 @@ test('does not treat documents with aliases as small, however the anchor is writ
 })
 
 test('does not treat documents with a matrix as small, however the key is written', () => {
-  const keys = ['matrix', '"matri\\x78"', '"\\u006datrix"', '"\\U0000006datrix"', '"mat\\\n        rix"', '"mat\\\r\n        rix"']
+  const keys = [
+    'matrix',
+    '"matri\\x78"',
+    '"\\u006datrix"',
+    '"\\U0000006datrix"',
+    '"mat\\\n        rix"',
+    '"mat\\\r\n        rix"',
+  ]
   for (const key of keys) {
     const text = `version: '1.0'\nsteps:\n  a:\n    ? ${key}\n    : {image: [x, y]}\n`
     expect(compileText({ text, file: '' }).plan?.steps.length, key).toBe(3)
@@ -164,7 +171,14 @@ test('does not treat documents with a matrix as small, however the key is writte
 })
 
 test('treats documents with the characters of shells as small', () => {
-  const commands = ['rm -rf *.log && ls -l * &', 'a & *b', "echo '&a *a'", 'printf "\\x41" \\', '  | tee "$OUT"', '[ $# -gt 0 ] && b=*a']
+  const commands = [
+    'rm -rf *.log && ls -l * &',
+    'a & *b',
+    "echo '&a *a'",
+    'printf "\\x41" \\',
+    '  | tee "$OUT"',
+    '[ $# -gt 0 ] && b=*a',
+  ]
   const document = `version: '1.0'
 steps:
   a:

@@ -109,7 +109,8 @@ function pipelineRoutes(app: App): Route[] {
 
 /** Returns the pipelines with one of these ids or names, then those whose name contains one of them. */
 function matching(heads: readonly PipelineHead[], wanted: readonly string[]): PipelineHead[] {
-  const isExact = ({ id, name }: PipelineHead): boolean => wanted.includes(id) || wanted.includes(name)
+  const exact = new Set(wanted)
+  const isExact = ({ id, name }: PipelineHead): boolean => exact.has(id) || exact.has(name)
   const isPart = ({ name }: PipelineHead): boolean => wanted.some((part) => name.includes(part))
   return [...heads.filter(isExact), ...heads.filter((head) => !isExact(head) && isPart(head))]
 }

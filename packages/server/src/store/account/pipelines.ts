@@ -76,7 +76,10 @@ export async function listPipelinesById(
   // Neither database reads a text to know its size in bytes.
   const bytes = sql<number>`octet_length(document) + octet_length(variables) + octet_length(settings)`
   const ofAccount = query.selectFrom('pipeline').where('account_id', '=', accountId)
-  const sizes = await ofAccount.select(['id', bytes.as('bytes')]).where('id', 'in', ids).execute()
+  const sizes = await ofAccount
+    .select(['id', bytes.as('bytes')])
+    .where('id', 'in', ids)
+    .execute()
   const sizeById = new Map(sizes.map((row) => [row.id, row.bytes]))
   const found = ids.filter((id) => sizeById.has(id))
   let total = 0
