@@ -68,6 +68,9 @@ export const JOBS = {
 export type Jobs = typeof JOBS
 export type JobName = keyof Jobs
 
+/** Jobs that never run on the event loop: 90 steps of a step type that are this type itself take half a second. */
+export const PROCESS_JOBS: readonly JobName[] = ['stepType']
+
 /** Maximum size of a plan, because it is read and sent as a whole for each attempt. */
 const MAX_PLAN_CHARS = 4_194_304
 

@@ -138,6 +138,15 @@ test('does not limit the bytes of calls without a body, nor those of the only bo
   expect(() => callers.enter('four', 1)).toThrow('document bytes')
 })
 
+test('checks small step types in the process, because they can use themselves many times', async () => {
+  const steps = Array.from({ length: 90 }, (_, n) => `    s${n}: {type: 'a/b:1.0.0'}\n`).join('')
+  const text = `kind: step-type\nmetadata: {name: a/b, version: 1.0.0}\nspec:\n  steps:\n${steps}`
+  expect(isSmall(text)).toBe(true)
+  await withProgram(TELLS_PID, {}, async (pool) => {
+    expect(await pool.read('stepType', { text, file: '' }, text)).toEqual(expect.any(Number))
+  })
+})
+
 test('does not treat long expressions as small', () => {
   for (const sign of ['+1', '&&1', '||1', '<1', '=1', '(', '/1'])
     expect(isSmall(`when: {condition: {all: {a: 1${sign.repeat(1_200)}}}}`)).toBe(false)
