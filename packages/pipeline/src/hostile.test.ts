@@ -6,7 +6,8 @@ import { ACCEPTED } from '../test/language-cases.ts'
 import { compile } from './compile/compile.ts'
 import { parseYaml } from './syntax/parse.ts'
 import { readPipelineDocument } from './compile/pipeline-document.ts'
-import { toValue } from './syntax/tree.ts'
+import { hasAliasOrSpelling } from './syntax/read-tokens.ts'
+import { sizeOf, toValue, type TreeNode } from './syntax/tree.ts'
 
 describe('hostile documents give a clear problem in linear time', () => {
   test('rejects a document larger than 1 MiB before parsing', () => {
@@ -197,6 +198,62 @@ test('no text makes the compiler throw, and every problem is inside the text', (
   )
 })
 
+test('a document without aliases and spelled keys has no more nodes than characters, and only words of its text in keys', () => {
+  const signs = [
+    '{',
+    '}',
+    '[',
+    ']',
+    ', ',
+    ': ',
+    ':',
+    '\n',
+    '\n  ',
+    '- ',
+    '? ',
+    '&',
+    '&a ',
+    '&&a ',
+    '*a',
+    '*&a',
+    '<<',
+    '"',
+    "'",
+    '!!seq ',
+    '|\n',
+    '\\',
+    '\\x61',
+  ]
+  const closed = [
+    '"a":',
+    "'b': ",
+    '&a [x,x]',
+    '{"a":&a [x,x],"b":[*a,*a]}',
+    'a: &&a [x]\n',
+    'b: [*&a,*&a]\n',
+    '"\\x61": 1\n',
+    '{<<: *a}',
+  ]
+  const text = fc
+    .array(fc.constantFrom(...signs, ...closed, ...closed, ...closed), { maxLength: 8 })
+    .map((parts) => parts.join(''))
+  const keysIn = (node: TreeNode): string[] =>
+    node.kind === 'scalar'
+      ? []
+      : node.kind === 'list'
+        ? node.items.flatMap(keysIn)
+        : [...node.entries.values()].flatMap(({ key, value }) => [key, ...keysIn(value)])
+  fc.assert(
+    fc.property(text, (source) => {
+      const { root } = parseYaml({ text: source, file: 'f' })
+      if (root === undefined || hasAliasOrSpelling(source)) return
+      expect(sizeOf(root).nodes).toBeLessThanOrEqual(source.length + 1)
+      for (const word of keysIn(root).flatMap((key) => key.match(/\w+/g) ?? [])) expect(source).toContain(word)
+    }),
+    { numRuns: 1_500 },
+  )
+})
+
 test('a typo anywhere in a valid document never makes the compiler throw', () => {
   const pieces = fc.constantFrom(
     '',
@@ -340,6 +397,13 @@ describe('generated steps are limited too', () => {
   test('limits a huge text that aliases repeat', () => {
     const problems = problemsOf(
       `indicators: [&t "${'x'.repeat(100_000)}"]\n${doc(`a: { image: x, commands: [${'*t,'.repeat(500)}] }`)}`,
+    )
+    expect(problems).toEqual(['1:1 error too-large the document is too large after its aliases are expanded'])
+  })
+
+  test('limits a huge key that aliases repeat', () => {
+    const problems = problemsOf(
+      `indicators: [&t "${'x'.repeat(100_000)}", ${'{ *t : 1 },'.repeat(500)}]\n${doc('a: { image: x }')}`,
     )
     expect(problems).toEqual(['1:1 error too-large the document is too large after its aliases are expanded'])
   })

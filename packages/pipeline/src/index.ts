@@ -24,6 +24,7 @@ export type {
   ReadPipeline,
   RuntimeRequest,
 } from './compile/pipeline-document.ts'
+export { hasAliasOrSpelling } from './syntax/read-tokens.ts'
 export { toValue } from './syntax/tree.ts'
 export { BUILT_IN_CATALOG, BUILT_IN_STEP_TYPES } from './typed/built-in.ts'
 export { catalogOf, joinCatalogs, partial, toCatalogEntry } from './typed/catalog.ts'

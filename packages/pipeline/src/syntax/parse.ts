@@ -17,7 +17,7 @@ import type { Entry, MapNode, ScalarStyle, TreeNode } from './tree.ts'
 
 export const MAX_SOURCE_BYTES = 1_048_576
 const MAX_NODES = 500_000
-/** Limit for all texts after aliases are expanded. */
+/** Limit for all texts and keys after aliases are expanded. */
 const MAX_CHARS = 2 * MAX_SOURCE_BYTES
 
 /** A text and its name in diagnostics. */

@@ -1,6 +1,5 @@
 /** Reads YAML text to the tokens of its one document. Counts while reading, so that a text beyond a limit is rejected before it is expensive. */
-import { Lexer, Parser } from 'yaml'
-import type { CST } from 'yaml'
+import { CST, Lexer, Parser } from 'yaml'
 import type { Report } from './report.ts'
 
 export const MAX_DEPTH = 100
@@ -65,6 +64,24 @@ function parseBounded(text: string, report: Report): CST.Token[] | undefined {
   }
   tokens.push(...parser.end())
   return tokens
+}
+
+/** Escapes of double-quoted strings that can spell a word: a character by its number, and a joined line. */
+const SPELLS = /\\[xuU\r\n]/
+
+/**
+ * Returns true if the text has aliases, or escapes that can spell a key in other characters. Otherwise the tree of the document is no larger than its
+ * text, and its keys stand in the text as they are. The lexer decides, because an expression that recognizes an anchor or an alias can be evaded.
+ */
+export function hasAliasOrSpelling(text: string): boolean {
+  // Most documents are not read twice: `&&` and `*` are common in commands, but rarely together.
+  if (!(text.includes('&') && text.includes('*')) && !SPELLS.test(text)) return false
+  let isScalar = false
+  for (const piece of new Lexer().lex(text)) {
+    if (!isScalar && (piece.startsWith('*') || (piece.startsWith('"') && SPELLS.test(piece)))) return true
+    isScalar = piece === CST.SCALAR
+  }
+  return false
 }
 
 /** Counts the escapes of a quoted string, each of which can be a separate error. */

@@ -91,7 +91,7 @@ function skipWords(raw: string, node: ScalarNode, at: number): number {
 interface TreeSize {
   readonly nodes: number
   readonly depth: number
-  /** Characters of all texts. */
+  /** Characters of all texts and keys. */
   readonly chars: number
 }
 
@@ -104,7 +104,7 @@ export function sizeOf(node: TreeNode): TreeSize {
   if (known !== undefined) return known
   let nodes = 1
   let depth = 0
-  let chars = 0
+  let chars = node.kind === 'map' ? node.entries.keys().reduce((sum, key) => sum + key.length, 0) : 0
   for (const inside of node.kind === 'list' ? node.items : [...node.entries.values()].map(({ value }) => value)) {
     const size = sizeOf(inside)
     nodes += size.nodes

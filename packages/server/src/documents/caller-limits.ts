@@ -10,7 +10,7 @@ const MAX_CALLERS = 10_000
 export interface CallerLimits {
   /** Maximum number of concurrent calls of one caller. */
   readonly callsAtOnce: number
-  /** Maximum body bytes of the concurrent calls of all callers. One caller may use a quarter. A caller without running calls is always admitted. */
+  /** Maximum body bytes of the concurrent calls of all callers. One caller may use a quarter. The only body of a caller is always admitted. */
   readonly bytesAtOnce: number
   /** Maximum processing time of one caller per minute. Milliseconds. */
   readonly msPerMinute: number
@@ -28,12 +28,12 @@ export class Callers {
     this.limits = limits
   }
 
-  /** Starts a call with a body of this size. The returned function ends it. Throws `rate-limited`. */
+  /** Starts a call with a body of this size, or 0 without a body. The returned function ends it. Throws `rate-limited`. */
   enter(caller: string, bytes: number): () => void {
     const own = this.calls.get(caller) ?? { count: 0, bytes: 0 }
     const { callsAtOnce, bytesAtOnce } = this.limits
     const isFull = this.bytes + bytes > bytesAtOnce || own.bytes + bytes > bytesAtOnce / CALLER_SHARE
-    if (own.count > 0 && isFull)
+    if (bytes > 0 && own.bytes > 0 && isFull)
       throw fault('rate-limited', {
         message: 'The server is already processing the maximum number of document bytes.',
         retryAfter: 1,

@@ -7,6 +7,7 @@ import {
   catalogOf,
   checkStepType,
   compile,
+  hasAliasOrSpelling,
   joinCatalogs,
   parseYaml,
   toValue,
@@ -67,6 +68,9 @@ export const JOBS = {
 export type Jobs = typeof JOBS
 export type JobName = keyof Jobs
 
+/** Jobs that never run on the event loop: 90 steps of a step type that are this type itself take half a second. */
+export const PROCESS_JOBS: readonly JobName[] = ['stepType']
+
 /** Maximum size of a plan, because it is read and sent as a whole for each attempt. */
 const MAX_PLAN_CHARS = 4_194_304
 
@@ -111,11 +115,12 @@ function compileBounded(source: Source, options: CompileOptions): Compiled {
 
 const SMALL_CHARS = 8_192
 const SMALL_SIGNS = 1_000
-/** Constructs that expand to much more than their text: anchors, matrices. */
-const EXPANDS = /(?:^|[\s[{,])&[^\s&]|matrix|scale/
+/** Keys of steps that expand to much more than their text. */
+const EXPANDS = /matrix|scale/
 
 /** Returns true if processing the document takes a few milliseconds at most, whatever its content. Most documents are small and need no process. */
 export function isSmall(text: string): boolean {
   if (text.length > SMALL_CHARS || EXPANDS.test(text)) return false
-  return (text.match(/[\n\r,:[\]{}"'\\*!?%&|+=<>()/-]/g)?.length ?? 0) <= SMALL_SIGNS
+  if ((text.match(/[\n\r,:[\]{}"'\\*!?%&|+=<>()/-]/g)?.length ?? 0) > SMALL_SIGNS) return false
+  return !hasAliasOrSpelling(text)
 }

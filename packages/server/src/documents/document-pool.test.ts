@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { manualClock, silentLog, systemClock } from '@windlass/kit'
+import { compile as compileText } from '@windlass/pipeline'
 import { expect, test } from 'vitest'
 import { Callers } from './caller-limits.ts'
 import { isSmall } from './document-jobs.ts'
@@ -128,8 +129,75 @@ test('limits a caller to a quarter of the bytes, and rejects documents of a call
   callers.checkTime('two')
 })
 
+test('does not limit the bytes of calls without a body, nor those of the only body of a caller', () => {
+  const callers = new Callers(manualClock(), DOCUMENT_LIMITS)
+  for (const caller of ['one', 'two', 'three']) callers.enter(caller, 4_194_304)
+  for (let n = 0; n < 9; n += 1) callers.enter('one', 0)
+  callers.enter('four', 0)
+  callers.enter('four', 4_194_304)
+  expect(() => callers.enter('four', 1)).toThrow('document bytes')
+})
+
+test('checks small step types in the process, because they can use themselves many times', async () => {
+  const steps = Array.from({ length: 90 }, (_, n) => `    s${n}: {type: 'a/b:1.0.0'}\n`).join('')
+  const text = `kind: step-type\nmetadata: {name: a/b, version: 1.0.0}\nspec:\n  steps:\n${steps}`
+  expect(isSmall(text)).toBe(true)
+  await withProgram(TELLS_PID, {}, async (pool) => {
+    expect(await pool.read('stepType', { text, file: '' }, text)).toEqual(expect.any(Number))
+  })
+})
+
 test('does not treat long expressions as small', () => {
   for (const sign of ['+1', '&&1', '||1', '<1', '=1', '(', '/1'])
     expect(isSmall(`when: {condition: {all: {a: 1${sign.repeat(1_200)}}}}`)).toBe(false)
   expect(isSmall("version: '1.0'\nsteps:\n  a: {image: alpine, commands: [echo a && echo b]}\n")).toBe(true)
+})
+
+test('does not treat documents with aliases as small, however the anchor is written', () => {
+  const aliases = (name: string): string => Array(25).fill(`*${name}`).join(',')
+  for (const name of ['a', '&a', '"a', '&'])
+    for (const key of ['a: ', '"a":', "'a':", '- ', '!!seq ', '!<tag:yaml.org,2002:seq> ', '? '])
+      expect(isSmall(`${key}&${name} [x]\nb: [${aliases(name)}]\n`), key + name).toBe(false)
+  expect(isSmall(`{"a":&a [x],"b":&b [${aliases('a')}],"c":[${aliases('b')}]}`)).toBe(false)
+  expect(isSmall(`a: &&a [x]\nb: &&b [${aliases('&a')}]\nc: [${aliases('&b')}]\n`)).toBe(false)
+  expect(isSmall('a: &a {x: y}\nb:\n  <<: *a\n')).toBe(false)
+})
+
+test('does not treat documents with a matrix as small, however the key is written', () => {
+  const keys = [
+    'matrix',
+    '"matri\\x78"',
+    '"\\u006datrix"',
+    '"\\U0000006datrix"',
+    '"mat\\\n        rix"',
+    '"mat\\\r\n        rix"',
+  ]
+  for (const key of keys) {
+    const text = `version: '1.0'\nsteps:\n  a:\n    ? ${key}\n    : {image: [x, y]}\n`
+    expect(compileText({ text, file: '' }).plan?.steps.length, key).toBe(3)
+    expect(isSmall(text), key).toBe(false)
+  }
+})
+
+test('treats documents with the characters of shells as small', () => {
+  const commands = [
+    'rm -rf *.log && ls -l * &',
+    'a & *b',
+    "echo '&a *a'",
+    'printf "\\x41" \\',
+    '  | tee "$OUT"',
+    '[ $# -gt 0 ] && b=*a',
+  ]
+  const document = `version: '1.0'
+steps:
+  a:
+    image: alpine
+    when: {branch: {only: ['/.*/', 'release-*']}}
+    commands:
+      - |
+${commands.map((line) => `        ${line}`).join('\n')}
+      - echo a && rm *.txt
+      - "echo \\"*a\\" && b &c"
+`
+  expect(isSmall(document)).toBe(true)
 })

@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { fault, type Clock, type Fault, type Logger } from '@windlass/kit'
 import { Callers, type CallerLimits } from './caller-limits.ts'
-import { isSmall, JOBS, type JobName, type Jobs } from './document-jobs.ts'
+import { isSmall, JOBS, PROCESS_JOBS, type JobName, type Jobs } from './document-jobs.ts'
 import { DocumentProcess, type Exit } from './document-process.ts'
 import type { Order, Reply } from './document-worker.ts'
 
@@ -90,13 +90,14 @@ export class DocumentPool {
   }
 
   /**
-   * Runs a job on a document: a small one at once, a large one in the process when it is the caller's turn. `where` is `process` for documents that use
-   * other, possibly large documents. Throws what the job throws, `document-too-expensive`, `rate-limited`, and `unavailable` if the server is too busy.
+   * Runs a job on a document: a small one at once, a large one and those of `PROCESS_JOBS` in the process when it is the caller's turn. `where` is
+   * `process` for documents that use other, possibly large documents. Throws what the job throws, `document-too-expensive`, `rate-limited`, and
+   * `unavailable` if the server is too busy.
    */
   async read<K extends JobName>(job: K, input: Input<K>, text: string, where: 'any' | 'process' = 'any'): Promise<Output<K>> {
     const caller = this.context.getStore() ?? SERVER
     if (caller !== SERVER) this.callers.checkTime(caller)
-    return where === 'any' && isSmall(text)
+    return where === 'any' && !PROCESS_JOBS.includes(job) && isSmall(text)
       ? this.runHere(job, input, caller)
       : this.run(job, input, { caller, chars: text.length })
   }

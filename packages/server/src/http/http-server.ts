@@ -115,6 +115,8 @@ function requestId(request: { headers: Record<string, string | string[] | undefi
 
 function addRoute(app: App, server: FastifyInstance, authenticator: Authenticator, route: Route): void {
   const actors = new WeakMap<FastifyRequest, Actor>()
+  /** End a call with a document for the limits of its caller. */
+  const leaves = new WeakMap<FastifyRequest, () => void>()
   const limit = route.spec.perMinute === undefined ? undefined : openRateLimit(app.clock, route.spec.perMinute)
   server.route({
     method: route.method,
@@ -131,15 +133,25 @@ function addRoute(app: App, server: FastifyInstance, authenticator: Authenticato
       if (spec.scope !== 'none') requireScope(actor, spec.scope)
       actors.set(request, actor)
       // Checked before the body is read, so that refused calls use no memory.
-      if (route.spec.readsDocument === true) whenGone(reply, app.documentPool.enter(callerOf(actor), sizeOf(request)))
+      if (route.spec.readsDocument !== true) return
+      const leave = app.documentPool.enter(callerOf(actor), sizeOf(request))
+      leaves.set(request, leave)
+      whenGone(reply, leave)
     },
     async handler(request, reply) {
       const started = app.clock.monotonic()
       const actor = actors.get(request) ?? { kind: 'nobody' }
       const run = (): Promise<Outcome> => answer(app, route, { request, reply, actor })
+      // The limits protect the memory of the body and of the parsed document. The handler uses both until it ends, even if the caller disconnects, and
+      // neither is in memory while the caller reads the answer.
+      const leave = leaves.get(request)
+      if (leave !== undefined) reply.raw.off('close', leave)
       const outcome = await app.documentPool
         .as(callerOf(actor), () => limit?.run(request.ip, run) ?? run())
-        .finally(() => releaseBody(request))
+        .finally(() => {
+          leave?.()
+          releaseBody(request)
+        })
       if (outcome === 'stream') return reply
       measure(app, route, outcome.status, started)
       return send(reply, outcome)
@@ -154,10 +166,16 @@ async function identify(app: App, authenticator: Authenticator, request: Fastify
   return authenticator.authenticate(authorization, app.clock.now(), allow)
 }
 
-/** Returns the announced size of the body. A body without a valid length counts as large. Bytes. */
-function sizeOf({ headers }: FastifyRequest): number {
-  const length = Number(headers['content-length'] ?? Number.NaN)
-  return Number.isSafeInteger(length) ? length : DEFAULT_BODY_BYTES
+/**
+ * Returns the largest possible size of the body. A body without an announced size counts as large. A request without a body, or with one that is not
+ * read, counts as empty. Bytes.
+ */
+function sizeOf({ method, headers, routeOptions }: FastifyRequest): number {
+  const { bodyLimit = DEFAULT_BODY_BYTES } = routeOptions
+  if (method === 'GET') return 0
+  if (headers['transfer-encoding'] !== undefined) return bodyLimit
+  const length = Number(headers['content-length'] ?? 0)
+  return Number.isSafeInteger(length) ? Math.min(length, bodyLimit) : bodyLimit
 }
 
 interface Exchange {

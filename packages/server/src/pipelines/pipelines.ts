@@ -157,13 +157,18 @@ function toPipeline(row: PipelineRow, project: string | undefined): Pipeline {
 
 export async function listPage(app: App, range: { after: string | undefined; limit: number }): Promise<Pipeline[]> {
   const rows = await listPipelines(app.store.query, { accountId: app.accountId, ...range })
+  return [...(await showPipelines(app, rows))]
+}
+
+/** Converts pipelines for the API, each when the caller takes it, with one query for their projects. */
+export async function showPipelines(app: App, rows: readonly PipelineRow[]): Promise<IteratorObject<Pipeline>> {
   const projects = new Map(
     (await listProjects(app.store.query, { accountId: app.accountId, after: undefined, limit: 100_000 })).map(({ id, name }) => [
       id,
       name,
     ]),
   )
-  return rows.map((row) => toPipeline(row, row.project_id === null ? undefined : projects.get(row.project_id)))
+  return rows.values().map((row) => toPipeline(row, row.project_id === null ? undefined : projects.get(row.project_id)))
 }
 
 /** Deletes a pipeline but not its builds. Throws `not-found`. */

@@ -1,8 +1,10 @@
 /** The routes through which public clients read an account. */
-import { nodeTransport } from '@windlass/kit'
+import { get, type IncomingMessage } from 'node:http'
+import { fault, nodeTransport } from '@windlass/kit'
 import { createClient } from '@windlass/protocol'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { savePipeline } from '../../src/store/account/pipelines.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
 const Any = z.unknown()
@@ -166,4 +168,113 @@ test('a page of large documents ends early, and the count says that there is mor
   expect(docs).toHaveLength(4)
   const rest = List.parse(await read(scene, '/pipelines', { limit: 100, offset: 4 }))
   expect(rest.docs.map(({ metadata }) => metadata['name'])).toEqual(['p4', 'p5'])
+})
+
+test('a page ends before its answer is larger than 4 MiB, whatever the documents expand to', async () => {
+  await using scene = await openHttpScene()
+  // 5 KB of text, 1.5 MB of steps.
+  const document = `version: '1.0'\nx: &x "${'x'.repeat(4_000)}"\nsteps: {a: {image: x, commands: [${'*x,'.repeat(375)}]}}\n`
+  for (let n = 0; n < 3; n += 1) await scene.admin.pipelines.create({ name: `p${n}`, document })
+  const first = List.parse(await read(scene, '/pipelines'))
+  expect(first.count).toBe(3)
+  expect(first.docs.map(({ metadata }) => metadata['name'])).toEqual(['p0', 'p1'])
+  expect(JSON.stringify(first).length).toBeLessThan(4_194_304)
+  const rest = List.parse(await read(scene, '/pipelines', { offset: 2 }))
+  expect(rest.docs.map(({ metadata }) => metadata['name'])).toEqual(['p2'])
+})
+
+test('a page of step types ends before its answer is larger than 4 MiB, but has at least one', async () => {
+  await using scene = await openHttpScene()
+  await fill(scene)
+  vi.spyOn(scene.server.app.documentPool, 'read').mockResolvedValue({ value: { spec: { x: 'x'.repeat(4_194_304) } } })
+  const first = List.parse(await read(scene, '/step-types'))
+  const second = List.parse(await read(scene, '/step-types', { offset: 1 }))
+  expect([first.count, second.count]).toEqual([2, 2])
+  expect([...first.docs, ...second.docs].map(({ metadata }) => metadata['name'])).toEqual(['acme/greet', 'codefresh-run'])
+})
+
+test('a list shows pipelines and step types whose documents are too expensive without their content', async () => {
+  await using scene = await openHttpScene()
+  await fill(scene)
+  const { documentPool } = scene.server.app
+  const original = documentPool.read.bind(documentPool)
+  vi.spyOn(documentPool, 'read').mockImplementation(async (...input) => {
+    if (/topsecret|The app|acme/.test(input[2])) throw fault('document-too-expensive')
+    return original(...input)
+  })
+  const { docs } = List.parse(await read(scene, '/pipelines'))
+  expect(docs.map(({ metadata, spec }) => [metadata['name'], spec['steps']])).toEqual([
+    ['broken', undefined],
+    ['demo/app', undefined],
+    ['demo/app-two', { a: { image: 'x' } }],
+  ])
+  expect(docs[1]).toMatchObject({
+    metadata: { description: 'The app', project: 'demo' },
+    spec: { concurrency: 2, contexts: ['shared'], variables: [{ key: 'A', value: '*****' }, { key: 'B' }] },
+  })
+  await expect(read(scene, '/pipelines/demo%2Fapp')).rejects.toMatchObject({ code: 'document-too-expensive' })
+  const types = List.parse(await read(scene, '/step-types'))
+  expect(types.docs.map(({ metadata, spec }) => [metadata['name'], metadata['version'], Object.keys(spec).length > 0])).toEqual([
+    ['acme/greet', '1.10.0', false],
+    ['codefresh-run', '2.0.0', true],
+  ])
+})
+
+test('a page ends early when the key has used its processing time', async () => {
+  await using scene = await openHttpScene()
+  await fill(scene)
+  const names = async (offset: number): Promise<unknown[]> =>
+    List.parse(await read(scene, '/pipelines', { offset })).docs.map(({ metadata }) => metadata['name'])
+  const limited = fault('rate-limited')
+  const mock = vi.spyOn(scene.server.app.documentPool, 'read').mockResolvedValueOnce({}).mockRejectedValueOnce(limited)
+  expect(await names(0)).toEqual(['broken'])
+  mock.mockRejectedValueOnce(limited)
+  await expect(names(1)).rejects.toMatchObject({ code: 'rate-limited' })
+  expect(await names(1)).toEqual(['demo/app', 'demo/app-two'])
+})
+
+test('a page has at most 300 pipelines, and other work runs between them', async () => {
+  await using scene = await openHttpScene()
+  const { store, documentPool } = scene.server.app
+  await scene.admin.pipelines.create({ name: 'p', document: "version: '1.0'\nsteps: {a: {image: x}}\n" })
+  const row = await store.query.selectFrom('pipeline').selectAll().executeTakeFirstOrThrow()
+  await store.write(async (tx) => {
+    for (let n = 1; n <= 300; n += 1) await savePipeline(tx, { ...row, id: `${row.id}${n}`, name: `p${n}` })
+  })
+  let turn = 0
+  let isOver = false
+  const countTurns = (): void => {
+    turn += 1
+    if (!isOver) setImmediate(countTurns)
+  }
+  countTurns()
+  const turns: number[] = []
+  const original = documentPool.read.bind(documentPool)
+  vi.spyOn(documentPool, 'read').mockImplementation((...input) => {
+    turns.push(turn)
+    return original(...input)
+  })
+  const page = List.parse(await read(scene, '/pipelines', { limit: 10_000 }))
+  isOver = true
+  expect([page.docs.length, page.count]).toEqual([300, 301])
+  expect(new Set(turns).size).toBe(300)
+  expect(List.parse(await read(scene, '/pipelines', { limit: 10_000, offset: 300 })).docs).toHaveLength(1)
+})
+
+/** Sends a GET with a connection of its own. Does not read the body of the answer. */
+function getUnread({ server, adminToken }: HttpScene, path: string): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  get(server.url + path, { agent: false, headers: { authorization: `Bearer ${adminToken}` } }, resolve).on('error', reject)
+  return promise
+}
+
+test('answers concurrent lists of one key, and ends a call before its answer is read', async () => {
+  await using scene = await openHttpScene({ documentLimits: { callsAtOnce: 2 } })
+  await fill(scene)
+  // More than the buffers of a connection take.
+  vi.spyOn(scene.server.app.documentPool, 'read').mockResolvedValue({ value: { steps: 'x'.repeat(16_000_000) } })
+  const unread = await Promise.all([getUnread(scene, '/api/pipelines'), getUnread(scene, '/api/pipelines')])
+  unread.push(await getUnread(scene, '/api/step-types'))
+  expect(unread.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200])
+  for (const answer of unread) answer.destroy()
 })

@@ -1,6 +1,6 @@
 /** Expensive documents from callers with the fewest rights, which must not affect other callers. */
 import { ApiKeyCreated, Build, EngineDocumentAnswer, HeartbeatAnswer, type Client } from '@windlass/protocol'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { HELLO, openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
@@ -193,6 +193,49 @@ test('limits the processing time of a key per minute', async () => {
     message: expect.stringContaining('within a minute'),
   })
   expect(await validate(two, HELLO)).toMatchObject({ valid: true })
+})
+
+test('counts a call until its document is processed, even if the caller disconnects', async () => {
+  await using scene = await openHttpScene({ documentLimits: { ...ROOMY, callsAtOnce: 1 } })
+  const { documentPool } = scene.server.app
+  const { promise: isProcessed, resolve: finish } = Promise.withResolvers<never>()
+  const read = vi.spyOn(documentPool, 'read').mockReturnValueOnce(isProcessed)
+  const caller = new AbortController()
+  const gone = fetch(`${scene.server.url}/v1/validate`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${scene.adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ document: LARGER }),
+    signal: caller.signal,
+  })
+  await expect.poll(() => read.mock.calls.length).toBe(1)
+  caller.abort()
+  await expect(gone).rejects.toThrow('abort')
+  const refused = { code: 'rate-limited', message: expect.stringContaining('At most 1 are allowed') }
+  for (let round = 0; round < 20; round += 1) await expect(validate(scene.admin, HELLO)).rejects.toMatchObject(refused)
+  finish(undefined as never)
+  await expect
+    .poll(() =>
+      validate(scene.admin, HELLO).then(
+        ({ valid }) => valid,
+        () => false,
+      ),
+    )
+    .toBe(true)
+})
+
+test('counts a body of unknown size as large, and none as empty', async () => {
+  await using scene = await openHttpScene()
+  const enter = vi.spyOn(scene.server.app.documentPool, 'enter')
+  const headers = { authorization: `Bearer ${scene.adminToken}`, 'content-type': 'application/json' }
+  const send = async (method: string, path: string, body?: string | ReadableStream): Promise<number | undefined> => {
+    await fetch(scene.server.url + path, { method, headers, ...(body !== undefined && { body, duplex: 'half' }) })
+    return enter.mock.lastCall?.[1]
+  }
+  const document = JSON.stringify({ document: HELLO })
+  expect(await send('POST', '/v1/validate', document)).toBe(document.length)
+  expect(await send('POST', '/v1/validate', new Blob([document]).stream())).toBe(4_194_304)
+  expect(await send('GET', '/api/pipelines')).toBe(0)
+  expect(await send('POST', '/v1/validate', 'x'.repeat(5_000_000))).toBe(4_194_304)
 })
 
 test('scans a mebibyte of newlines only once', async () => {

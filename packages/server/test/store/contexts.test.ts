@@ -5,7 +5,7 @@ import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { putProject } from '../../src/pipelines/projects.ts'
-import { findPipeline } from '../../src/store/account/pipelines.ts'
+import { findPipeline, listPipelinesById } from '../../src/store/account/pipelines.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { HELLO, openScene, PROTOCOL, startAttempt, submit, type Scene } from '../support/scene.ts'
 
@@ -180,5 +180,20 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     await expect(put).rejects.toMatchObject({ code: 'pipeline-invalid' })
     await openScene(held.app)
     expect(await submit({ app: held.app }, { document: wrong })).toMatchObject({ status: 'error', reason: 'invalid-pipeline' })
+  })
+
+  test('reads pipelines in the order of their ids until a limit of bytes, and at least one', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const put = async (name: string, text: string): Promise<string> =>
+      (await putPipeline(app, { input: PipelineInput.parse({ name, document: text }), precondition: {} })).pipeline.id
+    const [a, b, c] = [await put('a', 'ä'.repeat(20_000)), await put('b', 'b'), await put('c', 'c'.repeat(50_000))]
+    const namesOf = async (ids: string[], maxBytes: number): Promise<string[]> =>
+      (await listPipelinesById(app.store.query, app.accountId, { ids, maxBytes })).map(({ name }) => name)
+    expect(await namesOf([c, 'none', a, b], 200_000)).toEqual(['c', 'a', 'b'])
+    expect(await namesOf([b, a, c], 60_000)).toEqual(['b', 'a'])
+    expect(await namesOf([a, b, c], 30_000)).toEqual(['a'])
+    expect(await namesOf(['none'], 200_000)).toEqual([])
+    expect(await listPipelinesById(app.store.query, 'another', { ids: [a], maxBytes: 200_000 })).toEqual([])
   })
 })

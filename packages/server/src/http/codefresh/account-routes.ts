@@ -1,13 +1,15 @@
 /** Routes through which public clients read an account: projects, pipelines, contexts and step types. Secrets are always masked. */
-import { fault } from '@windlass/kit'
-import { Name, type Context, type Project } from '@windlass/protocol'
+import { setImmediate } from 'node:timers/promises'
+import { defined, fault, isFault } from '@windlass/kit'
+import { Name, type Context, type Pipeline, type Project, type StepTypeResource } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { listShownContexts } from '../../contexts/contexts.ts'
-import { showPipeline } from '../../pipelines/pipelines.ts'
+import { showPipeline, showPipelines } from '../../pipelines/pipelines.ts'
 import { listProjectPage } from '../../pipelines/projects.ts'
 import { listStepTypes, listVersions, showStepType } from '../../step-types/step-types.ts'
-import { findPipeline, listPipelineHeads, type PipelineHead } from '../../store/account/pipelines.ts'
+import { findPipeline, listPipelineHeads, listPipelinesById, type PipelineHead } from '../../store/account/pipelines.ts'
+import { findStepType } from '../../store/account/step-types.ts'
 import { ok, route, type Route } from '../route.ts'
 import { toPublicPipeline } from './public-pipeline.ts'
 import { toPublicStepType } from './public-step-type.ts'
@@ -20,7 +22,12 @@ const Range = z.object({
 })
 const Document = z.looseObject({})
 const Page = z.object({ docs: z.array(Document), count: z.int() })
-/** A page ends early after this many characters of documents. Clients continue at the next offset. */
+/**
+ * Limits of a page of documents: their number, their stored text, and the JSON text that they are converted to. A page ends early at a limit. Clients
+ * continue at the next offset.
+ */
+const PAGE_DOCUMENTS = 300
+const PAGE_BYTES = 4 * 1_048_576
 const PAGE_CHARS = 4 * 1_048_576
 
 const readsPipelines = { allow: 'viewer', scope: 'pipeline:read' } as const
@@ -79,7 +86,10 @@ function pipelineRoutes(app: App): Route[] {
         const heads = await listPipelineHeads(app.store.query, app.accountId)
         const ofProject = heads.filter((head) => projectId === undefined || head.project_id === projectId)
         const found = names === undefined ? ofProject : matching(ofProject, names)
-        return ok({ docs: await readPage(app, found.slice(offset, offset + limit)), count: found.length })
+        const ids = sliceOf(found, { limit, offset }).map((head) => head.id)
+        const rows = await listPipelinesById(app.store.query, app.accountId, { ids, maxBytes: PAGE_BYTES })
+        const docs = await fillPage(await showPipelines(app, rows), (pipeline) => toListedPipeline(app, pipeline))
+        return ok({ docs, count: found.length })
       },
     }),
     route('GET', '/api/pipelines/{name}', {
@@ -99,23 +109,55 @@ function pipelineRoutes(app: App): Route[] {
 
 /** Returns the pipelines with one of these ids or names, then those whose name contains one of them. */
 function matching(heads: readonly PipelineHead[], wanted: readonly string[]): PipelineHead[] {
-  const isExact = ({ id, name }: PipelineHead): boolean => wanted.includes(id) || wanted.includes(name)
+  const exact = new Set(wanted)
+  const isExact = ({ id, name }: PipelineHead): boolean => exact.has(id) || exact.has(name)
   const isPart = ({ name }: PipelineHead): boolean => wanted.some((part) => name.includes(part))
   return [...heads.filter(isExact), ...heads.filter((head) => !isExact(head) && isPart(head))]
 }
 
-/** Reads the documents of these pipelines, in order, until the page is full. At least one is read. */
-async function readPage(app: App, heads: readonly PipelineHead[]): Promise<Record<string, unknown>[]> {
-  const docs: Record<string, unknown>[] = []
+function sliceOf<T>(all: readonly T[], { limit, offset }: { readonly limit: number; readonly offset: number }): T[] {
+  return all.slice(offset, offset + Math.min(limit, PAGE_DOCUMENTS))
+}
+
+type Doc = Record<string, unknown>
+
+/** Converts resources, in order, until the page is full or the key has used its processing time. A page has at least one document, or throws. */
+async function fillPage<T>(items: Iterable<T>, convert: (item: T) => Promise<Doc>): Promise<Doc[]> {
+  const docs: Doc[] = []
   let chars = 0
-  for (const { id } of heads) {
-    const row = await findPipeline(app.store.query, app.accountId, id)
-    if (row === undefined) continue
-    chars += row.document.length
-    if (chars > PAGE_CHARS && docs.length > 0) break
-    docs.push(await toPublicPipeline(app, await showPipeline(app, undefined, row)))
+  for (const item of items) {
+    // Neither SQLite nor the conversion of a small document waits for anything, so that the whole page would block the event loop.
+    await setImmediate()
+    try {
+      const doc = await convert(item)
+      chars += JSON.stringify(doc).length
+      if (chars > PAGE_CHARS && docs.length > 0) break
+      docs.push(doc)
+    } catch (error) {
+      if (isFault(error, 'rate-limited') && docs.length > 0) break
+      throw error
+    }
   }
   return docs
+}
+
+/** Converts a pipeline of a list. One whose document is too expensive has no steps, because it must not hide the others. */
+async function toListedPipeline(app: App, pipeline: Pipeline): Promise<Doc> {
+  return toPublicPipeline(app, pipeline).catch((error: unknown) => {
+    if (isFault(error, 'document-too-expensive')) return toPublicPipeline(app, { ...pipeline, document: '' })
+    throw error
+  })
+}
+
+/** Converts a step type of a list, which is read without its manifest. One whose manifest is too expensive has no fields. */
+async function toListedStepType(app: App, listed: StepTypeResource): Promise<Doc> {
+  const shown = listed.builtIn
+    ? await showStepType(app, `${listed.name}:${listed.version}`)
+    : { ...listed, ...defined({ manifest: (await findStepType(app.store.query, app.accountId, listed))?.manifest }) }
+  return toPublicStepType(app, shown).catch((error: unknown) => {
+    if (isFault(error, 'document-too-expensive')) return toPublicStepType(app, listed)
+    throw error
+  })
 }
 
 function contextRoutes(app: App): Route[] {
@@ -149,14 +191,7 @@ function stepTypeRoutes(app: App): Route[] {
       replies: { 200: Page },
       async handle({ query: { limit, offset } }) {
         const all = await listStepTypes(app, { after: undefined, limit: 100_000 })
-        const docs: Record<string, unknown>[] = []
-        let chars = 0
-        for (const { name, version } of all.slice(offset, offset + limit)) {
-          const shown = await showStepType(app, `${name}:${version}`)
-          chars += shown.manifest?.length ?? 0
-          if (chars > PAGE_CHARS && docs.length > 0) break
-          docs.push(await toPublicStepType(app, shown))
-        }
+        const docs = await fillPage(sliceOf(all, { limit, offset }), (one) => toListedStepType(app, one))
         return ok({ docs, count: all.length })
       },
     }),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { PipelineRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 
@@ -63,6 +64,29 @@ export async function listPipelineHeads(query: Query, accountId: string): Promis
     .where('account_id', '=', accountId)
     .orderBy('name')
     .execute()
+}
+
+/** Finds pipelines by id, in the order of the ids, until their texts have more than `maxBytes` in total. At least one is read. */
+export async function listPipelinesById(
+  query: Query,
+  accountId: string,
+  { ids, maxBytes }: { readonly ids: readonly string[]; readonly maxBytes: number },
+): Promise<PipelineRow[]> {
+  if (ids.length === 0) return []
+  // Neither database reads a text to know its size in bytes.
+  const bytes = sql<number>`octet_length(document) + octet_length(variables) + octet_length(settings)`
+  const ofAccount = query.selectFrom('pipeline').where('account_id', '=', accountId)
+  const sizes = await ofAccount
+    .select(['id', bytes.as('bytes')])
+    .where('id', 'in', ids)
+    .execute()
+  const sizeById = new Map(sizes.map((row) => [row.id, row.bytes]))
+  const found = ids.filter((id) => sizeById.has(id))
+  let total = 0
+  const fitting = found.filter((id, index) => (total += sizeById.get(id) ?? 0) <= maxBytes || index === 0)
+  if (fitting.length === 0) return []
+  const rows = new Map((await ofAccount.selectAll().where('id', 'in', fitting).execute()).map((row) => [row.id, row]))
+  return fitting.flatMap((id) => rows.get(id) ?? [])
 }
 
 /** Inserts or replaces a pipeline by id. */
