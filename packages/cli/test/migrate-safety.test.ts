@@ -1,6 +1,6 @@
 /** What `migrate` must not change on a server, and its interrupt. Runs the command in this process. */
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -35,17 +35,18 @@ interface Migration {
   readonly scene?: HttpScene
   readonly overwrite?: boolean
   readonly outputDir?: string
-  /** Sends SIGINT in the next turn of the event loop after the command has begun. */
-  readonly isInterrupted?: boolean
+  /** Sends SIGINT in the first turn of the event loop after the command has begun, or when it prints the first resource. */
+  readonly interruptAt?: 'start' | 'first-line'
 }
 
-async function runMigrate({
-  text,
-  scene,
-  overwrite = false,
-  outputDir,
-  isInterrupted = false,
-}: Migration): Promise<{ code: number; report: Report | undefined }> {
+interface Migrated {
+  readonly code: number
+  readonly report: Report | undefined
+  /** Lines on standard error. */
+  readonly notes: readonly string[]
+}
+
+async function runMigrate({ text, scene, overwrite = false, outputDir, interruptAt }: Migration): Promise<Migrated> {
   const file = join(await openFolder(), 'account.yml')
   await writeFile(file, text)
   const terminal: Terminal = {
@@ -56,13 +57,23 @@ async function runMigrate({
     write: () => undefined,
   }
   const lines: string[] = []
-  const out: Printer = { stdout: terminal, stderr: terminal, line: (line = '') => void lines.push(line), note: () => undefined }
+  const notes: string[] = []
+  const out: Printer = {
+    stdout: terminal,
+    stderr: terminal,
+    line: (line = '') => {
+      lines.push(line)
+      if (interruptAt === 'first-line' && lines.length === 1) process.emit('SIGINT')
+    },
+    note: (note = '') => void notes.push(note),
+  }
   const env = scene === undefined ? {} : { WINDLASS_URL: scene.server.url, WINDLASS_API_KEY: scene.adminToken }
-  const options = { from: undefined, tokenFile: undefined, outputDir, dryRun: false, overwrite, output: 'json' } as const
-  if (isInterrupted) setImmediate(() => process.emit('SIGINT'))
+  const output = interruptAt === 'first-line' ? undefined : 'json'
+  const options = { from: undefined, tokenFile: undefined, outputDir, dryRun: false, overwrite, output } as const
+  if (interruptAt === 'start') setImmediate(() => process.emit('SIGINT'))
   const code = await migrate({ args: [file], options, out, settings: readSettings(env) })
   const [json] = lines
-  return { code, report: json === undefined ? undefined : JSON.parse(json) }
+  return { code, report: json === undefined || output === undefined ? undefined : JSON.parse(json), notes }
 }
 
 const registry = (name: string): string =>
@@ -126,13 +137,26 @@ test.each([
   expect(engine.claimed.git[0]?.password).toBe(isKept ? 'real' : '')
 })
 
-/** Each document takes long enough to compile that the interrupt, which is sent once the loop turns, arrives while most are not judged. */
-const expensive = (name: string): string =>
-  `---\nkind: pipeline\nmetadata: {name: ${name}}\nspec:\n  steps:\n${Array.from({ length: 1_000 }, (_, n) => `    s${n}: {image: alpine, commands: [a, b]}\n`).join('')}`
+const pipelines = (count: number, steps: number): string =>
+  Array.from(
+    { length: count },
+    (_, n) => `---\nkind: pipeline\nmetadata: {name: p${n}}\nspec:\n  steps:\n${stepLines(steps)}`,
+  ).join('')
+
+const stepLines = (count: number): string =>
+  Array.from({ length: count }, (_, n) => `    s${n}: {image: alpine, commands: [a, b]}\n`).join('')
 
 test('an interrupt ends migrate with 130 between two documents, before anything is written', async () => {
   const outputDir = join(await openFolder(), 'moved')
-  const text = Array.from({ length: 50 }, (_, n) => expensive(`p${n}`)).join('')
-  expect(await runMigrate({ text, outputDir, isInterrupted: true })).toEqual({ code: 130, report: undefined })
+  const interrupted = runMigrate({ text: pipelines(10, 200), outputDir, interruptAt: 'start' })
+  expect(await interrupted).toEqual({ code: 130, report: undefined, notes: [] })
   expect(existsSync(outputDir)).toBe(false)
+})
+
+test('an interrupt while migrate writes ends it with 130 and a report of what is written', async () => {
+  const outputDir = join(await openFolder(), 'moved')
+  const { code, notes } = await runMigrate({ text: pipelines(3, 1), outputDir, interruptAt: 'first-line' })
+  expect(code).toBe(130)
+  expect(notes).toEqual(['1 resource moved (0 with remarks), 0 left.', 'Interrupted: 2 of 3 documents are not in this report.'])
+  expect(await readdir(join(outputDir, 'pipelines'))).toEqual(['p0.yaml'])
 })

@@ -310,3 +310,21 @@ test('steps of an API whose names are numbers are named, because JSON moves them
   expect(movedOf(steps).remarks).toEqual([])
   expect(judgeAll(documentsIn(steps, { line: undefined }))).toMatchObject([{ remarks: [{ path: 'spec.steps' }] }])
 })
+
+test('a document that exceeds a limit is left with the limit, and the others move', () => {
+  const aliases = Array.from({ length: 9 }, (_, n) => `  a${n + 1}: &a${n + 1} [${`*a${n},`.repeat(9)}]\n`).join('')
+  const verdicts = verdictsOf(
+    [
+      `kind: pipeline\nmetadata: {name: expanding}\nspec:\n  a0: &a0 [x]\n${aliases}${STEPS}`,
+      `kind: pipeline\nmetadata: {name: tokens}\nspec: {a: [${'x,'.repeat(200_000)}]}\n`,
+      `kind: pipeline\nmetadata: {name: long}\nspec: {a: "${'x'.repeat(1_048_576)}"}\n`,
+      pipeline(STEPS),
+    ].join('---\n'),
+  )
+  expect(verdicts).toMatchObject([
+    { reasons: [{ reason: 'The document is too large after its aliases are expanded.' }] },
+    { reasons: [{ reason: 'The document has more than 250,000 YAML tokens.' }] },
+    { reasons: [{ reason: 'The document is larger than 1 MiB.' }] },
+    { resource: { name: 'demo/app' } },
+  ])
+})
