@@ -4,13 +4,14 @@ import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { listManifests, type FolderManifest } from '@windlass/local/step-types'
 import { MAX_BYTES } from '@windlass/local/yaml-files'
-import { BUILT_IN_STEP_TYPES, checkStepType, hasErrors } from '@windlass/pipeline'
+import { checkStepType, hasErrors } from '@windlass/pipeline'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { printable } from '../../format/printable.ts'
 import { openSession, orUndefined } from '../../session.ts'
 import { catchInterrupts } from '../run/interrupt.ts'
 import { openCatalog, type Catalog } from './catalog.ts'
+import { reservedStepType } from './reserved-step-type.ts'
 import { withoutLogin } from './without-login.ts'
 
 /** Faults of one manifest. All others end the import. */
@@ -51,7 +52,7 @@ async function importManifests(
       hint: 'A manifest is a YAML file with "kind: step-type".',
     })
   const { usable, skipped } = selectUsable(manifests, catalog.folder)
-  for (const file of catalog.tooLarge) skipped.push({ file, reason: `it is larger than ${MAX_BYTES} bytes` })
+  for (const file of catalog.tooLarge) skipped.push({ file, reason: `it is larger than ${MAX_BYTES} bytes and is not read.` })
   const { client } = openSession(settings)
   let loaded = 0
   let refused = 0
@@ -92,10 +93,10 @@ function selectUsable(manifests: readonly FolderManifest[], folder: string): Sel
   return { usable: [...usable.values()], skipped }
 }
 
-function reasonToSkip({ file, text, label, entry, isOfLanguage, problem }: FolderManifest): string | undefined {
-  if (isOfLanguage) return `"${label}" is a type of the pipeline language.`
+function reasonToSkip({ file, text, label, entry, problem }: FolderManifest): string | undefined {
+  const reserved = reservedStepType(entry?.name ?? label)
+  if (reserved !== undefined) return reserved.reason
   if (problem !== undefined || entry === undefined) return `line ${problem?.line ?? 1}: ${problem?.message ?? 'invalid'}`
-  if (BUILT_IN_STEP_TYPES.some(({ name }) => name === entry.name)) return `"${entry.name}" is included in Windlass.`
   const inside = checkStepType({ text, file }).problems.find((one) => hasErrors([one]))
   return inside && `line ${inside.line}: ${inside.message}`
 }

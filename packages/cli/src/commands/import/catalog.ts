@@ -28,10 +28,9 @@ const CLONE_CHECK_MS = 200
 const HEADER_BYTES = 128
 
 /** Settings that take precedence over those of the user and of the repository. They run no hooks and no programs as transports. */
-const SAFE = [
-  ...['-c', 'core.symlinks=false', '-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'],
-  ...['-c', 'protocol.ext.allow=never'],
-]
+const SAFE = ['core.symlinks=false', 'core.hooksPath=/dev/null', 'core.fsmonitor=false', 'protocol.ext.allow=never'].flatMap(
+  (setting) => ['-c', setting],
+)
 
 export interface Catalog {
   readonly folder: string

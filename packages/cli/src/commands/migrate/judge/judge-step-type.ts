@@ -1,4 +1,5 @@
-import { BUILT_IN_STEP_TYPES, checkStepType, isLanguageType, type Diagnostic } from '@windlass/pipeline'
+import { checkStepType, type Diagnostic } from '@windlass/pipeline'
+import { reservedStepType } from '../../import/reserved-step-type.ts'
 import { lineIn, sentence, type Recognized } from './recognize.ts'
 import type { Remark, Verdict } from './verdict.ts'
 
@@ -6,8 +7,8 @@ import type { Remark, Verdict } from './verdict.ts'
 export function judgeStepType({ name, document }: Recognized): Verdict {
   const { text, from } = document
   const leave = (reasons: readonly Remark[]): Verdict => ({ kind: 'step-type', name, from, reasons })
-  const leaveName = (reason: string, action: string): Verdict => leave([{ path: 'metadata.name', reason, action }])
-  if (isLanguageType(name)) return leaveName(`"${name}" is a type of the pipeline language.`, 'Steps use it without a manifest.')
+  const reserved = reservedStepType(name)
+  if (reserved !== undefined) return leave([{ path: 'metadata.name', ...reserved }])
   const toRemark = ({ path, line, message, hint }: Diagnostic): Remark => ({
     path,
     line: lineIn(document, line),
@@ -16,8 +17,6 @@ export function judgeStepType({ name, document }: Recognized): Verdict {
   })
   const { manifest, problems } = checkStepType({ text, file: from })
   if (manifest === undefined) return leave(problems.filter(({ severity }) => severity === 'error').map(toRemark))
-  if (BUILT_IN_STEP_TYPES.some((one) => one.name === name))
-    return leaveName(`"${name}" is included in Windlass.`, 'Steps use the included version.')
   const label = `${manifest.name}:${manifest.version}`
   const resource = { kind: 'step-type', name: label, text, body: { manifest: text }, masked: [] } as const
   return { from, remarks: problems.map(toRemark), resource }
