@@ -102,6 +102,6 @@ export function hideTokens(text: string): string {
     .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g, HIDDEN)
     .replaceAll(/\b[0-9a-f]{24}\.[A-Za-z0-9_-]{16,}/g, HIDDEN)
     .replaceAll(/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g, HIDDEN)
-    .replaceAll(/(\w:\/\/)[^\s/:@]+:[^\s/@]+@/g, `$1${HIDDEN}@`)
+    .replaceAll(/(\w:\/\/)[^\s/:@]+:[^\s/]+@/g, `$1${HIDDEN}@`)
     .replaceAll(/\b([Bb]earer|[Bb]asic) [A-Za-z0-9._~+/=-]{12,}/g, `$1 ${HIDDEN}`)
 }

@@ -25,6 +25,7 @@ const FIELDS: Readonly<
     secret: ['token'],
   },
 }
+/** The field that a type requires. It says where the secret fields are sent, or contains both. */
 const REQUIRED = { git: 'url', registry: 'domain', kubernetes: 'kubeconfig', 'secret-store': 'url' } as const
 
 const StoredData = z.record(z.string(), z.string())
@@ -42,7 +43,10 @@ function isSecretField(type: ContextRow['type'], field: string): boolean {
   return type === 'secret' || type === 'secret-yaml' || (isIntegration(type) && FIELDS[type].secret.includes(field))
 }
 
-/** Returns the data to store: secret fields sealed, those sent as `*****` unchanged. Throws `request-invalid` for fields that the type does not have. */
+/**
+ * Returns the data to store: secret fields sealed, those sent as `*****` unchanged. Throws `request-invalid` for fields that the type does not have, and for
+ * a kept secret whose host changes.
+ */
 export function sealContextData(
   sealer: Sealer,
   context: Pick<ContextRow, 'account_id' | 'id' | 'type'>,
@@ -52,6 +56,7 @@ export function sealContextData(
   const data = toTexts(context.type, written)
   checkFields(context.type, data)
   const kept = before === undefined ? {} : StoredData.parse(JSON.parse(before.data))
+  if (before?.type === context.type) checkDestination(context.type, data, kept)
   const entries = Object.entries(data).map(([field, value]): [string, string] => {
     if (!isSecretField(context.type, field)) return [field, value]
     const stored = kept[field]
@@ -64,6 +69,20 @@ export function sealContextData(
     return [field, sealer.keep(contextPlace(context, field), stored)]
   })
   return JSON.stringify(Object.fromEntries(entries))
+}
+
+/**
+ * Rejects a kept secret together with another URL or domain. A user can write a context without reading its secrets, and could otherwise send them to
+ * another host.
+ */
+function checkDestination(type: ContextRow['type'], data: Data, kept: Data): void {
+  if (!isIntegration(type)) return
+  const field = REQUIRED[type]
+  const secret = FIELDS[type].secret.find((one) => data[one] === MASK && kept[one] !== undefined)
+  if (secret === undefined || isSecretField(type, field) || data[field] === kept[field]) return
+  const message = `The field "${field}" changes, so the stored value of "${secret}" is not kept.`
+  const hint = `Send the value of "${secret}" together with the new "${field}".`
+  throw fault('request-invalid', { message, hint, problems: [{ path: `data.${secret}`, message, hint }] })
 }
 
 /** Converts every value to a string: YAML contexts store JSON, all others accept only strings. */

@@ -209,6 +209,24 @@ test('stores a pipeline and reports its problems, including those with its accou
   expect((await scene.admin.call('GET', '/v1/pipelines/push', Pipeline)).problems).toBeUndefined()
 })
 
+test.each([
+  { type: 'git', secret: 'password', field: 'url', from: 'https://git.test', to: 'https://evil.test' },
+  { type: 'registry', secret: 'password', field: 'domain', from: 'r.test', to: 'evil.test' },
+  { type: 'secret-store', secret: 'token', field: 'url', from: 'https://vault.test', to: 'https://evil.test' },
+])('rejects a kept $secret of a $type context with another $field', async ({ type, secret, field, from, to }) => {
+  await using scene = await openHttpScene()
+  const put = (data: Record<string, string>): Promise<unknown> =>
+    scene.admin.call('PUT', '/v1/contexts/c', Context, { body: { name: 'c', type, data } })
+  await put({ [field]: from, [secret]: 'real' })
+  await expect(put({ [field]: to, [secret]: '*****' })).rejects.toMatchObject({
+    code: 'request-invalid',
+    message: `The field "${field}" changes, so the stored value of "${secret}" is not kept.`,
+    hint: `Send the value of "${secret}" together with the new "${field}".`,
+  })
+  await put({ [field]: from, [secret]: '*****' })
+  await put({ [field]: to, [secret]: 'other' })
+})
+
 test('creates, replaces, shows and deletes contexts, runtimes and agents', async () => {
   await using scene = await openHttpScene()
   const body = { name: 'git', type: 'git', isDefault: true, data: { url: 'https://git.test', username: 'u', password: 'p' } }

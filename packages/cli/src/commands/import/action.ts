@@ -1,23 +1,18 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import { promisify } from 'node:util'
+import { relative } from 'node:path'
 import type { ApiClient } from '@windlass/client'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { listManifests, type FolderManifest } from '@windlass/local/step-types'
+import { MAX_BYTES } from '@windlass/local/yaml-files'
 import { checkStepType, hasErrors } from '@windlass/pipeline'
 import type { Invocation } from '../../command.ts'
-import type { Settings } from '../../config.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { printable } from '../../format/printable.ts'
 import { reservedStepType } from '../../input/reserved-step-type.ts'
 import { openSession, orUndefined } from '../../session.ts'
 import { catchInterrupts } from '../run/interrupt.ts'
-
-const run = promisify(execFile)
-const CLONE_TIMEOUT_MS = 300_000
+import { openCatalog, type Catalog } from './catalog.ts'
+import { withoutLogin } from './without-login.ts'
 
 /** Faults of one manifest. All others end the import. */
 const OF_MANIFEST = ['document-invalid', 'document-too-expensive', 'conflict', 'request-invalid'] as const
@@ -57,6 +52,7 @@ async function importManifests(
       hint: 'A manifest is a YAML file with "kind: step-type".',
     })
   const { usable, skipped } = selectUsable(manifests, catalog.folder)
+  for (const file of catalog.tooLarge) skipped.push({ file, reason: `it is larger than ${MAX_BYTES} bytes and is not read.` })
   const { client } = openSession(settings)
   let loaded = 0
   let refused = 0
@@ -75,54 +71,6 @@ async function importManifests(
     out.note(`${out.stderr.style.yellow('skipped:')} ${printable(file)}: ${printable(reason)}`)
   out.note(`${loaded} of ${manifests.length} step types ${options.dryRun ? 'can be loaded' : 'are on the server'}.`)
   return refused === 0 ? EXIT.success : EXIT.failed
-}
-
-interface Catalog {
-  readonly folder: string
-  [Symbol.asyncDispose](): Promise<void>
-}
-
-interface CatalogSource {
-  /** Or a folder. */
-  readonly url: string
-  readonly environment: Settings['environment']
-  readonly signal: AbortSignal
-}
-
-/** Opens a folder, or clones a repository to a temporary one. Throws `usage` with the message of git. */
-async function openCatalog({ url, environment, signal }: CatalogSource): Promise<Catalog> {
-  const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) || /^[^/\s]+@[^/\s]+:/.test(url)
-  if (!isUrl) return { folder: url, [Symbol.asyncDispose]: async () => undefined }
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-catalog-'))
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
-  try {
-    // A link in a foreign repository must not point to files of this machine.
-    const settings = ['-c', 'core.symlinks=false', '-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never']
-    const clone = ['clone', '--quiet', '--depth', '1', '--no-tags', '--', url, folder]
-    const env = process.stdin.isTTY ? environment : { ...environment, GIT_TERMINAL_PROMPT: '0' }
-    await run('git', [...settings, ...clone], { timeout: CLONE_TIMEOUT_MS, env, signal })
-    return { folder, [Symbol.asyncDispose]: remove }
-  } catch (error) {
-    await remove()
-    throw fault('usage', {
-      message: `The catalog cannot be cloned: ${reasonOf(error)}`,
-      hint: 'Check the URL and your access to it.',
-    })
-  }
-}
-
-/** Returns what went wrong with git. Its command line may contain a password, so it is not shown. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if ('code' in error && error.code === 'ENOENT') return 'git is not installed.'
-  if ('killed' in error && error.killed === true) return `git did not end within ${CLONE_TIMEOUT_MS / 60_000} minutes.`
-  const lines = 'stderr' in error ? String(error.stderr).trim().split('\n') : []
-  return printable(withoutLogin(lines.at(-1) || 'git failed without a message.'))
-}
-
-/** Returns the text without user names and passwords of URLs. */
-function withoutLogin(text: string): string {
-  return text.replaceAll(/(?<=:\/\/)[^/\s@]*@/g, '')
 }
 
 interface Selection {

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault, type Fault } from '@windlass/kit/faults'
 import { hasCode } from '@windlass/kit/system-error'
@@ -40,7 +41,10 @@ interface MigrateOptions {
   readonly output: 'json' | undefined
 }
 
-/** Runs `migrate`. Reads and judges everything before it writes the first resource. A resource that is refused does not affect the others. */
+/**
+ * Runs `migrate`. Reads and judges everything before it writes the first resource. A resource that is refused does not affect the others. An interrupt ends the
+ * command between two documents; the report then contains what was written.
+ */
 export async function migrate(invocation: Invocation<MigrateOptions>): Promise<number> {
   using interrupts = catchInterrupts(systemClock)
   try {
@@ -61,23 +65,46 @@ async function move({ args, options, out, settings }: Invocation<MigrateOptions>
   const { documents, left } =
     'path' in source ? { documents: readFiles(source.path), left: [] } : await readFrom(source, settings, signal)
   const surroundings = await target.surroundings()
-  const verdicts: readonly Verdict[] = [...judge(documents, surroundings), ...left]
+  const judged = await inTurns(judge(documents, surroundings), signal)
+  const verdicts: readonly Verdict[] = [...judged, ...left]
   if (verdicts.length === 0) throw nothingFound(source)
   const entries: ReportEntry[] = []
-  for (const verdict of verdicts) {
-    signal.throwIfAborted()
-    const entry = 'reasons' in verdict ? leftEntry(verdict) : await write(target, verdict)
-    entries.push(entry)
-    if (options.output === undefined) printEntry(out, entry, dryRun)
+  const report = (): void => {
+    if (options.output === 'json') out.line(JSON.stringify({ dryRun, resources: entries }, null, 2))
+    else printSummary(out, entries, dryRun)
   }
-  if (options.output === 'json') out.line(JSON.stringify({ dryRun, resources: entries }, null, 2))
-  else printSummary(out, entries, dryRun)
+  try {
+    for (const verdict of verdicts) {
+      await nextTurn()
+      signal.throwIfAborted()
+      const entry = 'reasons' in verdict ? leftEntry(verdict) : await write(target, verdict)
+      entries.push(entry)
+      if (options.output === undefined) printEntry(out, entry, dryRun)
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    report()
+    out.note(`Interrupted: ${verdicts.length - entries.length} of ${verdicts.length} documents are not in this report.`)
+    return EXIT.interrupted
+  }
+  report()
   return entries.some(({ outcome }) => outcome === 'left') ? EXIT.failed : EXIT.success
+}
+
+/** Runs the iterator to its end. The event loop turns after each value, because signals arrive only there. Throws the reason of an aborted signal. */
+async function inTurns<T>(work: Iterator<unknown, T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    await nextTurn()
+    signal.throwIfAborted()
+    const { done, value } = work.next()
+    if (done === true) return value
+  }
 }
 
 async function write(target: Target, verdict: Moved): Promise<ReportEntry> {
   try {
-    return movedEntry(verdict, await target.write(verdict.resource))
+    const { done, remarks } = await target.write(verdict.resource)
+    return movedEntry({ ...verdict, remarks: [...verdict.remarks, ...remarks] }, done)
   } catch (error) {
     if (!isFault(error, ...REFUSALS)) throw error
     return leftEntry(refused(verdict, error))

@@ -19,7 +19,7 @@ export async function detectProxies(
   for (const name of VARIABLES) {
     const value = environment[name] ?? environment[name.toLowerCase()]
     if (value === undefined || value === '') continue
-    const shown = value.replace(/\/\/[^@/]*@/, '//***@')
+    const shown = value.replace(/\/\/[^/\s]*@/, '//***@')
     if (await prompter.confirm(`Use ${name}=${shown} of this machine in the cluster?`, true)) found[name] = value
   }
   if (Object.keys(found).length === 0) return installValues

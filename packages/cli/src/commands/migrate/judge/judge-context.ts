@@ -37,12 +37,15 @@ export function judgeContext({ name, document: { from }, metadata, spec }: Recog
   })
   const unfit = parsed.success ? unfitValues(parsed.data) : settingProblems(parsed.error)
   if (!parsed.success || unfit.length > 0) return leave(unfit)
-  const text = stringify(
-    { kind: 'context', metadata: { name, ...(parsed.data.isDefault && { default: true }) }, spec: { type, data } },
-    { lineWidth: 0 },
-  )
+  const text = contextText(parsed.data)
   const remarks = [...(converted.remarks ?? []), ...masked.map(([field]) => secretRemark(field))]
   return { from, remarks, resource: { kind: 'context', name, text, body: parsed.data, masked: masked.map(([field]) => field) } }
+}
+
+/** Returns the document for `apply`. */
+export function contextText({ name, type, isDefault, data }: ContextInput): string {
+  const metadata = { name, ...(isDefault && { default: true }) }
+  return stringify({ kind: 'context', metadata, spec: { type, data } }, { lineWidth: 0 })
 }
 
 function secretRemark(field: string): Remark {

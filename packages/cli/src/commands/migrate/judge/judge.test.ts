@@ -9,8 +9,16 @@ function documentsIn(text: string, more: Partial<SourceDocument> = {}): SourceDo
   return partsOf(text).map((part) => ({ ...part, from, name: 'team/app', isNamed: true, ...more }))
 }
 
+function judgeAll(documents: readonly SourceDocument[], known: Surroundings = {}): Verdict[] {
+  const judging = judge(documents, { defaults: 'kept', ...known })
+  for (;;) {
+    const { done, value } = judging.next()
+    if (done === true) return value
+  }
+}
+
 function verdictsOf(text: string, known: Surroundings = {}): Verdict[] {
-  return judge(documentsIn(text), known)
+  return judgeAll(documentsIn(text), known)
 }
 
 function movedOf(text: string, known: Surroundings = {}): Moved {
@@ -211,6 +219,42 @@ test('Git integrations are converted, with their own host if they have one', () 
   expect(leftOf(context("{type: git.github, data: {auth: {apiHost: 'a/../b'}}}")).reasons).toHaveLength(1)
 })
 
+const integration = (name: string, type = 'registry'): string =>
+  `kind: context\nmetadata: {name: ${name}, default: true}\nspec: {type: ${type}, data: {${type === 'git' ? 'url' : 'domain'}: https://example.com}}\n`
+
+test.each([
+  { title: 'another default of its type', defaults: 'kept', stored: 'other', type: 'registry', isDefault: false, remarks: 1 },
+  { title: 'itself as the default', defaults: 'kept', stored: 'hub', type: 'registry', isDefault: true, remarks: 0 },
+  { title: 'a default of another type', defaults: 'kept', stored: 'other', type: 'git', isDefault: true, remarks: 0 },
+  {
+    title: 'another default that may be replaced',
+    defaults: 'replaced',
+    stored: 'other',
+    type: 'registry',
+    isDefault: true,
+    remarks: 0,
+  },
+  { title: 'no known default', defaults: undefined, stored: undefined, type: 'registry', isDefault: true, remarks: 1 },
+] as const)('a default context moves to a target that has $title', ({ defaults, stored, type, isDefault, remarks }) => {
+  const contexts = stored === undefined ? undefined : [{ name: stored, type, isDefault: true }]
+  const verdict = movedOf(integration('hub'), { defaults, contexts })
+  expect(verdict.resource.body).toMatchObject({ name: 'hub', isDefault })
+  expect(verdict.resource.text.includes('default: true')).toBe(isDefault)
+  expect(pathsOf(verdict)).toEqual(Array.from({ length: remarks }, () => 'metadata.default'))
+})
+
+test('the first of several default contexts of a type stays the default', () => {
+  const verdicts = verdictsOf([integration('a'), integration('b'), integration('c', 'git')].join('---\n'))
+  expect(verdicts).toMatchObject([
+    { resource: { body: { name: 'a', isDefault: true } }, remarks: [] },
+    {
+      resource: { body: { name: 'b', isDefault: false } },
+      remarks: [{ reason: expect.stringContaining('"a" is already the default') }],
+    },
+    { resource: { body: { name: 'c', isDefault: true } }, remarks: [] },
+  ])
+})
+
 test('contexts that cannot move are left with what to do', () => {
   for (const spec of [
     '{type: helm-repository, data: {url: x}}',
@@ -256,8 +300,8 @@ test('names that Windlass does not allow, other kinds and broken YAML are left; 
   expect(leftOf('kind: pipeline\nspec: {a: b: c}\n')).toMatchObject({ kind: 'document', reasons: [{ line: 2 }] })
   expect(leftOf('kind: pipeline\n__proto__: {}\nmetadata: {name: a}\n').reasons).toHaveLength(1)
   const ignored = ['kind: Deployment\n', 'steps: [1]\n', 'a: b: c\n', '[]\n', 'name: x\n']
-  for (const text of ignored) expect(judge(documentsIn(text, { isNamed: false }), {})).toEqual([])
-  expect(judge(documentsIn("version: '1.0'\nsteps: {a: {image: b}}\n", { isNamed: false }), {})).toMatchObject([
+  for (const text of ignored) expect(judgeAll(documentsIn(text, { isNamed: false }))).toEqual([])
+  expect(judgeAll(documentsIn("version: '1.0'\nsteps: {a: {image: b}}\n", { isNamed: false }))).toMatchObject([
     { resource: { kind: 'pipeline' } },
   ])
 })
@@ -265,5 +309,23 @@ test('names that Windlass does not allow, other kinds and broken YAML are left; 
 test('steps of an API whose names are numbers are named, because JSON moves them', () => {
   const steps = pipeline('  steps: {build: {image: a}, "1": {image: b}}\n')
   expect(movedOf(steps).remarks).toEqual([])
-  expect(judge(documentsIn(steps, { line: undefined }), {})).toMatchObject([{ remarks: [{ path: 'spec.steps' }] }])
+  expect(judgeAll(documentsIn(steps, { line: undefined }))).toMatchObject([{ remarks: [{ path: 'spec.steps' }] }])
+})
+
+test('a document that exceeds a limit is left with the limit, and the others move', () => {
+  const aliases = Array.from({ length: 9 }, (_, n) => `  a${n + 1}: &a${n + 1} [${`*a${n},`.repeat(9)}]\n`).join('')
+  const verdicts = verdictsOf(
+    [
+      `kind: pipeline\nmetadata: {name: expanding}\nspec:\n  a0: &a0 [x]\n${aliases}${STEPS}`,
+      `kind: pipeline\nmetadata: {name: tokens}\nspec: {a: [${'x,'.repeat(200_000)}]}\n`,
+      `kind: pipeline\nmetadata: {name: long}\nspec: {a: "${'x'.repeat(1_048_576)}"}\n`,
+      pipeline(STEPS),
+    ].join('---\n'),
+  )
+  expect(verdicts).toMatchObject([
+    { reasons: [{ reason: 'The document is too large after its aliases are expanded.' }] },
+    { reasons: [{ reason: 'The document has more than 250,000 YAML tokens.' }] },
+    { reasons: [{ reason: 'The document is larger than 1 MiB.' }] },
+    { resource: { name: 'demo/app' } },
+  ])
 })

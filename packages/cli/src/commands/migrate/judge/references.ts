@@ -6,6 +6,9 @@ import type { Surroundings, Verdict } from './verdict.ts'
 export interface References extends Pick<Surroundings, 'runtimes' | 'automaticClone'> {
   readonly stepTypes: StepCatalog
   readonly contexts: NonNullable<Surroundings['contexts']>
+  /** Names of these contexts, and of those of type git. */
+  readonly contextNames: ReadonlySet<string>
+  readonly gitContextNames: ReadonlySet<string>
 }
 
 /** Collects the names from the verdicts about step types and contexts, and from where the resources go. */
@@ -19,9 +22,13 @@ export function referencesOf(
     return kind === 'step-type' ? { name: name.slice(0, at), version: name.slice(at + 1), text } : []
   })
   const moving = resources.flatMap((one) => (one.kind === 'context' ? one.body : []))
+  const movingNames = new Set(moving.map(({ name }) => name))
+  const all = [...moving, ...contexts.filter(({ name }) => !movingNames.has(name))]
   return {
     stepTypes: partial(joinCatalogs(catalogOf(own), BUILT_IN_CATALOG)),
-    contexts: [...moving, ...contexts.filter(({ name }) => moving.every((one) => one.name !== name))],
+    contexts: all,
+    contextNames: new Set(all.map(({ name }) => name)),
+    gitContextNames: new Set(all.flatMap(({ name, type }) => (type === 'git' ? name : []))),
     runtimes,
     automaticClone,
   }

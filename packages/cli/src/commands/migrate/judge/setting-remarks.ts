@@ -43,7 +43,7 @@ export function settingRemarks({ name, settings, spec, references }: RemarkedPip
     ),
     ...runtimeRemarks(runtimeEnvironment?.name, references),
     ...contexts
-      .filter((context) => references.contexts.every((one) => one.name !== context))
+      .filter((context) => !references.contextNames.has(context))
       .map((context) => ({
         path: 'spec.contexts',
         reason: `The context "${context}" is not among the resources that move.`,
@@ -76,7 +76,7 @@ function runtimeRemarks(runtime: string | undefined, { runtimes }: References): 
 }
 
 /** Git contexts in `specTemplate` and `externalResources`, which the compiler does not check. */
-function gitRemarks(spec: Fields, { contexts }: References): Remark[] {
+function gitRemarks(spec: Fields, { gitContextNames }: References): Remark[] {
   const resources = Array.isArray(spec['externalResources']) ? spec['externalResources'] : []
   const places: [string, unknown][] = [
     ['spec.specTemplate.context', spec['specTemplate']],
@@ -84,8 +84,7 @@ function gitRemarks(spec: Fields, { contexts }: References): Remark[] {
   ]
   return places.flatMap(([path, holder]) => {
     const name = isRecord(holder) ? holder['context'] : undefined
-    if (typeof name !== 'string' || name.includes('${{') || contexts.some((one) => one.type === 'git' && one.name === name))
-      return []
+    if (typeof name !== 'string' || name.includes('${{') || gitContextNames.has(name)) return []
     return {
       path,
       reason: `The Git context "${name}" is not among the resources that move.`,

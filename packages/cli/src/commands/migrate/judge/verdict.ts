@@ -73,6 +73,8 @@ export interface Surroundings {
   readonly contexts?:
     | readonly { readonly name: string; readonly type: ContextInput['type']; readonly isDefault: boolean }[]
     | undefined
+  /** Whether a context that moves as the default of its type replaces another default. Undefined if the other one is not known. */
+  readonly defaults?: 'kept' | 'replaced' | undefined
 }
 
 /** Returns the problems that a schema found in the settings of a document. */

@@ -43,13 +43,19 @@ test('writes a file once, says when it is unchanged, and replaces another one on
   const folder = openFolder()
   const plain = openFolderTarget(folder, { dryRun: false, overwrite: false })
   const file = join(folder, 'projects', 'demo.yaml')
-  expect(await openFolderTarget(folder, { dryRun: true, overwrite: false }).write(project('a\n'))).toBe('created')
+  expect(await openFolderTarget(folder, { dryRun: true, overwrite: false }).write(project('a\n'))).toEqual({
+    done: 'created',
+    remarks: [],
+  })
   expect(existsSync(file)).toBe(false)
-  expect(await plain.write(project('a\n'))).toBe('created')
+  expect(await plain.write(project('a\n'))).toEqual({ done: 'created', remarks: [] })
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(await plain.write(project('a\n'))).toBe('unchanged')
+  expect(await plain.write(project('a\n'))).toEqual({ done: 'unchanged', remarks: [] })
   await expect(plain.write(project('b\n'))).rejects.toMatchObject({ code: 'conflict', message: `${file} has other content.` })
-  expect(await openFolderTarget(folder, { dryRun: false, overwrite: true }).write(project('b\n'))).toBe('configured')
+  expect(await openFolderTarget(folder, { dryRun: false, overwrite: true }).write(project('b\n'))).toEqual({
+    done: 'configured',
+    remarks: [],
+  })
   expect(readFileSync(file, 'utf8')).toBe('b\n')
   expect(readdirSync(join(folder, 'projects'))).toEqual(['demo.yaml'])
 })

@@ -6,7 +6,7 @@ import { fault } from '@windlass/kit/faults'
 import { writePrivateFile } from '@windlass/kit/private-file'
 import { hasCode } from '@windlass/kit/system-error'
 import type { Resource } from '../judge/verdict.ts'
-import type { Target, WriteOptions, Written } from './target.ts'
+import type { Receipt, Target, WriteOptions } from './target.ts'
 
 /** File systems limit names to 255 bytes. */
 const LONGEST_NAME = 200
@@ -27,13 +27,13 @@ export function fileOf({ kind, name }: Pick<Resource, 'kind' | 'name'>): string 
   return join(`${kind}s`, `${encoded.slice(0, LONGEST_NAME)}${unique}.yaml`)
 }
 
-function writeResource(file: string, { text }: Resource, { dryRun, overwrite }: WriteOptions): Written {
+function writeResource(file: string, { text }: Resource, { dryRun, overwrite }: WriteOptions): Receipt {
   const before = readBefore(file)
-  if (before === text) return 'unchanged'
+  if (before === text) return { done: 'unchanged', remarks: [] }
   if (before !== undefined && !overwrite)
     throw fault('conflict', { message: `${file} has other content.`, hint: 'Compare the two, or replace it with --overwrite.' })
   if (!dryRun) replaceFile(file, text)
-  return before === undefined ? 'created' : 'configured'
+  return { done: before === undefined ? 'created' : 'configured', remarks: [] }
 }
 
 function readBefore(file: string): string | undefined {

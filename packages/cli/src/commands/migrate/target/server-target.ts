@@ -6,8 +6,8 @@ import { fault, isFault } from '@windlass/kit/faults'
 import type { Context, ContextInput, Pipeline, PipelineInput, Project, StepTypeResource } from '@windlass/protocol'
 import { orUndefined } from '../../../session.ts'
 import { keepValues, MASK, withoutSecrets } from '../judge/masked-values.ts'
-import type { Surroundings, Resource } from '../judge/verdict.ts'
-import type { Target, WriteOptions, Written } from './target.ts'
+import type { Remark, Surroundings, Resource } from '../judge/verdict.ts'
+import type { Receipt, Target, WriteOptions } from './target.ts'
 
 /** A server limits the documents of a key per minute. */
 const LIMITED = { baseMs: 1_000, maxMs: 10_000, tries: 10, retryIf: (error: unknown) => isFault(error, 'rate-limited') }
@@ -18,7 +18,7 @@ export interface ServerTargetOptions extends WriteOptions {
 
 export function openServerTarget(client: ApiClient, options: ServerTargetOptions): Target {
   return {
-    surroundings: () => readSurroundings(client),
+    surroundings: async () => ({ ...(await readSurroundings(client)), defaults: options.overwrite ? 'replaced' : 'kept' }),
     write: (resource) =>
       retry({ ...LIMITED, clock: systemClock, signal: options.signal }, () => writeResource(client, resource, options)),
   }
@@ -48,21 +48,25 @@ interface PlannedWrite<T> {
   hasSecrets(before: T): boolean
   /** Sends the resource; values that only the server has are kept. */
   send(before: T | undefined): Promise<unknown>
+  /** Returns what is lost if the resource replaces this one. */
+  losses?(before: T): readonly Remark[]
 }
 
-async function put<T>(plan: PlannedWrite<T>, { kind, name }: Resource, { dryRun, overwrite }: WriteOptions): Promise<Written> {
+async function put<T>(plan: PlannedWrite<T>, { kind, name }: Resource, { dryRun, overwrite }: WriteOptions): Promise<Receipt> {
   const before = await orUndefined(plan.read())
-  if (before !== undefined && plan.isSame(before) && !(overwrite && plan.hasSecrets(before))) return 'unchanged'
+  if (before !== undefined && plan.isSame(before) && !(overwrite && plan.hasSecrets(before)))
+    return { done: 'unchanged', remarks: [] }
   if (before !== undefined && !overwrite)
     throw fault('conflict', {
       message: `The server has another ${kind} "${name}".`,
       hint: 'Compare the two, or replace it with --overwrite.',
     })
   if (!dryRun) await plan.send(before)
-  return before === undefined ? 'created' : 'configured'
+  if (before === undefined) return { done: 'created', remarks: [] }
+  return { done: 'configured', remarks: plan.losses?.(before) ?? [] }
 }
 
-function writeResource(client: ApiClient, resource: Resource, options: WriteOptions): Promise<Written> {
+function writeResource(client: ApiClient, resource: Resource, options: WriteOptions): Promise<Receipt> {
   switch (resource.kind) {
     case 'project':
       return put(planProject(client, resource), resource, options)
@@ -98,17 +102,43 @@ function planStepType({ stepTypes }: ApiClient, { name, body }: ResourceOf<'step
 function planContext({ contexts }: ApiClient, { name, body, masked }: ResourceOf<'context'>): PlannedWrite<Context> {
   const isStored = (before: Context, field: string): boolean => before.type === body.type && before.data[field] === MASK
   const keep = (before: Context): ContextInput => {
+    const isKept = (field: string): boolean => masked.includes(field) && isStored(before, field)
+    if (changedFields(before, body, masked).length > 0) return body
     const fields = Object.entries(body.data)
-    const data = fields.map(
-      ([field, value]) => [field, masked.includes(field) && isStored(before, field) ? MASK : value] as const,
-    )
-    return { ...body, data: Object.fromEntries(data) }
+    return { ...body, data: Object.fromEntries(fields.map(([field, value]) => [field, isKept(field) ? MASK : value])) }
   }
   return {
     read: () => contexts.get(name),
     isSame: (before) => before.type === body.type && before.isDefault === body.isDefault && hasSameData(before, body),
     hasSecrets: (before) => Object.keys(body.data).some((field) => isStored(before, field) && !masked.includes(field)),
     send: (before) => contexts.put(name, before === undefined ? body : keep(before)),
+    losses: (before) => {
+      const changed = changedFields(before, body, masked)
+      return changed.length === 0
+        ? []
+        : masked.filter((field) => isStored(before, field)).map((field) => lossRemark(field, changed))
+    },
+  }
+}
+
+/** Contexts that have only secret values, which are not sent to a host that another field names. */
+const ONLY_SECRETS: readonly ContextInput['type'][] = ['secret', 'secret-yaml']
+
+/** Returns the readable fields in which two contexts differ. They say where the secrets are sent, so a secret is kept only if there are none. */
+function changedFields({ data: before }: Context, { type, data }: ContextInput, masked: readonly string[]): string[] {
+  if (ONLY_SECRETS.includes(type)) return []
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(data)])]
+  return fields.filter((field) => {
+    const isNewSecret = before[field] === undefined && masked.includes(field)
+    return before[field] !== MASK && !isNewSecret && !isDeepStrictEqual(before[field], data[field])
+  })
+}
+
+function lossRemark(field: string, changed: readonly string[]): Remark {
+  return {
+    path: `spec.data.${field}`,
+    reason: `The stored value of "${field}" is removed, because the migration changes where it is sent (${changed.join(', ')}).`,
+    action: 'Set it again with `windlass apply`.',
   }
 }
 
