@@ -42,6 +42,7 @@ test('hides tokens by their format anywhere in a text (R210)', () => {
     expect(hidden).toMatch(/^before .*after$/s)
   }
   expect(hideTokens('https://user:pass@proxy.example.com/x')).toBe('https://[hidden]@proxy.example.com/x')
+  expect(hideTokens('https://user:p@ss@proxy.example.com/a@b')).toBe('https://[hidden]@proxy.example.com/a@b')
 })
 
 test('`tar` reads an archive, including long paths', async () => {

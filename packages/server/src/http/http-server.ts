@@ -171,7 +171,7 @@ async function identify(app: App, authenticator: Authenticator, request: Fastify
  * read, counts as empty. Bytes.
  */
 function sizeOf({ method, headers, routeOptions }: FastifyRequest): number {
-  const { bodyLimit = DEFAULT_BODY_BYTES } = routeOptions
+  const { bodyLimit } = routeOptions
   if (method === 'GET') return 0
   if (headers['transfer-encoding'] !== undefined) return bodyLimit
   const length = Number(headers['content-length'] ?? 0)
