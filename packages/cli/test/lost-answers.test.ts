@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ROUTES } from '@windlass/client'
 import { expect, test } from 'vitest'
 import { openFlakyStore, type Fate } from '../../server/test/support/flaky-store.ts'
 import { HELLO, openHttpScene } from '../../server/test/support/http-scene.ts'
@@ -22,7 +23,7 @@ test.each<{ what: string; fate: Fate }>([
     const { items } = await scene.admin.builds.list()
     expect(run).toEqual({ code: 0, text: `${items[0]?.id ?? 'none'}\n` })
     expect(items).toHaveLength(1)
-    expect(proxy.calls.filter(({ path }) => path === '/v1/builds')).toHaveLength(2)
+    expect(proxy.calls.filter(({ path }) => path === ROUTES.builds.create.path)).toHaveLength(2)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

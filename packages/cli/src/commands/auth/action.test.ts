@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ROUTES } from '@windlass/client'
 import { expect, test } from 'vitest'
 import { login } from './action.ts'
 
@@ -14,7 +15,8 @@ const TOKEN = `${KEY.id}.${'k'.repeat(43)}`
 async function openProxy(): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
     request.resume()
-    if (request.url !== '/v1/bootstrap') return void response.writeHead(502, { 'content-type': 'text/html' }).end('bad gateway')
+    if (request.url !== ROUTES.server.bootstrap.path)
+      return void response.writeHead(502, { 'content-type': 'text/html' }).end('bad gateway')
     response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ ...KEY, token: TOKEN }))
   })
   server.listen(0, '127.0.0.1')
