@@ -83,7 +83,7 @@ test('processes the longest pipeline within the memory and time limits of a docu
 })
 
 test('limits a key to ten concurrent documents, and other keys are not affected', async () => {
-  await using scene = await openHttpScene({ documentLimits: ROOMY })
+  await using scene = await openHttpScene({ documentLimits: { ...ROOMY, documentMs: 1_000 } })
   const [one, two] = [await keyOf(scene, 'viewer', 'one'), await keyOf(scene, 'user', 'two')]
   const order: string[] = []
   const calls = Array.from({ length: 14 }, (_, n) =>
