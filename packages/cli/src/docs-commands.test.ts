@@ -3,19 +3,11 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readSettings, takeGlobalOptions } from './config.ts'
-import { styleFor } from './format/style.ts'
-import type { Printer, Terminal } from './printer.ts'
+import { recordOutput } from '../test/recorded-output.ts'
 import { parseCommandLine } from './program.ts'
 
 const root = join(import.meta.dirname, '../../..')
-const terminal: Terminal = {
-  isTTY: false,
-  columns: 80,
-  style: styleFor(false),
-  write: () => undefined,
-  drained: async () => undefined,
-}
-const out: Printer = { stdout: terminal, stderr: terminal, line: () => undefined, note: () => undefined }
+const out = recordOutput()
 
 /** Returns the command lines in the code blocks of a page, without prompt, comment, pipe and brackets of optional words. Skips lines of usage. */
 function commandLines(page: string): string[] {

@@ -1,19 +1,11 @@
 /** Every command line in the documentation of the Codefresh Runner is accepted, in every documented spelling. */
 import { expect, test } from 'vitest'
 import { readSettings, takeGlobalOptions } from './config.ts'
-import type { Printer, Terminal } from './printer.ts'
 import { parseCommandLine, type ParsedLine } from './program.ts'
-import { styleFor } from './format/style.ts'
+import { recordOutput } from '../test/recorded-output.ts'
 import { readInstallValues } from './runner/values/install-values.ts'
 
-const terminal: Terminal = {
-  isTTY: false,
-  columns: 80,
-  style: styleFor(false),
-  write: () => undefined,
-  drained: async () => undefined,
-}
-const out: Printer = { stdout: terminal, stderr: terminal, line: () => undefined, note: () => undefined }
+const out = recordOutput()
 
 function parse(line: string, env: Record<string, string> = {}): Promise<ParsedLine> {
   const { argv, globals } = takeGlobalOptions(line.split(' '))

@@ -7,8 +7,7 @@ import { runProgram } from '../../../e2e/support/process.ts'
 import { openHttpScene } from '../../server/test/support/http-scene.ts'
 import { importStepTypes } from '../src/commands/import/action.ts'
 import { readSettings } from '../src/config.ts'
-import { styleFor } from '../src/format/style.ts'
-import type { Printer, Terminal } from '../src/printer.ts'
+import { recordOutput } from './recorded-output.ts'
 
 const step = (name: string): string =>
   `version: '1.0'\nkind: step-type\nmetadata: {name: ${name}, version: 1.0.0}\nspec: {steps: {main: {image: x}}}\n`
@@ -30,25 +29,12 @@ test('loads the step types of a repository, names those that it leaves out with 
     await git('add', '.')
     await git('commit', '--quiet', '--message=steps')
     vi.stubEnv('TMPDIR', temporary)
-    const [lines, notes]: [string[], string[]] = [[], []]
-    const terminal: Terminal = {
-      isTTY: false,
-      columns: 80,
-      style: styleFor(false),
-      drained: async () => undefined,
-      write: () => undefined,
-    }
-    const out: Printer = {
-      stdout: terminal,
-      stderr: terminal,
-      line: (line = '') => void lines.push(line),
-      note: (note = '') => void notes.push(note),
-    }
+    const out = recordOutput()
     const settings = readSettings({ ...process.env, WINDLASS_URL: scene.server.url, WINDLASS_API_KEY: scene.adminToken })
     const options = { dryRun: false, overwrite: false }
     expect(await importStepTypes({ args: [`file://${repository}`], options, out, settings })).toBe(0)
-    expect(lines).toEqual(['step-type/acme/one:1.0.0 created'])
-    expect(notes).toEqual([
+    expect(out.lines).toEqual(['step-type/acme/one:1.0.0 created'])
+    expect(out.notes).toEqual([
       'skipped: a/build.yaml: "build" is a type of the pipeline language.',
       'skipped: included.yaml: "codefresh-run" is included in Windlass.',
       'skipped: large.yaml: it is larger than 1048576 bytes and is not read.',

@@ -7,8 +7,8 @@ import { afterEach, expect, test } from 'vitest'
 import { openHttpScene, type HttpScene } from '../../server/test/support/http-scene.ts'
 import { migrate } from '../src/commands/migrate/action.ts'
 import { readSettings } from '../src/config.ts'
-import { styleFor } from '../src/format/style.ts'
-import type { Printer, Terminal } from '../src/printer.ts'
+import type { Printer } from '../src/printer.ts'
+import { recordOutput } from './recorded-output.ts'
 
 interface Report {
   readonly resources: readonly {
@@ -49,23 +49,14 @@ interface Migrated {
 async function runMigrate({ text, scene, overwrite = false, outputDir, interruptAt }: Migration): Promise<Migrated> {
   const file = join(await openFolder(), 'account.yml')
   await writeFile(file, text)
-  const terminal: Terminal = {
-    isTTY: false,
-    columns: 80,
-    style: styleFor(false),
-    drained: async () => undefined,
-    write: () => undefined,
-  }
-  const lines: string[] = []
-  const notes: string[] = []
+  const recorded = recordOutput()
+  const { lines, notes } = recorded
   const out: Printer = {
-    stdout: terminal,
-    stderr: terminal,
-    line: (line = '') => {
-      lines.push(line)
+    ...recorded,
+    line(text) {
+      recorded.line(text)
       if (interruptAt === 'first-line' && lines.length === 1) process.emit('SIGINT')
     },
-    note: (note = '') => void notes.push(note),
   }
   const env = scene === undefined ? {} : { WINDLASS_URL: scene.server.url, WINDLASS_API_KEY: scene.adminToken }
   const output = interruptAt === 'first-line' ? undefined : 'json'

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { compile } from '@windlass/pipeline'
 import { previewPlan, type Preview } from '@windlass/plan'
 import { growth, LINEAR } from '../../../plan/test/cpu-time.ts'
-import { styleFor } from '../format/style.ts'
-import type { Printer } from '../printer.ts'
+import { recordOutput } from '../../test/recorded-output.ts'
 import { computeLayout } from './layout.ts'
 import { printTree } from './print-tree.ts'
 import { toDot } from './to-dot.ts'
@@ -37,17 +36,9 @@ function preview(text: string, branch = 'next'): Preview {
 }
 
 function tree(of: Preview, hasColor = false): string[] {
-  const lines: string[] = []
-  const terminal = {
-    isTTY: false,
-    columns: 80,
-    style: styleFor(hasColor),
-    write: () => undefined,
-    drained: async () => undefined,
-  }
-  const out: Printer = { stdout: terminal, stderr: terminal, line: (text = '') => void lines.push(text), note: () => undefined }
+  const out = recordOutput({ hasColor })
   printTree(of, { title: 'pipeline.yml', branch: 'next', out })
-  return lines
+  return out.lines
 }
 
 test('the tree shows which steps run, and why or why not', () => {

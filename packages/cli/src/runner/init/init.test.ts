@@ -2,8 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { styleFor } from '../../format/style.ts'
-import type { Printer, Terminal } from '../../printer.ts'
+import { recordOutput } from '../../../test/recorded-output.ts'
 import { checkInstallerValues } from '../values/installer-values.ts'
 import { defaultPrompter } from './prompter.ts'
 import { detectProxies } from './detect-proxies.ts'
@@ -89,14 +88,7 @@ test('stores the state of an installation in a private file, with the progress o
   expect(lines).toEqual(['✓ Test', '✘ Agent (no)', '⤳ Cluster (not requested)', '◼ Check'])
 })
 
-const silent: Terminal = {
-  isTTY: false,
-  columns: 80,
-  style: styleFor(false),
-  write: () => undefined,
-  drained: async () => undefined,
-}
-const out: Printer = { stdout: silent, stderr: silent, line: () => undefined, note: () => undefined }
+const out = recordOutput()
 
 test('an installation continues with its settings, and with others only after confirmation', async () => {
   saveState(folder, state)
