@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fault } from '@windlass/kit/faults'
 
 /** Largest number of files and folders below a folder. */
-const MAX_ENTRIES = 20_000
+export const MAX_ENTRIES = 20_000
 /** Largest size of a document, and of all documents of a folder. Bytes. */
 export const MAX_BYTES = 1_048_576
 export const MAX_TOTAL_BYTES = 32 * MAX_BYTES

@@ -98,8 +98,8 @@ function hasSecretInside(data: unknown): boolean {
 /** Returns a warning for each encrypted variable whose value is not stored. */
 export function unstoredSecrets({ text, file }: Source): Diagnostic[] {
   if (!mayHaveSecrets(text)) return []
-  const { source } = parseYaml({ text, file })
-  return (findSecrets(text) ?? [])
+  const { root, source } = parseYaml({ text, file })
+  return (root === undefined ? [] : secretsIn(root))
     .filter(({ mask }) => mask === '')
     .slice(0, MAX_WARNINGS)
     .map(({ name, path, value: { range } }) => {
@@ -134,10 +134,14 @@ function mustBeMasked({ value, mask }: Secret): boolean {
   return value.kind !== 'scalar' || (value.value !== null && value.value !== '' && value.value !== mask)
 }
 
-/** Finds the encrypted variables of a document, each value once. Undefined for a document that is not valid YAML. */
+/** Finds the encrypted variables of a document. Undefined for a document that is not valid YAML. */
 function findSecrets(document: string): Secret[] | undefined {
   const { root } = parseYaml({ text: document, file: '' })
-  if (root === undefined) return undefined
+  return root && secretsIn(root)
+}
+
+/** Finds the encrypted variables below the root of a document, each value once. */
+function secretsIn(root: Node): Secret[] {
   if (root.kind !== 'map' || !root.entries.has('kind')) return []
   const found: Secret[] = []
   // An alias is the same node as its anchor.

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { fault, isFault } from '@windlass/kit/faults'
-import { MAX_BYTES, MAX_TOTAL_BYTES } from '@windlass/local/yaml-files'
+import { MAX_BYTES, MAX_ENTRIES, MAX_TOTAL_BYTES } from '@windlass/local/yaml-files'
 import type { Settings } from '../../config.ts'
 import { printable } from '../../format/printable.ts'
 import { withoutLogin } from './without-login.ts'
@@ -17,8 +17,6 @@ const run = promisify(execFile)
 const CLONE_TIMEOUT_MS = 300_000
 /** Limit for each git command that reads the clone. Milliseconds. */
 const READ_TIMEOUT_MS = 60_000
-/** Largest number of files in a repository, as in a folder. */
-const MAX_FILES = 20_000
 /** Largest list of files. The path of a file can be long. Bytes. */
 const MAX_LIST_BYTES = 16 * 1_048_576
 /** Largest clone: the last version of all files, compressed. Bytes. */
@@ -75,7 +73,7 @@ export async function fetchCatalog(
     const yaml = files.filter(({ path }) => isYamlPath(path))
     const small = yaml.filter(({ size }) => size <= MAX_BYTES)
     const total = small.reduce((sum, { size }) => sum + size, 0)
-    if (total > MAX_TOTAL_BYTES) throw tooLargeCatalog(`YAML files of more than ${MAX_TOTAL_BYTES / MAX_BYTES} MiB`)
+    if (total > MAX_TOTAL_BYTES) throw tooLargeCatalog(`YAML files of more than ${MAX_TOTAL_BYTES / 1_048_576} MiB`)
     await writeFiles(join(folder, 'files'), small, await readBlobs(small, { ...within, total }))
     return yaml.filter(({ size }) => size > MAX_BYTES).map(({ path }) => path)
   } catch (error) {
@@ -168,7 +166,7 @@ async function listFiles({ repository, env, signal }: Reading): Promise<ListedFi
       rest = lines.pop() ?? ''
       bytes += String(chunk).length
       seen += lines.length
-      if (seen > MAX_FILES) throw tooLargeCatalog(`more than ${MAX_FILES} files`)
+      if (seen > MAX_ENTRIES) throw tooLargeCatalog(`more than ${MAX_ENTRIES} files`)
       if (bytes > MAX_LIST_BYTES) throw tooLargeCatalog(`paths of more than ${MAX_LIST_BYTES} bytes`)
       files.push(...lines.flatMap((line) => parseListed(line) ?? []))
     }
