@@ -30,12 +30,24 @@ export function openSession(settings: Settings): Session {
   const token = settings.apiKey ?? context?.apiKey
   const caFile = settings.caFile ?? context?.caFile
   return {
-    client: withRoutes(withRetries(createClient({ url, token, transport: nodeTransport({ caFile }) }))),
+    client: openRetryingClient({ url, token, caFile }),
     context: context?.name,
     url,
     token,
     caFile,
   }
+}
+
+export interface ServerAccess {
+  readonly url: string
+  readonly token?: string | undefined
+  /** PEM file of the server's private certificate authority. */
+  readonly caFile?: string | undefined
+}
+
+/** Opens a client that retries calls like `withRetries`. */
+export function openRetryingClient({ url, token, caFile }: ServerAccess): ApiClient {
+  return withRoutes(withRetries(createClient({ url, token, transport: nodeTransport({ caFile }) })))
 }
 
 /** Longest `retry-after` that is waited out without telling the user. Seconds. */

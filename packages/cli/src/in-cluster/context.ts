@@ -1,11 +1,11 @@
 /** The context of the `in-cluster` commands: the server as an admin, the cluster as their service account. */
-import { nodeTransport, openLog, retry, systemClock } from '@windlass/kit'
+import { openLog, retry, systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { inCluster, openKube, type Kube } from '@windlass/kube'
-import { openClient, type ApiClient } from '@windlass/client'
+import type { ApiClient } from '@windlass/client'
 import type { Printer } from '../printer.ts'
 import type { Settings } from '../config.ts'
-import { isOutage } from '../session.ts'
+import { isOutage, openRetryingClient } from '../session.ts'
 import { inClusterConfig, readSecretFile, type InClusterConfig } from './config.ts'
 
 export interface CommandContext {
@@ -25,7 +25,7 @@ const ATTEMPTS = 6
 /** Reads settings and files. Throws `config-invalid`. */
 export function openContext(settings: Settings, out: Printer): CommandContext {
   const config = inClusterConfig(settings.environment)
-  const server = openClient({ url: config.SERVER_URL, transport: nodeTransport({ caFile: settings.caFile }) })
+  const server = openRetryingClient({ url: config.SERVER_URL, caFile: settings.caFile })
   const token = readSecretFile(config.TOKEN_PATH)
   let kube: Kube | undefined
   return {

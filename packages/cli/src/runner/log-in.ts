@@ -1,14 +1,13 @@
 /** The server of a Runner command. `--token` and `--url` create a separate context, as in the Codefresh CLI. */
 import { text as readAll } from 'node:stream/consumers'
-import { defined, nodeTransport } from '@windlass/kit'
+import { defined } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
-import { openClient } from '@windlass/client'
 import { missingScopes, type Scope } from '@windlass/protocol'
 import { currentContext, readConfigFile, saveContext } from '../config-file.ts'
 import type { Settings } from '../config.ts'
 import { readInput } from '../input/input-files.ts'
 import type { Printer } from '../printer.ts'
-import { openSession, type Session } from '../session.ts'
+import { openRetryingClient, openSession, type Session } from '../session.ts'
 
 /** Name of the context that `--token` creates. */
 export const RUNNER_CONTEXT = 'cf-runner'
@@ -61,5 +60,5 @@ export async function requireScopes({ client }: Session, wanted: readonly Scope[
 
 /** Returns a client of the same server with an agent's token. */
 export function clientOf(session: Session, token: string, settings: Settings): Session['client'] {
-  return openClient({ url: session.url, token, transport: nodeTransport({ caFile: settings.caFile }) })
+  return openRetryingClient({ url: session.url, token, caFile: settings.caFile })
 }

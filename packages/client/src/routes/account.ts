@@ -40,7 +40,7 @@ export const sessions = {
   /** Signs in with a one-time code or an API key. The response sets the cookie of the session. Throws `unauthenticated`. */
   create: route('POST', '/v1/sessions', { body: SessionInput, answer: Session }),
   /** Creates a one-time code with the rights of the client's key, valid for 15 minutes. Throws `forbidden` for a session. */
-  createCode: route('POST', '/v1/sessions/codes', { answer: SessionCode }),
+  createCode: route('POST', '/v1/sessions/codes', { answer: SessionCode, isKeyed: true }),
   /** Returns the session of this browser, and renews its cookie once an hour. */
   current: route('GET', '/v1/sessions/current', { answer: Session }),
   signOut: route('DELETE', '/v1/sessions/current', { answer: 'nothing' }),
@@ -50,7 +50,7 @@ export const sessions = {
 export const masterKeys = {
   get: route('GET', '/v1/master-keys', { answer: MasterKeys }),
   /** Makes a new master key current and starts sealing every secret with it. Throws `no-new-key`, `keys-not-everywhere`. */
-  rotate: route('POST', '/v1/master-keys/rotation', { body: RotationInput, answer: MasterKeys }),
+  rotate: route('POST', '/v1/master-keys/rotation', { body: RotationInput, answer: MasterKeys, isKeyed: true }),
   prune: route('POST', '/v1/master-keys/prune', { answer: MasterKeys }),
 }
 

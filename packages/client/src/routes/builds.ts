@@ -36,7 +36,7 @@ export const builds = {
   wait: route('GET', '/v1/builds/{id}/wait', { query: WaitQuery, answer: Build }),
   restart: route('POST', '/v1/builds/{id}/restart', { body: RestartInput, answer: Build, isKeyed: true }),
   /** Requests termination. Throws `build-final` if the build has ended. */
-  terminate: route('POST', '/v1/builds/{id}/terminate', { answer: Build }),
+  terminate: route('POST', '/v1/builds/{id}/terminate', { answer: Build, isKeyed: true }),
   /** Approves a pending approval. Throws `approval-missing`, `approval-ambiguous`, `approval-decided`, `build-final`. */
   approve: route('POST', '/v1/builds/{id}/approve', { body: ApprovalInput, answer: Build }),
   /** Denies a pending approval. Throws like `approve`. */
@@ -56,11 +56,12 @@ export const builds = {
 export const debug = {
   /** Returns the breakpoints of a build and the steps that are held. */
   get: route('GET', '/v1/builds/{id}/debug', { answer: DebugState }),
-  change: route('POST', '/v1/builds/{id}/debug', { body: DebugChange, answer: DebugState }),
+  change: route('POST', '/v1/builds/{id}/debug', { body: DebugChange, answer: DebugState, isKeyed: true }),
   /** Continues, retries or fails a held step, or extends its time limit. Throws `not-held`. */
   act: route('POST', '/v1/builds/{id}/debug/{step}/{action}', {
     params: z.object({ action: z.enum(DEBUG_ACTIONS) }),
     answer: DebugState,
+    isKeyed: true,
   }),
   /** Opens a terminal in a held step. Throws `not-held`. */
   openTerminal: route('POST', '/v1/builds/{id}/terminals', { body: TerminalInput, answer: TerminalRecord, isKeyed: true }),

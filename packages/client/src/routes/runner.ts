@@ -36,7 +36,7 @@ export const agents = {
   put: route('PUT', '/v1/agents/{name}', { body: AgentInput.omit({ token: true }), answer: Agent }),
   patch: route('PATCH', '/v1/agents/{name}', { body: AgentPatch, answer: Agent }),
   /** Issues a new token. The old one is invalid immediately. */
-  renewToken: route('POST', '/v1/agents/{name}/token', { answer: AgentCreated }),
+  renewToken: route('POST', '/v1/agents/{name}/token', { answer: AgentCreated, isKeyed: true }),
   delete: route('DELETE', '/v1/agents/{name}', { query: AgentRemoval, answer: 'nothing' }),
   /** Returns the agent of the client's own token. Throws `unauthenticated`. */
   self: route('GET', '/v1/agent', { answer: Agent }),
@@ -59,7 +59,7 @@ export const runtimes = {
 
 export const clusters = {
   list: route('GET', '/v1/clusters', { answer: page(Cluster) }),
-  create: route('POST', '/v1/clusters', { body: ClusterInput, answer: Cluster }),
+  create: route('POST', '/v1/clusters', { body: ClusterInput, answer: Cluster, isKeyed: true }),
   get: route('GET', '/v1/clusters/{name}', { answer: Cluster }),
   delete: route('DELETE', '/v1/clusters/{name}', { answer: 'nothing' }),
 }
@@ -74,7 +74,11 @@ export const installations = {
   list: route('GET', '/v1/installations', { answer: page(Installation) }),
   create: route('POST', '/v1/installations', { body: InstallationInput, answer: Installation, isKeyed: true }),
   get: route('GET', '/v1/installations/{id}', { answer: Installation }),
-  report: route('POST', '/v1/installations/{id}/events', { body: InstallationEventInput, answer: Installation }),
+  report: route('POST', '/v1/installations/{id}/events', {
+    body: InstallationEventInput,
+    answer: Installation,
+    isKeyed: true,
+  }),
 }
 
 export const monitors = {

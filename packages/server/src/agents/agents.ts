@@ -133,16 +133,18 @@ async function requireAgent(tx: Tx, app: App, name: string): Promise<AgentRow> {
   return row
 }
 
-/** Gives an agent a new secret. Its id stays, and its previous token is revoked. Throws `not-found`. */
-export async function rotateToken(app: App, name: string): Promise<Created> {
+/** Gives an agent a new secret. Its id stays, and its previous token is revoked. `within` runs in the same transaction. Throws `not-found`. */
+export async function rotateToken(app: App, name: string, within?: Within<Created>): Promise<Created> {
   const { secret } = tokenOf(app, { name, runtimes: [] })
-  const row = await app.store.write(async (tx) => {
+  return app.store.write(async (tx) => {
     const before = await requireAgent(tx, app, name)
     const changes = { hash: sha256(secret) }
     await updateAgent(tx, before.id, changes)
-    return { ...before, ...changes }
+    const agent = await showAgent(app, { ...before, ...changes }, tx.query)
+    const renewed = { ...agent, token: `${before.id}.${secret}` }
+    await within?.(tx, renewed)
+    return renewed
   })
-  return { ...(await showAgent(app, row)), token: `${row.id}.${secret}` }
 }
 
 /**

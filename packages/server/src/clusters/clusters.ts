@@ -3,18 +3,22 @@ import { defined, fault } from '@windlass/kit'
 import type { Cluster, ClusterInput, Context } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { listShownContexts, putContext, removeContext } from '../contexts/contexts.ts'
+import type { Within } from '../store/store.ts'
 
-/** Adds a cluster. Throws `conflict` if the name is taken, `request-invalid` if the credentials cannot be used. */
-export async function addCluster(app: App, input: ClusterInput): Promise<Cluster> {
+/**
+ * Adds a cluster. `within` runs in the same transaction. Throws `conflict` if the name is taken, `request-invalid` if the credentials cannot be used.
+ */
+export async function addCluster(app: App, input: ClusterInput, within?: Within<Cluster>): Promise<Cluster> {
   const data = {
     kubeconfig: input.kubeconfig ?? toKubeconfig(input),
     provider: input.provider,
     behindFirewall: String(input.behindFirewall),
   }
-  const { context } = await putContext(app, {
-    input: { name: input.name, type: 'kubernetes', isDefault: false, data },
-    mustBeNew: true,
-  })
+  const { context } = await putContext(
+    app,
+    { input: { name: input.name, type: 'kubernetes', isDefault: false, data }, mustBeNew: true },
+    async (tx, stored) => within?.(tx, toCluster(stored)),
+  )
   return toCluster(context)
 }
 

@@ -3,6 +3,7 @@ import type { Context, ContextInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { deleteContext, findContext, listContexts, saveContext } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
+import type { Within } from '../store/store.ts'
 import { sealContextData, toContext } from './context-data.ts'
 import { checkKubeconfig } from './stored-kubeconfig.ts'
 
@@ -13,10 +14,14 @@ export interface ContextPut {
   readonly mustBeNew: boolean
 }
 
-/** Creates or replaces a context; secret fields sent as `*****` keep their value. Throws `conflict`, `request-invalid`. */
+/**
+ * Creates or replaces a context; secret fields sent as `*****` keep their value. `within` runs in the same transaction. Throws `conflict`,
+ * `request-invalid`.
+ */
 export async function putContext(
   app: App,
   { name, input, mustBeNew }: ContextPut,
+  within?: Within<Context>,
 ): Promise<{ context: Context; isNew: boolean }> {
   await checkKubeconfig(app, input)
   return app.store.write(async (tx) => {
@@ -35,7 +40,9 @@ export async function putContext(
       updated_at: now,
     }
     await saveContext(tx, row)
-    return { context: toContext(row), isNew: before === undefined }
+    const context = toContext(row)
+    await within?.(tx, context)
+    return { context, isNew: before === undefined }
   })
 }
 

@@ -17,7 +17,7 @@ import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { findBuild, findBuildPlan } from '../store/builds/builds.ts'
 import { insertCommand, listAllCommands } from '../store/builds/commands.ts'
 import { listStepEvents } from '../store/builds/events.ts'
-import type { Query } from '../store/store.ts'
+import type { Query, Tx, Within } from '../store/store.ts'
 import { listTerminals } from '../store/builds/terminals.ts'
 import { readRequest } from '../builds/create/request.ts'
 import { toRecord } from './record.ts'
@@ -30,8 +30,7 @@ export interface Held {
 }
 
 /** Returns the breakpoints, held steps and terminals of a build. Throws `not-found`. */
-export async function describeDebug(app: App, id: string): Promise<DebugState> {
-  const { query } = app.store
+export async function describeDebug(app: App, id: string, query: Query = app.store.query): Promise<DebugState> {
   const build = requireFound(await findBuild(query, app.accountId, id), `build ${id}`)
   const settings = await readDebugSettings(query, id)
   return {
@@ -41,28 +40,46 @@ export async function describeDebug(app: App, id: string): Promise<DebugState> {
   }
 }
 
-/** Sets or clears the breakpoints of a build, also while it runs. Throws `not-found`, `build-final`. */
-export async function changeDebug(app: App, id: string, { change, by }: { change: DebugChange; by: string }): Promise<void> {
+/** Sets or clears the breakpoints of a build, also while it runs. `within` runs in the same transaction. Throws `not-found`, `build-final`. */
+export async function changeDebug(
+  app: App,
+  id: string,
+  { change, by }: { change: DebugChange; by: string },
+  within?: Within<DebugState>,
+): Promise<DebugState> {
   const { off, ...settings } = { ...DebugInput.parse(change), off: change.off === true }
-  await app.store.write(async (tx) => {
+  return app.store.write(async (tx) => {
     const edit = await editOpenBuild(app, await editBuild(tx, id, app.clock.now()), id)
     const to = { build_id: id, attempt: edit.build.attempt, at: edit.now }
     await insertCommand(tx, to, { type: 'debug', ...(!off && { settings }) })
     record(edit, { type: 'debug.changed', data: { by, ...(!off && { settings }) } })
     await saveBuild(edit)
+    return showChanged(app, tx, id, within)
   })
 }
 
-/** Forwards an action on a held step to the engine. Throws `not-found`, `build-final`, `not-held`. */
-export async function actOnHeld(app: App, id: string, call: { step: string; action: DebugAction; by: string }): Promise<void> {
+/** Forwards an action on a held step to the engine. `within` runs in the same transaction. Throws `not-found`, `build-final`, `not-held`. */
+export async function actOnHeld(
+  app: App,
+  id: string,
+  call: { step: string; action: DebugAction; by: string },
+  within?: Within<DebugState>,
+): Promise<DebugState> {
   const { step, action, by } = call
-  await app.store.write(async (tx) => {
+  return app.store.write(async (tx) => {
     const edit = await editOpenBuild(app, await editBuild(tx, id, app.clock.now()), id)
     await requireHeld(tx.query, id, step)
     await insertCommand(tx, { build_id: id, attempt: edit.build.attempt, at: edit.now }, { type: 'debug-continue', step, action })
     record(edit, { type: 'debug.asked', data: { step, action, by } })
     await saveBuild(edit)
+    return showChanged(app, tx, id, within)
   })
+}
+
+async function showChanged(app: App, tx: Tx, id: string, within: Within<DebugState> | undefined): Promise<DebugState> {
+  const state = await describeDebug(app, id, tx.query)
+  await within?.(tx, state)
+  return state
 }
 
 /** Returns the edit of a build of this account that has not ended. Throws `not-found`, `build-final`. */

@@ -18,7 +18,7 @@ import {
   terminalTopic,
   updateTerminal,
 } from '../store/builds/terminals.ts'
-import type { Tx } from '../store/store.ts'
+import type { Tx, Within } from '../store/store.ts'
 import { editOpenBuild, requireHeld } from './debug.ts'
 import { toRecord } from './record.ts'
 
@@ -30,11 +30,15 @@ const WATCHED_MS = 15_000
 const OUTPUT_WAIT_MS = 20_000
 const MAX_OPEN = 20
 
-/** Requests a terminal from the engine; its output tells whether it could be opened. Throws `not-found`, `build-final`, `not-held`, `rate-limited`. */
+/**
+ * Requests a terminal from the engine; its output tells whether it could be opened. `within` runs in the same transaction. Throws `not-found`,
+ * `build-final`, `not-held`, `rate-limited`.
+ */
 export async function openTerminal(
   app: App,
   id: string,
   { input, by }: { input: TerminalInput; by: string },
+  within?: Within<TerminalRecord>,
 ): Promise<TerminalRecord> {
   const { step: wanted, ...shape } = input
   return app.store.write(async (tx) => {
@@ -66,7 +70,9 @@ export async function openTerminal(
     )
     record(edit, { type: 'terminal.opened', data: { terminal: row.id, step, phase, by, command: shape.command } })
     await saveBuild(edit)
-    return toRecord(row)
+    const terminal = toRecord(row)
+    await within?.(tx, terminal)
+    return terminal
   })
 }
 

@@ -198,7 +198,8 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
     settle: async () => undefined,
   }
   const key = request.headers['idempotency-key']
-  if (route.method !== 'POST' || typeof key !== 'string' || actor.kind !== 'key') return route.run(call)
+  const mayRepeat = route.method === 'POST' && route.spec.allow !== 'public' && actor.kind === 'key'
+  if (!mayRepeat || typeof key !== 'string') return route.run(call)
   const repeatable = await beginRepeatable(app, actor, {
     key,
     method: route.method,
@@ -210,6 +211,8 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
     const outcome = await route.run({ ...call, settle: (tx, settled) => repeatable.settle(tx, settled) })
     if (outcome !== 'stream') await repeatable.finish(outcome)
     return outcome
+  } catch (error) {
+    return await repeatable.recover(error)
   } finally {
     repeatable.release()
   }

@@ -16,6 +16,11 @@ export interface Repeatable {
   settle(tx: Tx, answer: Answer): Promise<void>
   /** Stores the response of a call that did not store it in its own transaction. */
   finish(answer: Answer): Promise<void>
+  /**
+   * Returns the stored response of a call that failed: the connection to the database broke after the commit, or another server has carried out a call
+   * with the same key, whose effect is the cause of the error. Throws the error if there is no response.
+   */
+  recover(error: unknown): Promise<Answer>
   /** Allows the key to be used again after the call. */
   release(): void
 }
@@ -46,13 +51,11 @@ export async function beginRepeatable(
     stored = await findReply(app.store.query, id)
   }
   if (stored !== undefined && stored.request_hash !== requestHash) throw fault('idempotency-mismatch')
-  if (typeof stored?.body === 'string')
-    return {
-      earlier: toAnswer(app.vault.open(sealedAt, stored.body), stored.status),
-      settle: noop,
-      finish: noop,
-      release: () => undefined,
-    }
+  const open = (reply: typeof stored): Answer | undefined =>
+    typeof reply?.body === 'string' ? toAnswer(app.vault.open(sealedAt, reply.body), reply.status) : undefined
+  const earlier = open(stored)
+  if (earlier !== undefined)
+    return { earlier, settle: noop, finish: noop, recover: async () => earlier, release: () => undefined }
   const ended = Promise.withResolvers<void>()
   running.set(name, ended.promise)
   const release = (): void => {
@@ -80,6 +83,12 @@ export async function beginRepeatable(
     settle,
     async finish(answer) {
       if (!isSettled) await app.store.write((tx) => settle(tx, answer))
+    },
+    async recover(error) {
+      const reply = await findReply(app.store.query, id).catch(() => undefined)
+      const answer = open(reply)
+      if (answer === undefined) throw error
+      return answer
     },
     release,
   }

@@ -81,13 +81,15 @@ export function route<
     path,
     spec,
     async run(call) {
+      const name = `${method} ${path}`
       const outcome = await spec.handle({
         ...call,
+        settle: (tx, answer) => call.settle(tx, checkAnswer(name, spec.replies, answer)),
         params: check(spec.params, call.params, ''),
         query: check(spec.query, call.query, ''),
         body: check(spec.body, call.body ?? {}, ''),
       })
-      return outcome === 'stream' ? outcome : checkAnswer(`${method} ${path}`, spec.replies, outcome)
+      return outcome === 'stream' ? outcome : checkAnswer(name, spec.replies, outcome)
     },
   }
 }

@@ -18,6 +18,12 @@ interface Credential {
   readonly isOver?: boolean
 }
 
+/** The parts of a token. */
+interface Secret {
+  readonly id: string
+  readonly secret: string
+}
+
 interface Remembered extends Credential {
   readonly readAt: number
 }
@@ -56,9 +62,11 @@ export function openAuthenticator(
     used.add(actor.id)
   }
 
-  async function lookUp(id: string, now: number, expected: Permission): Promise<Credential | undefined> {
+  async function lookUp({ id, secret }: Secret, now: number, expected: Permission): Promise<Credential | undefined> {
     const known = remembered.get(id)
-    if (known !== undefined && now - known.readAt < REMEMBER_MS && now >= known.readAt) return known
+    // A token that does not match may be the successor of the remembered one.
+    if (known !== undefined && now - known.readAt < REMEMBER_MS && now >= known.readAt && tokenMatches(secret, known.hash))
+      return known
     remembered.delete(id)
     const found = (await findCredential(query, id, expected)) ?? (await findBuildToken(query, vault, id))
     if (found === undefined || !REMEMBERED.has(found.actor.kind)) return found
@@ -71,7 +79,7 @@ export function openAuthenticator(
     async authenticate(header, now, expected = 'public') {
       if (header === undefined) return { kind: 'nobody' }
       const token = parseToken(/^(?:Bearer +)?(\S+)$/i.exec(header)?.[1] ?? '')
-      const known = token === undefined ? undefined : await lookUp(token.id, now, expected)
+      const known = token === undefined ? undefined : await lookUp(token, now, expected)
       if (token === undefined || known === undefined || !tokenMatches(token.secret, known.hash)) throw fault('unauthenticated')
       const mayBeOver = expected === 'any-attempt' && known.actor.kind === 'attempt'
       if (known.isOver === true && !mayBeOver)

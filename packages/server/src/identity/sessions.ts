@@ -23,6 +23,7 @@ import {
 import type { SessionRow } from '../store/schema.ts'
 import type { Actor } from './actor.ts'
 import type { Authenticator } from './authenticate.ts'
+import type { Within } from '../store/store.ts'
 import { readScopes } from './keys.ts'
 import { isSecure, requireOwnPage, type BrowserRequest } from './origin.ts'
 import { readSessionCookie, writeSessionCookie } from './session-cookie.ts'
@@ -107,15 +108,22 @@ export async function authenticateSession(app: App, request: BrowserRequest): Pr
   return { kind: 'key', id, accountId, name, role, scopes: readScopes(row), session: row.id }
 }
 
-/** Creates a one-time code for a session with the rights of the key. Throws `forbidden` in a session, which could otherwise outlive its end. */
-export async function createSessionCode(app: App, actor: Actor): Promise<SessionCode> {
+/**
+ * Creates a one-time code for a session with the rights of the key. `within` runs in the same transaction. Throws `forbidden` in a session, which
+ * could otherwise outlive its end.
+ */
+export async function createSessionCode(app: App, actor: Actor, within?: Within<SessionCode>): Promise<SessionCode> {
   if (actor.kind !== 'key' || actor.session !== undefined)
     throw fault('forbidden', { message: 'Only an API key can create sign-in codes.' })
   const now = app.clock.now()
   const { id, hash, text } = newToken(now)
   const row = { id, account_id: actor.accountId, key_id: actor.id, hash, created_at: now, expires_at: now + CODE_MS }
-  await app.store.write((tx) => insertSessionCode(tx, row))
-  return { code: text, expiresAt: row.expires_at }
+  const code = { code: text, expiresAt: row.expires_at }
+  await app.store.write(async (tx) => {
+    await insertSessionCode(tx, row)
+    await within?.(tx, code)
+  })
+  return code
 }
 
 interface Started {

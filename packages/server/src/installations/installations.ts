@@ -46,11 +46,15 @@ export async function beginInstallation(
   return installation
 }
 
-/** Adds an event. A failed installation runs again when its installer resumes it. Throws `not-found`, `conflict` for too many events. */
+/**
+ * Adds an event. A failed installation runs again when its installer resumes it. `within` runs in the same transaction. Throws `not-found`,
+ * `conflict` for too many events.
+ */
 export async function addInstallationEvent(
   app: App,
   id: string,
   event: z.output<typeof InstallationEventInput>,
+  within?: Within<Installation>,
 ): Promise<Installation> {
   return app.store.write(async (tx) => {
     const row = await lockInstallation(tx, app.accountId, id)
@@ -65,7 +69,9 @@ export async function addInstallationEvent(
       updated_at: now,
     }
     await updateInstallation(tx, id, changes)
-    return toInstallation({ ...row, ...changes })
+    const installation = toInstallation({ ...row, ...changes })
+    await within?.(tx, installation)
+    return installation
   })
 }
 

@@ -8,9 +8,10 @@ import { readDocumentSettings, type DocumentSettings } from './document-settings
 import { deletePipeline, findPipeline, listPipelines, lockPipeline, savePipeline } from '../store/account/pipelines.ts'
 import { findProject, listProjects, saveProject } from '../store/account/projects.ts'
 import type { PipelineRow } from '../store/schema.ts'
-import type { Tx } from '../store/store.ts'
+import type { Tx, Within } from '../store/store.ts'
 import { stringifyMasked } from './mask-document.ts'
 import { readPipelineSettings, requireSettings } from './settings.ts'
+import { validateDocument } from './validate-document.ts'
 import { maskVariables, readContextNames, sealVariables } from './variables.ts'
 
 /** Condition for a write: the revision that the writer read, or that the pipeline does not exist yet. */
@@ -19,10 +20,28 @@ export interface Precondition {
   readonly ifNoneMatch?: string | undefined
 }
 
-/** Creates a pipeline. Throws `conflict` if the name is taken, `not-found` for a project that does not exist. */
-export async function createPipeline(app: App, input: PipelineInput): Promise<Pipeline> {
-  const { pipeline } = await putPipeline(app, { input, precondition: { ifNoneMatch: '*' } })
-  return pipeline
+/**
+ * Creates a pipeline and returns it with the problems of its document. `within` runs in the same transaction. Throws `conflict` if the name is taken.
+ */
+export async function createPipeline(app: App, input: PipelineInput, within?: Within<Pipeline>): Promise<Pipeline> {
+  const document = await readPutDocument(app, input)
+  // Found before the transaction, because a process parses the document.
+  const problems = await findProblems(app, { document: document.masked, settings: document.written?.settings ?? input.settings })
+  return app.store.write(async (tx) => {
+    const { pipeline } = await writePipeline(app, tx, { input, document, precondition: { ifNoneMatch: '*' } })
+    const shown = { ...pipeline, ...problems }
+    await within?.(tx, shown)
+    return shown
+  })
+}
+
+/** Returns the problems of a stored document, which may have some. Empty if it has none. */
+export async function findProblems(
+  app: App,
+  { document, settings }: Pick<Pipeline, 'document' | 'settings'>,
+): Promise<Pick<Pipeline, 'problems'>> {
+  const problems = await validateDocument(app, { text: document, file: 'pipeline.yaml' }, settings)
+  return problems.length === 0 ? {} : { problems: problems.map((problem) => ({ ...problem })) }
 }
 
 export interface Put {
@@ -34,25 +53,35 @@ export interface Put {
 
 /** Creates or replaces a pipeline by name. Creates the project before the slash if it does not exist. Throws `conflict`, `request-invalid`. */
 export async function putPipeline(app: App, put: Put): Promise<{ pipeline: Pipeline; isNew: boolean }> {
-  const { input } = put
+  const document = await readPutDocument(app, put.input)
+  return app.store.write((tx) => writePipeline(app, tx, { ...put, document }))
+}
+
+async function readPutDocument(app: App, input: PipelineInput): Promise<DocumentSettings> {
   const document = await readDocumentSettings(app, input.document, 'pipeline.yaml')
-  const { written } = document
-  if (written !== undefined) requireSettings(written)
-  return app.store.write(async (tx) => {
-    const name = written?.name ?? input.name
-    const before = await lockPipeline(tx, app.accountId, put.name ?? name)
-    if (before === undefined && put.name !== undefined && put.name !== name) {
-      throw fault('request-invalid', { message: `The document is for the pipeline "${name}", not "${put.name}".` })
-    }
-    checkPrecondition(put.precondition, before, name)
-    if (before !== undefined && before.name !== name && (await findPipeline(tx.query, app.accountId, name)) !== undefined) {
-      throw alreadyExists(name)
-    }
-    const row = await toRow(app, tx, { name, input, document, before })
-    await savePipeline(tx, row)
-    tx.wake(ELECT_TOPIC)
-    return { pipeline: await showPipeline(app, tx, row), isNew: before === undefined }
-  })
+  if (document.written !== undefined) requireSettings(document.written)
+  return document
+}
+
+async function writePipeline(
+  app: App,
+  tx: Tx,
+  put: Put & { readonly document: DocumentSettings },
+): Promise<{ pipeline: Pipeline; isNew: boolean }> {
+  const { input, document } = put
+  const name = document.written?.name ?? input.name
+  const before = await lockPipeline(tx, app.accountId, put.name ?? name)
+  if (before === undefined && put.name !== undefined && put.name !== name) {
+    throw fault('request-invalid', { message: `The document is for the pipeline "${name}", not "${put.name}".` })
+  }
+  checkPrecondition(put.precondition, before, name)
+  if (before !== undefined && before.name !== name && (await findPipeline(tx.query, app.accountId, name)) !== undefined) {
+    throw alreadyExists(name)
+  }
+  const row = await toRow(app, tx, { name, input, document, before })
+  await savePipeline(tx, row)
+  tx.wake(ELECT_TOPIC)
+  return { pipeline: await showPipeline(app, tx, row), isNew: before === undefined }
 }
 
 function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, before: PipelineRow | undefined, name: string): void {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { App } from '../app.ts'
 import { countPipelines, deleteProject, findProject, listProjects, saveProject } from '../store/account/projects.ts'
 import type { ProjectRow } from '../store/schema.ts'
+import type { Query, Within } from '../store/store.ts'
 
 const Variables = z.record(z.string(), z.string())
 
@@ -14,12 +15,13 @@ export interface ProjectPut {
   readonly mustBeNew: boolean
 }
 
-/** Creates or replaces a project. Throws `conflict` if its name is taken. */
+/** Creates or replaces a project. `within` runs in the same transaction. Throws `conflict` if its name is taken. */
 export async function putProject(
   app: App,
   { name, input, mustBeNew }: ProjectPut,
+  within?: Within<Project>,
 ): Promise<{ project: Project; isNew: boolean }> {
-  const { row, isNew } = await app.store.write(async (tx) => {
+  return app.store.write(async (tx) => {
     const before = await findProject(tx.query, app.accountId, name ?? input.name)
     const taken = await findProject(tx.query, app.accountId, input.name)
     if (taken !== undefined && (mustBeNew || taken.id !== before?.id))
@@ -37,13 +39,14 @@ export async function putProject(
       updated_at: now,
     }
     await saveProject(tx, fresh)
-    return { row: fresh, isNew: before === undefined }
+    const project = await showProject(app, fresh, tx.query)
+    await within?.(tx, project)
+    return { project, isNew: before === undefined }
   })
-  return { project: await showProject(app, row), isNew }
 }
 
-export async function showProject(app: App, row: ProjectRow): Promise<Project> {
-  const counts = await countPipelines(app.store.query, app.accountId)
+export async function showProject(app: App, row: ProjectRow, query: Query = app.store.query): Promise<Project> {
+  const counts = await countPipelines(query, app.accountId)
   return toProject(row, counts)
 }
 

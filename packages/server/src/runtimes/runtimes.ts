@@ -17,6 +17,7 @@ import {
   unpinPipelines,
 } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
+import type { Within } from '../store/store.ts'
 import { showRuntime } from './show-runtimes.ts'
 import { mergeRuntime, readLayer, readLayers, refreshRuntimes, withParent } from './layers.ts'
 
@@ -32,11 +33,15 @@ export interface PutRuntime {
 }
 
 /**
- * Creates or replaces a runtime. An identical spec creates no new version. The first runtime becomes the default. Throws `conflict` if the name is
- * taken or the version does not match, and `request-invalid` for a name or spec that is not allowed.
+ * Creates or replaces a runtime. An identical spec creates no new version. The first runtime becomes the default. `within` runs in the same
+ * transaction. Throws `conflict` if the name is taken or the version does not match, and `request-invalid` for a name or spec that is not allowed.
  */
-export async function putRuntime(app: App, put: PutRuntime): Promise<{ runtime: Runtime; isNew: boolean }> {
-  const { row, isNew } = await app.store.write(async (tx) => {
+export async function putRuntime(
+  app: App,
+  put: PutRuntime,
+  within?: Within<Runtime>,
+): Promise<{ runtime: Runtime; isNew: boolean }> {
+  return app.store.write(async (tx) => {
     const { input } = put
     const before = await findRuntime(tx.query, app.accountId, put.name ?? input.name)
     const taken = await findRuntime(tx.query, app.accountId, input.name)
@@ -61,9 +66,10 @@ export async function putRuntime(app: App, put: PutRuntime): Promise<{ runtime: 
       await refreshRuntimes(tx, app.accountId)
     }
     tx.wake(ELECT_TOPIC)
-    return { row: { ...fresh, spec }, isNew: before === undefined }
+    const runtime = await showRuntime(app, { ...fresh, spec }, tx.query)
+    await within?.(tx, runtime)
+    return { runtime, isNew: before === undefined }
   })
-  return { runtime: await showRuntime(app, row), isNew }
 }
 
 function checkPrecondition({ ifMatch, ifNoneMatch, input }: PutRuntime, before: RuntimeRow | undefined): void {

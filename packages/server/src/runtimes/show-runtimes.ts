@@ -26,25 +26,28 @@ interface AccountState {
   readonly pairs: readonly WarmPairRow[]
 }
 
-export async function showRuntime(app: App, row: RuntimeRow): Promise<Runtime> {
-  return toRuntime(app.store.query, row, await readAccountState(app, await listRuntimes(app.store.query, app.accountId)))
+export async function showRuntime(app: App, row: RuntimeRow, query: Query = app.store.query): Promise<Runtime> {
+  return toRuntime(query, row, await readAccountState(app, query, await listRuntimes(query, app.accountId)))
 }
 
 export async function listShownRuntimes(app: App): Promise<Runtime[]> {
-  const rows = await listRuntimes(app.store.query, app.accountId)
-  const state = await readAccountState(app, rows)
-  return Promise.all(rows.map((row) => toRuntime(app.store.query, row, state)))
+  const { query } = app.store
+  const rows = await listRuntimes(query, app.accountId)
+  const state = await readAccountState(app, query, rows)
+  return Promise.all(rows.map((row) => toRuntime(query, row, state)))
 }
 
-async function readAccountState({ store, accountId, clock, timings }: App, rows: readonly RuntimeRow[]): Promise<AccountState> {
-  const { query } = store
+async function readAccountState(
+  { accountId, clock, timings }: App,
+  query: Query,
+  rows: readonly RuntimeRow[],
+): Promise<AccountState> {
   const now = clock.now()
-  const [agents, attempts, waiting, pairs] = await Promise.all([
-    listAgents(query, accountId),
-    countLiveAttempts(query),
-    countWaitingByRuntime(query, accountId),
-    listLivePairs(query, accountId),
-  ])
+  // One after the other, because a transaction has one connection.
+  const agents = await listAgents(query, accountId)
+  const attempts = await countLiveAttempts(query)
+  const waiting = await countWaitingByRuntime(query, accountId)
+  const pairs = await listLivePairs(query, accountId)
   const isConnected = (agent: AgentRow): boolean => isOnline(agent, now, timings.agentLeaseMs)
   const running = new Map<string, number>()
   for (const { runtime, count } of attempts) running.set(runtime, (running.get(runtime) ?? 0) + count)

@@ -4,6 +4,7 @@ import type { MasterKeys } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { findMeta } from '../store/account/meta.ts'
 import { countOldCredentials, deleteReplica, listReplicas, recordReplica } from '../store/account/replicas.ts'
+import type { Query, Within } from '../store/store.ts'
 import { continueRotation, findRotation, KEYS_TOPIC, prepareKey, removableKeys, requestPrune, switchKey } from './rotation.ts'
 import { CURRENT_KEY } from './vault.ts'
 
@@ -82,12 +83,13 @@ function openReplica({ store, clock, vault: { ring } }: App) {
 }
 
 /**
- * Makes a new key current and starts to rewrap everything with it, or continues an unfinished rotation. Throws `no-new-key`, and
- * `keys-not-everywhere` while another server does not have the key.
+ * Makes a new key current and starts to rewrap everything with it, or continues an unfinished rotation. `within` runs in the transaction that makes the
+ * key current. Throws `no-new-key`, and `keys-not-everywhere` while another server does not have the key.
  */
 export async function rotateKeys(
   app: App,
   { prune, waitMs = WAIT_MS }: { prune: boolean; waitMs?: number },
+  within?: Within<MasterKeys>,
 ): Promise<MasterKeys> {
   const known = await findRotation(app.store.query)
   const isUnfinished = known?.at !== undefined && known.to === (await findMeta(app.store.query, CURRENT_KEY))
@@ -96,7 +98,7 @@ export async function rotateKeys(
   } else {
     const { id } = await prepareKey(app)
     await awaitReplicas(app, id, waitMs)
-    await switchKey(app, id, prune)
+    await switchKey(app, { to: id, prunes: prune, within: async (tx) => within?.(tx, await showKeys(app, tx.query)) })
   }
   return showKeys(app)
 }
@@ -124,8 +126,7 @@ export async function pruneKeys(app: App): Promise<MasterKeys> {
   return showKeys(app)
 }
 
-export async function showKeys(app: App): Promise<MasterKeys> {
-  const { query } = app.store
+export async function showKeys(app: App, query: Query = app.store.query): Promise<MasterKeys> {
   const { ring } = app.vault
   const current = (await findMeta(query, CURRENT_KEY)) ?? ''
   // Another server may have just changed the ring.

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { App } from '../app.ts'
 import { findMeta, lockMeta, putMeta, replaceMeta } from '../store/account/meta.ts'
 import { countOldCredentials } from '../store/account/replicas.ts'
-import type { Query, Tx } from '../store/store.ts'
+import type { Query, Tx, Within } from '../store/store.ts'
 import type { MasterKey } from './master-key.ts'
 import type { Ring } from './ring.ts'
 import { SEALED_KINDS, type SealedKind } from './places.ts'
@@ -76,11 +76,17 @@ export async function prepareKey({ store, vault: { ring } }: App): Promise<Maste
   })
 }
 
+interface Switch {
+  readonly to: string
+  readonly prunes: boolean
+  readonly within?: Within<void> | undefined
+}
+
 /**
  * Makes the key current and starts the pass over everything sealed with older keys. From the commit on, everything is sealed with the new key.
- * Throws `keys-not-everywhere` if the ring of this server no longer has the key.
+ * `within` runs in the same transaction. Throws `keys-not-everywhere` if the ring of this server no longer has the key.
  */
-export async function switchKey({ store, clock, vault: { ring } }: App, to: string, prunes: boolean): Promise<void> {
+export async function switchKey({ store, clock, vault: { ring } }: App, { to, prunes, within }: Switch): Promise<void> {
   await store.write(async (tx) => {
     const current = await lockMeta(tx, CURRENT_KEY)
     if (current === undefined || current === to) return
@@ -92,6 +98,7 @@ export async function switchKey({ store, clock, vault: { ring } }: App, to: stri
     // A pending removal of older keys stays pending.
     const waits = (await lockRotation(tx))?.prunes === true
     await saveRotation(tx, newRotation(to, clock.now(), prunes || waits))
+    await within?.(tx)
     tx.wake(KEYS_TOPIC)
   })
 }

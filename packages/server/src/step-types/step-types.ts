@@ -12,6 +12,7 @@ import type { CatalogEntry, StepTypeManifest } from '@windlass/pipeline'
 import type { StepTypeResource } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import type { StepTypeRow } from '../store/schema.ts'
+import type { Within } from '../store/store.ts'
 import {
   deleteStepType,
   findStepType,
@@ -31,10 +32,14 @@ export interface StepTypePut {
 }
 
 /**
- * Creates or replaces a version of a step type. Throws `document-invalid` with the problems of the manifest, `conflict` if it must be new but
- * exists, and `request-invalid` if the manifest has another name.
+ * Creates or replaces a version of a step type. `within` runs in the same transaction. Throws `document-invalid` with the problems of the manifest,
+ * `conflict` if it must be new but exists, and `request-invalid` if the manifest has another name.
  */
-export async function putStepType(app: App, put: StepTypePut): Promise<{ stepType: StepTypeResource; isNew: boolean }> {
+export async function putStepType(
+  app: App,
+  put: StepTypePut,
+  within?: Within<StepTypeResource>,
+): Promise<{ stepType: StepTypeResource; isNew: boolean }> {
   const manifest = await readManifest(app, put.manifest)
   const { name, version } = manifest
   if (put.name !== undefined && put.name !== name && put.name !== `${name}:${version}`)
@@ -62,7 +67,9 @@ export async function putStepType(app: App, put: StepTypePut): Promise<{ stepTyp
     }
     await saveStepType(tx, row)
     const count = versions.length + (before === undefined ? 1 : 0)
-    return { stepType: { ...toStepType(row, count), manifest: row.manifest }, isNew: before === undefined }
+    const stepType = { ...toStepType(row, count), manifest: row.manifest }
+    await within?.(tx, stepType)
+    return { stepType, isNew: before === undefined }
   })
 }
 

@@ -1,90 +1,138 @@
-/** Calls with an Idempotency-Key whose first answer does not arrive: keys, agents and installations exist once, and the repeat returns the answer. */
-import type { ApiClient } from '@windlass/client'
+/** Calls with an Idempotency-Key whose first answer does not arrive: their effect happens once, and the repeat returns the answer. */
+import { ROUTES, type Route as ClientRoute } from '@windlass/client'
 import { fault } from '@windlass/kit'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import type { App } from '../../src/app.ts'
+import { putContext } from '../../src/contexts/contexts.ts'
 import { beginRepeatable } from '../../src/http/replies.ts'
+import { allRoutes } from '../../src/http/routes.ts'
+import { isAllowed } from '../../src/identity/actor.ts'
+import { openAuthenticator } from '../../src/identity/authenticate.ts'
 import { createKey } from '../../src/identity/keys.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
+import { HARMLESS, SETTLED, type KeyedCall } from './keyed-calls.ts'
 
-interface Creation {
-  readonly what: string
-  /** Creates the resource and returns the answer. */
-  readonly create: (scene: HttpScene, idempotencyKey: string) => Promise<{ readonly id: string; readonly token?: string }>
-  /** Returns the ids of the resources with the name of the new one. */
-  readonly list: (scene: HttpScene) => Promise<string[]>
-  /** Makes a call with the new token. */
-  readonly use: (own: ApiClient) => Promise<unknown>
+const CALLS = Object.entries(SETTLED).map(([name, prepare]) => ({ name, prepare }))
+
+interface Answer {
+  readonly status: number
+  readonly isReplay: boolean
+  readonly body: unknown
 }
 
-const namesake = ({ name }: { readonly name?: string | undefined }): boolean => name === 'second'
+/** Makes the call with the key of the admin and an Idempotency-Key. */
+async function send({ server, adminToken }: HttpScene, { path, body }: KeyedCall): Promise<Answer> {
+  const answer = await fetch(server.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${adminToken}`, 'idempotency-key': 'a-key' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, isReplay: answer.headers.has('idempotent-replayed'), body: await answer.json() }
+}
 
-const CREATIONS: readonly Creation[] = [
-  {
-    what: 'POST /v1/keys',
-    create: ({ admin }, idempotencyKey) => admin.keys.create({ name: 'second', role: 'user' }, { idempotencyKey }),
-    list: async ({ admin }) => (await admin.keys.list()).items.filter(namesake).map(({ id }) => id),
-    use: (own) => own.server.whoami(),
-  },
-  {
-    what: 'POST /v1/agents',
-    create: ({ admin }, idempotencyKey) => admin.agents.create({ name: 'second' }, { idempotencyKey }),
-    list: async ({ admin }) => (await admin.agents.list()).items.filter(namesake).map(({ id }) => id),
-    use: (own) => own.agents.self(),
-  },
-  {
-    what: 'POST /v1/installations',
-    create: ({ admin }, idempotencyKey) => admin.installations.create({ name: 'second', options: {} }, { idempotencyKey }),
-    list: async ({ admin }) => (await admin.installations.list()).items.filter(namesake).map(({ id }) => id),
-    use: (own) => own.server.whoami(),
-  },
-]
-
-/** Lets the connection to the database break after the commit of the second write from now. The first one records that the call has started. */
-function breakAfterEffect(app: App): void {
+/** Lets the connection to the database break once, after the commit that stores the answer. */
+function breakAfterAnswer(app: App): void {
   const write = app.store.write.bind(app.store)
-  let writes = 0
+  let isBroken = false
   Object.assign(app.store, {
     async write(work: Parameters<typeof write>[0]) {
-      const result = await write(work)
-      writes += 1
-      if (writes === 2) throw fault('unavailable')
-      return result
+      const { result, isAnswered } = await write(async (tx) => ({
+        result: await work(tx),
+        isAnswered:
+          (await tx.query.selectFrom('reply').select('key').where('key', '=', 'a-key').where('status', '>', 0).execute()).length >
+          0,
+      }))
+      if (!isAnswered || isBroken) return result
+      isBroken = true
+      throw fault('unavailable')
     },
   })
 }
 
-test.each(CREATIONS)('$what answers the repeat if the first answer was lost after the commit', async ({ create, list, use }) => {
-  await using scene = await openHttpScene()
-  breakAfterEffect(scene.server.app)
-  await expect(create(scene, 'a-key')).rejects.toMatchObject({ code: 'unavailable' })
-  const answer = await create(scene, 'a-key')
-  expect(await list(scene)).toEqual([answer.id])
-  expect(await create(scene, 'a-key')).toEqual(answer)
-  const { rows } = await sql<{ body: string }>`select body from reply where key = 'a-key'`.execute(scene.server.app.store.query)
-  expect(rows).toEqual([{ body: expect.stringMatching(/^s1\./) }])
-  const own = scene.nobody.withToken(answer.token ?? scene.adminToken)
-  expect(await use(own)).toMatchObject({ name: expect.any(String) })
-})
+/** Returns the number of rows of each table that calls of users change, except the stored answers. */
+async function countRows({ store: { query } }: App): Promise<Record<string, unknown>> {
+  const tables = (await query.introspection.getTables()).map(({ name }) => name).filter((name) => name !== 'reply')
+  const counts = tables.map(async (name) => {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(name)}`.execute(query)
+    return [name, rows[0]?.count] as const
+  })
+  return Object.fromEntries(await Promise.all(counts))
+}
 
-test.each(CREATIONS)('$what creates nothing if its answer cannot be stored', async ({ create, list }) => {
+test('every call that an API key can repeat stores its answer with its effect, or is harmless', async () => {
   await using scene = await openHttpScene()
   const { app } = scene.server
-  await sql`create trigger fail_reply before update on reply begin select raise(abort, 'no reply'); end`.execute(app.store.query)
-  await expect(create(scene, 'a-key')).rejects.toThrow()
-  expect(await list(scene)).toEqual([])
-  await sql`drop trigger fail_reply`.execute(app.store.query)
-  const answer = await create(scene, 'a-key')
-  expect(await create(scene, 'a-key')).toEqual(answer)
-  expect(await list(scene)).toEqual([answer.id])
+  const admin = { kind: 'key', id: '', accountId: '', name: 'admin', role: 'admin' } as const
+  const keyed = allRoutes(app, openAuthenticator(app.store.query, app.vault)).filter(
+    ({ method, spec }) => method === 'POST' && spec.allow !== 'public' && isAllowed(admin, spec.allow),
+  )
+  expect([...Object.keys(SETTLED), ...Object.keys(HARMLESS)].toSorted()).toEqual(
+    keyed.map(({ method, path }) => `${method} ${path}`).toSorted(),
+  )
 })
 
-test.each(CREATIONS)('concurrent calls of $what with one key get the same answer', async ({ create, list }) => {
+test('the client sends a key with exactly the calls whose answer is stored with their effect', () => {
+  const routes = Object.values(ROUTES).flatMap((group) => Object.values<ClientRoute>(group))
+  const keyed = routes.filter(({ isKeyed }) => isKeyed === true).map(({ method, path }) => `${method} ${path}`)
+  expect(keyed.toSorted()).toEqual(
+    Object.keys(SETTLED)
+      .filter((name) => name.includes(' /v1/'))
+      .toSorted(),
+  )
+})
+
+test.each(CALLS)(
+  '$name returns its answer if the connection to the database breaks after the commit, and again to a repeat',
+  async ({ prepare }) => {
+    await using scene = await openHttpScene()
+    const { app } = scene.server
+    const call = await prepare(scene)
+    breakAfterAnswer(app)
+    const first = await send(scene, call)
+    expect(first).toMatchObject({ status: expect.toSatisfy((status) => status < 300), isReplay: true })
+    const counts = await countRows(app)
+    expect(await send(scene, call)).toEqual(first)
+    expect(await countRows(app)).toEqual(counts)
+    const { rows } = await sql<{ body: string }>`select body from reply where key = 'a-key'`.execute(app.store.query)
+    expect(rows).toEqual([{ body: expect.stringMatching(/^s1\./) }])
+  },
+)
+
+test.each(CALLS)('$name has no effect if its answer cannot be stored', async ({ prepare }) => {
   await using scene = await openHttpScene()
-  const answers = await Promise.all(Array.from({ length: 5 }, () => create(scene, 'a-key')))
-  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
-  expect(await list(scene)).toEqual([answers[0]?.id])
+  const { app } = scene.server
+  const call = await prepare(scene)
+  const counts = await countRows(app)
+  await sql`create trigger fail_reply before update on reply begin select raise(abort, 'no reply'); end`.execute(app.store.query)
+  expect((await send(scene, call)).status).toBeGreaterThanOrEqual(400)
+  expect(await countRows(app)).toEqual(counts)
+  await sql`drop trigger fail_reply`.execute(app.store.query)
+  const answer = await send(scene, call)
+  expect(answer).toMatchObject({ status: expect.toSatisfy((status) => status < 300), isReplay: false })
+  expect(await send(scene, call)).toEqual({ ...answer, isReplay: true })
+})
+
+test.each(CALLS)('concurrent calls of $name with one key get the same answer', async ({ prepare }) => {
+  await using scene = await openHttpScene()
+  const call = await prepare(scene)
+  const answers = await Promise.all(Array.from({ length: 5 }, () => send(scene, call)))
+  for (const { status, body } of answers) expect({ status, body }).toEqual({ status: answers[0]?.status, body: answers[0]?.body })
+  expect(answers.filter(({ isReplay }) => !isReplay)).toHaveLength(1)
+})
+
+test.each([
+  { path: '/v1/keys', body: { name: 'second', role: 'user' }, whose: 'whoami' },
+  { path: '/v1/agents', body: { name: 'second' }, whose: 'agent' },
+  { path: '/v1/agents/agent/token', body: {}, whose: 'agent' },
+])('the token in the repeated answer of $path is valid', async ({ path, body, whose }) => {
+  await using scene = await openHttpScene()
+  breakAfterAnswer(scene.server.app)
+  await send(scene, { path, body })
+  const { token } = z.object({ token: z.string() }).parse((await send(scene, { path, body })).body)
+  const Owner = z.object({ name: z.string() })
+  expect(await scene.nobody.withToken(token).call('GET', `/v1/${whose}`, Owner)).toMatchObject({ name: expect.any(String) })
 })
 
 test('a call that another server answers first has no effect, and its repeat gets that answer', async () => {
@@ -101,5 +149,23 @@ test('a call that another server answers first has no effect, and its repeat get
   await expect(create(second)).rejects.toMatchObject({ code: 'unavailable', retryable: true })
   for (const call of [first, second]) call.release()
   expect((await begin('/second')).earlier).toMatchObject({ status: 201, body: key })
-  expect((await scene.admin.keys.list()).items.filter(namesake)).toHaveLength(1)
+  expect((await scene.admin.keys.list()).items.filter(({ name }) => name === 'second')).toHaveLength(1)
+})
+
+test('a call that fails because another server has answered it returns that answer', async () => {
+  await using scene = await openHttpScene()
+  const { app } = scene.server
+  const { id } = await scene.admin.server.whoami()
+  const actor = { kind: 'key', id, accountId: app.accountId, name: 'admin', role: 'admin' } as const
+  const begin = (dataDir: string): ReturnType<typeof beginRepeatable> =>
+    beginRepeatable({ ...app, dataDir }, actor, { key: 'a-key', method: 'POST', url: '/v1/contexts', body: {} })
+  const [first, second] = [await begin('/first'), await begin('/second')]
+  const put = { input: { name: 'second', type: 'config', isDefault: false, data: {} }, mustBeNew: true } as const
+  const create = (call: typeof first): ReturnType<typeof putContext> =>
+    putContext(app, put, (tx, context) => call.settle(tx, { status: 201, body: context }))
+  const { context } = await create(first)
+  const refusal: unknown = await create(second).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({ code: 'conflict' })
+  expect(await second.recover(refusal)).toMatchObject({ status: 201, body: context })
+  for (const call of [first, second]) call.release()
 })

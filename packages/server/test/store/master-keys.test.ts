@@ -132,7 +132,7 @@ describe.each(DATABASES)('rotation of the master key on $name', ({ open }) => {
     const added = other.add()
     await continueRotation(opened.app)
     expect(readRing(lines(options.dataDir).join('\n')).map(({ id }) => id)).toEqual([keys.at(-1)?.id, added.id])
-    await switchKey(opened.app, added.id, true)
+    await switchKey(opened.app, { to: added.id, prunes: true })
     await continueRotation(opened.app)
     await opened.close()
     const again = await openApp(options, () => '')
@@ -146,7 +146,7 @@ describe.each(DATABASES)('rotation of the master key on $name', ({ open }) => {
     const before = await findMeta(app.store.query, CURRENT_KEY)
     const { id } = await prepareKey(app)
     openRing(app, false).remove([id])
-    await expect(switchKey(app, id, false)).rejects.toMatchObject({
+    await expect(switchKey(app, { to: id, prunes: false })).rejects.toMatchObject({
       code: 'keys-not-everywhere',
       message: expect.stringContaining(id),
     })

@@ -5,6 +5,7 @@ import type { App } from '../../app.ts'
 import { TERMINATE_REASONS } from '@windlass/protocol'
 import { insertCommand } from '../../store/builds/commands.ts'
 import type { BuildRow } from '../../store/schema.ts'
+import type { Within } from '../../store/store.ts'
 import { editBuild, moveBuild, record, saveBuild, type BuildEdit, type Cause } from './edit.ts'
 import { finishBuild, loseAttempt, releaseVolume } from './end-attempt.ts'
 import { PREDECESSOR } from '../../identity/step-rights.ts'
@@ -13,8 +14,11 @@ import { listLiveAnnotated } from '../../store/builds/annotations.ts'
 import { listLiveChildren } from '../../store/builds/builds.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 
-/** Terminates a build for the user `by`. Does nothing if it is already terminating. Throws `not-found`, `build-final`. */
-export async function terminateBuild(app: App, id: string, by: string): Promise<BuildRow> {
+/**
+ * Terminates a build for the user `by`. Does nothing if it is already terminating. `within` runs in the same transaction. Throws `not-found`,
+ * `build-final`.
+ */
+export async function terminateBuild(app: App, id: string, by: string, within?: Within<BuildRow>): Promise<BuildRow> {
   return app.store.write(async (tx) => {
     const edit = await editBuild(tx, id, app.clock.now())
     if (edit === undefined || edit.build.account_id !== app.accountId)
@@ -22,6 +26,7 @@ export async function terminateBuild(app: App, id: string, by: string): Promise<
     if (isFinalBuild(edit.build.status)) throw fault('build-final', { message: `The build has ended: ${edit.build.status}.` })
     await endEarly(edit, 'cancel', { reason: 'cancelled', message: `Terminated by ${by}.` })
     await saveBuild(edit)
+    await within?.(tx, edit.build)
     return edit.build
   })
 }

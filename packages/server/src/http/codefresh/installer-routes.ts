@@ -1,6 +1,6 @@
 /** Routes that the Codefresh CLI and chart call to install a Runner. They map to the same functions as `/v1`. */
 import { defined, fault, splitList } from '@windlass/kit'
-import { Id, RuntimeInput } from '@windlass/protocol'
+import { Id, RuntimeInput, type Cluster } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { signCertificate } from '../../certificates/certificates.ts'
@@ -163,6 +163,10 @@ const PublicCluster = z.object({
   behindFirewall: z.boolean(),
 })
 
+function toPublic({ id: _id, name: selector, provider, behindFirewall }: Cluster): z.output<typeof PublicCluster> {
+  return { _id, selector, provider, providerAgent: 'custom', behindFirewall }
+}
+
 function clusterRoutes(app: App): Route[] {
   return [
     route('GET', '/api/clusters', {
@@ -171,16 +175,7 @@ function clusterRoutes(app: App): Route[] {
       scope: 'cluster:read',
       replies: { 200: z.array(PublicCluster) },
       async handle() {
-        const clusters = await listClusters(app)
-        return ok(
-          clusters.map(({ id, name, provider, behindFirewall }) => ({
-            _id: id,
-            selector: name,
-            provider,
-            providerAgent: 'custom',
-            behindFirewall,
-          })),
-        )
+        return ok((await listClusters(app)).map(toPublic))
       },
     }),
     route('POST', '/api/clusters/{provider}/cluster', {
@@ -196,17 +191,16 @@ function clusterRoutes(app: App): Route[] {
         behindFirewall: z.boolean().default(false),
       }),
       replies: { 200: PublicCluster },
-      async handle({ params, body }) {
-        const cluster = await addCluster(app, {
+      async handle({ params, body, settle }) {
+        const input = {
           name: body.selector,
           provider: params.provider,
           behindFirewall: body.behindFirewall,
           server: body.host,
           token: fromBase64(body.serviceAccountToken),
           ...(body.clientCa !== undefined && { ca: fromBase64(body.clientCa) }),
-        })
-        const { id: _id, name: selector, provider, behindFirewall } = cluster
-        return ok({ _id, selector, provider, providerAgent: 'custom', behindFirewall })
+        }
+        return ok(toPublic(await addCluster(app, input, (tx, cluster) => settle(tx, ok(toPublic(cluster))))))
       },
     }),
     route('DELETE', '/api/clusters/{provider}/cluster/{id}', {

@@ -3,7 +3,7 @@ import { AccountSettings, AccountSettingsInput, MasterKeys, RotationInput } from
 import { putAccountSettings, readAccountSettings } from '../../account/settings.ts'
 import type { App } from '../../app.ts'
 import { pruneKeys, rotateKeys, showKeys } from '../../secrets/master-keys.ts'
-import { ok, route, type Route } from '../route.ts'
+import { ok, route, type Answer, type Route } from '../route.ts'
 
 export function settingsRoutes(app: App): Route[] {
   return [
@@ -41,7 +41,10 @@ export function masterKeyRoutes(app: App): Route[] {
       body: RotationInput,
       isHeld: true,
       replies: { 202: MasterKeys },
-      handle: async ({ body }) => ({ status: 202, body: await rotateKeys(app, body) }),
+      async handle({ body, settle }) {
+        const answer = (keys: MasterKeys): Answer => ({ status: 202, body: keys })
+        return answer(await rotateKeys(app, body, (tx, keys) => settle(tx, answer(keys))))
+      },
     }),
     route('POST', '/v1/master-keys/prune', {
       summary: 'Remove older master keys that are no longer needed',

@@ -75,9 +75,10 @@ function changes(app: App): Route[] {
       scope: 'build:write',
       params: ById,
       replies: { 200: Build },
-      async handle({ params, actor }) {
+      async handle({ params, actor, settle }) {
         if (actor.kind === 'build') await requireChild(app, params.id, actor.buildId)
-        return ok(toBuild(await terminateBuild(app, params.id, nameOf(actor))))
+        const answer = (build: BuildRow): Answer => ok(toBuild(build))
+        return answer(await terminateBuild(app, params.id, nameOf(actor), (tx, build) => settle(tx, answer(build))))
       },
     }),
     route('POST', '/v1/builds/{id}/attempts/{attempt}/confirm-gone', {

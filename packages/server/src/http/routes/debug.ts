@@ -51,9 +51,9 @@ function forUsers(app: App): Route[] {
       params: ById,
       body: DebugChange,
       replies: { 200: DebugState },
-      async handle({ params, body, actor }) {
-        await changeDebug(app, params.id, { change: body, by: nameOf(actor) })
-        return ok(await describeDebug(app, params.id))
+      async handle({ params, body, actor, settle }) {
+        const call = { change: body, by: nameOf(actor) }
+        return ok(await changeDebug(app, params.id, call, (tx, state) => settle(tx, ok(state))))
       },
     }),
     route('POST', '/v1/builds/{id}/debug/{step}/{action}', {
@@ -62,9 +62,9 @@ function forUsers(app: App): Route[] {
       scope: COMMAND_SCOPE,
       params: z.object({ id: Id, step: z.string().max(150), action: z.enum(DEBUG_ACTIONS) }),
       replies: { 200: DebugState },
-      async handle({ params: { id, step, action }, actor }) {
-        await actOnHeld(app, id, { step, action, by: nameOf(actor) })
-        return ok(await describeDebug(app, id))
+      async handle({ params: { id, step, action }, actor, settle }) {
+        const call = { step, action, by: nameOf(actor) }
+        return ok(await actOnHeld(app, id, call, (tx, state) => settle(tx, ok(state))))
       },
     }),
   ]
@@ -79,7 +79,10 @@ function terminals(app: App): Route[] {
       params: ById,
       body: TerminalInput,
       replies: { 201: TerminalRecord },
-      handle: async ({ params, body, actor }) => created(await openTerminal(app, params.id, { input: body, by: nameOf(actor) })),
+      async handle({ params, body, actor, settle }) {
+        const call = { input: body, by: nameOf(actor) }
+        return created(await openTerminal(app, params.id, call, (tx, terminal) => settle(tx, created(terminal))))
+      },
     }),
     route('GET', '/v1/builds/{id}/terminals/{terminal}/output', {
       summary: 'Follow the output of a terminal (server-sent events; resume by the number of the last one)',

@@ -13,12 +13,20 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
-import { createPipeline, etag, listPage, putPipeline, removePipeline, showPipeline } from '../../pipelines/pipelines.ts'
+import {
+  createPipeline,
+  etag,
+  findProblems,
+  listPage,
+  putPipeline,
+  removePipeline,
+  showPipeline,
+} from '../../pipelines/pipelines.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
 import { listProjectPage, putProject, removeProject, showProject } from '../../pipelines/projects.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 import { findProject } from '../../store/account/projects.ts'
-import { created, done, ok, route, type Route } from '../route.ts'
+import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 
 /** An id, or a name (URL-encoded). */
 export const ByName = z.object({ name: Name })
@@ -43,9 +51,10 @@ export function pipelineRoutes(app: App): Route[] {
       readsDocument: true,
       body: PipelineInput,
       replies: { 201: Pipeline },
-      async handle({ body }) {
-        const pipeline = await createPipeline(app, body)
-        return created(await withProblems(app, pipeline), { etag: etag(pipeline), location: `/v1/pipelines/${pipeline.id}` })
+      async handle({ body, settle }) {
+        const answer = (pipeline: Pipeline): Answer =>
+          created(pipeline, { etag: etag(pipeline), location: `/v1/pipelines/${pipeline.id}` })
+        return answer(await createPipeline(app, body, (tx, pipeline) => settle(tx, answer(pipeline))))
       },
     }),
     route('GET', '/v1/pipelines/{name}', {
@@ -70,7 +79,7 @@ export function pipelineRoutes(app: App): Route[] {
       async handle({ params, body, headers }) {
         const precondition = { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] }
         const { pipeline, isNew } = await putPipeline(app, { name: params.name, input: body, precondition })
-        const shown = await withProblems(app, pipeline)
+        const shown = { ...pipeline, ...(await findProblems(app, pipeline)) }
         return isNew ? created(shown, { etag: etag(pipeline) }) : ok(shown, { etag: etag(pipeline) })
       },
     }),
@@ -104,12 +113,6 @@ export function pipelineRoutes(app: App): Route[] {
   ]
 }
 
-/** Adds the problems of the document to a stored pipeline. A document with problems can be stored. */
-async function withProblems(app: App, pipeline: Pipeline): Promise<Pipeline> {
-  const problems = await validateDocument(app, { text: pipeline.document, file: 'pipeline.yaml' }, pipeline.settings)
-  return problems.length === 0 ? pipeline : { ...pipeline, problems: problems.map((problem) => ({ ...problem })) }
-}
-
 function projectRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/projects', {
@@ -129,7 +132,10 @@ function projectRoutes(app: App): Route[] {
       scope: 'pipeline:write',
       body: ProjectInput,
       replies: { 201: Project },
-      handle: async ({ body }) => created((await putProject(app, { input: body, mustBeNew: true })).project),
+      async handle({ body, settle }) {
+        const put = { input: body, mustBeNew: true }
+        return created((await putProject(app, put, (tx, project) => settle(tx, created(project)))).project)
+      },
     }),
     route('GET', '/v1/projects/{name}', {
       summary: 'Show a project',

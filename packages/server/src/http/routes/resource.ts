@@ -24,7 +24,10 @@ export function contextRoutes(app: App): Route[] {
       readsDocument: true,
       body: ContextInput,
       replies: { 201: Context },
-      handle: async ({ body }) => created((await putContext(app, { input: body, mustBeNew: true })).context),
+      async handle({ body, settle }) {
+        const put = { input: body, mustBeNew: true }
+        return created((await putContext(app, put, (tx, context) => settle(tx, created(context)))).context)
+      },
     }),
     route('GET', '/v1/contexts/{name}', {
       summary: 'Show a context; secret fields are masked',

@@ -87,8 +87,8 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
       scope: 'agent:write',
       params: ByName,
       replies: { 201: AgentCreated },
-      async handle({ params }) {
-        const agent = await rotateToken(app, params.name)
+      async handle({ params, settle }) {
+        const agent = await rotateToken(app, params.name, (tx, renewed) => settle(tx, created(renewed)))
         authenticator.forget(agent.id)
         return created(agent)
       },
@@ -130,7 +130,7 @@ export function clusterRoutes(app: App): Route[] {
       scope: 'cluster:write',
       body: ClusterInput,
       replies: { 201: Cluster },
-      handle: async ({ body }) => created(await addCluster(app, body)),
+      handle: async ({ body, settle }) => created(await addCluster(app, body, (tx, cluster) => settle(tx, created(cluster)))),
     }),
     route('GET', '/v1/clusters/{name}', {
       summary: 'Show a cluster',
@@ -195,7 +195,8 @@ export function installationRoutes(app: App): Route[] {
       params: ById,
       body: InstallationEventInput,
       replies: { 201: Installation },
-      handle: async ({ params, body }) => created(await addInstallationEvent(app, params.id, body)),
+      handle: async ({ params, body, settle }) =>
+        created(await addInstallationEvent(app, params.id, body, (tx, installation) => settle(tx, created(installation)))),
     }),
   ]
 }

@@ -22,7 +22,7 @@ import { diffVersions, listVersions, showVersion } from '../../runtimes/versions
 import { findRuntime } from '../../store/runtimes/runtimes.ts'
 import { nameOf } from './build.ts'
 import { ByName } from './pipeline.ts'
-import { created, done, ok, route, type Route } from '../route.ts'
+import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 
 export function runtimeRoutes(app: App): Route[] {
   return [
@@ -39,9 +39,10 @@ export function runtimeRoutes(app: App): Route[] {
       scope: 'runtime:write',
       body: RuntimeInput,
       replies: { 201: Runtime },
-      async handle({ body, actor }) {
-        const { runtime } = await putRuntime(app, { input: body, ifNoneMatch: '*', changedBy: nameOf(actor) })
-        return created(runtime, { etag: etag(runtime) })
+      async handle({ body, actor, settle }) {
+        const put = { input: body, ifNoneMatch: '*', changedBy: nameOf(actor) }
+        const answer = (runtime: Runtime): Answer => created(runtime, { etag: etag(runtime) })
+        return answer((await putRuntime(app, put, (tx, runtime) => settle(tx, answer(runtime)))).runtime)
       },
     }),
     ...oneRuntimeRoutes(app),

@@ -37,7 +37,8 @@ export function sessionRoutes(app: App, authenticator: Authenticator): Route[] {
       allow: 'viewer',
       scope: 'none',
       replies: { 201: SessionCode },
-      handle: async ({ actor }) => created(await createSessionCode(app, actor), NO_STORE),
+      handle: async ({ actor, settle }) =>
+        created(await createSessionCode(app, actor, (tx, code) => settle(tx, created(code))), NO_STORE),
     }),
     route('GET', '/v1/sessions', {
       summary: 'List the sessions of this API key, or of all keys for an admin',

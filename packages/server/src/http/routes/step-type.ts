@@ -25,7 +25,10 @@ export function stepTypeRoutes(app: App): Route[] {
       readsDocument: true,
       body: StepTypeInput,
       replies: { 201: StepTypeResource },
-      handle: async ({ body }) => created((await putStepType(app, { ...body, mustBeNew: true })).stepType),
+      async handle({ body, settle }) {
+        const put = { ...body, mustBeNew: true }
+        return created((await putStepType(app, put, (tx, stepType) => settle(tx, created(stepType)))).stepType)
+      },
     }),
     route('GET', '/v1/step-types/{name}', {
       summary: 'Show a step type with its manifest: the latest version, or the one in `name:version`',

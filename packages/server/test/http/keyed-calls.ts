@@ -1,0 +1,85 @@
+/** A call of each route that API keys can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
+import type { HttpScene } from '../support/http-scene.ts'
+
+export interface KeyedCall {
+  readonly path: string
+  readonly body: object
+}
+
+type Prepare = (scene: HttpScene) => KeyedCall | Promise<KeyedCall>
+
+/** A document with an error, whose builds end at once. */
+const ENDED = 'steps: 5'
+const STEP_TYPE = `version: '1.0'
+kind: step-type
+metadata: { name: acme/greet, version: 1.0.0 }
+spec: { steps: { main: { image: alpine, commands: [echo hi] } } }
+`
+const CLUSTER = { name: 'second', server: 'https://cluster.test', token: 'cluster-token' }
+
+/** Calls whose answer is stored in the transaction of their effect. */
+export const SETTLED: Readonly<Record<string, Prepare>> = {
+  'POST /v1/sessions/codes': () => ({ path: '/v1/sessions/codes', body: {} }),
+  'POST /v1/keys': () => ({ path: '/v1/keys', body: { name: 'second', role: 'user' } }),
+  'POST /v1/pipelines': () => ({ path: '/v1/pipelines', body: { name: 'team/second', document: ENDED } }),
+  'POST /v1/projects': () => ({ path: '/v1/projects', body: { name: 'second' } }),
+  'POST /v1/step-types': () => ({ path: '/v1/step-types', body: { manifest: STEP_TYPE } }),
+  'POST /v1/contexts': () => ({ path: '/v1/contexts', body: { name: 'second', type: 'config', data: { A: 'b' } } }),
+  'POST /v1/agents': () => ({ path: '/v1/agents', body: { name: 'second' } }),
+  'POST /v1/agents/{name}/token': async ({ admin }) => {
+    await admin.agents.create({ name: 'second' })
+    return { path: '/v1/agents/second/token', body: {} }
+  },
+  'POST /v1/clusters': () => ({ path: '/v1/clusters', body: CLUSTER }),
+  'POST /v1/installations': () => ({ path: '/v1/installations', body: { name: 'second', options: {} } }),
+  'POST /v1/installations/{id}/events': async ({ admin }) => {
+    const { id } = await admin.installations.create({ name: 'second', options: {} })
+    return { path: `/v1/installations/${id}/events`, body: { event: 'started', status: 'success' } }
+  },
+  'POST /v1/runtimes': () => ({ path: '/v1/runtimes', body: { name: 'second', type: 'fake', agent: 'agent' } }),
+  'POST /v1/builds': () => ({ path: '/v1/builds', body: { document: ENDED } }),
+  'POST /v1/builds/{id}/restart': async ({ submit }) => {
+    const { id } = await submit({ document: ENDED })
+    return { path: `/v1/builds/${id}/restart`, body: {} }
+  },
+  'POST /v1/builds/{id}/terminate': async (scene) => ({ path: `/v1/builds/${await hold(scene)}/terminate`, body: {} }),
+  'POST /v1/builds/{id}/debug': async (scene) => ({ path: `/v1/builds/${await hold(scene)}/debug`, body: { off: true } }),
+  'POST /v1/builds/{id}/debug/{step}/{action}': async (scene) => ({
+    path: `/v1/builds/${await hold(scene)}/debug/hello/continue`,
+    body: {},
+  }),
+  'POST /v1/builds/{id}/terminals': async (scene) => ({
+    path: `/v1/builds/${await hold(scene)}/terminals`,
+    body: { columns: 80, rows: 24 },
+  }),
+  'POST /v1/master-keys/rotation': () => ({ path: '/v1/master-keys/rotation', body: {} }),
+  'POST /api/agents': () => ({ path: '/api/agents', body: { name: 'second' } }),
+  'POST /api/auth/key': () => ({ path: '/api/auth/key', body: { name: 'second' } }),
+  'POST /api/runner-installation': () => ({ path: '/api/runner-installation', body: {} }),
+  'POST /api/clusters/{provider}/cluster': () => ({
+    path: '/api/clusters/local/cluster',
+    body: { selector: 'second', host: CLUSTER.server, serviceAccountToken: CLUSTER.token },
+  }),
+}
+
+/** Calls that can be carried out twice, and why. */
+export const HARMLESS: Readonly<Record<string, string>> = {
+  'POST /v1/validate': 'stores nothing',
+  'POST /v1/certificates': 'stores nothing but the authority, once',
+  'POST /v1/runtimes/{name}/default': 'makes the same runtime the default',
+  'POST /v1/builds/{id}/attempts/{attempt}/confirm-gone': 'a confirmed attempt does not change',
+  'POST /v1/builds/{id}/approve': 'the same decision changes nothing',
+  'POST /v1/builds/{id}/deny': 'the same decision changes nothing',
+  'POST /v1/builds/{id}/terminals/{terminal}/input': 'the input is numbered',
+  'POST /v1/master-keys/prune': 'requests the same removal',
+  'POST /api/custom_clusters/register': 'the same registration changes nothing',
+  'POST /api/custom_clusters/signServerCerts': 'stores nothing but the authority, once',
+}
+
+/** Starts a build whose step is held by the debugger. Returns its id. */
+async function hold({ start }: HttpScene): Promise<string> {
+  const { build, engine } = await start()
+  await engine.event({ type: 'attempt.started', engineVersion: '0', docker: { version: '0', api: '1.45' }, volumeKept: true })
+  await engine.event({ type: 'step.waiting', step: 'hello', reason: 'debugger', phase: 'override' })
+  return build.id
+}
