@@ -15,9 +15,21 @@ export interface ChooseOptions {
   readonly log: Logger
 }
 
+/** Answers to the hello that leave open whether the server speaks v2. */
+const UNDECIDED = [
+  'not-found',
+  'proxy-answered',
+  'unauthenticated',
+  'forbidden',
+  'server-unreachable',
+  'unavailable',
+  'rate-limited',
+] as const
+
 /**
  * Returns v2 for a server that has spoken it before, without asking it. Otherwise sends an empty hello until an answer decides: a server
- * that speaks v2 refuses it as invalid and changes nothing. If the path is not found or the token is unknown, a heartbeat of v1 decides.
+ * that speaks v2 refuses it as invalid and changes nothing. If the path is not found or the token is unknown, a heartbeat of v1 decides. The page of
+ * a proxy decides nothing.
  * Throws `config-invalid` if v1 is needed and the agent has no id, and the reason of the signal.
  */
 export async function chooseProtocol(options: ChooseOptions, signal: AbortSignal): Promise<'v1' | 'v2'> {
@@ -32,19 +44,20 @@ export async function chooseProtocol(options: ChooseOptions, signal: AbortSignal
       await client.text('POST', AGENT_ROUTES.hello.path, { body: {}, signal })
       return 'v2'
     } catch (error) {
-      if (!isFault(error, 'not-found', 'unauthenticated', 'forbidden', 'server-unreachable', 'unavailable', 'rate-limited'))
-        return 'v2'
+      if (!isFault(error, ...UNDECIDED)) return 'v2'
       const isUnknown = isFault(error, 'not-found')
       if (isUnknown && platform === undefined)
         throw fault('config-invalid', {
           message: `${client.url} does not speak protocol v2, and v1 needs the id of this agent.`,
           hint: 'Set WINDLASS_AGENT_ID (or AGENT_ID), or check the URL of the server.',
         })
-      if (isUnknown || isFault(error, 'unauthenticated', 'forbidden')) {
+      // A platform that speaks only v1 looks like a proxy.
+      if (isUnknown || isFault(error, 'proxy-answered', 'unauthenticated', 'forbidden')) {
         if (await answers(platform, signal)) return 'v1'
-        if (!isUnknown) return 'v2'
+        if (isFault(error, 'unauthenticated', 'forbidden')) return 'v2'
       }
-      log.warn({ err: error }, 'cannot determine the protocol of the server')
+      const need = platform === undefined ? '; protocol v1 needs WINDLASS_AGENT_ID' : ''
+      log.warn({ err: error }, `cannot determine the protocol of the server${need}`)
       await clock.sleep(backoffMs({ baseMs: 500, maxMs: 10_000 }, failures), signal)
     }
   }

@@ -30,14 +30,13 @@ const OF_FAULT: Partial<Record<FaultCode, number>> = {
   'bootstrap-code': EXIT.notAllowed,
   'bootstrap-closed': EXIT.notAllowed,
   'server-unreachable': EXIT.unreachable,
+  'proxy-answered': EXIT.unreachable,
   unavailable: EXIT.unreachable,
 }
 
 /** Returns the exit code for an error that ended a command; 1 by default. */
 export function exitCodeOf(error: unknown): number {
   if (!isFault(error)) return EXIT.failed
-  // The 404 page of a proxy does not show that something is missing. Scripts create what a command does not find.
-  if (error.code === 'not-found' && error.details.foreign === true) return EXIT.unreachable
   return OF_FAULT[error.code] ?? EXIT.failed
 }
 

@@ -25,9 +25,9 @@ test('resolves to undefined if the server answers not-found, but not if a proxy 
   }
   expect(await ask('server')).toBeUndefined()
   await expect(ask('proxy')).rejects.toMatchObject({
-    code: 'unavailable',
-    message: 'A proxy answered 404 instead of the server.',
-    details: { foreign: true },
+    code: 'proxy-answered',
+    message: 'The server answered 404: <html>default backend - 404</html>',
+    hint: expect.stringContaining('leads to the Windlass server'),
   })
 })
 

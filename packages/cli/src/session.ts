@@ -86,26 +86,19 @@ function retryAfterMs({ details }: Fault): number {
   return 1000 * Number(details['retryAfter'] ?? 0)
 }
 
-/** Returns true if the server did not answer: it cannot be reached, or a proxy reports that it is away. */
+/** Returns true if the server did not answer: it cannot be reached, or a proxy answered instead of it. */
 export function isOutage(error: unknown): error is Fault {
-  return isFault(error, 'server-unreachable') || (isFault(error, 'unavailable') && error.details.foreign === true)
+  return (
+    isFault(error, 'server-unreachable', 'proxy-answered') || (isFault(error, 'unavailable') && error.details.foreign === true)
+  )
 }
 
-/** Resolves to undefined instead of `not-found` of the server. Throws `unavailable` after the 404 page of a proxy, which proves nothing. */
+/** Resolves to undefined instead of `not-found`. */
 export async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call
   } catch (error) {
     if (!isFault(error, 'not-found')) throw error
-    if (error.details.foreign !== true) return undefined
-    throw fault(
-      'unavailable',
-      {
-        message: 'A proxy answered 404 instead of the server.',
-        hint: 'Try again. If it persists, check that the URL leads to the Windlass server, also through proxies and gateways.',
-        foreign: true,
-      },
-      error,
-    )
+    return undefined
   }
 }

@@ -282,6 +282,12 @@ export const faults = {
     hint: 'Check the URL with `windlass auth current`, or start a local server with `windlass up`.',
     retry: true,
   },
+  'proxy-answered': {
+    status: 502,
+    text: 'A proxy or another server answered instead of the Windlass server.',
+    hint: 'Try again. If it persists, check that the URL leads to the Windlass server, also through proxies and gateways.',
+    retry: true,
+  },
   'wait-timeout': {
     status: 408,
     text: 'The wait timed out.',

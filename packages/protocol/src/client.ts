@@ -140,11 +140,14 @@ function parseEvent(block: string): ServerSentEvent | undefined {
   return data.length === 0 ? undefined : { event, data: data.join('\n'), id }
 }
 
-/** Fault codes for the statuses that proxies and load balancers send. */
+/**
+ * Fault codes for the statuses that proxies and load balancers send. Their 401 and 404 pages say nothing about the token and the resource, so they have a
+ * code that no caller takes for an answer of the server.
+ */
 const FOREIGN: Readonly<Record<number, FaultCode>> = {
-  401: 'unauthenticated',
+  401: 'proxy-answered',
   403: 'forbidden',
-  404: 'not-found',
+  404: 'proxy-answered',
   408: 'unavailable',
   413: 'payload-too-large',
   429: 'rate-limited',

@@ -70,8 +70,7 @@ async function explainMissing<T>(
   error: unknown,
   { client, kind, name }: Pick<Session, 'client'> & { kind: Kind<T>; name: string },
 ): Promise<unknown> {
-  // The 404 page of a proxy does not show that the resource is missing.
-  if (!isFault(error, 'not-found') || error.details.foreign === true || kind.name === 'builds') return error
+  if (!isFault(error, 'not-found') || kind.name === 'builds') return error
   const names = (await listAll((page) => kind.of(client).list(page), 500)).map((item) => kind.nameOf(item))
   const near = nearest(name, names)
   return fault('not-found', {

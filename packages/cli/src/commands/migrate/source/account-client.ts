@@ -1,7 +1,7 @@
 /** Reads JSON of a foreign account. The token goes to this host only, and into no message. */
 import { nodeTransport, readText, retry, systemClock, type TransportResponse } from '@windlass/kit'
 import { fault, isFault, sentences } from '@windlass/kit/faults'
-import { parseJson } from '@windlass/kit/json'
+import { isRecord, parseJson } from '@windlass/kit/json'
 import { printable } from '../../../format/printable.ts'
 
 const TIMEOUT_MS = 30_000
@@ -95,7 +95,9 @@ function requireSuccess({ status, headers }: TransportResponse, { path, text, ur
     })
   if (status === 403)
     throw fault('forbidden', { message, hint: 'Use a key that may read projects, pipelines, contexts and step types.' })
-  if (status === 404) throw fault('not-found', { message, hint: 'Check the URL of --from.' })
+  // The account answers with JSON. A page is that of a proxy, which does not know what the account has.
+  if (status === 404)
+    throw fault(isRecord(parseJson(text)) ? 'not-found' : 'proxy-answered', { message, hint: 'Check the URL of --from.' })
   if (status < 500) throw fault('request-invalid', { message, hint: 'Check the URL of --from.' })
   // A plain 500 is a failure of this request; gateways send the others while a server restarts.
   throw fault('unavailable', { message, hint: 'Repeat the command later.', isFinal: ![502, 503, 504].includes(status) })

@@ -142,6 +142,16 @@ test('event triggers that the key may not read are reported', async () => {
   ])
 })
 
+test('the 404 page of a proxy does not mean that the account has no event triggers', async () => {
+  const account = await serve({
+    '/api/hermes/triggers': (_, response) => void response.writeHead(404).end('<html>default backend - 404</html>'),
+  })
+  await expect(account.read()).rejects.toMatchObject({
+    code: 'proxy-answered',
+    message: `GET /api/hermes/triggers of ${account.url} was answered with 404.`,
+  })
+}, 20_000)
+
 test('repeats a call that a gateway refused', async () => {
   let count = 0
   const account = await serve({
