@@ -12,19 +12,17 @@ const page: Answer = (response) => void response.writeHead(404, { 'content-type'
 const problem =
   (status: number, code: string): Answer =>
   (response) =>
-    void response
-      .writeHead(status, { 'content-type': 'application/problem+json' })
-      .end(
-        JSON.stringify({
-          type: `urn:windlass:fault:${code}`,
-          title: 'No.',
-          detail: 'No.',
-          message: 'No.',
-          hint: '',
-          status,
-          code,
-        }),
-      )
+    void response.writeHead(status, { 'content-type': 'application/problem+json' }).end(
+      JSON.stringify({
+        type: `urn:windlass:fault:${code}`,
+        title: 'No.',
+        detail: 'No.',
+        message: 'No.',
+        hint: '',
+        status,
+        code,
+      }),
+    )
 const invalid = problem(400, 'request-invalid')
 
 /** Chooses the protocol for a server that answers each hello with the next answer. */

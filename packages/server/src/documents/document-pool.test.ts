@@ -85,6 +85,48 @@ test('a crash of the process, even of its runtime, fails only the current docume
   })
 })
 
+/** Appends a line to a file for each start, and sends the signal to itself instead of processing a document while `ends` is true. */
+const endsItself = (signal: string, ends: string): string => `
+  import { appendFileSync, readFileSync } from 'node:fs'
+  const starts = new URL('starts', import.meta.url)
+  appendFileSync(starts, '+')
+  const count = readFileSync(starts, 'utf8').length
+  process.on('message', () => {
+    if (${ends}) process.kill(process.pid, '${signal}')
+    else process.send({ cpuMs: 1, json: String(count) })
+  })
+  process.send({ ready: true })`
+
+test('repeats a document once in a new process if the process is killed', async () => {
+  await withProgram(endsItself('SIGKILL', 'count === 1'), {}, async (pool) => {
+    expect(await Promise.all([compile(pool), compile(pool)])).toEqual([2, 2])
+  })
+})
+
+test('a process that is killed twice is not the fault of the document, and costs its caller the time of two documents', async () => {
+  const limits = { documentMs: 1_000, msPerMinute: 2_000 }
+  await withProgram(endsItself('SIGKILL', 'count <= 2'), limits, async (pool) => {
+    const refused = pool.as('one', () => compile(pool))
+    await expect(refused).rejects.toMatchObject({ code: 'unavailable', retryable: true, hint: expect.stringContaining('memory') })
+    await expect(pool.as('one', () => compile(pool))).rejects.toMatchObject({ code: 'rate-limited' })
+    expect(await pool.as('two', () => compile(pool))).toBe(3)
+  })
+})
+
+test('a process that is killed before it receives the document costs its caller nothing', async () => {
+  await withProgram(`process.kill(process.pid, 'SIGKILL')`, { documentMs: 1_000, msPerMinute: 1 }, async (pool) => {
+    for (let n = 0; n < 2; n += 1)
+      await expect(pool.as('one', () => compile(pool))).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})
+
+test('a document that fills the heap is not repeated', async () => {
+  await withProgram(endsItself('SIGABRT', 'count === 1'), {}, async (pool) => {
+    await expect(compile(pool)).rejects.toMatchObject({ code: 'document-too-expensive' })
+    expect(await compile(pool)).toBe(2)
+  })
+})
+
 test('the process ends when the pool closes', async () => {
   await withProgram(TELLS_PID, {}, async (pool) => {
     const pid = Number(await compile(pool))

@@ -43,6 +43,10 @@ interface QueuedJob {
 interface Current {
   readonly work: QueuedJob
   readonly end: AbortController
+  /** Set when the document was sent to the process. Ends the measurement of the CPU time in it. */
+  sent?: AbortController
+  /** True if a process was killed before it answered. */
+  wasKilled?: true
   /** CPU time of the process when it received the document. Milliseconds. */
   begunMs?: number
 }
@@ -175,18 +179,19 @@ export class DocumentPool {
     const { current } = this
     if (current === undefined) return
     this.process?.send(current.work.order)
-    void this.watch(current)
+    current.sent = new AbortController()
+    void this.watch(current, AbortSignal.any([current.end.signal, current.sent.signal]))
   }
 
   /** Aborts a document that has used its CPU time. Wall-clock time would not be fair on a busy machine. */
-  private async watch(current: Current): Promise<void> {
+  private async watch(current: Current, over: AbortSignal): Promise<void> {
     const { process: child, clock } = this
     const { documentMs } = this.limits
     const cpuMs = async (): Promise<number> => (await child?.cpuMs()) ?? 0
     const begun = await cpuMs()
     current.begunMs = begun
     for (let used = 0; used < documentMs; used = (await cpuMs()) - begun) {
-      if (!(await slept(clock, Math.max(MIN_CHECK_MS, documentMs - used), current.end.signal))) return
+      if (!(await slept(clock, Math.max(MIN_CHECK_MS, documentMs - used), over))) return
     }
     this.abortJob(current.work, tooExpensive(`Processing did not finish within ${documentMs / 1000} s.`), documentMs)
   }
@@ -220,10 +225,25 @@ export class DocumentPool {
   /** Handles a process that did not start, or that ended by itself: out of memory, or because of a bug. */
   private handleExit(exit: Exit): void {
     this.process = undefined
+    const { current } = this
     const why = reasonOf(exit)
-    this.log.warn({ caller: this.current?.work.caller, chars: this.current?.work.chars, ...exit }, why.message)
-    this.settle(exit.how === 'full' ? this.limits.documentMs : 0, ({ reject }) => reject(why))
+    this.log.warn({ caller: current?.work.caller, chars: current?.work.chars, ...exit }, why.message)
+    // The CPU time of a process that is gone is unknown. A document that gets processes killed must not cost its caller less than one that is too expensive.
+    const isCounted = exit.how === 'full' || (exit.how === 'killed' && current?.sent !== undefined)
+    const cpuMs = isCounted ? this.limits.documentMs : 0
+    if (exit.how === 'killed' && current !== undefined && current.wasKilled !== true) return this.repeat(current, cpuMs)
+    this.settle(cpuMs, ({ reject }) => reject(why))
     this.next()
+  }
+
+  /** Starts another process for the current document. Its limit of wall-clock time includes both processes. */
+  private repeat(current: Current, cpuMs: number): void {
+    this.callers.spend(current.work.caller, cpuMs)
+    current.sent?.abort()
+    delete current.sent
+    delete current.begunMs
+    current.wasKilled = true
+    this.startProcess()
   }
 
   /** Responds to the caller of the current document and counts the CPU time. */
@@ -248,6 +268,11 @@ export class DocumentPool {
 function reasonOf(exit: Exit): Error {
   if (exit.how === 'full') return tooExpensive('Processing exceeded the memory limit.')
   if (exit.how === 'not-started') return tooBusy(exit.err)
+  if (exit.how === 'killed')
+    return fault('unavailable', {
+      message: 'The process that reads documents was killed.',
+      hint: 'Retry in a moment. If it persists, give the server more memory.',
+    })
   return new Error('the document process ended unexpectedly', { cause: exit.err })
 }
 

@@ -5,9 +5,10 @@ import { readFile } from 'node:fs/promises'
 import { parseProcessStat } from '@windlass/kit'
 import type { Order, Reply } from './document-worker.ts'
 
-/** How the process ended by itself. `full` is out of memory. */
+/** How the process ended by itself. `full` is a full heap. `killed` is SIGKILL, by an operator or by the kernel when the container is out of memory. */
 export type Exit =
   | { readonly how: 'full' }
+  | { readonly how: 'killed' }
   | { readonly how: 'not-started'; readonly err: unknown }
   | { readonly how: 'crashed'; readonly err: Error }
 
@@ -17,8 +18,6 @@ export interface Listeners {
   exit(exit: Exit): void
 }
 
-/** Signals of a process out of memory: V8 aborts at its limit, and the kernel kills at the limit of the container. */
-const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL']
 /** Maximum depth of calls, for documents of the allowed depth. The stack of a process has 8 MiB. KiB. */
 const STACK_KIB = 3_900
 
@@ -48,7 +47,9 @@ export class DocumentProcess {
     child.on('message', (reply: Reply) => listeners.reply(reply))
     child.on('error', (err) => ended({ how: 'not-started', err }))
     child.on('exit', (code, signal) => {
-      if (signal !== null && OUT_OF_MEMORY.includes(signal)) ended({ how: 'full' })
+      // V8 aborts at the limit of its heap.
+      if (signal === 'SIGABRT') ended({ how: 'full' })
+      else if (signal === 'SIGKILL') ended({ how: 'killed' })
       else ended({ how: 'crashed', err: new Error(`exit code ${code}, signal ${signal}`) })
     })
     child.unref()
