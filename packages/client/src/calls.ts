@@ -50,23 +50,38 @@ type Result<R extends Route> = R extends { readonly answer: infer A }
           : Promise<void>
   : never
 
-/** Returns the methods of routes on a client. */
-export function bindCalls<T extends Readonly<Record<string, Route>>>(client: Client, routes: T): Calls<T> {
-  const calls = Object.entries(routes).map(([name, route]) => [name, (...given: unknown[]) => send(client, route, given)])
+/** Returns the schema with which a client reads the answers of a route. */
+export type Reader = (answer: z.ZodType) => z.ZodType
+
+/** Returns the methods of routes on a client. Answers must match the schema of their route, or what `reader` makes of it. */
+export function bindCalls<T extends Readonly<Record<string, Route>>>(
+  client: Client,
+  routes: T,
+  reader: Reader = (answer) => answer,
+): Calls<T> {
+  const calls = Object.entries(routes).map(([name, route]) => [
+    name,
+    (...given: unknown[]) => send(client, { route, reader }, given),
+  ])
   return Object.fromEntries(calls) as Calls<T>
 }
 
-function send(client: Client, route: Route, given: readonly unknown[]): unknown {
-  if (route.answer !== 'events') return sendOne(client, route, given)
+interface Bound {
+  readonly route: Route
+  readonly reader: Reader
+}
+
+function send(client: Client, { route, reader }: Bound, given: readonly unknown[]): unknown {
+  if (route.answer !== 'events') return sendOne(client, { route, reader }, given)
   const { path, options } = readGiven(route, given)
   return client.events(path, options)
 }
 
-async function sendOne(client: Client, route: Route, given: readonly unknown[]): Promise<unknown> {
+async function sendOne(client: Client, { route, reader }: Bound, given: readonly unknown[]): Promise<unknown> {
   const { method, answer } = route
   const { path, options } = readGiven(route, given)
   if (answer === 'bytes') return client.bytes(path, options)
-  if (typeof answer !== 'string') return client.call(method, path, answer, options)
+  if (typeof answer !== 'string') return client.call(method, path, reader(answer), options)
   const text = await client.text(method, path, options)
   return answer === 'text' ? text : undefined
 }

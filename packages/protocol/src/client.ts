@@ -4,6 +4,7 @@ import { Fault, fault, isFaultCode, sentences, type FaultCode, type FaultDetails
 import { parseJson } from '@windlass/kit/json'
 import type { z } from 'zod'
 import { ProblemDocument } from './base.ts'
+import { tolerant } from './tolerant.ts'
 import type { HttpResponse, Transport } from './transport.ts'
 
 export interface ClientOptions {
@@ -162,7 +163,7 @@ function closeForeign(response: HttpResponse, error: Fault): void {
 }
 
 function toFault({ status, headers }: HttpResponse, text: string): Fault {
-  const parsed = ProblemDocument.safeParse(parseJson(text))
+  const parsed = tolerant(ProblemDocument).safeParse(parseJson(text))
   const seconds = Number(headers['retry-after'])
   const wait = seconds > 0 ? { retryAfter: seconds } : {}
   const isOurs = parsed.success && parsed.data.type === `urn:windlass:fault:${parsed.data.code}`

@@ -2,7 +2,7 @@
 import { pauseMs, type Clock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
-import { FeedItem } from '@windlass/protocol'
+import { FeedItem, tolerant } from '@windlass/protocol'
 
 export interface FollowOptions {
   readonly client: ApiClient
@@ -65,7 +65,7 @@ export async function* followFeed(options: FollowOptions): AsyncGenerator<FeedIt
         if (connection.brokenAt !== undefined) options.onBack()
         Object.assign(connection, { failures: 0, brokenAt: undefined })
         if (event === 'end') return
-        const item = FeedItem.parse(JSON.parse(data))
+        const item = tolerant(FeedItem).parse(JSON.parse(data))
         if (item.position <= connection.position) continue
         connection.position = item.position
         yield item

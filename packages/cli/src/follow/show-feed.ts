@@ -1,6 +1,5 @@
 /** Shows the feed of a build on a server. */
 import { isFault, systemClock } from '@windlass/kit'
-import { isFinalBuild } from '@windlass/plan'
 import type { ApiClient } from '@windlass/client'
 import type { Build, FeedItem } from '@windlass/protocol'
 import { z } from 'zod'
@@ -8,7 +7,7 @@ import type { Printer, Terminal } from '../printer.ts'
 import { followFeed, readFeed, type FollowOptions } from './feed.ts'
 import { LogView } from './log-view.ts'
 import { tailTerminal } from './tail-terminal.ts'
-import { getKnownBuild } from './until-final.ts'
+import { getKnownBuild, hasEnded } from './until-final.ts'
 
 export interface ShowOptions {
   readonly client: ApiClient
@@ -78,7 +77,7 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
     after = item.position
     await options.terminal.drained()
   }
-  const isOver = isFinalBuild(build.status)
+  const isOver = hasEnded(build)
   if (screen !== undefined || !options.follow) {
     // The stored log of an ended build is read as one stream.
     const stored = isOver ? followFeed(toFollow(options, after)) : readFeed({ client: options.client, buildId: build.id, after })

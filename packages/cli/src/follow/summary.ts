@@ -75,12 +75,17 @@ function whyOf(step: StepRecord): string {
   )
 }
 
+const ENDINGS: ReadonlyMap<string, string> = new Map([
+  ['error', 'failed'],
+  ['terminated', 'was terminated'],
+])
+
 function lastLine(build: BuildRecord, style: Style): string {
   const name = build.id === null ? 'Build' : `Build ${build.id}`
   const time = timeOf(build)
   const after = time === '' ? '' : ` after ${time}`
   if (build.status === 'success') return style.green(`${markOf('success')} ${name} succeeded${after}`)
-  const ending = build.status === 'terminated' ? 'was terminated' : 'failed'
+  const ending = ENDINGS.get(build.status) ?? `ended with the status ${build.status}`
   const why = whyEnded(build)
   return style.red(`${markOf(build.status)} ${name} ${ending}${after}${why === undefined ? '' : `: ${why}`}`)
 }

@@ -24,7 +24,12 @@ export interface WaitOptions {
  */
 export async function untilFinal(options: WaitOptions): Promise<Build> {
   const { status } = options
-  return poll(options, (build) => isFinalBuild(build.status) || build.status === status)
+  return poll(options, (build) => hasEnded(build) || build.status === status)
+}
+
+/** Returns true if the build has ended, also with a final status of a newer server. */
+export function hasEnded({ status, finishedAt }: Pick<Build, 'status' | 'finishedAt'>): boolean {
+  return isFinalBuild(status) || finishedAt !== undefined
 }
 
 /** Returns a build that the server already returned. Retries while the server is unreachable, like `untilFinal`. */

@@ -1,7 +1,6 @@
 /** Follows a build on a server until it ends: queue state, log and summary. */
 import { systemClock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
-import { isFinalBuild } from '@windlass/plan'
 import type { ApiClient } from '@windlass/client'
 import type { Build } from '@windlass/protocol'
 import { EXIT, exitCodeOfBuild } from '../../exit-codes.ts'
@@ -9,7 +8,7 @@ import { textFor } from '../../follow/line-splitter.ts'
 import { toRecord } from '../../follow/record.ts'
 import { showFeed } from '../../follow/show-feed.ts'
 import { summarize } from '../../follow/summary.ts'
-import { untilFinal } from '../../follow/until-final.ts'
+import { hasEnded, untilFinal } from '../../follow/until-final.ts'
 import type { Printer } from '../../printer.ts'
 import { catchInterrupts } from '../run/interrupt.ts'
 
@@ -57,7 +56,7 @@ async function leave(
   second: (withinMs: number) => Promise<boolean>,
 ): Promise<number> {
   const current = await client.builds.get(build.id, { signal: AbortSignal.timeout(2_000) }).catch(() => build)
-  if (isFinalBuild(current.status)) return EXIT.interrupted
+  if (hasEnded(current)) return EXIT.interrupted
   out.note(
     `\nThe build continues. Follow it with \`windlass logs -f ${build.id}\`, terminate it with \`windlass terminate ${build.id}\`.`,
   )

@@ -113,7 +113,7 @@ function stepRow(step: BuildStep, { style, now }: RenderContext, isUsed: boolean
 function attemptRow(attempt: Attempt, { now }: RenderContext): string[] {
   const pair = attempt.pairId === undefined ? '' : `in warm pair ${attempt.pairId}`
   const why = [attempt.reason ?? '', attempt.message ?? '', pair].filter((part) => part !== '').join(': ')
-  const next = attempt.retryDecision === undefined ? '' : ` (${DECISIONS[attempt.retryDecision]})`
+  const next = attempt.retryDecision === undefined ? '' : ` (${textOfDecision(attempt.retryDecision)})`
   return [
     String(attempt.number),
     attempt.status,
@@ -121,6 +121,11 @@ function attemptRow(attempt: Attempt, { now }: RenderContext): string[] {
     timeOf(attempt.startedAt, attempt.endedAt, now),
     why + next,
   ]
+}
+
+/** Returns the text of a decision, or the decision of a newer server. */
+function textOfDecision(decision: RetryDecision): string {
+  return Object.hasOwn(DECISIONS, decision) ? DECISIONS[decision] : decision
 }
 
 const DECISIONS: Readonly<Record<RetryDecision, string>> = {
