@@ -37,12 +37,17 @@ function withContents(page: string): string {
   return page.replace('\n## ', () => `\nOn this page: ${links.join(' · ')}\n\n## `)
 }
 
+/** Returns the hint, and that of a fault with problems. */
+function hintsOf({ hint, problemsHint }: FaultSpec): string {
+  return problemsHint === undefined ? hint : `${hint} With \`problems\`: ${problemsHint}`
+}
+
 function faultPage(): string {
   const rows = Object.entries<FaultSpec>(faults).map(([code, spec]) => [
     `\`${code}\``,
     String(spec.status),
     spec.text,
-    spec.hint,
+    hintsOf(spec),
     spec.retry === true ? 'yes' : '',
     spec.ends?.join(', ') ?? '',
   ])
@@ -64,7 +69,7 @@ Source: packages/kit/src/faults.ts. A more specific message may replace the text
 
 ${table(
   ['code', 'status', 'text', 'hint'],
-  Object.entries<FaultSpec>(faults).map(([name, { status, text, hint }]) => [code(name), String(status), text, hint]),
+  Object.entries<FaultSpec>(faults).map(([name, spec]) => [code(name), String(spec.status), spec.text, hintsOf(spec)]),
 )}
 
 ## Reasons

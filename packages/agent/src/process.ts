@@ -57,6 +57,7 @@ export async function openParts(
     throw fault('config-invalid', {
       message:
         'No cluster to serve: the agent does not run in a pod, and neither WINDLASS_AGENT_KUBECONFIG nor WINDLASS_AGENT_CONFIG_DIR is set.',
+      hint: 'Set one of them, or run the agent in a pod of the cluster.',
     })
   const entry = { name: RUNTIME ?? '', access: here, namespaces: undefined }
   return { ...parts, clusters: fixedCluster({ entry, kube: open(entry) }, RUNTIME) }
@@ -69,7 +70,10 @@ export async function openParts(
 function readRuntimes(config: Readonly<AgentConfig>, here: ClusterAccess | undefined): RuntimeFiles {
   const { OWN_RUNTIMES: names = [], CONFIG_DIR: dir, TLS_INSECURE: insecure } = config
   if (names.length > 0 && here === undefined)
-    throw fault('config-invalid', { message: 'WINDLASS_AGENT_OWN_RUNTIMES is set, but the agent does not run in a pod.' })
+    throw fault('config-invalid', {
+      message: 'WINDLASS_AGENT_OWN_RUNTIMES is set, but the agent does not run in a pod.',
+      hint: 'Run the agent in a pod of the cluster of these runtimes, or remove the setting.',
+    })
   const own = here === undefined ? [] : names.map((name) => ({ name, access: here, namespaces: undefined }))
   const files = dir === undefined ? { runtimes: [], problems: [] } : readRuntimeFiles(dir, { insecure, here })
   const isOwn = ({ name }: RuntimeEntry): boolean => names.includes(name)
@@ -152,7 +156,10 @@ function namespacesOf(config: Readonly<AgentConfig>, { namespaces, access }: Run
 async function startV1(parts: AgentParts, platform: Platform | undefined): Promise<V1Agent> {
   const { config, clusters, transport, log } = parts
   if (platform === undefined)
-    throw fault('config-invalid', { message: 'Protocol v1 needs the id of the agent. Set WINDLASS_AGENT_ID (or AGENT_ID).' })
+    throw fault('config-invalid', {
+      message: 'Protocol v1 needs the id of the agent. Set WINDLASS_AGENT_ID (or AGENT_ID).',
+      hint: 'Take it from `windlass get agents -o json`.',
+    })
   // Loaded on demand: its metrics and its ledger take 5 MB of memory, which an agent of v2 does not need.
   const { startV1Agent } = await import('./v1/agent.ts')
   return startV1Agent({

@@ -59,7 +59,8 @@ export function fillPath(path: string, params: readonly unknown[]): string {
 
 /** URLs drop `.` and `..`, even if encoded, so the call would reach another route. */
 function encodeParam(text: string): string {
-  if (text === '.' || text === '..') throw fault('request-invalid', { message: `"${text}" is not a name or an id.` })
+  if (text === '.' || text === '..')
+    throw fault('request-invalid', { message: `"${text}" is not a name or an id.`, hint: 'Use the name or id of a resource.' })
   return encodeURIComponent(text)
 }
 

@@ -38,7 +38,11 @@ function readValue(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8').trimEnd()
   } catch (error) {
-    throw fault('config-invalid', { message: `${name} names a file that cannot be read: ${path}.` }, error)
+    throw fault(
+      'config-invalid',
+      { message: `${name} names a file that cannot be read: ${path}.`, hint: 'Check the path and the permissions of the file.' },
+      error,
+    )
   }
 }
 

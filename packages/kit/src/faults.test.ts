@@ -9,6 +9,15 @@ test.each(Object.entries<FaultSpec>(faults))('the fault %s has a text and a hint
   expect(spec.status).toBeGreaterThanOrEqual(400)
 })
 
+test.each(Object.keys(faults).filter(isFaultCode))('the hint of %s mentions problems only if there are some', (code) => {
+  const problems = [{ message: 'odd', path: 'a' }]
+  const spec: FaultSpec = faults[code]
+  expect(fault(code, { message: 'No.' }).hint).not.toContain('problems')
+  expect(fault(code, { problems: [] }).hint).toBe(spec.hint)
+  expect(fault(code, { problems }).hint).toBe(spec.problemsHint ?? spec.hint)
+  expect(fault(code, { problems, hint: 'Own.' }).hint).toBe('Own.')
+})
+
 test('a fault has its own message, and status and hint of the table', () => {
   const cause = new Error('below')
   const made = fault('not-found', { message: 'Build 42 does not exist.' }, cause)

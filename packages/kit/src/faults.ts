@@ -10,6 +10,8 @@ export interface FaultSpec {
   readonly text: string
   /** What the user can do about it, in the imperative. */
   readonly hint: string
+  /** Hint of a fault with `problems`. Default: `hint`. */
+  readonly problemsHint?: string
   /** True if the same call may succeed later without a change. */
   readonly retry?: true
   /** Work that this response ends permanently, see `endsWork`. Work that is not listed continues. */
@@ -65,7 +67,8 @@ export const faults = {
   'request-invalid': {
     status: 400,
     text: 'The request is not valid.',
-    hint: 'See `problems` for the fields that are wrong.',
+    hint: 'Correct the request as the message says, then send it again.',
+    problemsHint: 'See `problems` for the fields that are wrong.',
   },
   'not-found': { status: 404, text: 'The resource does not exist.', hint: 'Check the name or ID.' },
   conflict: {
@@ -104,7 +107,8 @@ export const faults = {
   'document-invalid': {
     status: 422,
     text: 'The document is not valid.',
-    hint: 'See `problems` for the file, line and column of each error.',
+    hint: 'Correct the document as the message says.',
+    problemsHint: 'See `problems` for the file, line and column of each error.',
   },
   'document-too-expensive': {
     status: 422,
@@ -119,7 +123,8 @@ export const faults = {
   'pipeline-invalid': {
     status: 422,
     text: 'The pipeline does not compile.',
-    hint: 'See `problems` for the file, line and column of each error.',
+    hint: 'Run `windlass validate` to see the errors.',
+    problemsHint: 'See `problems` for the file, line and column of each error.',
   },
   'file-not-found': { status: 404, text: 'The file cannot be read.', hint: 'Check the path.' },
   'approval-ambiguous': {
@@ -238,7 +243,8 @@ export const faults = {
   'cluster-unfit': {
     status: 422,
     text: 'The cluster does not meet the requirements of the Runner.',
-    hint: 'See `problems` for each failed test. Use `--skip-cluster-test` to skip the tests.',
+    hint: 'Use `--skip-cluster-test` to skip the tests.',
+    problemsHint: 'See `problems` for each failed test. Use `--skip-cluster-test` to skip the tests.',
   },
   'install-failed': {
     status: 502,
@@ -255,7 +261,8 @@ export const faults = {
   'storage-class-invalid': {
     status: 422,
     text: 'The storage class cannot be used for build disks.',
-    hint: 'See `problems` for the parameters that are wrong.',
+    hint: 'Correct the parameters of the storage class.',
+    problemsHint: 'See `problems` for the parameters that are wrong.',
   },
   'storage-refused': {
     status: 502,
@@ -274,7 +281,8 @@ export const faults = {
   'config-invalid': {
     status: 400,
     text: 'The configuration is not valid.',
-    hint: 'See `problems` for the settings that are wrong.',
+    hint: 'Correct the setting that the message names, then start the process again.',
+    problemsHint: 'See `problems` for the settings that are wrong.',
   },
   'server-unreachable': {
     status: 503,
@@ -340,10 +348,14 @@ export class Fault extends Error {
     this.name = 'Fault'
     this.code = code
     this.status = spec.status
-    this.hint = details.hint ?? spec.hint
+    this.hint = details.hint ?? (hasProblems(details) ? spec.problemsHint : undefined) ?? spec.hint
     this.retryable = spec.retry === true
     this.details = details
   }
+}
+
+function hasProblems({ problems = [] }: FaultDetails): boolean {
+  return problems.length > 0
 }
 
 /** Creates a fault: `throw fault('not-found', { message: 'Build 42 does not exist.' })`. */

@@ -67,19 +67,31 @@ export async function readKubeconfig(path: string, contextName?: string): Promis
   const { parseDocument } = await import('yaml')
   const document = parseDocument(readText(path), { prettyErrors: false })
   const [broken] = document.errors
-  if (broken !== undefined) throw fault('config-invalid', { message: `${path} is not YAML: ${broken.message}` })
+  if (broken !== undefined)
+    throw fault('config-invalid', {
+      message: `${path} is not YAML: ${broken.message}`,
+      hint: 'Correct the file, or name another kubeconfig.',
+    })
   const parsed = Kubeconfig.safeParse(document.toJS())
-  if (!parsed.success) throw fault('config-invalid', { message: `${path} is not a kubeconfig: ${parsed.error.message}` })
+  if (!parsed.success)
+    throw fault('config-invalid', {
+      message: `${path} is not a kubeconfig: ${parsed.error.message}`,
+      hint: 'Name the file of a kubeconfig.',
+    })
   const wanted = contextName ?? parsed.data['current-context']
   const context = parsed.data.contexts.find(({ name }) => name === wanted)?.context
   if (context === undefined)
     throw fault('config-invalid', {
       message: wanted === undefined ? `${path} has no current context.` : `${path} has no context "${wanted}".`,
+      hint: 'Set it with `kubectl config use-context NAME`, or name a context.',
     })
   const cluster = parsed.data.clusters.find(({ name }) => name === context.cluster)?.cluster
   const user = parsed.data.users.find(({ name }) => name === context.user)?.user
   if (cluster === undefined || user === undefined)
-    throw fault('config-invalid', { message: `${path} has no cluster or no user for the context "${wanted}".` })
+    throw fault('config-invalid', {
+      message: `${path} has no cluster or no user for the context "${wanted}".`,
+      hint: 'Add both to the file, or name another context.',
+    })
   refuseUnsupportedLogins(path, user)
   const pemOf = (data: string | undefined, file: string | undefined): string | undefined => {
     if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8')
@@ -125,7 +137,10 @@ export async function accessOf(
 ): Promise<ClusterAccess> {
   const access = kubeconfig === undefined ? inCluster(environment) : await readKubeconfig(kubeconfig)
   if (access !== undefined) return access
-  throw fault('config-invalid', { message: `The process does not run in a pod, and ${setting} is not set.` })
+  throw fault('config-invalid', {
+    message: `The process does not run in a pod, and ${setting} is not set.`,
+    hint: 'Name a kubeconfig with this setting, or run the process in a pod.',
+  })
 }
 
 /** Returns the access of the pod that this process runs in, or undefined outside of a cluster. */
@@ -149,6 +164,10 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw fault('config-invalid', { message: `${path} cannot be read.` }, error)
+    throw fault(
+      'config-invalid',
+      { message: `${path} cannot be read.`, hint: 'Check the path and the permissions of the file.' },
+      error,
+    )
   }
 }

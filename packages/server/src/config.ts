@@ -156,10 +156,16 @@ export type ServerSettings = ServerConfig & {
 export function readServerConfig(env: Readonly<Record<string, string | undefined>>): ServerSettings {
   const config = readConfig(ServerConfig, env, 'WINDLASS_SERVER_')
   if ((config.TLS_CERT_PATH === undefined) !== (config.TLS_KEY_PATH === undefined)) {
-    throw fault('config-invalid', { message: 'Set WINDLASS_SERVER_TLS_CERT_PATH and WINDLASS_SERVER_TLS_KEY_PATH together.' })
+    throw fault('config-invalid', {
+      message: 'Set WINDLASS_SERVER_TLS_CERT_PATH and WINDLASS_SERVER_TLS_KEY_PATH together.',
+      hint: 'Set the path that is missing, or remove the other one.',
+    })
   }
   if (!(config.HEARTBEAT_MS < config.SUSPECT_MS && config.SUSPECT_MS < config.DEAD_MS)) {
-    throw fault('config-invalid', { message: 'HEARTBEAT_MS must be less than SUSPECT_MS, and SUSPECT_MS less than DEAD_MS.' })
+    throw fault('config-invalid', {
+      message: 'HEARTBEAT_MS must be less than SUSPECT_MS, and SUSPECT_MS less than DEAD_MS.',
+      hint: 'Correct the three settings, or remove them to use the defaults.',
+    })
   }
   const { WINDLASS_SERVER_MASTER_KEY: given = '', WINDLASS_SERVER_MASTER_KEY_FILE: file = '' } = env
   return { ...config, environment: env, ...(given === '' && file !== '' && { masterKeyFile: file }) }

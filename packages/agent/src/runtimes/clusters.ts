@@ -52,7 +52,10 @@ export function openClusters(options: ClustersOptions): Clusters {
   const list = (problems: RuntimeFiles['problems']): string =>
     problems.map(({ file, message }) => `${file}: ${message}`).join('; ')
   if (duplicates.length > 0)
-    throw fault('config-invalid', { message: `Two files of ${options.dir} name one runtime: ${list(duplicates)}.` })
+    throw fault('config-invalid', {
+      message: `Two files of ${options.dir} name one runtime: ${list(duplicates)}.`,
+      hint: 'Name each runtime in one file only.',
+    })
   if (files.runtimes.length === 0)
     throw fault('config-invalid', {
       message: `No file of ${options.dir} describes a runtime${files.problems.length > 0 ? `: ${list(files.problems)}` : ''}.`,

@@ -12,7 +12,10 @@ const POLL_MS = 1_000
 export async function check(context: CommandContext): Promise<void> {
   const token = readSecretFile(context.config.AGENT_TOKEN_PATH)
   if (token === undefined)
-    throw fault('config-invalid', { message: `The token file ${context.config.AGENT_TOKEN_PATH} does not exist or is empty.` })
+    throw fault('config-invalid', {
+      message: `The token file ${context.config.AGENT_TOKEN_PATH} does not exist or is empty.`,
+      hint: 'Check the Secret with the token and its volume in the pod.',
+    })
   const client = context.server.withToken(token)
   const end = systemClock.monotonic() + WAIT_MS
   let agent = await retryUnreachable(() => client.agents.self())

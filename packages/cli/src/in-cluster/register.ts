@@ -16,7 +16,10 @@ export async function register(context: CommandContext): Promise<void> {
   const { config, out } = context
   const { AGENT: name, AGENT_SECRET: secret } = config
   if (name === undefined || secret === undefined)
-    throw fault('config-invalid', { message: 'WINDLASS_IN_CLUSTER_AGENT and WINDLASS_IN_CLUSTER_AGENT_SECRET are required.' })
+    throw fault('config-invalid', {
+      message: 'WINDLASS_IN_CLUSTER_AGENT and WINDLASS_IN_CLUSTER_AGENT_SECRET are required.',
+      hint: 'Set both. The chart sets them.',
+    })
   const kept = await readSecret(context.kube(), secret, config.AGENT_SECRET_KEY)
   const token = kept ?? readSecretFile(config.GIVEN_AGENT_TOKEN_PATH)
   try {

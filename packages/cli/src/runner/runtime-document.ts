@@ -29,7 +29,11 @@ export interface RuntimeChange {
 
 /** Reads a file in the Codefresh format, or a document of `apply` (`kind: runtime`). Throws `document-invalid` without a name. */
 export function fromDocument(document: unknown, { file, name }: { file: string; name: string | undefined }): RuntimeChange {
-  if (!isRecord(document)) throw fault('document-invalid', { message: `${file} must be a mapping.` })
+  if (!isRecord(document))
+    throw fault('document-invalid', {
+      message: `${file} must be a mapping.`,
+      hint: 'Write the fields of the runtime, such as `name` and `spec`, at the top level of the file.',
+    })
   const metadata = isRecord(document['metadata']) ? document['metadata'] : {}
   const own = metadata['name'] ?? name
   if (typeof own !== 'string' || own === '')

@@ -61,7 +61,11 @@ interface AgentToken {
 function tokenOf(app: App, { token }: NewAgent): AgentToken {
   const text = token ?? newToken(app.clock.now()).text
   const parsed = parseToken(text)
-  if (parsed === undefined) throw fault('request-invalid', { message: 'The token is not a valid agent token.' })
+  if (parsed === undefined)
+    throw fault('request-invalid', {
+      message: 'The token is not a valid agent token.',
+      hint: 'Send the whole token of the agent, or none to get a new one.',
+    })
   return { ...parsed, text }
 }
 

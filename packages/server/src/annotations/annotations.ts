@@ -29,7 +29,10 @@ export async function annotate(tx: Tx, on: Annotated, change: Change & { now: nu
   const { set, unset = [], display, now } = change
   const known = (await listAnnotations(tx.query, on)).map(({ name }) => name)
   if (new Set([...known, ...Object.keys(set)]).size > MAX_ANNOTATIONS)
-    throw fault('request-invalid', { message: `A ${on.entity} can have at most ${MAX_ANNOTATIONS} annotations.` })
+    throw fault('request-invalid', {
+      message: `A ${on.entity} can have at most ${MAX_ANNOTATIONS} annotations.`,
+      hint: 'Remove annotations that are not needed.',
+    })
   for (const [name, value] of Object.entries(set))
     await saveAnnotation(tx, { ...on, name, value: JSON.stringify(value), display: 0, updated_at: now })
   await deleteAnnotations(tx, on, unset)

@@ -40,9 +40,17 @@ export async function authorityCertificate(app: App): Promise<string> {
 /** Signs the certificate of the Docker daemons of a namespace. Throws `request-invalid` for an invalid request or invalid names. */
 export async function signCertificate(app: App, request: CertificateRequest): Promise<SignedCertificate> {
   const read = readSignRequest(request.csr)
-  if ('problem' in read) throw fault('request-invalid', { message: `Cannot sign the certificate request. ${read.problem}` })
+  if ('problem' in read)
+    throw fault('request-invalid', {
+      message: `Cannot sign the certificate request. ${read.problem}`,
+      hint: 'Send a PKCS#10 request in PEM format, for example of `openssl req -new`.',
+    })
   const names = readAlternativeNames(request.names)
-  if ('problem' in names) throw fault('request-invalid', { message: `Cannot sign the certificate request. ${names.problem}` })
+  if ('problem' in names)
+    throw fault('request-invalid', {
+      message: `Cannot sign the certificate request. ${names.problem}`,
+      hint: 'Send names such as DNS:dind or IP:127.0.0.1.',
+    })
   const authority = await readAuthority(app)
   const now = app.clock.now()
   const validMs = (request.days ?? SERVER_DAYS) * DAY_MS

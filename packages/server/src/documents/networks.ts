@@ -53,7 +53,11 @@ export function openNetworks(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const text of networks) {
     const network = readNetwork(text)
-    if (network === undefined) throw fault('config-invalid', { message: `"${text}" is not a network. Use the form 10.1.0.0/16.` })
+    if (network === undefined)
+      throw fault('config-invalid', {
+        message: `"${text}" is not a network. Use the form 10.1.0.0/16.`,
+        hint: 'Correct the network in the setting.',
+      })
     list.addSubnet(network.address, network.prefix, network.type)
   }
   return list

@@ -18,7 +18,11 @@ export async function readBody(request: FastifyRequest, body: AsyncIterable<Buff
   inUse.set(request, memory)
   let end = 0
   for await (const chunk of body) {
-    if (end + chunk.length > length) throw fault('request-invalid', { message: 'The body is longer than its Content-Length.' })
+    if (end + chunk.length > length)
+      throw fault('request-invalid', {
+        message: 'The body is longer than its Content-Length.',
+        hint: 'Send the length of the body as Content-Length, or omit the header.',
+      })
     memory.set(chunk, end)
     end += chunk.length
   }

@@ -65,7 +65,7 @@ function addParsers(server: FastifyInstance, routes: readonly Route[]): void {
     const types = typesOf(request)
     if (types.includes(type)) return
     const wanted = types.length === 0 ? JSON_TYPE : types.join(' or ')
-    throw fault('request-invalid', { message: `The body must have the type ${wanted}.` })
+    throw fault('request-invalid', { message: `The body must have the type ${wanted}.`, hint: 'Send this type as Content-Type.' })
   }
   server.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     if (typesOf(request).length === 0) return parseJson(body.toString(), request.routeOptions.url ?? '')

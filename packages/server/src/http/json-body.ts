@@ -17,14 +17,17 @@ export function parseJson(text: string, route: string): unknown {
   if (text === '') return undefined
   const max = REPORTS.test(route) ? MAX_REPORT_PARTS : MAX_PARTS
   if (hasMoreParts(text, max)) {
-    throw fault('request-invalid', { message: `The body has more than ${max.toLocaleString('en')} fields and list items.` })
+    throw fault('request-invalid', {
+      message: `The body has more than ${max.toLocaleString('en')} fields and list items.`,
+      hint: 'Split the request into smaller ones.',
+    })
   }
   try {
     const body: unknown = JSON.parse(text)
     if (PROTOTYPE.test(text)) removePrototypes(body)
     return body
   } catch (error) {
-    throw fault('request-invalid', { message: 'The body is not valid JSON.' }, error)
+    throw fault('request-invalid', { message: 'The body is not valid JSON.', hint: 'Send the body as JSON in UTF-8.' }, error)
   }
 }
 

@@ -17,7 +17,14 @@ export function toFault(error: unknown): Fault {
   const message = error instanceof Error ? error.message : String(error)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return fault('payload-too-large', {}, error)
   if (code.startsWith('FST_ERR_CTP') || error instanceof SyntaxError)
-    return fault('request-invalid', { message: `The body cannot be read: ${message}` }, error)
+    return fault(
+      'request-invalid',
+      {
+        message: `The body cannot be read: ${message}`,
+        hint: 'Check the Content-Type, the Content-Length and the encoding of the body.',
+      },
+      error,
+    )
   const meaning = storeFaultOf(error)
   return meaning === undefined ? fault('internal', {}, error) : fault(meaning, { message: MESSAGES[meaning] }, error)
 }

@@ -40,7 +40,10 @@ export async function beginRepeatable(
 ): Promise<Repeatable> {
   const { key } = request
   if (key.length > MAX_KEY || actor.kind === 'nobody')
-    throw fault('request-invalid', { message: 'The Idempotency-Key cannot be used here.' })
+    throw fault('request-invalid', {
+      message: 'The Idempotency-Key cannot be used here.',
+      hint: `Use at most ${MAX_KEY} characters.`,
+    })
   const id = { accountId: app.accountId, actorId: actor.id, key }
   const requestHash = sha256(JSON.stringify([request.method, request.url, request.body]))
   const name = JSON.stringify([id, app.dataDir])

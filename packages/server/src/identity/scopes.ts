@@ -41,7 +41,10 @@ export function requireGrantable(
 ): void {
   const strong = scopes.filter((scope) => ALL_SECRETS.includes(scope))
   if (strong.length > 0 && role !== 'admin')
-    throw fault('request-invalid', { message: `A key with the scope ${strong.join(', ')} requires the role admin.` })
+    throw fault('request-invalid', {
+      message: `A key with the scope ${strong.join(', ')} requires the role admin.`,
+      hint: 'Use the role admin, or leave out the scope.',
+    })
   if (actor.kind !== 'key' || actor.scopes === undefined) return
   const missing = missingScopes(actor.scopes, scopes)
   if (scopes.length > 0 && missing.length === 0 && strong.length === 0) return

@@ -69,7 +69,10 @@ function parseRange(header: string, total: number): Part {
   const from = first === '' ? Math.max(0, total - Number(last)) : Number(first)
   const to = first === '' || last === '' ? total : Math.min(total, Number(last) + 1)
   if (from >= to)
-    throw fault('request-invalid', { message: `The range "${header}" is outside the log, which has ${total} bytes.` })
+    throw fault('request-invalid', {
+      message: `The range "${header}" is outside the log, which has ${total} bytes.`,
+      hint: 'Start the range before the end of the log.',
+    })
   return { from, to, total, isPartial: true }
 }
 

@@ -63,7 +63,10 @@ function folderOf(url: string): string {
   } catch (error) {
     throw fault(
       'config-invalid',
-      { message: `"${url}" is not the URL of a folder, such as file:///var/lib/windlass/logs.` },
+      {
+        message: `"${url}" is not the URL of a folder, such as file:///var/lib/windlass/logs.`,
+        hint: 'Use an absolute path after file://, or the URL of a bucket.',
+      },
       error,
     )
   }

@@ -52,6 +52,7 @@ export function maskDocument(document: string, variables: readonly Variable[]): 
     .join(', ')
   throw fault('request-invalid', {
     message: `Write the value of the encrypted variable ${names} next to its key, not behind an alias.`,
+    hint: 'Replace the alias by the value, then send the document again.',
   })
 }
 

@@ -72,7 +72,10 @@ async function writePipeline(
   const name = document.written?.name ?? input.name
   const before = await lockPipeline(tx, app.accountId, put.name ?? name)
   if (before === undefined && put.name !== undefined && put.name !== name) {
-    throw fault('request-invalid', { message: `The document is for the pipeline "${name}", not "${put.name}".` })
+    throw fault('request-invalid', {
+      message: `The document is for the pipeline "${name}", not "${put.name}".`,
+      hint: 'Change the name in the document or the name in the path.',
+    })
   }
   checkPrecondition(put.precondition, before, name)
   if (before !== undefined && before.name !== name && (await findPipeline(tx.query, app.accountId, name)) !== undefined) {

@@ -27,7 +27,11 @@ export function sealVariables(
     if (!encrypted) return { key, value, encrypted }
     if (value !== MASK) return { key, value: sealer.seal(variablePlace(owner, key), value), encrypted }
     const stored = kept.get(key)
-    if (stored === undefined) throw fault('request-invalid', { message: `The variable "${key}" has no stored value to keep.` })
+    if (stored === undefined)
+      throw fault('request-invalid', {
+        message: `The variable "${key}" has no stored value to keep.`,
+        hint: 'Send its value instead of *****.',
+      })
     return { key, value: sealer.keep(variablePlace(owner, key), stored), encrypted }
   })
   return JSON.stringify(sealed)

@@ -39,7 +39,10 @@ export async function getBase(app: App, name: string, { merged }: { merged: bool
 export async function putBase(app: App, base: Omit<BaseLayer, 'version'>): Promise<BaseLayer> {
   const { name, layer, changedBy } = base
   if (!name.startsWith(BASE_PREFIX))
-    throw fault('request-invalid', { message: `The name of a base must begin with "${BASE_PREFIX}", not "${name}".` })
+    throw fault('request-invalid', {
+      message: `The name of a base must begin with "${BASE_PREFIX}", not "${name}".`,
+      hint: 'Rename the base.',
+    })
   return app.store.write(async (tx) => {
     const before = (await listBaseLayers(tx.query, app.accountId)).find((row) => row.name === name)
     const version = (before?.version ?? 0) + 1

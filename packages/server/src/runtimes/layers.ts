@@ -46,7 +46,7 @@ export function mergeRuntime(own: { readonly name: string; readonly layer: Runti
       found.problem === 'cycle'
         ? `spec.extends: the runtimes extend each other in a cycle: ${chain}.`
         : `spec.extends: runtime "${found.chain.at(-1)}" does not exist (${chain}).`
-    throw fault('request-invalid', { message })
+    throw fault('request-invalid', { message, hint: 'Correct `spec.extends`.' })
   }
   const merged = mergeAll(found.layers)
   requireConsistent(merged)

@@ -47,10 +47,14 @@ export async function putRuntime(
     const taken = await findRuntime(tx.query, app.accountId, input.name)
     checkPrecondition(put, before ?? taken)
     if (before !== undefined && before.name !== input.name)
-      throw fault('request-invalid', { message: 'A runtime cannot be renamed, because pipelines and builds refer to its name.' })
+      throw fault('request-invalid', {
+        message: 'A runtime cannot be renamed, because pipelines and builds refer to its name.',
+        hint: 'Create a runtime with the new name, and delete the old one.',
+      })
     if (input.name.startsWith(BASE_PREFIX))
       throw fault('request-invalid', {
         message: `Names that begin with "${BASE_PREFIX}" are reserved for base layers.`,
+        hint: 'Use another name.',
       })
     const isFirst = (await findDefaultRuntime(tx.query, app.accountId)) === undefined
     const layers = await readLayers(tx.query, app.accountId)

@@ -43,7 +43,10 @@ export async function putStepType(
   const manifest = await readManifest(app, put.manifest)
   const { name, version } = manifest
   if (put.name !== undefined && put.name !== name && put.name !== `${name}:${version}`)
-    throw fault('request-invalid', { message: `The manifest is for the step type "${name}:${version}", not "${put.name}".` })
+    throw fault('request-invalid', {
+      message: `The manifest is for the step type "${name}:${version}", not "${put.name}".`,
+      hint: 'Change the name in the manifest or the name in the path.',
+    })
   return app.store.write(async (tx) => {
     const versions = await listStepTypeVersions(tx.query, app.accountId, name)
     const before = versions.find((row) => row.version === version)

@@ -124,6 +124,7 @@ function readChange(path: string, name: string | undefined) {
   } catch (error) {
     throw fault('document-invalid', {
       message: `${file.name} is not valid YAML: ${error instanceof Error ? error.message : String(error)}`,
+      hint: 'Correct the file, then run the command again.',
     })
   }
   return fromDocument(document, { file: file.name, name })

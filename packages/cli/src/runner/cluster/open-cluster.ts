@@ -47,7 +47,11 @@ export function listContexts(given: string | undefined, { environment }: Setting
       hint: 'Set one with --kube-config-path or KUBECONFIG.',
     })
   const parsed = ContextList.safeParse(parse(readInput(kubeconfig).text))
-  if (!parsed.success) throw fault('config-invalid', { message: `${kubeconfig} is not a kubeconfig.` })
+  if (!parsed.success)
+    throw fault('config-invalid', {
+      message: `${kubeconfig} is not a kubeconfig.`,
+      hint: 'Name a kubeconfig with --kube-config-path.',
+    })
   const names = parsed.data.contexts.map(({ name }) => name)
   return { kubeconfig, names, current: parsed.data['current-context'] }
 }

@@ -13,9 +13,14 @@ export function parseValuesFile(text: string, file: string): Tree {
   } catch (error) {
     throw fault('document-invalid', {
       message: `${file} is not valid YAML: ${error instanceof Error ? error.message : String(error)}`,
+      hint: 'Correct the file, then run the command again.',
     })
   }
-  if (!isRecord(value)) throw fault('document-invalid', { message: `${file} must be a mapping of values.` })
+  if (!isRecord(value))
+    throw fault('document-invalid', {
+      message: `${file} must be a mapping of values.`,
+      hint: 'Write the values as `key: value` at the top level of the file.',
+    })
   return value
 }
 

@@ -20,7 +20,11 @@ export async function authorizeBuild(app: App, actor: Actor, input: Creation['re
   const request = mayRunCommands(actor) ? input : { ...input, keepsRepository: true }
   if (actor.kind !== 'build') return request
   requireStepInput(actor, input)
-  if (request.pipeline === undefined) throw fault('request-invalid', { message: 'The request must name a pipeline.' })
+  if (request.pipeline === undefined)
+    throw fault('request-invalid', {
+      message: 'The request must name a pipeline.',
+      hint: 'Add `pipeline` to the request, with the name or id of a stored pipeline.',
+    })
   const { query } = app.store
   const row = requireFound(await findPipeline(query, app.accountId, request.pipeline), `pipeline "${request.pipeline}"`)
   const target = { id: row.id, name: row.name, projectId: row.project_id, settings: readPipelineSettings(row) }

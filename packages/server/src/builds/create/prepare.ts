@@ -78,7 +78,11 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger }
       ? undefined
       : requireFound(await findPipeline(query, app.accountId, request.pipeline), `pipeline "${request.pipeline}"`)
   const document = request.document ?? pipeline?.document
-  if (document === undefined) throw fault('request-invalid', { message: 'The request must have a pipeline or a document.' })
+  if (document === undefined)
+    throw fault('request-invalid', {
+      message: 'The request must have a pipeline or a document.',
+      hint: 'Add `pipeline` or `document` to the request.',
+    })
   const file = request.file ?? 'pipeline.yaml'
   const { written, masked } =
     request.document === undefined ? { masked: document } : await readDocumentSettings(app, document, file)

@@ -39,7 +39,11 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
       replies: { 200: z.string() },
       async handle({ body, actor, settle }) {
         const { scopes, unknown } = readScopeNames(body.scopes)
-        if (unknown.length > 0) throw fault('request-invalid', { message: `Unknown scope: ${unknown.join(', ')}.` })
+        if (unknown.length > 0)
+          throw fault('request-invalid', {
+            message: `Unknown scope: ${unknown.join(', ')}.`,
+            hint: 'Use the scopes of docs/reference/scopes.md.',
+          })
         requireGrantable(actor, { role: 'admin', scopes })
         return toTokenAnswer(
           await createKey(app, { name: body.name, role: 'admin', scopes }, (tx, key) => settle(tx, toTokenAnswer(key))),

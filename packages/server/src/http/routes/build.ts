@@ -177,7 +177,10 @@ async function getBuild(app: App, id: string): Promise<BuildRow> {
 async function listPage(app: App, query: z.output<typeof BuildQuery>): Promise<{ items: Build[]; next?: string }> {
   const before = query.cursor === undefined ? undefined : Number(query.cursor)
   if (before !== undefined && !Number.isSafeInteger(before))
-    throw fault('request-invalid', { message: 'The cursor does not belong to this list.' })
+    throw fault('request-invalid', {
+      message: 'The cursor does not belong to this list.',
+      hint: 'Use `next` of the previous page, or omit the cursor.',
+    })
   const pipeline = query.pipeline === undefined ? undefined : await findPipeline(app.store.query, app.accountId, query.pipeline)
   const filter = pipeline === undefined ? { pipeline: query.pipeline } : { pipelineId: pipeline.id }
   const { status, branch, limit } = query

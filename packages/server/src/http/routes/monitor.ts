@@ -25,7 +25,11 @@ const Cursor = z.tuple([MonitoredKind, z.string(), z.string()])
 
 function readCursor(text: string): { kind: MonitoredKind; namespace: string; name: string } {
   const parsed = Cursor.safeParse(text.split('/'))
-  if (!parsed.success) throw fault('request-invalid', { message: 'The cursor does not belong to this list.' })
+  if (!parsed.success)
+    throw fault('request-invalid', {
+      message: 'The cursor does not belong to this list.',
+      hint: 'Use `next` of the previous page, or omit the cursor.',
+    })
   const [kind, namespace, name] = parsed.data
   return { kind, namespace, name }
 }

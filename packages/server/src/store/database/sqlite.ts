@@ -25,6 +25,7 @@ export function openSqlite(file: string): OpenSqlite {
   if (network !== undefined) {
     throw fault('config-invalid', {
       message: `The data folder ${dirname(file)} is on ${network}, where SQLite files can be corrupted. Use a local disk or PostgreSQL.`,
+      hint: 'Set WINDLASS_SERVER_DATA_DIR to a local disk, or WINDLASS_SERVER_DATABASE_URL to a PostgreSQL database.',
     })
   }
   const database = new DatabaseSync(file)
