@@ -84,6 +84,38 @@ describe.each(DATABASES)('migrations on $name', ({ open }) => {
     })
   })
 
+  test('removes encrypted variables whose key is spelled with escapes, also if 017 has not found them', async () => {
+    const place = await database.fresh({ isBare: true })
+    const before = await openDialect({ ...place, clock: systemClock, log: silentLog })
+    const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '019'))
+    const { error } = await new Migrator({ db: before.query, provider: { getMigrations: async () => older } }).migrateToLatest()
+    expect(error).toBeUndefined()
+    const account = 'a'.repeat(24)
+    const document = (key: string, value = '"s3cret"'): string =>
+      `kind: pipeline\nspec:\n  steps: {a: {commands: ["echo \\\\x"]}}\n  triggers: [{variables: [{key: B, value: ${value}, ${key}: true}]}]\n`
+    const keys = ['"encrypt\\x65d"', '"\\u0065ncrypted"', '"\\U00000065ncrypted"', '"encryp\\\n      ted"']
+    for (const [n, key] of keys.entries()) {
+      await sql`insert into pipeline (id, account_id, name, document, variables, contexts, settings, priority, revision, created_at, updated_at)
+        values (${`p${n}`}, ${account}, ${`p${n}`}, ${document(key)}, '[]', '[]', '{}', 0, 1, 1700, 1700)`.execute(before.query)
+      await sql`insert into build_plan (build_id, account_id, document, request, fetched)
+        values (${`b${n}`}, ${account}, ${document(key)}, '{}', ${document(key)})`.execute(before.query)
+    }
+    const shell = document('shown', '"open"').replace('echo', 'printf \\\\u0041')
+    await sql`insert into build_plan (build_id, account_id, document, request) values ('shell', ${account}, ${shell}, '{}')`.execute(
+      before.query,
+    )
+    await before.close()
+
+    await using held = await openTestApp({ ...database, fresh: async () => place })
+    const { query } = held.app.store
+    const pipelines = await query.selectFrom('pipeline').select('document').orderBy('id').execute()
+    const plans = await query.selectFrom('build_plan').select(['build_id', 'document', 'fetched']).orderBy('build_id').execute()
+    const masked = keys.map((key) => document(key, "''"))
+    expect(pipelines).toEqual(masked.map((text) => ({ document: text })))
+    expect(plans.slice(0, 4)).toEqual(masked.map((text, n) => ({ build_id: `b${n}`, document: text, fetched: text })))
+    expect(plans.at(-1)).toEqual({ build_id: 'shell', document: shell, fetched: null })
+  })
+
   test('finds the subject of tasks that an older server writes beside a newer one', async () => {
     await using held = await openTestApp(database)
     const { query } = held.app.store

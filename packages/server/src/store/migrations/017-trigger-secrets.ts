@@ -1,13 +1,15 @@
 import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { maskStoredDocument, stringifyMasked } from '../../pipelines/mask-document.ts'
-
-/** Rows per page, because documents are large. */
-const PAGE = 50
+import { cached, forEachRow, PAGE } from './documents.ts'
 
 /**
  * Removes the values of encrypted variables of triggers, which earlier versions stored in plain text: in the documents and settings of pipelines, and in the
- * documents of builds.
+ * documents of builds. 019 finds those whose key is spelled with escapes.
+ *
+ * Unlike other migrations it calls the code of the server instead of a copy. Only the parser of the language reads documents as the server does, with its
+ * limits for hostile ones, and a value that the server of an upgrade takes for a secret must not stay in its database. A change of `maskStoredDocument`
+ * must still mask every value of a trigger, which `migrations.test.ts` shows.
  */
 export const triggerSecrets: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -40,18 +42,4 @@ export const triggerSecrets: Migration = {
       return rows.map(({ build_id: id }) => id)
     })
   },
-}
-
-/** Calls `change` with the last id of the previous page until a page is not full. `change` returns the ids of its page. */
-async function forEachRow(change: (after: string) => Promise<readonly string[]>): Promise<void> {
-  for (let ids = await change(''); ids.length === PAGE; ids = await change(ids.at(-1) ?? '')) continue
-}
-
-/** Most builds of a pipeline have the same document. */
-function cached(mask: (text: string) => string): (text: string) => string {
-  let last: { readonly text: string; readonly masked: string } | undefined
-  return (text) => {
-    if (last?.text !== text) last = { text, masked: mask(text) }
-    return last.masked
-  }
 }

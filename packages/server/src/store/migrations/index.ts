@@ -17,6 +17,7 @@ import { subjects } from './015-subjects.ts'
 import { sessions } from './016-sessions.ts'
 import { triggerSecrets } from './017-trigger-secrets.ts'
 import { sessionUse } from './018-session-use.ts'
+import { escapedSecrets } from './019-escaped-secrets.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -38,4 +39,5 @@ export const migrations: Record<string, Migration> = {
   '016-sessions': sessions,
   '017-trigger-secrets': triggerSecrets,
   '018-session-use': sessionUse,
+  '019-escaped-secrets': escapedSecrets,
 }
