@@ -1,4 +1,5 @@
 /** Diagnostics of a Runner for support, without secrets. Pure, except `collect`. */
+import { hideLogin } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import type { Kube, Kind, KubeObject } from '@windlass/kube'
 import { stringify } from 'yaml'
@@ -98,10 +99,9 @@ export function hideSecrets(value: unknown, name = ''): unknown {
 
 /** Hides tokens by their format: Windlass and Codefresh tokens, JSON web tokens, credentials in URLs, private keys. */
 export function hideTokens(text: string): string {
-  return text
+  return hideLogin(text)
     .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g, HIDDEN)
     .replaceAll(/\b[0-9a-f]{24}\.[A-Za-z0-9_-]{16,}/g, HIDDEN)
     .replaceAll(/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g, HIDDEN)
-    .replaceAll(/(\w:\/\/)[^\s/:@]+:[^\s/]+@/g, `$1${HIDDEN}@`)
     .replaceAll(/\b([Bb]earer|[Bb]asic) [A-Za-z0-9._~+/=-]{12,}/g, `$1 ${HIDDEN}`)
 }

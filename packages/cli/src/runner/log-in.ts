@@ -1,11 +1,10 @@
 /** The server of a Runner command. `--token` and `--url` create a separate context, as in the Codefresh CLI. */
-import { text as readAll } from 'node:stream/consumers'
 import { defined } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { missingScopes, type Scope } from '@windlass/protocol'
 import { currentContext, readConfigFile, saveContext } from '../config-file.ts'
 import type { Settings } from '../config.ts'
-import { readInput } from '../input/input-files.ts'
+import { readTokenFile } from '../input/token-file.ts'
 import type { Printer } from '../printer.ts'
 import { openRetryingClient, openSession, type Session } from '../session.ts'
 
@@ -39,8 +38,8 @@ function currentKey(settings: Settings): Pick<Settings, 'apiKey' | 'caFile'> {
 }
 
 async function readToken({ token, tokenFile }: LoginFlags, out: Printer): Promise<string | undefined> {
-  if (tokenFile !== undefined) return readInput(tokenFile).text.trim()
-  if (token === '-') return (await readAll(process.stdin)).trim()
+  if (tokenFile !== undefined) return readTokenFile(tokenFile)
+  if (token === '-') return readTokenFile('-')
   if (token !== undefined)
     out.note('Other users of this machine can read a key on the command line; use --token-file or WINDLASS_API_KEY instead.')
   return token

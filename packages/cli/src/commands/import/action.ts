@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import type { ApiClient } from '@windlass/client'
-import { systemClock } from '@windlass/kit'
+import { hideLogin, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { listManifests, type FolderManifest } from '@windlass/local/step-types'
 import { MAX_BYTES } from '@windlass/local/yaml-files'
@@ -12,7 +12,6 @@ import { reservedStepType } from '../../input/reserved-step-type.ts'
 import { openSession, orUndefined } from '../../session.ts'
 import { catchInterrupts } from '../run/interrupt.ts'
 import { openCatalog, type Catalog } from './catalog.ts'
-import { withoutLogin } from './without-login.ts'
 
 /** Faults of one manifest. All others end the import. */
 const OF_MANIFEST = ['document-invalid', 'document-too-expensive', 'conflict', 'request-invalid'] as const
@@ -48,7 +47,7 @@ async function importManifests(
   const manifests = listManifests(catalog.folder, { mustExist: true })
   if (manifests.length === 0)
     throw fault('file-not-found', {
-      message: `${withoutLogin(source)} contains no manifest of a step type.`,
+      message: `${hideLogin(source)} contains no manifest of a step type.`,
       hint: 'A manifest is a YAML file with "kind: step-type".',
     })
   const { usable, skipped } = selectUsable(manifests, catalog.folder)

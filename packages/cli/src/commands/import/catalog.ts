@@ -7,11 +7,11 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { hideLogin } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { MAX_BYTES, MAX_ENTRIES, MAX_TOTAL_BYTES } from '@windlass/local/yaml-files'
 import type { Settings } from '../../config.ts'
 import { printable } from '../../format/printable.ts'
-import { withoutLogin } from './without-login.ts'
 
 const run = promisify(execFile)
 const CLONE_TIMEOUT_MS = 300_000
@@ -235,7 +235,7 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if ('code' in error && error.code === 'ENOENT' && 'path' in error && error.path === 'git') return 'git is not installed.'
   if ('killed' in error && error.killed === true) return `git did not end within ${CLONE_TIMEOUT_MS / 60_000} minutes.`
-  if (!('stderr' in error)) return printable(withoutLogin(error.message))
+  if (!('stderr' in error)) return printable(hideLogin(error.message))
   const lines = String(error.stderr).trim().split('\n')
-  return printable(withoutLogin(lines.at(-1) || 'git failed without a message.'))
+  return printable(hideLogin(lines.at(-1) || 'git failed without a message.'))
 }

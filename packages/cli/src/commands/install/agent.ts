@@ -10,7 +10,7 @@ import { clientOf } from '../../runner/log-in.ts'
 import { toChartValues } from '../../runner/values/chart-values.ts'
 import { readInstallValues, type ValueFlags, type InstallValues } from '../../runner/values/install-values.ts'
 import { printManifests } from '../../runner/init/render.ts'
-import { readInput } from '../../input/input-files.ts'
+import { readTokenFile } from '../../input/token-file.ts'
 import { withClusterUrl } from '../../runner/cluster-url.ts'
 import { openSession, type Session } from '../../session.ts'
 import { installRuntimeParts } from './runtime.ts'
@@ -94,7 +94,7 @@ interface AgentSearch {
 
 /** Returns the agent of the token (restored if it was deleted), or a new one. Throws `usage` if the token belongs to another agent. */
 async function findOrCreateAgent({ options, session, settings, name }: AgentSearch): Promise<{ name: string; token: string }> {
-  const token = options.tokenFile === undefined ? options.token : readInput(options.tokenFile).text.trim()
+  const token = options.tokenFile === undefined ? options.token : readTokenFile(options.tokenFile)
   if (token === undefined) return session.client.agents.create({ name })
   const known = await clientOf(session, token, settings)
     .agents.self()

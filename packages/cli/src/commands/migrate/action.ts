@@ -1,13 +1,12 @@
-import { readFileSync, statSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemClock } from '@windlass/kit'
 import { fault, isFault, type Fault } from '@windlass/kit/faults'
-import { hasCode } from '@windlass/kit/system-error'
 import { parseBaseUrl } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { hintOf } from '../../format/problems.ts'
+import { readTokenFile } from '../../input/token-file.ts'
 import { openSession } from '../../session.ts'
 import { catchInterrupts } from '../run/interrupt.ts'
 import { judge } from './judge/judge.ts'
@@ -147,31 +146,8 @@ function requireSource(path: string | undefined, { from, tokenFile }: MigrateOpt
 }
 
 function readFrom(source: Extract<Source, { url: string }>, settings: Settings, signal: AbortSignal): Promise<Account> {
-  const token = readToken(source.tokenFile)
+  const token = readTokenFile(source.tokenFile)
   return readAccount(openAccount({ url: source.url, token, caFile: settings.caFile, signal }))
-}
-
-const MAX_TOKEN_BYTES = 16_384
-
-/** Reads the token. The messages of its faults do not quote the file. */
-function readToken(file: string): string {
-  try {
-    if (statSync(file).size > MAX_TOKEN_BYTES) throw notAToken(file)
-    const token = readFileSync(file, 'utf8').trim()
-    if (!/^[\x21-\x7e]+$/.test(token)) throw notAToken(file)
-    return token
-  } catch (error) {
-    if (isFault(error)) throw error
-    throw fault(
-      'file-not-found',
-      { message: `${file} ${hasCode(error, 'ENOENT') ? 'does not exist' : 'cannot be read'}.` },
-      error,
-    )
-  }
-}
-
-function notAToken(file: string): Error {
-  return fault('usage', { message: `${file} does not contain an API key.`, hint: 'Write only the key to the file.' })
 }
 
 function nothingFound(source: Source): Error {

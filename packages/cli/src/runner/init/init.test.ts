@@ -152,12 +152,25 @@ test('builds names from context and namespace, with a number if they are taken (
 })
 
 test('detects the proxies of the environment; proxies in the values take precedence (R034)', async () => {
-  const settings = readSettings({ HOME: '/nowhere', https_proxy: 'http://user:s@cret@proxy:3128', NO_PROXY: '.local' })
+  const settings = readSettings({
+    HOME: '/nowhere',
+    HTTP_PROXY: 'user:s@cret@proxy',
+    https_proxy: 'http://user:s@cret@proxy:3128',
+    NO_PROXY: '.local',
+  })
   const asked: string[] = []
   const confirm = async (question: string): Promise<boolean> => asked.push(question) > 0
   const found = await detectProxies({ installer: {}, chart: {} }, { ...defaultPrompter, confirm }, settings)
-  expect(found.installer.EnvVars).toEqual({ HTTPS_PROXY: 'http://user:s@cret@proxy:3128', NO_PROXY: '.local' })
-  expect(asked[0]).toBe('Use HTTPS_PROXY=http://***@proxy:3128 of this machine in the cluster?')
+  expect(found.installer.EnvVars).toEqual({
+    HTTP_PROXY: 'user:s@cret@proxy',
+    HTTPS_PROXY: 'http://user:s@cret@proxy:3128',
+    NO_PROXY: '.local',
+  })
+  expect(asked).toEqual([
+    'Use HTTP_PROXY=http://*****@proxy of this machine in the cluster?',
+    'Use HTTPS_PROXY=http://*****@proxy:3128 of this machine in the cluster?',
+    'Use NO_PROXY=.local of this machine in the cluster?',
+  ])
   const given = { installer: { EnvVars: { HTTP_PROXY: 'http://other' } }, chart: {} }
   expect(await detectProxies(given, defaultPrompter, settings)).toBe(given)
 })

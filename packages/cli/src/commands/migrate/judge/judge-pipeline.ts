@@ -74,7 +74,9 @@ function problemsOf(
   }
   const compileText = (one: string): readonly Diagnostic[] => compile({ text: one, file: document.from }, options).problems
   const problems = compileText(text)
-  const placed = text === document.text ? problems : compileText(document.text)
+  // Most documents have no problems, and those of an account have no lines.
+  const hasMoved = text !== document.text && document.line !== undefined && problems.length > 0
+  const placed = hasMoved ? compileText(document.text) : problems
   const toRemark = ({ code, path, message, hint }: Diagnostic): Remark => {
     const line = placed.find((other) => other.code === code && other.path === path && other.message === message)?.line
     return { path, line: line && lineIn(document, line), reason: sentence(message), action: ACTIONS[code] ?? hint }
