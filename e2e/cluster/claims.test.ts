@@ -49,7 +49,7 @@ function openExecutor(): { readonly executor: Executor; readonly facts: Fact[] }
   const facts: Fact[] = []
   const policy = policyWith({ POLICY: 'permissive', SERVICE_ACCOUNTS: 'default' }, [NAMESPACE])
   const report = (fact: Fact): void => void facts.push(fact)
-  const executor = kubernetesExecutor({ kube, policy })({ report, clock: systemClock, log: silentLog })
+  const executor = kubernetesExecutor({ kube, policy, starts: { perCore: 1 } })({ report, clock: systemClock, log: silentLog })
   onTestFinished(() => executor.close())
   return { executor, facts }
 }

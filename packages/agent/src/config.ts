@@ -77,6 +77,17 @@ export const AgentConfig = z.object({
     .describe('Folder on the nodes in which the agent creates disks itself. Default: the storage class provides disks.'),
   QPS: z.coerce.number().positive().default(200).describe('Maximum number of calls to the Kubernetes API per second.'),
   BURST: z.coerce.number().int().positive().default(400).describe('Maximum burst of calls to the Kubernetes API.'),
+  STARTS_PER_CORE: z.coerce
+    .number()
+    .positive()
+    .default(2)
+    .describe('Number of builds and warm pairs that start at once per core of the nodes; `starts` of a runtime overrides it.'),
+  MAX_STARTS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe('Maximum number of builds and warm pairs that start at once; the others wait with the reason `start-limit`.'),
   MAX_TASKS: z.coerce.number().int().positive().default(200).describe('Maximum number of tasks per claim.'),
   SWEEP_MS: z.coerce
     .number()

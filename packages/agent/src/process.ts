@@ -22,8 +22,10 @@ import { policyOf } from './kubernetes/policy/settings.ts'
 import { openProtocolMemory, type ProtocolMemory } from './protocol-memory.ts'
 import { fixedCluster, openClusters, type Cluster, type Clusters } from './runtimes/clusters.ts'
 import { readRuntimeFiles, type RuntimeEntry, type RuntimeFiles } from './runtimes/runtime-files.ts'
+import type { StartRate } from './starts/choose-starts.ts'
 import type { V1Agent } from './v1/agent.ts'
 import { openPlatform, type Platform } from './v1/platform.ts'
+import type { WorkflowStarts } from './v1/workflow-starts.ts'
 
 export interface AgentParts {
   readonly config: Readonly<AgentConfig>
@@ -144,9 +146,14 @@ function executorFor({ config, clusters }: AgentParts, known: boolean): ReturnTy
       policy: policyOf({ ...config, ...entry.policy }, namespacesOf(config, entry)),
       runtime: known ? entry.name : undefined,
       volumeParentDir: config.VOLUME_DIR === '' ? undefined : config.VOLUME_DIR,
+      starts: startRate(config),
     })
   const [only] = clusters.all()
   return known || only === undefined ? clustersExecutor({ clusters, executorOf }) : executorOf(only)
+}
+
+function startRate({ STARTS_PER_CORE: perCore, MAX_STARTS: max }: Readonly<AgentConfig>): StartRate {
+  return { perCore, max }
 }
 
 function namespacesOf(config: Readonly<AgentConfig>, { namespaces, access }: RuntimeEntry): readonly string[] {
@@ -161,14 +168,25 @@ async function startV1(parts: AgentParts, platform: Platform | undefined): Promi
       hint: 'Take it from `windlass get agents -o json`.',
     })
   // Loaded on demand: its metrics and its ledger take 5 MB of memory, which an agent of v2 does not need.
-  const { startV1Agent } = await import('./v1/agent.ts')
+  const { startV1Agent, openWorkflowStarts } = await import('./v1/index.ts')
+  const starts = new Map<string, WorkflowStarts>()
+  clusters.each(({ entry, kube }) => {
+    const namespaces = namespacesOf(config, entry)
+    const opened = openWorkflowStarts({ kube, namespaces, rate: startRate(config), clock: systemClock, log })
+    starts.set(entry.name, opened)
+    return () => {
+      if (starts.get(entry.name) === opened) starts.delete(entry.name)
+      opened.close()
+    }
+  })
   return startV1Agent({
     platform,
     clusterOf(runtime) {
       const cluster = clusters.find(runtime)
-      if (cluster === undefined) return undefined
+      const ofCluster = starts.get(cluster?.entry.name ?? '')
+      if (cluster === undefined || ofCluster === undefined) return undefined
       const { kube, entry } = cluster
-      return { kube, policy: policyOf({ ...config, ...entry.policy }, namespacesOf(config, entry)) }
+      return { kube, policy: policyOf({ ...config, ...entry.policy }, namespacesOf(config, entry)), starts: ofCluster }
     },
     stateDir: config.STATE_DIR,
     transport,

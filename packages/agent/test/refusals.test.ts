@@ -7,7 +7,7 @@ import { openFakeKube } from './support/fake-kube.ts'
 
 test('creates nothing of a task with one hostile field, and reports the field and the reason', async () => {
   await using kube = await openFakeKube()
-  const open = kubernetesExecutor({ kube: kube.kube(), policy: policyWith() })
+  const open = kubernetesExecutor({ kube: kube.kube(), policy: policyWith(), starts: { perCore: 1 } })
   const executor = open({ report: () => undefined, clock: systemClock, log: silentLog })
   try {
     const hostile = changed(startTask(), 'secret', ['type'], 'kubernetes.io/service-account-token')

@@ -14,7 +14,7 @@ async function play(scene: V1Scene, ...tasks: { _id: string }[]): Promise<Record
 
 test('checks whole objects, and deletes only objects of the workflow', async () => {
   await using scene = await openV1Scene()
-  const cluster = { kube: scene.kube.kube(), policy: policyWith() }
+  const cluster = { ...scene.cluster, policy: policyWith() }
   scene.agent({ clusterOf: () => cluster })
   const fair = startTask({}, { protocol: 'v1' })
   const create = (role: Role, changes?: readonly [path: string, value: unknown], workflow = fair.buildId): { _id: string } => {

@@ -12,12 +12,15 @@ export interface Lanes<T> {
   idle(): Promise<void>
 }
 
+/** Waits for something during which the piece does not count against the concurrency, so that pieces of other lanes can be processed. */
+export type Aside = <R>(wait: () => Promise<R>) => Promise<R>
+
 export interface LanesOptions<T> {
   readonly concurrency: number
   /** Number of queued pieces from which `add` makes its caller wait. */
   readonly buffer: number
   /** Must not throw. */
-  readonly work: (piece: T) => Promise<void>
+  readonly work: (piece: T, aside: Aside) => Promise<void>
 }
 
 export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): Lanes<T> {
@@ -25,12 +28,14 @@ export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): La
   const busy = new Set<string>()
   const ready: string[] = []
   let waiting = 0
+  /** Number of pieces in progress that do not count. */
+  let aside = 0
   let room: PromiseWithResolvers<void> | undefined
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
   function start(): void {
-    while (busy.size < concurrency) {
+    while (busy.size - aside < concurrency) {
       const lane = ready.shift()
       if (lane === undefined) return
       const piece = queues.get(lane)?.shift()
@@ -41,9 +46,19 @@ export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): La
     }
   }
 
+  async function stepAside<R>(wait: () => Promise<R>): Promise<R> {
+    aside += 1
+    start()
+    try {
+      return await wait()
+    } finally {
+      aside -= 1
+    }
+  }
+
   async function carryOut(lane: string, piece: T): Promise<void> {
     try {
-      await work(piece)
+      await work(piece, stepAside)
     } finally {
       busy.delete(lane)
       if ((queues.get(lane)?.length ?? 0) > 0) ready.push(lane)

@@ -9,7 +9,7 @@
  * | after the other side has the report, before this was stored | it sends the report again |
  */
 import { isFault, type Clock, type Logger } from '@windlass/kit'
-import { openLaneGroups, type LaneGroups } from './lanes.ts'
+import { openLaneGroups, type Aside, type LaneGroups } from './lanes.ts'
 import { openLedger, type Ledger } from './ledger.ts'
 import { openOutbox, retryDelayMs, type SendAttempt, type Outbox } from './outbox.ts'
 
@@ -38,6 +38,8 @@ export interface Run<R> {
   readonly signal: AbortSignal
   /** The time at which the batch was accepted, of the monotonic clock. */
   readonly acceptedAt: number
+  /** Waits for something during which the batch does not count against the concurrency of its group. Its lane waits with it. */
+  readonly aside: Aside
   /** Stores a report of a unit that is not finished yet; it is sent before the later reports of the unit. Ignored after `finish`. */
   report(unit: Pick<Unit<unknown>, 'key'>, report: R): Promise<void>
   /**
@@ -149,7 +151,10 @@ class LedgeredWork<T, R> implements Work<T, R> {
       clock,
       log,
     })
-    this.#lanes = openLaneGroups((group) => ({ ...options.limits(group), work: (queued) => this.#carryOut(queued) }))
+    this.#lanes = openLaneGroups((group) => ({
+      ...options.limits(group),
+      work: (queued, aside) => this.#carryOut(queued, aside),
+    }))
     this.#broken.promise.catch(() => undefined)
     this.ended = this.#send()
     this.ended.catch(() => undefined)
@@ -235,7 +240,7 @@ class LedgeredWork<T, R> implements Work<T, R> {
   }
 
   /** Runs a batch. Never throws. Units of a batch that is still queued when the process closes stay in the ledger. */
-  async #carryOut({ batch, acceptedAt }: Queued<T>): Promise<void> {
+  async #carryOut({ batch, acceptedAt }: Queued<T>, aside: Aside): Promise<void> {
     const { run, failure, log } = this.#options
     const { signal } = this.#running
     if (signal.aborted) return
@@ -246,7 +251,7 @@ class LedgeredWork<T, R> implements Work<T, R> {
     }
     const report: Run<R>['report'] = ({ key }, body) => this.#store(() => this.#ledger.report(key, JSON.stringify(body)))
     try {
-      const error = await run(batch, { signal, acceptedAt, report, finish }).then(
+      const error = await run(batch, { signal, acceptedAt, aside, report, finish }).then(
         () => new Error('the run ended without an outcome'),
         (thrown: unknown) => thrown,
       )

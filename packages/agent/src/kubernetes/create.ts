@@ -8,7 +8,7 @@ import { isBeingDeleted, refOf, type Kube, type KubeObject as ClusterObject } fr
 import { CLAIM_NOTE, LABEL, type KubeObject, type StartTask } from '@windlass/protocol'
 import { claimNamesOf, untilBound, type DiskPool } from '@windlass/volumes'
 import { z } from 'zod'
-import type { ReportFact } from '../executor.ts'
+import type { AttemptRef, ReportFact } from '../executor.ts'
 import type { Placer } from './place.ts'
 import { untilGone } from './until-gone.ts'
 
@@ -20,6 +20,8 @@ export interface CreateOptions {
   readonly disks: DiskPool | undefined
   readonly placer: Placer
   readonly report: ReportFact
+  /** Called when the disk of an attempt takes long. */
+  readonly onStall?: (ref: AttemptRef) => void
 }
 
 /** An existing object with the same values of these labels belongs to the attempt. */
@@ -105,15 +107,17 @@ async function bindDisk(
 
 /** Waits for a claim that a provisioner or Kubernetes itself binds. Reports the cause if that takes long. */
 async function awaitDisk(
-  { kube, clock, log, report }: CreateOptions,
+  { kube, clock, log, report, onStall }: CreateOptions,
   { task, claim }: ClaimPart,
   signal: AbortSignal,
 ): Promise<void> {
   const startedAt = clock.monotonic()
   const { buildId, attempt } = task
   const object = claim.metadata.name
-  const onLate = (message: string): void =>
+  const onLate = (message: string): void => {
+    onStall?.({ buildId, attempt })
     report({ buildId, attempt, object, state: 'waiting', reason: 'disk-unavailable', message: message.slice(0, 8192) })
+  }
   await untilBound(claim, { kube, clock, signal, onLate })
   log.info({ buildId, attempt, claim: object, ms: Math.round(clock.monotonic() - startedAt) }, 'claim ready')
 }

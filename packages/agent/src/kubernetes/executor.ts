@@ -4,9 +4,17 @@
  */
 import { attempt as tick, isFault } from '@windlass/kit'
 import type { Kube, KubeObject, Kind } from '@windlass/kube'
-import { LABEL, labelValue } from '@windlass/protocol'
+import { LABEL, labelValue, type StartTask } from '@windlass/protocol'
 import { claimRefsOf, hostPathDisks, openDiskPool } from '@windlass/volumes'
-import { attemptKey, type AttemptLeft, type ExecutorContext, type Executor, type Fact, type OpenExecutor } from '../executor.ts'
+import {
+  attemptKey,
+  type AttemptLeft,
+  type AttemptRef,
+  type ExecutorContext,
+  type Executor,
+  type Fact,
+  type OpenExecutor,
+} from '../executor.ts'
 import { createAttempt } from './create.ts'
 import { readEngineLog } from './engine-log.ts'
 import { keepByNote } from './keep-disk.ts'
@@ -16,6 +24,10 @@ import type { AgentPolicy } from './policy/agent-policy.ts'
 import { checkPolicy } from './policy/check.ts'
 import { attemptOf } from './read-pod.ts'
 import { removeAttempt } from './remove.ts'
+import { startLimitOf, type StartRate } from '../starts/choose-starts.ts'
+import { openNodeCores } from '../starts/node-cores.ts'
+import { nodesOf, placementOf } from '../starts/pod-nodes.ts'
+import { openStartLimit, type PendingStart } from '../starts/start-limit.ts'
 
 export interface KubernetesOptions {
   readonly kube: Kube
@@ -24,6 +36,8 @@ export interface KubernetesOptions {
   readonly runtime?: string | undefined
   /** Folder on the nodes for disks; undefined if the storage class provides the volumes. */
   readonly volumeParentDir?: string | undefined
+  /** How many attempts start at once, unless their runtime says otherwise. */
+  readonly starts: StartRate
 }
 
 const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
@@ -56,7 +70,7 @@ export function kubernetesExecutor(options: KubernetesOptions): OpenExecutor {
 }
 
 function openExecutor(
-  { kube, policy, runtime, volumeParentDir }: KubernetesOptions,
+  { kube, policy, runtime, volumeParentDir, starts: rate }: KubernetesOptions,
   { report, clock, log }: ExecutorContext,
 ): Executor {
   const disks = volumeParentDir === undefined ? undefined : openDiskPool({ kube, clock, maker: hostPathDisks(volumeParentDir) })
@@ -67,9 +81,16 @@ function openExecutor(
   const reportLive = (fact: Fact): void => {
     if (!stopped.has(attemptKey(fact))) report(fact)
   }
-  const watched = { kube, clock, log, namespaces, labels, report: reportLive }
-  const pods = openPodWatch({ ...watched, onPlaced: (pod, node) => void notePlace(pod, node) })
-  const placer = openPlacer({ kube, clock, log, watch: pods })
+  const starts = openStartLimit({ clock, log })
+  const cores = openNodeCores({ kube, clock, log })
+  const onStall = (ref: AttemptRef): void => starts.stall(attemptKey(ref))
+  const pods = openPodWatch({
+    ...{ kube, clock, log, namespaces, labels, report: reportLive },
+    onPlaced: (pod, node) => void notePlace(pod, node),
+    onState: (ref, pod, state) => starts.see(attemptKey(ref), { name: pod.metadata.name, nodes: nodesOf(pod), state }),
+    onSynced: () => starts.synced(),
+  })
+  const placer = openPlacer({ kube, clock, log, watch: pods, onStall })
   const remove = { kube, clock, log, namespaces, follow: pods.follow.bind(pods) }
 
   async function notePlace(pod: KubeObject, node: string): Promise<void> {
@@ -78,21 +99,41 @@ function openExecutor(
     await tick(log, 'note the node of a disk', async () => Promise.all(claims.map((claim) => disks.assignNode(claim, node))))
   }
 
+  /** Describes a start for its turn: its nodes are those of the daemon, which needs the most. */
+  async function pendingStart(task: StartTask): Promise<PendingStart> {
+    const { buildId, attempt, id: taskId, warm: isWarm = false } = task
+    const ofTask = task.objects.filter(({ kind }) => kind === 'Pod')
+    const [first] = ofTask
+    const { perCore = rate.perCore, max = rate.max } = task.starts ?? {}
+    const limit = startLimitOf({ perCore, max }, await cores.of(placementOf(first)))
+    const onWait = (message: string): void =>
+      reportLive({ buildId, attempt, state: 'waiting', reason: 'start-limit', message: message.slice(0, 8192) })
+    const start = { key: attemptKey(task), taskId, isWarm, limit, nodes: nodesOf(first), pods: ofTask.length }
+    return isWarm ? start : { ...start, onWait }
+  }
+
   return {
     kind: 'kubernetes',
     async start(task, signal) {
       checkPolicy(task, policy)
+      const start = await pendingStart(task)
+      await starts.begin(start, signal)
+      let outcome: 'created' | 'failed' = 'failed'
       try {
-        await createAttempt({ kube, clock, log, disks, placer, report: reportLive }, task, signal)
+        await createAttempt({ kube, clock, log, disks, placer, report: reportLive, onStall }, task, signal)
+        outcome = 'created'
       } catch (error) {
         // Removes what was created before the refusal. If this fails, the stop task of the server removes the rest.
         if (isFault(error) && !error.retryable)
           void tick(log, 'undo', () => removeAttempt(remove, { ...task, graceMs: 0 }, signal))
         throw error
+      } finally {
+        starts.end(start.key, outcome)
       }
     },
     async stop(task, signal) {
       stopped.add(attemptKey(task))
+      starts.forget(attemptKey(task))
       // Before the claim is deleted, so that the disk is never free in between.
       const until = task.keepDiskUntil
       if (until !== undefined && disks !== undefined) await disks.keep(task.buildId, until)

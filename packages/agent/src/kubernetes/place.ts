@@ -17,6 +17,8 @@ export interface PlaceOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly watch: Pick<PodWatch, 'follow' | 'ignore' | 'reportAgain'>
+  /** Called when the pods of an attempt were deleted until there is room for them. */
+  readonly onStall?: (ref: AttemptRef) => void
 }
 
 export interface PodPair {
@@ -67,6 +69,7 @@ export function openPlacer(options: PlaceOptions): Placer {
             return
           options.log.info({ buildId: ref.buildId, attempt: ref.attempt }, 'no room for both pods; deleting them to retry later')
           await deletePods(look, [...pair.second, ...pair.first])
+          options.onStall?.(ref)
           stuck.delete(self)
           while (stuck.size > 0) await options.clock.sleep(RECHECK_MS / 4, signal)
         }

@@ -19,6 +19,10 @@ export interface PodWatchOptions {
   readonly report: ReportFact
   /** Called once for each dind pod that gets a node. */
   readonly onPlaced: (pod: KubeObject, node: string) => void
+  /** Called for every change of a pod of an attempt, with the state of the pod; undefined if it is gone. */
+  readonly onState?: (ref: AttemptRef, pod: KubeObject, state: Fact['state'] | undefined) => void
+  /** Called when the existing pods of all namespaces were read. */
+  readonly onSynced?: () => void
 }
 
 export interface PodWatch {
@@ -69,6 +73,8 @@ class RunningWatch implements PodWatch {
   /** The last unreported fact of each ignored pod, by uid. */
   readonly #ignored = new Map<string, Unreported | undefined>()
   readonly #followers = new Map<string, Set<{ changed: PromiseWithResolvers<void> }>>()
+  /** Namespaces whose existing pods were read. */
+  readonly #synced = new Set<string>()
   #heardAt = 0
 
   constructor(options: PodWatchOptions) {
@@ -124,11 +130,18 @@ class RunningWatch implements PodWatch {
       this.#heardAt = this.#options.clock.monotonic()
     }
     const selection = { kind: 'Pod', namespace, labels: this.#options.labels } as const
-    for await (const change of this.#options.kube.watch(selection, { signal: this.#stop.signal, onHeard })) this.#onChange(change)
+    for await (const change of this.#options.kube.watch(selection, { signal: this.#stop.signal, onHeard })) {
+      if (change.type === 'synced') this.#onSynced(namespace)
+      else this.#onChange(change)
+    }
   }
 
-  #onChange(change: Change): void {
-    if (change.type === 'synced') return
+  #onSynced(namespace: string): void {
+    this.#synced.add(namespace)
+    if (this.#options.namespaces.every((each) => this.#synced.has(each))) this.#options.onSynced?.()
+  }
+
+  #onChange(change: Exclude<Change, { type: 'synced' }>): void {
     const { object } = change
     const ref = attemptOf(object)
     if (ref === undefined) return
@@ -143,6 +156,7 @@ class RunningWatch implements PodWatch {
       this.#noteSlow(uid, object, fact)
       this.#notePlace(uid, object)
     }
+    this.#options.onState?.(ref, object, change.type === 'gone' ? undefined : fact?.state)
     if (isMakingRoom(object)) this.ignore(uid)
     if (fact !== undefined && this.#ignored.has(uid)) this.#ignored.set(uid, { pod: object, fact })
     else if (fact !== undefined) this.#report(object, fact)

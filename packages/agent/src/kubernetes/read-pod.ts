@@ -85,6 +85,11 @@ export function readPod(object: KubeObject): Fact | undefined {
   return { ...ref, object: object.metadata.name, ...readingOf(PodShape.parse(object)) }
 }
 
+/** Returns the state of a pod of a build, whichever protocol created it. */
+export function stateOf(object: KubeObject): Fact['state'] {
+  return readingOf(PodShape.parse(object)).state
+}
+
 /** Returns the fact that the deletion of a pod shows, from its last state. */
 export function readGonePod(object: KubeObject): Fact | undefined {
   const ref = attemptOf(object)

@@ -233,7 +233,7 @@ class PollingAgent implements V1Agent {
   async #carryOut({ lane, units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {
     const { clusterOf, forceDeletePvc = false, clock, log } = this.#options
     const report = (task: V1Task, outcome: TaskOutcome): Promise<void> => this.#finish(run, task, outcome)
-    const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report }
+    const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report, aside: run.aside }
     const batch = toBatch(
       lane,
       units.map(({ task }) => task),

@@ -7,6 +7,7 @@ import { fault, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
 import { createOrAdopt, refOf, type Kube, type KubeObject as ClusterObject, type ObjectRef } from '@windlass/kube'
 import { CLAIM_NOTE, KubeObject } from '@windlass/protocol'
 import { claimRefsOf, isBound, untilBound } from '@windlass/volumes'
+import type { Aside } from '@windlass/work'
 import { z } from 'zod'
 import type { AgentPolicy } from '../kubernetes/policy/agent-policy.ts'
 import { checkProtocolV1Object, checkProtocolV1Removal, isOfWorkflow } from '../kubernetes/policy/check.ts'
@@ -14,6 +15,7 @@ import { isGone, isInvalid, toFailure } from './classify.ts'
 import type { Metrics } from './metrics.ts'
 import type { TaskOutcome, V1Task } from './shapes.ts'
 import { isCreate, type WorkflowBatch } from './split.ts'
+import type { WorkflowStarts } from './workflow-starts.ts'
 
 export interface CarryOutOptions {
   /** Returns the cluster of a runtime, or undefined if this agent does not serve it. */
@@ -24,6 +26,8 @@ export interface CarryOutOptions {
   readonly log: Logger
   /** Called once for each task, in order. Resolves when the outcome is stored. */
   readonly report: (task: V1Task, outcome: TaskOutcome) => Promise<void>
+  /** Waits without delaying the batches of other workflows. */
+  readonly aside: Aside
 }
 
 /** A cluster for tasks of protocol v1. */
@@ -31,6 +35,8 @@ export interface V1Cluster {
   readonly kube: Kube
   /** Limits what the platform may create in it, and where. */
   readonly policy: AgentPolicy
+  /** Limits how many workflows start at once. */
+  readonly starts: WorkflowStarts
 }
 
 const OK: TaskOutcome = { ok: true }
@@ -41,19 +47,39 @@ const KIND_OF = {
   DeletePod: 'Pod',
 } as const
 
-/** Carries out a batch. Throws only errors of `report`. */
-export async function carryOut(
-  options: CarryOutOptions,
-  { batch, pulledAt }: { readonly batch: WorkflowBatch; /** Of the clock's monotonic time. */ readonly pulledAt: number },
-  signal: AbortSignal,
-): Promise<void> {
-  const { clusterOf, metrics, clock, report } = options
+interface PulledBatch {
+  readonly batch: WorkflowBatch
+  /** Of the clock's monotonic time. */
+  readonly pulledAt: number
+}
+
+/** Carries out a batch; if it creates pods, when it is its turn. Throws only errors of `report` and the reason of the signal. */
+export async function carryOut(options: CarryOutOptions, { batch, pulledAt }: PulledBatch, signal: AbortSignal): Promise<void> {
+  const { clusterOf, report } = options
   const cluster = clusterOf(batch.runtime)
   if (cluster === undefined) {
     const reason = `this agent does not serve the runtime ${batch.runtime}`
     for (const task of batch.tasks) await report(task, { ok: false, isRetriable: false, reason })
     return
   }
+  const start = await cluster.starts.describe(batch)
+  if (start === undefined) return void (await carryOutTasks(options, { cluster, batch, pulledAt }, signal))
+  await options.aside(() => cluster.starts.begin(start, signal))
+  let isCreated = false
+  try {
+    isCreated = await carryOutTasks(options, { cluster, batch, pulledAt }, signal)
+  } finally {
+    cluster.starts.end(start.key, isCreated ? 'created' : 'failed')
+  }
+}
+
+/** Carries out the tasks of a batch. Returns false if a create failed. */
+async function carryOutTasks(
+  options: CarryOutOptions,
+  { cluster, batch, pulledAt }: PulledBatch & { readonly cluster: V1Cluster },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { metrics, clock, report } = options
   const startedAt = clock.monotonic()
   const created: ObjectRef[] = []
   let failed: (TaskOutcome & { ok: false }) | undefined
@@ -76,6 +102,7 @@ export async function carryOut(
   const [endedAt, now] = [clock.monotonic(), clock.now()]
   const sinceCreation = batch.createdAt === 0 ? undefined : Math.max(0, now - batch.createdAt)
   metrics.batchDone(batch, { work: endedAt - startedAt, sincePull: endedAt - pulledAt, sinceCreation })
+  return failed === undefined
 }
 
 interface TaskPart {

@@ -18,7 +18,7 @@ export interface KubeCall {
 /** Replaces the usual answer to a call: a status, and the reason that the API server would give, or the page of a proxy in front of it. */
 export type Answer = { readonly status: number; readonly reason?: string; readonly page?: string } | undefined
 
-/** An API server that keeps pods and claims in memory and fails calls on demand. */
+/** An API server with one node that keeps pods and claims in memory and fails calls on demand. */
 export interface FakeKube extends AsyncDisposable {
   readonly url: string
   readonly calls: KubeCall[]
@@ -27,25 +27,46 @@ export interface FakeKube extends AsyncDisposable {
   readonly objects: Map<string, Record<string, unknown>>
   /** Decides about a call before it is carried out; may wait. */
   intercept: (call: KubeCall) => Answer | Promise<Answer>
+  /** Allocatable cores of its node. */
+  cores: number
+  /** Sets fields of an object, such as its status, and tells the watches. */
+  change(key: string, fields: Record<string, unknown>): void
   kube(): Kube
 }
+
+/** Enough for every test that is not about them. */
+const CORES = 1_000
 
 export async function openFakeKube(): Promise<FakeKube> {
   const calls: KubeCall[] = []
   const objects = new Map<string, Record<string, unknown>>()
+  const watches = new Set<{ readonly plural: string; readonly response: http.ServerResponse }>()
   const inFlight = { now: 0, most: 0 }
   const kubes: Kube[] = []
   let version = 1
   const server = http.createServer((request, response) => {
-    void answer(request).then(({ status, body }) => {
+    void answer(request).then(({ status, body, watched }) => {
       inFlight.now -= 1
+      if (watched !== undefined) return openWatch(watched, response)
       const isPage = typeof body === 'string'
       const type = isPage ? 'text/html' : 'application/json'
       response.writeHead(status, { 'content-type': type }).end(isPage ? body : JSON.stringify(body))
     })
   })
 
-  async function answer(request: http.IncomingMessage): Promise<{ status: number; body: unknown }> {
+  function openWatch(plural: string, response: http.ServerResponse): void {
+    const watch = { plural, response }
+    watches.add(watch)
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
+    response.on('close', () => watches.delete(watch))
+  }
+
+  function tellWatches(key: string, type: string, object: Record<string, unknown>): void {
+    for (const { plural, response } of watches)
+      if (key.startsWith(`${plural}/`)) response.write(`${JSON.stringify({ type, object })}\n`)
+  }
+
+  async function answer(request: http.IncomingMessage): Promise<{ status: number; body: unknown; watched?: string }> {
     inFlight.now += 1
     inFlight.most = Math.max(inFlight.most, inFlight.now)
     const parts: Buffer[] = []
@@ -56,6 +77,7 @@ export async function openFakeKube(): Promise<FakeKube> {
     const override = await fake.intercept(call)
     if (override?.page !== undefined) return { status: override.status, body: override.page }
     if (override !== undefined) return refuse(override.status, override.reason ?? '', `${call.line} is refused`)
+    if (/[?&]watch=true/.test(request.url ?? '')) return { status: 200, body: undefined, watched: call.plural }
     return carryOut(call)
   }
 
@@ -66,14 +88,19 @@ export async function openFakeKube(): Promise<FakeKube> {
       if (found !== undefined) return refuse(409, 'AlreadyExists', `${key} already exists`)
       const object = withVersion(body as Record<string, unknown>)
       objects.set(key, object)
+      tellWatches(key, 'ADDED', object)
       return { status: 201, body: object }
     }
     if (method === 'GET' && name === '') {
-      const items = [...objects].filter(([each]) => each.startsWith(`${plural}/`)).map(([, object]) => object)
+      const items =
+        plural === 'nodes'
+          ? [toNode(fake.cores)]
+          : [...objects].filter(([each]) => each.startsWith(`${plural}/`)).map(([, object]) => object)
       return { status: 200, body: { metadata: { resourceVersion: String(version) }, items } }
     }
     if (found === undefined) return refuse(404, 'NotFound', `${key} not found`)
     if (method === 'DELETE') objects.delete(key)
+    if (method === 'DELETE') tellWatches(key, 'DELETED', found)
     if (method === 'PATCH' && !Array.isArray(body)) {
       const patch = body as { metadata?: { resourceVersion?: string; annotations?: object }; spec?: object }
       const known = found['metadata'] as { resourceVersion: string; annotations?: object }
@@ -87,7 +114,8 @@ export async function openFakeKube(): Promise<FakeKube> {
 
   function withVersion(object: Record<string, unknown>): Record<string, unknown> {
     version += 1
-    return { ...object, metadata: { ...(object['metadata'] as object), uid: `uid-${version}`, resourceVersion: String(version) } }
+    const metadata = object['metadata'] as { readonly uid?: string }
+    return { ...object, metadata: { uid: `uid-${version}`, ...metadata, resourceVersion: String(version) } }
   }
 
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -99,6 +127,12 @@ export async function openFakeKube(): Promise<FakeKube> {
     inFlight,
     objects,
     intercept: () => undefined,
+    cores: CORES,
+    change(key, fields) {
+      const object = withVersion({ ...objects.get(key), ...fields })
+      objects.set(key, object)
+      tellWatches(key, 'MODIFIED', object)
+    },
     kube() {
       const kube = openKube({ access: { server: url, insecure: false, namespace: 'builds' }, log: silentLog })
       kubes.push(kube)
@@ -112,6 +146,12 @@ export async function openFakeKube(): Promise<FakeKube> {
     },
   }
   return fake
+}
+
+/** Returns a node that is ready. */
+function toNode(cores: number): Record<string, unknown> {
+  const status = { allocatable: { cpu: String(cores) }, conditions: [{ type: 'Ready', status: 'True' }] }
+  return { metadata: { name: 'node-1' }, status }
 }
 
 function toCall(request: http.IncomingMessage, body: unknown): KubeCall {

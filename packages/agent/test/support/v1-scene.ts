@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defined, nodeTransport, silentLog, systemClock, type Logger } from '@windlass/kit'
-import { openPlatform, startV1Agent, type V1Agent, type V1Options } from '../../src/v1/index.ts'
+import {
+  openPlatform,
+  openWorkflowStarts,
+  startV1Agent,
+  type V1Agent,
+  type V1Cluster,
+  type V1Options,
+} from '../../src/v1/index.ts'
 import { openFakeKube, type FakeKube } from './fake-kube.ts'
 import { policyWith } from './attempt-objects.ts'
 import { openFakePlatform, type FakePlatform } from './fake-platform.ts'
@@ -14,6 +21,8 @@ export interface V1Scene extends AsyncDisposable {
   readonly platform: FakePlatform
   readonly kube: FakeKube
   readonly stateDir: string
+  /** The cluster of the runtime `re`. */
+  readonly cluster: V1Cluster
   /** Starts an agent that serves the runtime `re`. */
   agent(options?: Partial<V1Options> & { readonly timeoutMs?: number }): V1Agent
 }
@@ -25,12 +34,16 @@ export async function openV1Scene(log: Logger = silentLog): Promise<V1Scene> {
   const agents: V1Agent[] = []
   // The tests are about carrying out tasks and use minimal objects.
   const policy = policyWith({ POLICY: 'permissive', SERVICE_ACCOUNTS: 'default' })
-  const cluster = { kube: kube.kube(), policy }
+  // With another API server, so that the calls of the first are those of the tasks.
+  const other = await openFakeKube()
+  const starts = openWorkflowStarts({ kube: other.kube(), namespaces: [], rate: { perCore: 1 }, clock: systemClock, log })
+  const cluster = { kube: kube.kube(), policy, starts }
   const transport = nodeTransport()
   return {
     platform,
     kube,
     stateDir,
+    cluster,
     agent({ timeoutMs, ...options } = {}) {
       const line = { url: platform.url, agentId: AGENT_ID, token: TOKEN, transport, version: '1.2.3', chartVersion: '9.9.9' }
       const agent = startV1Agent({
@@ -50,7 +63,9 @@ export async function openV1Scene(log: Logger = silentLog): Promise<V1Scene> {
       kube.intercept = () => undefined
       await Promise.all(agents.map((agent) => agent.close(0)))
       await platform[Symbol.asyncDispose]()
+      starts.close()
       await kube[Symbol.asyncDispose]()
+      await other[Symbol.asyncDispose]()
       rmSync(stateDir, { recursive: true })
     },
   }

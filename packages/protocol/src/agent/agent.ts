@@ -99,6 +99,10 @@ export const Task = z.discriminatedUnion('kind', [
     /** Secret, PersistentVolumeClaim, dind pod, engine pod, in this order; empty for other executors. */
     objects: z.array(KubeObject).max(20),
     disk: DiskRequest.optional(),
+    /** True for a warm pair. The agent starts builds first. */
+    warm: z.boolean().optional(),
+    /** How many attempts of the runtime start at once. Default: the settings of the agent. */
+    starts: z.object({ perCore: z.number().positive().optional(), max: z.int().positive().optional() }).optional(),
   }),
   z.object({
     kind: z.literal('stop-attempt'),

@@ -1,7 +1,7 @@
 /**
  * The specification of a runtime environment, defined once and read in two ways. A *layer* is what a user wrote: every field is optional, `null`
  * removes a value of a parent, and unknown keys are rejected. A *spec* is complete: layers are merged and defaults filled in.
- * Field names are those of Codefresh; `variables`, `capacity`, `limits` and `warmPool` are ours.
+ * Field names are those of Codefresh; `variables`, `capacity`, `limits`, `starts` and `warmPool` are ours.
  */
 import { windlassImage } from '@windlass/plan'
 import { z } from 'zod'
@@ -205,6 +205,13 @@ function specOf(is: Reading) {
         min: is.or(z.int().min(0).max(1000), 0),
         max: is.or(z.int().min(0).max(1000), 0),
         maxAgeSeconds: is.or(z.int().positive(), 3600),
+      }),
+    ),
+    /** Maximum number of builds and warm pairs that start at once: per core of the nodes, and in total. Default: the settings of the agent. */
+    starts: is.maybe(
+      is.object({
+        perCore: is.maybe(z.number().positive().max(1000)),
+        max: is.maybe(z.int().positive().max(10_000)),
       }),
     ),
     limits: is.part(limitsOf(is)),

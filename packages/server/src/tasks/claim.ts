@@ -1,6 +1,6 @@
 /** Claiming of tasks by agents: a held poll that is woken by new tasks. */
-import { fault } from '@windlass/kit'
-import type { ClaimRequest, Task } from '@windlass/protocol'
+import { defined, fault } from '@windlass/kit'
+import type { ClaimRequest, StartTask, Task } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { calledAt, findAgentById, updateAgent } from '../store/runtimes/agents.ts'
 import { findAttempt } from '../store/builds/attempts.ts'
@@ -9,7 +9,7 @@ import { claimTasks, nextTaskAt, taskTopic, type TaskRecord } from '../store/run
 import { findPair } from '../store/runtimes/warm-pairs.ts'
 import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { engineUrlOf } from './engine-url.ts'
-import { readStopPayload } from './payload.ts'
+import { readStartPayload, readStopPayload } from './payload.ts'
 import { bootstrapOf, renderPair, renderTask } from './render.ts'
 
 /** Minimum time between two updates of an agent's `last_seen_at`. Milliseconds. */
@@ -86,10 +86,14 @@ async function toTask(app: App, row: TaskRecord): Promise<Task | undefined> {
   if (kind === 'warm-pair') return startOfPair(app, row, common)
   if (attempt === undefined) return undefined
   const engine = { bootstrap: bootstrapOf(app, attempt), serverUrl: await engineUrlOf(app, app.store.query, row) }
-  return { ...common, kind: 'start-attempt', engine, ...(await renderTask(app, row, attempt)) }
+  return { ...common, ...startsOf(row), kind: 'start-attempt', engine, ...(await renderTask(app, row, attempt)) }
 }
 
-type Common = Omit<Extract<Task, { kind: 'start-attempt' }>, 'kind' | 'engine' | 'objects' | 'disk'>
+function startsOf(row: TaskRecord): Pick<StartTask, 'starts'> {
+  return defined({ starts: readStartPayload(row).spec.starts })
+}
+
+type Common = Omit<StartTask, 'kind' | 'engine' | 'objects' | 'disk' | 'warm' | 'starts'>
 
 /** Returns undefined if the pair is no longer wanted. */
 async function startOfPair(app: App, row: TaskRecord, common: Common): Promise<Task | undefined> {
@@ -97,5 +101,5 @@ async function startOfPair(app: App, row: TaskRecord, common: Common): Promise<T
   if (pair?.status !== 'starting') return undefined
   const { bootstrap, ...rendered } = await renderPair(app, row, pair)
   const engine = { bootstrap, serverUrl: await engineUrlOf(app, app.store.query, row) }
-  return { ...common, kind: 'start-attempt', engine, ...rendered }
+  return { ...common, ...startsOf(row), kind: 'start-attempt', engine, ...rendered, warm: true }
 }

@@ -31,6 +31,6 @@ export function fitKey(spec: RuntimeSpec, subject: Subject): string {
 
 /** Hashes the parts of the spec that affect pods and disks. */
 export function specHash(spec: RuntimeSpec): string {
-  const { warmPool: _bounds, capacity: _capacity, ...made } = spec
+  const { warmPool: _bounds, capacity: _capacity, starts: _rate, ...made } = spec
   return sha256(JSON.stringify(made))
 }

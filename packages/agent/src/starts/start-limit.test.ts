@@ -1,0 +1,165 @@
+import { manualClock, silentLog, type ManualClock } from '@windlass/kit'
+import { expect, test } from 'vitest'
+import { openStartLimit, type PendingStart, type StartLimit } from './start-limit.ts'
+
+const signal = new AbortController().signal
+
+interface Scene {
+  readonly starts: StartLimit
+  readonly clock: ManualClock
+  /** Keys of the starts that have begun, in order. */
+  readonly begun: string[]
+  readonly messages: string[]
+  /** Asks for the start of an attempt, unless another signal is given without an end. */
+  begin(key: string, more?: Partial<PendingStart>, stop?: AbortSignal): Promise<void>
+}
+
+function openScene({ synced = true } = {}): Scene {
+  const clock = manualClock()
+  const starts = openStartLimit({ clock, log: silentLog })
+  if (synced) starts.synced()
+  const begun: string[] = []
+  const messages: string[] = []
+  const fixed = { nodes: '', isWarm: false, limit: 1, pods: 1, onWait: (message: string) => void messages.push(message) }
+  return {
+    starts,
+    clock,
+    begun,
+    messages,
+    async begin(key, more = {}, stop = signal) {
+      await starts.begin({ ...fixed, key, taskId: key, ...more }, stop)
+      begun.push(key)
+    },
+  }
+}
+
+/** Lets everything happen that needs no time. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+const pod = (state: 'starting' | 'running' | 'waiting' | 'lost' | undefined) => ({ name: 'dind', nodes: '', state })
+
+test('the next start begins when the pods of the first run', async () => {
+  const { starts, begin, begun } = openScene()
+  await begin('a')
+  void begin('b')
+  starts.see('a', pod('starting'))
+  starts.end('a', 'created')
+  await settle()
+  expect(begun).toEqual(['a'])
+  starts.see('a', pod('running'))
+  await settle()
+  expect(begun).toEqual(['a', 'b'])
+})
+
+test('a start whose pods are created but not seen yet keeps its place', async () => {
+  const { starts, begin, begun } = openScene()
+  await begin('a', { pods: 2 })
+  starts.see('a', pod('running'))
+  starts.end('a', 'created')
+  void begin('b')
+  await settle()
+  expect(begun).toEqual(['a'])
+})
+
+test.each([
+  ['its pod has no room', (starts: StartLimit) => starts.see('a', pod('waiting'))],
+  ['its pod ended', (starts: StartLimit) => starts.see('a', pod('lost'))],
+  ['its disk is late', (starts: StartLimit) => starts.stall('a')],
+  ['it cannot be created', (starts: StartLimit) => starts.end('a', 'failed')],
+  ['it is removed', (starts: StartLimit) => starts.forget('a')],
+])('a start gives its place back when %s', async (_, happens) => {
+  const { starts, begin, begun } = openScene()
+  await begin('a')
+  void begin('b')
+  await settle()
+  expect(begun).toEqual(['a'])
+  happens(starts)
+  await settle()
+  expect(begun).toEqual(['a', 'b'])
+})
+
+test('a start that hangs gives its place back after a minute', async () => {
+  const { clock, begin, begun } = openScene()
+  await begin('a')
+  void begin('b')
+  await settle()
+  for (let at = 0; at < 59_500; at += 500) {
+    clock.advance(500)
+    await settle()
+  }
+  expect(begun).toEqual(['a'])
+  clock.advance(500)
+  await settle()
+  expect(begun).toEqual(['a', 'b'])
+})
+
+test('a start that got room after a wait takes a place again', async () => {
+  const { starts, begin, begun } = openScene()
+  await begin('a')
+  starts.see('a', pod('waiting'))
+  starts.see('a', pod('starting'))
+  void begin('b')
+  await settle()
+  expect(begun).toEqual(['a'])
+})
+
+test('a new process counts the starts of the earlier one, and does not let an attempt with pods wait', async () => {
+  const { starts, clock, begin, begun } = openScene({ synced: false })
+  const all = [begin('b'), begin('a')]
+  await settle()
+  expect(begun).toEqual([])
+  starts.see('a', pod('starting'))
+  starts.synced()
+  await settle()
+  expect(begun).toEqual(['a'])
+  starts.end('a', 'created')
+  starts.see('a', pod('running'))
+  await Promise.all(all)
+  expect(begun).toEqual(['a', 'b'])
+  expect(clock.monotonic()).toBe(0)
+})
+
+test('starts do not wait forever for the existing pods', async () => {
+  const { clock, begin } = openScene({ synced: false })
+  const begun = begin('a')
+  await settle()
+  clock.advance(5_000)
+  await begun
+})
+
+test('a start that is stopped while it waits leaves the queue', async () => {
+  const { starts, begin, begun } = openScene()
+  await begin('a')
+  const stop = new AbortController()
+  const stopped = begin('b', {}, stop.signal)
+  void begin('c')
+  stop.abort(new Error('the attempt is stopped'))
+  await expect(stopped).rejects.toThrow('the attempt is stopped')
+  starts.forget('a')
+  await settle()
+  expect(begun).toEqual(['a', 'c'])
+})
+
+test('says who starts and how many are before a build, after a second and then every ten', async () => {
+  const { starts, clock, begin, messages } = openScene()
+  const pass = async (ms: number): Promise<string[]> => {
+    for (let at = 0; at < ms; at += 500) {
+      clock.advance(500)
+      await settle()
+    }
+    return messages.splice(0)
+  }
+  await begin('one/1')
+  void begin('two/2')
+  void begin('three/1')
+  await settle()
+  expect(await pass(500)).toEqual([])
+  expect(await pass(500)).toEqual([
+    'At most 1 builds and warm pairs start at once on the nodes. Starting: one. 1 build starts before this one.',
+    'At most 1 builds and warm pairs start at once on the nodes. Starting: one. This build is next.',
+  ])
+  starts.forget('one/1')
+  await settle()
+  expect(await pass(9_500)).toEqual([])
+  expect(await pass(500)).toEqual(['At most 1 builds and warm pairs start at once on the nodes. Starting: three. This build is next.'])
+})

@@ -1,0 +1,195 @@
+/**
+ * Limits how many attempts start at once in a cluster, because pods that start together on few cores are slower than one after the other, and time
+ * out. The state is in the pods: after a restart, the agent counts the starts of the earlier process by them, and the server hands out the waiting
+ * tasks again in the same order. Each agent counts only the pods of its runtimes.
+ */
+import type { Clock, Logger } from '@windlass/kit'
+import { chooseStarts, orderStarts, type WaitingStart } from './choose-starts.ts'
+import { StartsInProgress, type PodState } from './starts-in-progress.ts'
+
+export interface PendingStart extends WaitingStart {
+  /** Key of the attempt. */
+  readonly key: string
+  /** Number of pods that the start creates. */
+  readonly pods: number
+  /** Reports why the start waits. */
+  readonly onWait?: (message: string) => void
+}
+
+export interface StartLimit {
+  /**
+   * Waits for the turn of a start. An attempt that already has pods does not wait. The caller must call `end` after it resolves. Throws the reason of the
+   * signal.
+   */
+  begin(start: PendingStart, signal: AbortSignal): Promise<void>
+  /** Notes that the objects of a start exist, or that its creation failed. */
+  end(key: string, outcome: 'created' | 'failed'): void
+  /** Lets other starts begin while this one waits for something that they do not slow down. */
+  stall(key: string): void
+  /** Notes the state of a pod of an attempt; undefined if the pod is gone. */
+  see(key: string, pod: { readonly name: string; readonly nodes: string; readonly state: PodState | undefined }): void
+  /** Notes that all existing pods were seen. */
+  synced(): void
+  /** Forgets an attempt that is removed. */
+  forget(key: string): void
+}
+
+export interface StartLimitOptions {
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+interface Waiter {
+  readonly start: PendingStart
+  readonly since: number
+  readonly admitted: PromiseWithResolvers<void>
+  reportedAt: number
+}
+
+/** Interval of checks while starts wait. Changes of pods are handled at once. Milliseconds. */
+const CHECK_MS = 500
+/** Time that a start waits before it is reported, and between two reports, because each is an event of the build. Milliseconds. */
+const FIRST_REPORT_MS = 1_000
+const REPORT_MS = 10_000
+/** Longest wait for the existing pods. Without them the starts of an earlier process are not counted. Milliseconds. */
+const SYNC_MS = 5_000
+/** Maximum number of attempts that a message names. */
+const NAMED = 3
+
+export function openStartLimit(options: StartLimitOptions): StartLimit {
+  return new Queue(options)
+}
+
+class Queue implements StartLimit {
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #inProgress = new StartsInProgress()
+  readonly #waiting = new Set<Waiter>()
+  readonly #synced = Promise.withResolvers<void>()
+  #isSynced = false
+  #isChecking = false
+
+  constructor({ clock, log }: StartLimitOptions) {
+    this.#clock = clock
+    this.#log = log
+  }
+
+  async begin(start: PendingStart, signal: AbortSignal): Promise<void> {
+    await this.#awaitSync(signal)
+    if (this.#inProgress.hasPods(start.key)) this.#open(start)
+    else await this.#awaitTurn(start, signal)
+  }
+
+  end(key: string, outcome: 'created' | 'failed'): void {
+    this.#inProgress[outcome](key)
+    this.#admit()
+  }
+
+  stall(key: string): void {
+    this.#inProgress.stall(key)
+    this.#admit()
+  }
+
+  see(key: string, pod: { readonly name: string; readonly nodes: string; readonly state: PodState | undefined }): void {
+    this.#inProgress.see(key, { ...pod, now: this.#clock.monotonic() })
+    if (this.#isSynced) this.#admit()
+  }
+
+  synced(): void {
+    this.#isSynced = true
+    this.#synced.resolve()
+  }
+
+  forget(key: string): void {
+    this.#inProgress.forget(key)
+    this.#admit()
+  }
+
+  async #awaitSync(signal: AbortSignal): Promise<void> {
+    if (this.#isSynced) return
+    const over = new AbortController()
+    const late = this.#clock.sleep(SYNC_MS, AbortSignal.any([signal, over.signal])).catch(() => undefined)
+    await Promise.race([this.#synced.promise, late])
+    over.abort()
+    this.#isSynced = true
+    signal.throwIfAborted()
+  }
+
+  async #awaitTurn(start: PendingStart, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const since = this.#clock.monotonic()
+    const waiter: Waiter = { start, since, admitted: Promise.withResolvers(), reportedAt: since + FIRST_REPORT_MS - REPORT_MS }
+    const stop = (): void => waiter.admitted.reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    this.#waiting.add(waiter)
+    try {
+      this.#admit()
+      await waiter.admitted.promise
+      const ms = Math.round(this.#clock.monotonic() - since)
+      if (ms > FIRST_REPORT_MS) this.#log.info({ attempt: start.key, ms }, 'start waited for its turn')
+    } finally {
+      this.#waiting.delete(waiter)
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  #open({ key, nodes, pods }: PendingStart): void {
+    this.#inProgress.open(key, { nodes, pods, now: this.#clock.monotonic() })
+  }
+
+  /** Admits the starts whose turn it is. */
+  #admit(): void {
+    if (this.#waiting.size === 0) return
+    const byKey = new Map([...this.#waiting].map((waiter) => [waiter.start, waiter]))
+    const used = new Map([...this.#inProgress.byNodes(this.#clock.monotonic())].map(([nodes, keys]) => [nodes, keys.length]))
+    for (const start of chooseStarts([...byKey.keys()], used)) {
+      const waiter = byKey.get(start)
+      if (waiter === undefined) continue
+      this.#waiting.delete(waiter)
+      this.#open(start)
+      waiter.admitted.resolve()
+    }
+    if (!this.#isChecking) void this.#check()
+  }
+
+  /** Admits and reports while starts wait, because a start also stops counting by time. */
+  async #check(): Promise<void> {
+    this.#isChecking = true
+    while (this.#waiting.size > 0) {
+      await this.#clock.sleep(CHECK_MS)
+      this.#admit()
+      this.#report()
+    }
+    this.#isChecking = false
+  }
+
+  #report(): void {
+    const now = this.#clock.monotonic()
+    const due = [...this.#waiting].filter(({ reportedAt }) => now - reportedAt >= REPORT_MS)
+    if (due.length === 0) return
+    const order = orderStarts([...this.#waiting].map(({ start }) => start))
+    const inProgress = this.#inProgress.byNodes(now)
+    for (const waiter of due) {
+      waiter.reportedAt = now
+      const { nodes, limit, onWait } = waiter.start
+      const before = order.filter((other) => other.nodes === nodes).indexOf(waiter.start)
+      onWait?.(describeWait({ limit, before, inProgress: inProgress.get(nodes) ?? [] }))
+    }
+  }
+}
+
+/** Describes a wait: the limit, the starts in progress, and how many start earlier. */
+export function describeWait(wait: {
+  readonly limit: number
+  readonly before: number
+  readonly inProgress: readonly string[]
+}): string {
+  const { limit, before, inProgress } = wait
+  const named = inProgress.slice(0, NAMED).map((key) => key.replace(/\/1$/, ''))
+  const others = inProgress.length - named.length
+  const holders = `${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
+  const ahead =
+    before === 0 ? 'This build is next.' : `${before} ${before === 1 ? 'build starts' : 'builds start'} before this one.`
+  const starting = holders === '' ? '' : ` Starting: ${holders}.`
+  return `At most ${limit} builds and warm pairs start at once on the nodes.${starting} ${ahead}`
+}

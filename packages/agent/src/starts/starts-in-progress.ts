@@ -1,0 +1,108 @@
+/**
+ * The starts in progress, from the pods in the cluster and from the calls of this process that create them. A start is in progress until its pods
+ * run. It is not while it waits for something that other starts do not slow down, such as room on a node, a disk or an image.
+ */
+import type { Fact } from '../executor.ts'
+
+/** What the pods of a start are doing, as in facts. */
+export type PodState = Fact['state']
+
+/**
+ * Time after which a start no longer counts, whatever it waits for: a node that hangs must not block the starts on others. Milliseconds.
+ */
+export const LONGEST_START_MS = 60_000
+
+interface Start {
+  /** The nodes that it competes for. */
+  nodes: string
+  /** Time at which it began, or began again, by the monotonic clock. */
+  since: number
+  readonly pods: Map<string, PodState>
+  /** Number of pods that a call of this process creates; 0 for a start of an earlier process. */
+  expected: number
+  /** True while a call of this process creates its objects. */
+  isOpen: boolean
+  /** True while it waits for something that its pods do not show. */
+  isStalled: boolean
+}
+
+export class StartsInProgress {
+  readonly #starts = new Map<string, Start>()
+
+  /** Notes that this process creates the objects of an attempt. */
+  open(key: string, { nodes, pods, now }: { readonly nodes: string; readonly pods: number; readonly now: number }): void {
+    const known = this.#starts.get(key)
+    const start = { nodes, since: now, expected: pods, isOpen: true, isStalled: false }
+    this.#starts.set(key, { ...start, pods: known?.pods ?? new Map() })
+  }
+
+  /** Notes that the objects of an attempt exist. From then on its pods decide. */
+  created(key: string): void {
+    const start = this.#starts.get(key)
+    if (start !== undefined) start.isOpen = false
+  }
+
+  /** Notes that the start waits for something that its pods do not show, until one of them changes. */
+  stall(key: string): void {
+    const start = this.#starts.get(key)
+    if (start !== undefined) start.isStalled = true
+  }
+
+  /** Notes that a call of this process failed to create the objects of an attempt. The pods that it created count until they are gone. */
+  failed(key: string): void {
+    const start = this.#starts.get(key)
+    if (start === undefined) return
+    Object.assign(start, { isOpen: false, expected: 0 })
+    if (start.pods.size === 0) this.#starts.delete(key)
+  }
+
+  /** Forgets an attempt that is removed. */
+  forget(key: string): void {
+    this.#starts.delete(key)
+  }
+
+  /** Notes the state of a pod; undefined if the pod is gone. */
+  see(
+    key: string,
+    pod: { readonly name: string; readonly nodes: string; readonly state: PodState | undefined; readonly now: number },
+  ): void {
+    const known = this.#starts.get(key)
+    if (pod.state === undefined) {
+      known?.pods.delete(pod.name)
+      if (known?.pods.size === 0 && !known.isOpen) this.#starts.delete(key)
+      return
+    }
+    const fresh: Start = { nodes: pod.nodes, since: pod.now, pods: new Map(), expected: 0, isOpen: false, isStalled: false }
+    const start = known ?? fresh
+    this.#starts.set(key, start)
+    const before = start.pods.get(pod.name)
+    start.pods.set(pod.name, pod.state)
+    if (pod.state !== 'starting') return
+    start.isStalled = false
+    if (before !== 'starting') start.since = pod.now
+  }
+
+  /** Whether pods of an attempt exist. */
+  hasPods(key: string): boolean {
+    return (this.#starts.get(key)?.pods.size ?? 0) > 0
+  }
+
+  /** Returns the keys of the starts in progress by their nodes, oldest first. */
+  byNodes(now: number): Map<string, string[]> {
+    const found = new Map<string, string[]>()
+    const counted = [...this.#starts].filter(([, start]) => isInProgress(start, now))
+    for (const [key, start] of counted.toSorted(([, a], [, b]) => a.since - b.since)) {
+      const keys = found.get(start.nodes) ?? []
+      keys.push(key)
+      found.set(start.nodes, keys)
+    }
+    return found
+  }
+}
+
+function isInProgress({ since, pods, expected, isOpen, isStalled }: Start, now: number): boolean {
+  const states = [...pods.values()]
+  if (isStalled || now - since >= LONGEST_START_MS) return false
+  if (states.some((state) => state === 'waiting' || state === 'lost' || state === 'gone')) return false
+  return isOpen || pods.size < expected || states.includes('starting')
+}
