@@ -191,5 +191,5 @@ export function describeWait(wait: {
   const ahead =
     before === 0 ? 'This build is next.' : `${before} ${before === 1 ? 'build starts' : 'builds start'} before this one.`
   const starting = holders === '' ? '' : ` Starting: ${holders}.`
-  return `At most ${limit} builds and warm pairs start at once on the nodes.${starting} ${ahead}`
+  return `The limit of starts at once on the nodes is ${limit}.${starting} ${ahead}`
 }

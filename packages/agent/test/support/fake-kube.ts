@@ -157,7 +157,7 @@ function toNode(cores: number): Record<string, unknown> {
 function toCall(request: http.IncomingMessage, body: unknown): KubeCall {
   const [path = ''] = (request.url ?? '').split('?')
   const [plural = '', named] = path
-    .replace(/^.*\/namespaces\/[^/]+\//, '')
+    .replace(/^\/(api|apis\/[^/]+)\/v1\/(namespaces\/[^/]+\/)?/, '')
     .split('/')
     .map(decodeURIComponent)
   const given = (body as { metadata?: { name?: string } } | undefined)?.metadata?.name
