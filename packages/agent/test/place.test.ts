@@ -55,7 +55,12 @@ function start(letter: string): StartTask {
 /** The answer of a proxy in front of an API server that restarts. */
 const UNAVAILABLE: Answer = { status: 503, page: 'upstream restarting' }
 
-const follow: PodWatch['follow'] = () => ({ next: (ms) => fastClock.sleep(ms, signal), [Symbol.dispose]: () => undefined })
+/** A watch that is interrupted, so the pods are read. */
+const follow: PodWatch['follow'] = () => ({
+  next: async (ms) => fastClock.sleep(ms, signal).then(() => false),
+  last: () => undefined,
+  [Symbol.dispose]: () => undefined,
+})
 const watch: PlaceOptions['watch'] = { follow, ignore: () => undefined, reportAgain: () => undefined }
 
 function createOptions(kube: Kube, options: Partial<CreateOptions & PlaceOptions> = {}): CreateOptions {

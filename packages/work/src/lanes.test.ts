@@ -72,3 +72,27 @@ test('does not block a group because of another one whose work does not end', as
   await groups.idle()
   expect(done).toHaveLength(10)
 })
+
+test('a piece aside lets other lanes be processed, keeps its own lane, and counts as queued', async () => {
+  const held = Promise.withResolvers<void>()
+  const done: string[] = []
+  const lanes = openLanes<string>({
+    concurrency: 1,
+    buffer: 2,
+    async work(piece, aside) {
+      if (piece === 'first') await aside(() => held.promise)
+      done.push(piece)
+    },
+  })
+  await lanes.add('a', 'first')
+  const added = [lanes.add('a', 'second'), lanes.add('b', 'other')]
+  let isFull = true
+  void Promise.all(added).then(() => (isFull = false))
+  await turn()
+  expect(isFull).toBe(true)
+  expect(done).toEqual(['other'])
+  held.resolve()
+  await Promise.all(added)
+  await lanes.idle()
+  expect(done).toEqual(['other', 'first', 'second'])
+})

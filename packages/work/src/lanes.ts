@@ -12,12 +12,12 @@ export interface Lanes<T> {
   idle(): Promise<void>
 }
 
-/** Waits for something during which the piece does not count against the concurrency, so that pieces of other lanes can be processed. */
+/** Waits for something. Meanwhile the piece counts as queued, so that pieces of other lanes can be processed. */
 export type Aside = <R>(wait: () => Promise<R>) => Promise<R>
 
 export interface LanesOptions<T> {
   readonly concurrency: number
-  /** Number of queued pieces from which `add` makes its caller wait. */
+  /** Number of queued pieces and of pieces aside from which `add` makes its caller wait. */
   readonly buffer: number
   /** Must not throw. */
   readonly work: (piece: T, aside: Aside) => Promise<void>
@@ -64,7 +64,7 @@ export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): La
       if ((queues.get(lane)?.length ?? 0) > 0) ready.push(lane)
       else queues.delete(lane)
       start()
-      if (waiting < buffer) {
+      if (waiting + aside < buffer) {
         room?.resolve()
         room = undefined
       }
@@ -81,7 +81,7 @@ export function openLanes<T>({ concurrency, buffer, work }: LanesOptions<T>): La
       waiting += 1
       if (!busy.has(lane) && queue.length === 1) ready.push(lane)
       start()
-      while (waiting >= buffer) {
+      while (waiting + aside >= buffer) {
         room ??= Promise.withResolvers<void>()
         await room.promise
       }

@@ -5,7 +5,7 @@
  * their pods and wait. None of their engines has run yet, so nothing is lost.
  */
 import type { Clock, Logger } from '@windlass/kit'
-import { refOf, type Kube, type KubeObject as ClusterObject, type ObjectRef } from '@windlass/kube'
+import { refOf, type Kube, type KubeObject as ClusterObject } from '@windlass/kube'
 import type { KubeObject } from '@windlass/protocol'
 import type { AttemptRef } from '../executor.ts'
 import type { PodChanges, PodWatch } from './pods.ts'
@@ -47,21 +47,22 @@ export function openPlacer(options: PlaceOptions): Placer {
       const self = Symbol(ref.buildId)
       using changes = options.watch.follow(ref)
       const look = { options, changes, signal }
-      const create = async (pod: KubeObject): Promise<void> => {
-        const { uid } = (await pair.create(pod)).metadata
+      const create = async (pod: KubeObject): Promise<ClusterObject> => {
+        const created = await pair.create(pod)
+        const { uid } = created.metadata
         // If an earlier deletion failed, this pod remains in use although it is ignored.
         if (uid !== undefined) options.watch.reportAgain(uid)
+        return created
       }
       try {
         for (;;) {
-          await Promise.all(pair.first.map(create))
-          await untilPlaced(look, pair.first, () => Infinity)
-          await Promise.all(pair.second.map(create))
+          await untilPlaced(look, await Promise.all(pair.first.map(create)), () => Infinity)
+          const second = await Promise.all(pair.second.map(create))
           const isOldest = (): boolean => stuck.size === 0 || stuck.values().next().value === self
           if (
             await untilPlaced(
               look,
-              pair.second,
+              second,
               () => (isOldest() ? Infinity : ROOM_TIMEOUT_MS),
               () => stuck.add(self),
             )
@@ -86,27 +87,38 @@ interface Look {
   readonly signal: AbortSignal
 }
 
-/** Waits until all pods have nodes. Returns false if a pod has found no room for `timeoutMs`. */
+/**
+ * Waits until all pods have nodes. Returns false if a pod has found no room for `timeoutMs`. The state of the pods comes from the call that created
+ * them and from the watch; they are read only if the watch is silent, because it may be interrupted.
+ */
 async function untilPlaced(
   { options, changes, signal }: Look,
-  pods: readonly KubeObject[],
+  pods: readonly ClusterObject[],
   timeoutMs: () => number,
   onStuck?: () => void,
 ): Promise<boolean> {
   const startedAt = options.clock.monotonic()
-  for (;;) {
-    const waiting = await Promise.all(pods.map((pod) => schedulingOf(options.kube, refOf(pod), signal)))
+  for (let isWatched = true; ;) {
+    const read = async (pod: ClusterObject): Promise<ClusterObject | undefined> =>
+      isWatched ? lastSeen(changes, pod) : options.kube.find(refOf(pod), signal)
+    const waiting = await Promise.all(pods.map(async (pod) => schedulingOf(await read(pod))))
     if (waiting.every((state) => state === 'placed')) return true
     const hasNoRoom = waiting.includes('no-room')
     if (hasNoRoom) onStuck?.()
     if (hasNoRoom && options.clock.monotonic() - startedAt > timeoutMs()) return false
-    await changes.next(RECHECK_MS, signal)
+    isWatched = await changes.next(RECHECK_MS, signal)
   }
 }
 
+/** Returns the last known state of a pod, or undefined if it is gone. */
+function lastSeen(changes: PodChanges, pod: ClusterObject): ClusterObject | undefined {
+  const change = changes.last(pod.metadata.uid ?? '')
+  if (change === undefined) return pod
+  return change.type === 'set' ? change.object : undefined
+}
+
 /** Returns the scheduling state of a pod. A pod that is gone, or waits for something other than room, counts as placed. */
-async function schedulingOf(kube: Kube, ref: ObjectRef, signal: AbortSignal): Promise<'placed' | 'new' | 'no-room'> {
-  const found = await kube.find(ref, signal)
+function schedulingOf(found: ClusterObject | undefined): 'placed' | 'new' | 'no-room' {
   if (found === undefined) return 'placed'
   const { spec, status } = PodShape.parse(found)
   if (spec.nodeName !== undefined || status.phase !== 'Pending') return 'placed'
@@ -126,6 +138,6 @@ async function deletePods(
     watch.ignore(found.metadata.uid)
     await kube.delete(refOf(pod), { uid: found.metadata.uid, graceSeconds: ROOM_GRACE_SECONDS, signal })
   }
-  const pause = (ms: number): Promise<void> => changes.next(ms, signal)
+  const pause = async (ms: number): Promise<void> => void (await changes.next(ms, signal))
   for (const pod of pods) await untilGone(refOf(pod), { kube, clock, signal, pause })
 }

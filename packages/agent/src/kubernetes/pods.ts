@@ -38,8 +38,16 @@ export interface PodWatch {
 }
 
 export interface PodChanges extends Disposable {
-  /** Resolves when a pod has changed since the last call, or after `ms`. */
-  next(ms: number, signal: AbortSignal): Promise<void>
+  /** Resolves with true when a pod has changed since the last call, or with false after `ms`. */
+  next(ms: number, signal: AbortSignal): Promise<boolean>
+  /** Returns the last change of the pod with this uid, or undefined if there was none since the call of `follow`. */
+  last(uid: string): Change | undefined
+}
+
+interface Follower {
+  changed: PromiseWithResolvers<boolean>
+  /** By uid. */
+  readonly last: Map<string, Change>
 }
 
 /** Age from which the events of a pod with a node that has not started are read. Milliseconds. */
@@ -72,7 +80,7 @@ class RunningWatch implements PodWatch {
   readonly #overlooking = new Map<string, KubeObject>()
   /** The last unreported fact of each ignored pod, by uid. */
   readonly #ignored = new Map<string, Unreported | undefined>()
-  readonly #followers = new Map<string, Set<{ changed: PromiseWithResolvers<void> }>>()
+  readonly #followers = new Map<string, Set<Follower>>()
   /** Namespaces whose existing pods were read. */
   readonly #synced = new Set<string>()
   #heardAt = 0
@@ -99,20 +107,20 @@ class RunningWatch implements PodWatch {
   follow(ref: AttemptRef): PodChanges {
     const key = attemptKey(ref)
     const followers = this.#followers.get(key) ?? new Set()
-    const follower = { changed: Promise.withResolvers<void>() }
+    const follower: Follower = { changed: Promise.withResolvers(), last: new Map() }
     this.#followers.set(key, followers.add(follower))
     const { clock } = this.#options
     return {
       async next(ms, signal) {
         const over = new AbortController()
-        await Promise.race([
-          follower.changed.promise,
-          clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => undefined),
-        ])
+        const late = clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => undefined)
+        const isChanged = await Promise.race([follower.changed.promise, late.then(() => false)])
         over.abort()
-        follower.changed = Promise.withResolvers<void>()
+        follower.changed = Promise.withResolvers()
         signal.throwIfAborted()
+        return isChanged
       },
+      last: (uid) => follower.last.get(uid),
       [Symbol.dispose]: () => {
         followers.delete(follower)
         if (followers.size === 0) this.#followers.delete(key)
@@ -161,7 +169,10 @@ class RunningWatch implements PodWatch {
     if (fact !== undefined && this.#ignored.has(uid)) this.#ignored.set(uid, { pod: object, fact })
     else if (fact !== undefined) this.#report(object, fact)
     if (change.type === 'gone') this.#ignored.delete(uid)
-    for (const { changed } of this.#followers.get(attemptKey(ref)) ?? []) changed.resolve()
+    for (const { changed, last } of this.#followers.get(attemptKey(ref)) ?? []) {
+      last.set(uid, change)
+      changed.resolve(true)
+    }
   }
 
   /**

@@ -24,7 +24,7 @@ const PARTS: readonly Kind[] = ['Pod', 'PersistentVolumeClaim', 'Secret']
 const MIN_GRACE_SECONDS = 1
 /** Must exceed `ROOM_GRACE_SECONDS`, because the watch does not report daemons with that grace. */
 const DIND_GRACE_SECONDS = 5
-/** Time to wait for a change of a pod, and for the other objects, which go within milliseconds. Milliseconds. */
+/** Time to wait for the end of the pods before looking again, and for the other objects, which go within milliseconds. Milliseconds. */
 const PODS_MS = 1_000
 const REST_MS = 20
 
@@ -36,17 +36,31 @@ export async function removeAttempt(
 ): Promise<void> {
   const requested = new Set<string>()
   using changes = options.follow(task)
+  let kinds = PARTS
   for (let restMs = REST_MS; ;) {
-    const left = await listAttempt(options, task, signal)
-    if (left.length === 0) return
+    const left = await listAttempt(options, { ref: task, kinds }, signal)
+    // An interrupted start may have created objects of other kinds meanwhile.
+    if (left.length === 0 && kinds === PARTS) return
     await Promise.all(left.map((object) => requestRemoval(options, { object, requested, graceMs: task.graceMs }, signal)))
-    if (left.some(({ kind }) => kind === 'Pod')) {
-      await changes.next(PODS_MS, signal)
-      continue
+    kinds = left.length === 0 ? PARTS : PARTS.filter((kind) => left.some((object) => object.kind === kind))
+    const pods = left.filter(({ kind }) => kind === 'Pod')
+    if (pods.length > 0) await untilPodsGone(options, { pods, changes }, signal)
+    else if (left.length > 0) {
+      await options.clock.sleep(restMs, signal)
+      restMs = Math.min(restMs * 2, PODS_MS)
     }
-    await options.clock.sleep(restMs, signal)
-    restMs = Math.min(restMs * 2, PODS_MS)
   }
+}
+
+/** Resolves when the watch has reported the end of all pods, or has been silent. */
+async function untilPodsGone(
+  { clock }: RemoveOptions,
+  { pods, changes }: { readonly pods: readonly KubeObject[]; readonly changes: PodChanges },
+  signal: AbortSignal,
+): Promise<void> {
+  const until = clock.monotonic() + PODS_MS
+  const areGone = (): boolean => pods.every(({ metadata }) => changes.last(metadata.uid ?? '')?.type === 'gone')
+  while (!areGone() && clock.monotonic() < until) await changes.next(until - clock.monotonic(), signal)
 }
 
 /** Deletes an object once. If its deletion was requested before, it is removed by force if its node is gone. */
@@ -61,9 +75,13 @@ async function requestRemoval(
   requested.add(key)
 }
 
-async function listAttempt(options: RemoveOptions, ref: AttemptRef, signal: AbortSignal): Promise<KubeObject[]> {
+async function listAttempt(
+  options: RemoveOptions,
+  { ref, kinds }: { readonly ref: AttemptRef; readonly kinds: readonly Kind[] },
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
   const labels = `${LABEL.build}=${ref.buildId},${LABEL.attempt}=${ref.attempt}`
-  const selections = options.namespaces.flatMap((namespace) => PARTS.map((kind) => ({ kind, namespace, labels })))
+  const selections = options.namespaces.flatMap((namespace) => kinds.map((kind) => ({ kind, namespace, labels })))
   return (await Promise.all(selections.map((selection) => options.kube.list(selection, signal)))).flat()
 }
 

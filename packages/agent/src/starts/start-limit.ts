@@ -22,6 +22,8 @@ export interface StartLimit {
    * signal.
    */
   begin(start: PendingStart, signal: AbortSignal): Promise<void>
+  /** Begins a start if it does not have to wait, as `begin` does. Returns false if it has to. */
+  beginNow(start: PendingStart): boolean
   /** Notes that the objects of a start exist, or that its creation failed. */
   end(key: string, outcome: 'created' | 'failed'): void
   /** Lets other starts begin while this one waits for something that they do not slow down. */
@@ -76,8 +78,15 @@ class Queue implements StartLimit {
 
   async begin(start: PendingStart, signal: AbortSignal): Promise<void> {
     await this.#awaitSync(signal)
-    if (this.#inProgress.hasPods(start.key)) this.#open(start)
-    else await this.#awaitTurn(start, signal)
+    if (!this.beginNow(start)) await this.#awaitTurn(start, signal)
+  }
+
+  beginNow(start: PendingStart): boolean {
+    if (!this.#isSynced) return false
+    const others = [...this.#waiting].map((waiter) => waiter.start)
+    const mayBegin = this.#inProgress.hasPods(start.key) || chooseStarts([...others, start], this.#used()).includes(start)
+    if (mayBegin) this.#open(start)
+    return mayBegin
   }
 
   end(key: string, outcome: 'created' | 'failed'): void {
@@ -123,7 +132,7 @@ class Queue implements StartLimit {
     signal.addEventListener('abort', stop, { once: true })
     this.#waiting.add(waiter)
     try {
-      this.#admit()
+      if (!this.#isChecking) void this.#check()
       await waiter.admitted.promise
       const ms = Math.round(this.#clock.monotonic() - since)
       if (ms > FIRST_REPORT_MS) this.#log.info({ attempt: start.key, ms }, 'start waited for its turn')
@@ -141,15 +150,19 @@ class Queue implements StartLimit {
   #admit(): void {
     if (this.#waiting.size === 0) return
     const byKey = new Map([...this.#waiting].map((waiter) => [waiter.start, waiter]))
-    const used = new Map([...this.#inProgress.byNodes(this.#clock.monotonic())].map(([nodes, keys]) => [nodes, keys.length]))
-    for (const start of chooseStarts([...byKey.keys()], used)) {
+    for (const start of chooseStarts([...byKey.keys()], this.#used())) {
       const waiter = byKey.get(start)
       if (waiter === undefined) continue
       this.#waiting.delete(waiter)
       this.#open(start)
       waiter.admitted.resolve()
     }
-    if (!this.#isChecking) void this.#check()
+  }
+
+  /** Returns the number of starts in progress by their nodes. */
+  #used(): Map<string, number> {
+    const inProgress = this.#inProgress.byNodes(this.#clock.monotonic())
+    return new Map([...inProgress].map(([nodes, keys]) => [nodes, keys.length]))
   }
 
   /** Admits and reports while starts wait, because a start also stops counting by time. */

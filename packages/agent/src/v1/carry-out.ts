@@ -64,7 +64,7 @@ export async function carryOut(options: CarryOutOptions, { batch, pulledAt }: Pu
   }
   const start = await cluster.starts.describe(batch)
   if (start === undefined) return void (await carryOutTasks(options, { cluster, batch, pulledAt }, signal))
-  await options.aside(() => cluster.starts.begin(start, signal))
+  if (!cluster.starts.beginNow(start)) await options.aside(() => cluster.starts.begin(start, signal))
   let isCreated = false
   try {
     isCreated = await carryOutTasks(options, { cluster, batch, pulledAt }, signal)

@@ -9,7 +9,7 @@ import { nodesOf, placementOf } from '../starts/pod-nodes.ts'
 import { openStartLimit, type PendingStart, type StartLimit } from '../starts/start-limit.ts'
 import type { WorkflowBatch } from './split.ts'
 
-export interface WorkflowStarts extends Pick<StartLimit, 'begin' | 'end'> {
+export interface WorkflowStarts extends Pick<StartLimit, 'begin' | 'beginNow' | 'end'> {
   /** Describes the start of a batch; undefined if it creates no pods. */
   describe(batch: WorkflowBatch): Promise<PendingStart | undefined>
   /** Stops watching pods. */
@@ -55,6 +55,7 @@ export function openWorkflowStarts({ kube, namespaces, rate, clock, log }: Workf
 
   return {
     begin: (start, signal) => starts.begin(start, signal),
+    beginNow: (start) => starts.beginNow(start),
     end: (key, outcome) => starts.end(key, outcome),
     async describe({ tasks }) {
       const created = tasks.filter(({ type }) => type === 'CreatePod')
