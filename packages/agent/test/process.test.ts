@@ -116,8 +116,8 @@ test('creates objects in the cluster of their runtime, also if another file is b
   ]
   platform.script.push([here, there])
   await Promise.all([reported(here._id), reported(there._id)])
-  expect(near.calls.map(({ line, token }) => [line, token])).toEqual([['POST pods/x-wf1', 'token-of-near/builds']])
-  expect(far.calls.map(({ line, token }) => [line, token])).toEqual([['POST pods/x-wf2', 'token-of-far/builds']])
+  expect(near.writes().map(({ line, token }) => [line, token])).toEqual([['POST pods/x-wf1', 'token-of-near/builds']])
+  expect(far.writes().map(({ line, token }) => [line, token])).toEqual([['POST pods/x-wf2', 'token-of-far/builds']])
   expect(agent.log()).toContain('broken.runtime.yaml')
   expect(agent.log()).not.toContain('very-secret')
 })
@@ -125,7 +125,7 @@ test('creates objects in the cluster of their runtime, also if another file is b
 test('is not blocked by a cluster that does not answer', async () => {
   await using env = await scene()
   const held = gate()
-  near.intercept = () => held.opened
+  near.intercept = ({ method }) => (method === 'GET' ? undefined : held.opened)
   writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near))
   writeFileSync(join(dir, 'far.runtime.yaml'), fileOf('far', far))
   await using _ = await startAgentProcess(env)
@@ -149,13 +149,13 @@ test('picks up new, removed and changed runtime files without a restart (R146)',
   const [added, renewed] = [task('CreatePod', { runtime: 'far' }), task('CreatePod', { runtime: 'near', workflow: 'wf2' })]
   platform.script.push([added])
   await reported(added._id)
-  expect(far.calls).toHaveLength(1)
+  expect(far.writes()).toHaveLength(1)
   // A read sees the files that are in the folder at that time.
   unlinkSync(join(dir, 'far.runtime.yaml'))
   await until('the runtime goes', () => agent.log().includes('runtime removed'))
   platform.script.push([renewed])
   await reported(renewed._id)
-  expect(near.calls.at(-1)?.token).toBe('new')
+  expect(near.writes().at(-1)?.token).toBe('new')
   const late = task('CreatePod', { runtime: 'far', workflow: 'wf3' })
   platform.script.push([late])
   await reported(late._id)
@@ -219,7 +219,7 @@ test('serves only the runtime of its own cluster if one is set, with the rights 
   const [mine, other] = [task('CreatePod', { runtime: 'mine' }), task('CreatePod', { runtime: 'far', workflow: 'wf2' })]
   platform.script.push([mine, other])
   await Promise.all([reported(mine._id), reported(other._id)])
-  expect(near.calls).toMatchObject([{ line: 'POST pods/x-wf1', token: 'account-of-the-pod' }])
+  expect(near.writes()).toMatchObject([{ line: 'POST pods/x-wf1', token: 'account-of-the-pod' }])
   expect(platform.reportsOf(other._id)[0]).toMatchObject({ status: 'Error', isRetriable: false })
 })
 
@@ -233,13 +233,13 @@ test('serves the runtimes of its own cluster in addition to those of files, whic
   const tasks = ['own/builds', 'team/builds'].map((runtime, n) => task('CreatePod', { runtime, workflow: `wf${n}` }))
   platform.script.push(tasks)
   await Promise.all(tasks.map(({ _id }) => reported(_id)))
-  expect(near.calls).toHaveLength(2)
+  expect(near.writes()).toHaveLength(2)
   writeFileSync(join(dir, 'far.runtime.yaml'), fileOf('far/builds', far))
   await until('the new runtime', () => agent.log().includes('"runtime":"far/builds"'))
   const late = task('CreatePod', { runtime: 'far/builds' })
   platform.script.push([late])
   await reported(late._id)
-  expect(far.calls).toHaveLength(1)
+  expect(far.writes()).toHaveLength(1)
   // The wizard writes such a file for the runtime of the agent's own cluster.
   writeFileSync(join(dir, 'own.runtime.yaml'), 'name: own/builds\ninCluster: true\n')
   // A file that names another cluster is a mistake.
@@ -306,12 +306,12 @@ test('polls by CONNECT through a proxy with a login and a private CA (R061, R241
 test('stops polling on SIGTERM, finishes and reports the pulled tasks, and exits with 0 (R239, A19)', async () => {
   await using env = await scene()
   const held = gate()
-  near.intercept = () => held.opened
+  near.intercept = ({ method }) => (method === 'GET' ? undefined : held.opened)
   writeFileSync(join(dir, 'near.runtime.yaml'), fileOf('near', near))
   await using agent = await startAgentProcess({ ...env, WORKFLOW_CONCURRENCY: '1' })
   const tasks = Array.from({ length: 6 }, (_, n) => task('CreatePod', { runtime: 'near', workflow: `wf${n}` }))
   platform.script.push(tasks)
-  await until('the first call', () => near.inFlight.now === 1)
+  await until('the first call', () => near.writes().length === 1)
   agent.kill('SIGTERM')
   await until('no more polls', () => platform.polls.length > 0)
   near.intercept = () => undefined
@@ -329,7 +329,7 @@ test('keeps unsent reports across kill -9', async () => {
   {
     await using agent = await startAgentProcess(env)
     platform.script.push(tasks)
-    await until('all are made, and reports were tried', () => near.calls.length === 10 && platform.reports.length > 0)
+    await until('all are made, and reports were tried', () => near.writes().length === 10 && platform.reports.length > 0)
     await until('the ledger has all of them', () => tasks.some(({ _id }) => platform.reportsOf(_id).length > 0))
     agent.kill('SIGKILL')
     await agent.ended()

@@ -45,7 +45,7 @@ test('a daemon without the tools image is lost, so the server retries the build'
     status: 'error',
     reason: 'dind-lost',
     message: expect.stringMatching(
-      /^The Docker daemon of the build does not have the tools image \S+\/windlass\/tools:none\. .*not found/,
+      /^The Docker daemon of the build does not have the image \S+\/windlass\/tools:none of Windlass\. .*not found/,
     ),
   })
 })

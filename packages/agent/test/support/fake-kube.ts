@@ -22,6 +22,8 @@ export type Answer = { readonly status: number; readonly reason?: string; readon
 export interface FakeKube extends AsyncDisposable {
   readonly url: string
   readonly calls: KubeCall[]
+  /** Returns the calls that change objects, without those that list, watch and read. */
+  writes(): KubeCall[]
   /** Calls in progress now, and their maximum so far. */
   readonly inFlight: { now: number; most: number }
   readonly objects: Map<string, Record<string, unknown>>
@@ -124,6 +126,7 @@ export async function openFakeKube(): Promise<FakeKube> {
   const fake: FakeKube = {
     url,
     calls,
+    writes: () => calls.filter(({ method }) => method !== 'GET'),
     inFlight,
     objects,
     intercept: () => undefined,

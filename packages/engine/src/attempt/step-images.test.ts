@@ -16,8 +16,8 @@ test.each([
   expect(pullHint(message, 'r.example/app:1')).toContain(hint)
 })
 
-/** Opens the images of an attempt whose registry has every image. `disk` are those of the daemon. */
-function openImages() {
+/** Opens the images of an attempt whose registry has these images, or every one. `disk` are those of the daemon. */
+function openImages(pullable?: readonly string[]) {
   const disk = new Set(['alpine:3'])
   const calls: string[] = []
   const docker = fakeDocker({
@@ -27,11 +27,20 @@ function openImages() {
     },
     async pullImage(name: string) {
       calls.push(`pull ${name}`)
+      if (pullable?.includes(name) === false) throw fault('docker-refused', { message: 'not found', dockerStatus: 404 })
       disk.add(name)
     },
   })
   const { signal } = new AbortController()
-  const common = { docker, registries: [], clock: systemClock, log: silentLog, signal, claims: openImageClaims() }
+  const common = {
+    docker,
+    registries: [],
+    clock: systemClock,
+    log: silentLog,
+    signal,
+    claims: openImageClaims(),
+    own: ['windlass/cosign:1', 'windlass/deploy:1'],
+  }
   const say = async (line: string): Promise<void> => void calls.push(line.replace(/ in .*/, ''))
   /** Creates a container of an image. */
   const create = async ({ id }: { id: string }): Promise<string> => {
@@ -70,6 +79,21 @@ test('does not find an image that is removed again', async () => {
   }
   await expect(images.use({ name: 'alpine:3' }, options, remove)).rejects.toMatchObject({ reason: 'image-not-found' })
   expect(calls.filter((call) => call.startsWith('create'))).toHaveLength(2)
+})
+
+test('an image of Windlass that the daemon does not get is a loss of the daemon, not an error of the pipeline', async () => {
+  const { images, disk, create, options } = openImages(['windlass/cosign:1'])
+  const remove = (image: { id: string }): Promise<string> => {
+    disk.clear()
+    return create(image)
+  }
+  const cannotPull = {
+    reason: 'dind-lost',
+    message: expect.stringMatching(/not have the image windlass\/\S+ of Windlass\. .*(pulled|removed)/),
+  }
+  await expect(images.use({ name: 'windlass/cosign:1' }, options, remove)).rejects.toMatchObject(cannotPull)
+  await expect(images.ensure({ name: 'windlass/deploy:1' }, options)).rejects.toMatchObject(cannotPull)
+  await expect(images.ensure({ name: 'windlass/none:1' }, options)).rejects.toMatchObject({ reason: 'image-not-found' })
 })
 
 test('does not repeat work that fails for another reason', async () => {

@@ -27,7 +27,7 @@ export interface EnsureOptions {
 }
 
 export interface StepImages {
-  /** Finds or pulls an image. Throws `StepFailure` (`image-not-found`, `integration-missing`). */
+  /** Finds or pulls an image. Throws `StepFailure` (`image-not-found`, `integration-missing`; `dind-lost` for an own image). */
   ensure(request: ImageRequest, options: EnsureOptions): Promise<FoundImage>
   /**
    * Runs `work` with an image. If the daemon refuses a call of `work` because it no longer has the image, finds or pulls the image again and runs
@@ -47,6 +47,8 @@ export interface StepImagesOptions {
   readonly signal: AbortSignal
   /** Protects the images of steps from the cleaner. */
   readonly claims?: Pick<ImageClaims, 'claim'> | undefined
+  /** Names of the images of Windlass. If the daemon does not get one of them, the attempt is lost: it is not the fault of the pipeline. */
+  readonly own?: readonly string[] | undefined
 }
 
 const PULL = { baseMs: 500, maxMs: 5_000, tries: 3 }
@@ -62,11 +64,17 @@ export function openStepImages(options: StepImagesOptions): StepImages {
     const key = keyOf(request)
     const known = fetching.get(key)
     if (known !== undefined) return known
-    const work = fetchImage(request)
+    const work = fetchImage(request).catch((error: unknown) => {
+      throw isOwn(request) ? toOwnFailure(request, error) : error
+    })
     fetching.set(key, work)
     // A failure is not cached: the next try of a step asks the registry again.
     work.catch(() => fetching.delete(key))
     return work
+  }
+
+  function isOwn({ name }: ImageRequest): boolean {
+    return options.own?.includes(name) === true
   }
 
   async function isClaimed({ id }: Image): Promise<boolean> {
@@ -128,7 +136,8 @@ export function openStepImages(options: StepImagesOptions): StepImages {
       await forget(request, found)
       const again = await ensure(request, ensuring)
       return work(again).catch((error: unknown) => {
-        throw isImageGone(error) ? removed(again, error) : error
+        const failure = isImageGone(error) ? removed(again, error) : error
+        throw isOwn(request) ? toOwnFailure(request, failure) : failure
       })
     },
     prefetch(request) {
@@ -171,6 +180,19 @@ function isTransient(error: unknown): boolean {
   if (!isFault(error, 'docker-refused')) return false
   return !/not found|manifest unknown|denied|unauthorized|no such host|invalid reference|does not exist|no basic auth/i.test(
     error.message,
+  )
+}
+
+/** Converts the failure to find an own image. Other errors are returned unchanged. */
+function toOwnFailure({ name }: ImageRequest, error: unknown): unknown {
+  if (!(error instanceof StepFailure) || error.reason !== 'image-not-found') return error
+  return new StepFailure(
+    'dind-lost',
+    `The Docker daemon of the build does not have the image ${name} of Windlass. ${error.message}`,
+    {
+      cause: error,
+      hint: 'Check that the images of engine and daemon are of the same version, and that the daemon can pull the images of Windlass.',
+    },
   )
 }
 

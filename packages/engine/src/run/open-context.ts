@@ -1,12 +1,11 @@
 /** Prepares a daemon for an attempt: tools image, leftovers, volumes, the first network namespace. */
 import type { EngineEventBody } from '@windlass/protocol'
-import { TOOLS_IMAGE, type AttemptContext } from '../attempt/context.ts'
+import { BUILDKIT_IMAGE, COSIGN_IMAGE, DEPLOY_IMAGE, TOOLS_IMAGE, type AttemptContext } from '../attempt/context.ts'
 import type { AttemptOptions } from '../attempt/input.ts'
 import { openImageClaims } from '../clean/image-claims.ts'
 import { isDiskFull } from '../docker/containers.ts'
 import { openNamespaces } from '../attempt/namespaces.ts'
 import { openStepImages } from '../attempt/step-images.ts'
-import { StepFailure } from '../attempt/step-outcome.ts'
 import { redactEvent } from '../secrets/redact-event.ts'
 import { keepWebIdentity } from '../secrets/web-identity.ts'
 import { openWorkspace, removeLeftovers } from '../attempt/workspace.ts'
@@ -72,14 +71,14 @@ async function open(options: AttemptOptions, parts: ContextParts): Promise<Attem
 async function prepare(options: AttemptOptions, { end, stop, redact }: ContextParts): Promise<AttemptContext> {
   const { input, docker, clock, log } = options
   const claims = openImageClaims()
-  const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end, claims })
-  const say = async (): Promise<void> => undefined
   const name = options.toolsImage ?? TOOLS_IMAGE
+  // The daemon of a pod belongs to the infrastructure. On the daemon of a user an own image is missing like any other.
+  const own = options.hostFiles === true ? [] : [name, BUILDKIT_IMAGE, COSIGN_IMAGE, DEPLOY_IMAGE]
+  const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end, claims, own })
+  const say = async (): Promise<void> => undefined
   await awaitImage(name, options, stop)
   const [{ id: image }] = await Promise.all([
-    images.ensure({ name }, { signal: stop, say }).catch((error: unknown) => {
-      throw toolsFailure(name, error, options)
-    }),
+    images.ensure({ name }, { signal: stop, say }),
     removeLeftovers(docker, input.buildId),
   ])
   const namespaces = openNamespaces(docker, input, image)
@@ -107,18 +106,6 @@ async function prepare(options: AttemptOptions, { end, stop, redact }: ContextPa
     await removeLeftovers(docker, input.buildId).catch((cause: unknown) => log.warn({ err: cause }, 'clean-up failed'))
     throw error
   }
-}
-
-/**
- * The daemon of a pod brings the tools image with it, so the attempt is lost without it, and no fault of the pipeline. On the daemon of a user the image
- * is missing like any other.
- */
-function toolsFailure(name: string, error: unknown, { hostFiles = false }: AttemptOptions): unknown {
-  if (hostFiles || !(error instanceof StepFailure) || error.reason !== 'image-not-found') return error
-  return new StepFailure('dind-lost', `The Docker daemon of the build does not have the tools image ${name}. ${error.message}`, {
-    cause: error,
-    hint: 'Check that the images of engine and daemon are of the same version.',
-  })
 }
 
 /** Delay between attempts while the disk is full. */
