@@ -102,7 +102,7 @@ imagePullSecrets:
 {{- define "windlass.nodeRules" -}}
 - apiGroups: ['']
   resources: [nodes]
-  verbs: [get]
+  verbs: [get, list]
 - apiGroups: [storage.k8s.io]
   resources: [storageclasses]
   verbs: [get]

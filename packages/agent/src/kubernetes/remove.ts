@@ -40,7 +40,7 @@ export async function removeAttempt(
   for (let restMs = REST_MS; ;) {
     const left = await listAttempt(options, { ref: task, kinds }, signal)
     // An interrupted start may have created objects of other kinds meanwhile.
-    if (left.length === 0 && kinds === PARTS) return
+    if (left.length === 0 && kinds.length === PARTS.length) return
     await Promise.all(left.map((object) => requestRemoval(options, { object, requested, graceMs: task.graceMs }, signal)))
     kinds = left.length === 0 ? PARTS : PARTS.filter((kind) => left.some((object) => object.kind === kind))
     const pods = left.filter(({ kind }) => kind === 'Pod')

@@ -33,6 +33,8 @@ export interface FakeKube extends AsyncDisposable {
   cores: number
   /** Sets fields of an object, such as its status, and tells the watches. */
   change(key: string, fields: Record<string, unknown>): void
+  /** Removes an object and tells the watches. */
+  remove(key: string): void
   kube(): Kube
 }
 
@@ -100,9 +102,10 @@ export async function openFakeKube(): Promise<FakeKube> {
           : [...objects].filter(([each]) => each.startsWith(`${plural}/`)).map(([, object]) => object)
       return { status: 200, body: { metadata: { resourceVersion: String(version) }, items } }
     }
+    if (plural === 'nodes' && method === 'GET')
+      return { status: 200, body: { apiVersion: 'v1', kind: 'Node', ...toNode(fake.cores) } }
     if (found === undefined) return refuse(404, 'NotFound', `${key} not found`)
-    if (method === 'DELETE') objects.delete(key)
-    if (method === 'DELETE') tellWatches(key, 'DELETED', found)
+    if (method === 'DELETE') fake.remove(key)
     if (method === 'PATCH' && !Array.isArray(body)) {
       const patch = body as { metadata?: { resourceVersion?: string; annotations?: object }; spec?: object }
       const known = found['metadata'] as { resourceVersion: string; annotations?: object }
@@ -135,6 +138,11 @@ export async function openFakeKube(): Promise<FakeKube> {
       const object = withVersion({ ...objects.get(key), ...fields })
       objects.set(key, object)
       tellWatches(key, 'MODIFIED', object)
+    },
+    remove(key) {
+      const object = objects.get(key)
+      objects.delete(key)
+      if (object !== undefined) tellWatches(key, 'DELETED', object)
     },
     kube() {
       const kube = openKube({ access: { server: url, insecure: false, namespace: 'builds' }, log: silentLog })

@@ -410,6 +410,19 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     })
   })
 
+  test('a build that waits for its turn on the nodes says so until its pods exist', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    const { id: buildId } = await submit(scene)
+    await elect(held.app)
+    const message = 'The limit of starts at once on the nodes is 2. 3 builds start before this one.'
+    await tell(scene, { buildId, attempt: 1, state: 'waiting', reason: 'start-limit', message })
+    expect(await show(held.app, buildId)).toMatchObject({ status: 'elected', reason: 'start-limit', message })
+    await tell(scene, { buildId, attempt: 1, state: 'starting', object: 'dind-1' })
+    const { status, reason } = await show(held.app, buildId)
+    expect([status, reason ?? null]).toEqual(['elected', null])
+  })
+
   test('terminates a waiting build immediately and sends a command to a running one', async () => {
     await using held = await openTestApp(database)
     const { app } = held

@@ -70,6 +70,7 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     if (pair === undefined) throw new Error('no pair was made')
     expect(pair.objects.map(({ kind }) => kind)).toEqual(['Secret', 'PersistentVolumeClaim', 'Pod', 'Pod'])
     expect(JSON.stringify(pair.objects.at(-1))).toContain('WINDLASS_ENGINE_WARM')
+    expect(pair).toMatchObject({ warm: true })
 
     const build = await submit(scene)
     await elect(held.app)
@@ -108,6 +109,22 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     expect(taken).toHaveLength(3)
     expect(new Set(taken).size).toBe(3)
     expect(starts(await take(scene))).toHaveLength(5)
+  })
+
+  test('hands out the limit of starts of the runtime, and keeps its pairs if only the limit changes', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    await poolOf(scene, { warmPool: { min: 1, max: 1 }, starts: { perCore: 0.5, max: 8 } })
+    await submit(scene)
+    await elect(held.app)
+    const [cold] = starts(await take(scene))
+    expect(cold).toMatchObject({ starts: { perCore: 0.5, max: 8 } })
+    expect(cold?.warm).toBeUndefined()
+    const [pair] = await warmUp(scene)
+    expect(pair).toMatchObject({ warm: true, starts: { perCore: 0.5, max: 8 } })
+    await poolOf(scene, { warmPool: { min: 1, max: 1 }, starts: { max: 1 } })
+    await fillPools(held.app, true)
+    expect(await pairs(scene)).toMatchObject([{ status: 'ready' }])
   })
 
   test('gives a pair only to builds that may use its disk and need the runtime unchanged', async () => {
