@@ -20,6 +20,7 @@ import { manyBuilds } from './many-builds.ts'
 import { masking } from './masking.ts'
 import { podOrder } from './pod-order.ts'
 import { secondBuild } from './second-build.ts'
+import { starts } from './starts.ts'
 import { taskHandover } from './task-handover.ts'
 import { warmPool } from './warm-pool.ts'
 
@@ -40,6 +41,7 @@ export const LINES: readonly Line[] = [
   hostileDocuments,
   cluster,
   clusterRow,
+  starts,
   secondBuild,
   manyAttempts,
   manyBuilds,

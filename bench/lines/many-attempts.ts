@@ -124,6 +124,8 @@ async function manyBuilds({
     type: 'kubernetes' as const,
     agent: 'one-node',
     spec: {
+      // Pods without a scheduler would keep the others waiting for a minute.
+      starts: { perCore: PODS },
       runtimeScheduler: { cluster: { namespace }, ...scheduler },
       dockerDaemonScheduler: { ...scheduler, pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${namespace}` } } },
     },

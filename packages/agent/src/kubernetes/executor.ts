@@ -85,7 +85,12 @@ function openExecutor(
   const cores = openNodeCores({ kube, clock, log })
   const onStall = (ref: AttemptRef): void => starts.stall(attemptKey(ref))
   const pods = openPodWatch({
-    ...{ kube, clock, log, namespaces, labels, report: reportLive },
+    kube,
+    clock,
+    log,
+    namespaces,
+    labels,
+    report: reportLive,
     onPlaced: (pod, node) => void notePlace(pod, node),
     onState: (ref, pod, state) => starts.see(attemptKey(ref), { name: pod.metadata.name, nodes: nodesOf(pod), state }),
     onSynced: () => starts.synced(),
