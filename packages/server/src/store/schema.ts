@@ -354,6 +354,8 @@ export interface AttemptRow {
   waiting_reason: Reason | null
   waiting_message: string | null
   waiting_since: number | null
+  /** When it last waited for its turn on the nodes (`start-limit`); null if it did not. */
+  turn_at: number | null
   /** When its engine was first seen running (with protocol v1: was created), so that it may call. */
   engine_since: number | null
   /** Address of its Docker daemon, once its agent has reported it. */

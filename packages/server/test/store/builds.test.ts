@@ -423,6 +423,25 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     expect([status, reason ?? null]).toEqual(['elected', null])
   })
 
+  test('the wait for a turn on the nodes does not count against the start timeout', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app, { limits: { electedMs: 5000 } })
+    const { id: buildId } = await submit(scene)
+    await elect(app)
+    const wait = { buildId, attempt: 1, state: 'waiting', reason: 'start-limit' } as const
+    for (const before of [2, 1]) {
+      await tell(scene, { ...wait, message: `${before} before this one` })
+      clock.advance(4000)
+      await sweep(app, true)
+    }
+    expect(await show(app, buildId)).toMatchObject({ status: 'elected', reason: 'start-limit' })
+    await tell(scene, { buildId, attempt: 1, state: 'starting', object: 'dind-1' })
+    clock.advance(1001)
+    await sweep(app, true)
+    expect(await show(app, buildId)).toMatchObject({ status: 'error', reason: 'start-timeout' })
+  })
+
   test('terminates a waiting build immediately and sends a command to a running one', async () => {
     await using held = await openTestApp(database)
     const { app } = held

@@ -139,7 +139,8 @@ function judgeAttempt(attempt: LiveAttempt, context: SweepContext): Verdict | un
   const { now, judges } = context
   const limits = readLimits(attempt)
   if (attempt.status === 'created') {
-    if (judges && heard(context, attempt, attempt.created_at) > limits.electedMs) return 'start-timeout'
+    // The wait for other starts does not count.
+    if (judges && heard(context, attempt, attempt.turn_at ?? attempt.created_at) > limits.electedMs) return 'start-timeout'
     return isPullOver(attempt, context) ? 'pull-timeout' : judgeSilentEngine(attempt, context)
   }
   // The engine may already run and wait for a daemon whose image cannot be pulled.

@@ -10,6 +10,7 @@ export function noteWaiting(edit: BuildEdit, cause: Cause & { readonly reason: R
   const { attempt, build } = edit
   if (attempt === undefined || attempt.status === 'lost' || attempt.status === 'ended') return
   if (attempt.status !== 'created' && !DAEMON_WAITS.includes(cause.reason)) return
+  if (cause.reason === 'start-limit') attempt.turn_at = edit.now
   const message = cause.message ?? REASONS[cause.reason].text
   if (attempt.waiting_reason === cause.reason && attempt.waiting_message === message) return
   if (attempt.waiting_reason !== cause.reason) attempt.waiting_since = edit.now

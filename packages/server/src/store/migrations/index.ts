@@ -18,6 +18,7 @@ import { sessions } from './016-sessions.ts'
 import { triggerSecrets } from './017-trigger-secrets.ts'
 import { sessionUse } from './018-session-use.ts'
 import { escapedSecrets } from './019-escaped-secrets.ts'
+import { turns } from './020-turns.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -40,4 +41,5 @@ export const migrations: Record<string, Migration> = {
   '017-trigger-secrets': triggerSecrets,
   '018-session-use': sessionUse,
   '019-escaped-secrets': escapedSecrets,
+  '020-turns': turns,
 }
