@@ -69,7 +69,7 @@ ${fields
   .join('\n')}
 `
 
-test('renders and applies a manifest and waits for its rollout (P072)', async () => {
+test('renders and applies a manifest in a cluster without a Runner and waits for its rollout (P072, R004)', async () => {
   const result = await runPipeline(deploy('file_path: deployment.json\ntimeout: 60'), {
     input: { clusters },
     variables: { IMAGE: image },
@@ -81,6 +81,9 @@ test('renders and applies a manifest and waits for its rollout (P072)', async ()
     status: { readyReplicas: 1 },
     spec: { template: { spec: { containers: [{ image, env: [{ value: '{{NOBODY}}' }] }] } } },
   })
+  // The step needed only the kubeconfig: neither an agent nor a pod of the build runs there.
+  const pods = (await cluster.kubectl('get', 'pods', '-n', namespace, '-o', 'name')).trim().split('\n')
+  expect(pods.filter((name) => !name.startsWith('pod/manifest-'))).toEqual([])
 })
 
 test('sets the candidate image and a pull secret on the deployment behind a Service (P072)', async () => {

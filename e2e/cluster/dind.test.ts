@@ -129,10 +129,17 @@ test('recreates the folder of a volume that a full disk had no room for', async 
   expect(await inPod('docker', 'run', '--rm', '--volume', 'half:/half', toolsImage, 'ls', '/')).toContain('half')
 })
 
-test('shuts down cleanly on TERM', async () => {
+test('shuts down cleanly within its grace when its pod is deleted, with a container that still runs (R125)', async () => {
   await startPod()
-  await inPod('sh', '-c', 'kill -TERM 1')
-  expect(await exitCode()).toBe(0)
+  await inPod('docker', 'run', '--detach', toolsImage, 'sh', '-c', 'trap "exit 0" TERM; sleep 1000 & wait')
+  // Keeps the object of the ended pod, which has its exit code.
+  await kubectl('patch', 'pod', POD, '--type=merge', '--patch', '{"metadata":{"finalizers":["windlass.io/test"]}}')
+  try {
+    await kubectl('delete', 'pod', POD, '--wait=false')
+    expect(await exitCode()).toBe(0)
+  } finally {
+    await kubectl('patch', 'pod', POD, '--type=merge', '--patch', '{"metadata":{"finalizers":null}}')
+  }
 })
 
 test('a daemon that does not start because the disk is full tells Kubernetes so (R-14)', async () => {

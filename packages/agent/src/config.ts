@@ -37,6 +37,13 @@ export const AgentConfig = z.object({
     .min(1)
     .optional()
     .describe('Folder of `*.runtime.yaml` files, one per runtime; changes are picked up while the agent runs.'),
+  RUNTIMES_SECRET: z
+    .string()
+    .min(1)
+    .default('runnerconf')
+    .describe(
+      'Secret in the namespace of the agent that CONFIG_DIR is mounted from. Renewed tokens of runtimes are written to it; outside of a pod, to the files.',
+    ),
   STATE_DIR: z
     .string()
     .min(1)

@@ -6,7 +6,8 @@ import { isAbort, isFault, openLog, stopSignal, systemClock, type Logger } from 
 import { isFatal, type Agent } from './agent.ts'
 import { agentConfig, environment, type AgentConfig } from './config.ts'
 import { serveHealth } from './health.ts'
-import { openParts, startByProtocol } from './process.ts'
+import { openParts, startByProtocol, tokenStoreOf } from './process.ts'
+import { renewTokens } from './runtimes/renew-tokens.ts'
 
 const EXIT = { stopped: 0, failed: 1, fenced: 3, refused: 4 } as const
 
@@ -22,7 +23,10 @@ async function run(config: Readonly<AgentConfig>, log: Logger): Promise<number> 
       ? undefined
       : await serveHealth({ agent: () => agent, runtimes, more, clock: systemClock, port: config.PORT })
   const over = new AbortController()
-  const files = clusters.follow(AbortSignal.any([signal, over.signal]))
+  const either = AbortSignal.any([signal, over.signal])
+  const store = tokenStoreOf(parts)
+  const files = clusters.follow(either)
+  const tokens = store === undefined ? undefined : renewTokens({ clusters, store, clock: systemClock, log }, either)
   try {
     agent = await startByProtocol(parts, signal)
     if (signal.aborted) await agent.close()
@@ -38,6 +42,7 @@ async function run(config: Readonly<AgentConfig>, log: Logger): Promise<number> 
     await health?.[Symbol.asyncDispose]()
     over.abort()
     await files
+    await tokens
     clusters.close()
   }
 }

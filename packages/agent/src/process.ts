@@ -21,6 +21,7 @@ import { clustersExecutor } from './kubernetes/clusters-executor.ts'
 import { policyOf } from './kubernetes/policy/settings.ts'
 import { openProtocolMemory, type ProtocolMemory } from './protocol-memory.ts'
 import { fixedCluster, openClusters, type Cluster, type Clusters } from './runtimes/clusters.ts'
+import { folderTokenStore, secretTokenStore, type TokenStore } from './runtimes/token-store.ts'
 import { readRuntimeFiles, type RuntimeEntry, type RuntimeFiles } from './runtimes/runtime-files.ts'
 import type { StartRate } from './starts/choose-starts.ts'
 import type { V1Agent } from './v1/agent.ts'
@@ -132,10 +133,22 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
   return agent
 }
 
+/** Returns where the renewed tokens of runtime files are stored; undefined without such files. */
+export function tokenStoreOf({ config, here, log }: AgentParts): TokenStore | undefined {
+  const { CONFIG_DIR, RUNTIMES_SECRET: name } = config
+  if (CONFIG_DIR === undefined) return undefined
+  if (here === undefined || !isPod(config)) return folderTokenStore(CONFIG_DIR)
+  return secretTokenStore({ kube: openKube({ access: here, log }), namespace: here.namespace, name })
+}
+
+/** Whether the process runs in a pod of the cluster, if it has access to one. */
+function isPod({ KUBECONFIG, LEASE }: Readonly<AgentConfig>): boolean {
+  return KUBECONFIG === undefined || LEASE === 'on'
+}
+
 /** Opens the memory of the protocol: the state folder, and in a pod also the cluster. */
 function memoryOf({ config, here, log }: AgentParts): ProtocolMemory {
-  const isPod = here !== undefined && (config.KUBECONFIG === undefined || config.LEASE === 'on')
-  const cluster = isPod ? { kube: openKube({ access: here, log }), namespace: here.namespace } : undefined
+  const cluster = here !== undefined && isPod(config) ? { kube: openKube({ access: here, log }), namespace: here.namespace } : undefined
   return openProtocolMemory({ serverUrl: config.SERVER_URL, stateDir: config.STATE_DIR, cluster, clock: systemClock, log })
 }
 

@@ -53,7 +53,7 @@ test('completes commands, options and choices', () => {
   expect(complete(['run', '--loc'])).toEqual(['--local'])
   expect(complete(['get', 'bu'])).toEqual(['builds'])
   expect(complete(['get', 'builds', '-o', 'y'])).toEqual(['yaml'])
-  expect(complete(['create', ''])).toEqual(['step-type', 'agent', 'key', 'runtimes', 'cluster'])
+  expect(complete(['create', ''])).toEqual(['step-type', 'agent', 'context', 'key', 'runtimes', 'cluster'])
   expect(complete(['validate', 'pi'])).toEqual([])
   expect(complete(['logs', '--'])).toEqual([
     ...(commands.find(({ name }) => name === 'logs')?.options ? ['--follow', '--step', '--tail', '--timestamps'] : []),

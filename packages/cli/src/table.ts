@@ -60,6 +60,8 @@ export const groups: Readonly<Record<string, string>> = {
   attach: 'Attach a runtime environment to an agent',
   components: 'Accepted for older scripts; does nothing',
   create: 'Create a resource from flags',
+  'create context': 'Create a context from flags',
+  'create context secret-store': 'Create a context that reads secrets of a store',
   delete: 'Delete a resource',
   import: 'Load resources that others have written',
   detach: 'Detach a runtime environment from an agent',

@@ -84,6 +84,30 @@ test('prints, patches and compares a runtime environment, and makes it the defau
   await succeed('delete', 're', 'ctx/team')
 })
 
+test('describes a runtime environment in one view', async () => {
+  const { stdout } = await succeed('describe', 're', 'local')
+  expect(stdout).toMatch(/^Runtime: +local\nType: +docker\nDefault: +yes\nAgent: +local \(online, seen \S+ ago/)
+  expect(stdout).toMatch(/^Builds: +0 running, 0 waiting$/m)
+  const parsed = JSON.parse((await succeed('describe', 'runtime', 'local', '-o', 'json')).stdout)
+  expect(parsed).toMatchObject({ runtime: { name: 'local' }, agent: { name: 'local' } })
+  expect((await sandbox.run(['describe', 're', 'missing'])).code).toBe(3)
+})
+
+test('creates a secret store of the cluster from flags (R205)', async () => {
+  const words = ['create', 'context', 'secret-store', 'kubernetes-runtime']
+  const given = ['--runtime', 'local', '--resource-type', 'configmap', '--resource-name', 'team-settings']
+  expect((await succeed(...words, 'team', ...given)).stdout).toBe('context/team created\n')
+  await succeed(...words, 'plain')
+  const read = async (name: string): Promise<unknown> => JSON.parse((await succeed('get', 'contexts', name, '-o', 'json')).stdout)
+  expect(await read('team')).toMatchObject({
+    type: 'secret-store',
+    data: { runtime: 'local', resourceType: 'configmap', resourceName: 'team-settings' },
+  })
+  expect(await read('plain')).toMatchObject({ data: { runtime: '*', resourceType: 'secret', resourceName: 'plain' } })
+  const wrong = await sandbox.run([...words, 'other', '--resource-name', 'Not/Valid'])
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('resourceName must be the name of a Secret or ConfigMap.')])
+})
+
 test('rejects invalid files and incomplete command lines with a hint', async () => {
   const cases: readonly (readonly [readonly string[], number, string])[] = [
     [['patch', 're'], 2, 'No runtime environment was given.'],

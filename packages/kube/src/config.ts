@@ -17,6 +17,8 @@ export interface ClusterAccess {
   readonly clientKey?: string | undefined
   /** Called before each call, because service account tokens are replaced on disk every hour. */
   readonly token?: (() => string) | undefined
+  /** What to do if the API server does not accept the credentials: a sentence for the message. */
+  readonly remedy?: string | undefined
   /** Namespace of the context or of the pod. */
   readonly namespace: string
 }

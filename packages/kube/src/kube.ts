@@ -195,7 +195,7 @@ class RestKube implements Kube {
 
   /** Throws the fault of an answer. */
   async #refuse(answer: KubeAnswer, request: KubeRequest): Promise<never> {
-    if (answer.status !== 429) throw refusal(answer, request)
+    if (answer.status !== 429) throw refusal(answer, { ...request, access: this.#access, now: this.#clock.now() })
     await this.#clock.sleep(Math.min(answer.retryAfterMs ?? 0, 10_000), request.signal)
     throw new BusyError(answer.text)
   }

@@ -18,6 +18,8 @@ export interface Clusters {
   all(): readonly Cluster[]
   /** Calls `open` for each existing and each future cluster. The function that it returns is called when that cluster is removed. */
   each(open: (cluster: Cluster) => () => void): void
+  /** Uses another token for a runtime from the next call on. The replaced one is ignored if its file still has it. */
+  replaceToken(runtime: string, token: string): void
   /** Reads the files again when they change, and every `rereadMs`, until the signal is aborted. */
   follow(signal: AbortSignal): Promise<void>
   close(): void
@@ -42,6 +44,8 @@ interface Open extends Cluster {
   /** Hash of the fields whose change needs a new connection. */
   readonly hash: string
   token: (() => string) | undefined
+  /** Tokens that were replaced by renewed ones. A mounted Secret is up to two minutes old. */
+  readonly replaced: Set<string>
   readonly closers: (() => void)[]
 }
 
@@ -88,6 +92,13 @@ class FileClusters implements Clusters {
     for (const cluster of this.#open.values()) cluster.closers.push(open(cluster))
   }
 
+  replaceToken(runtime: string, token: string): void {
+    const cluster = this.#open.get(runtime)
+    if (cluster?.token === undefined) return
+    cluster.replaced.add(cluster.token())
+    cluster.token = () => token
+  }
+
   close(): void {
     for (const name of this.#open.keys()) this.#remove(name)
   }
@@ -131,14 +142,18 @@ class FileClusters implements Clusters {
   #set(entry: RuntimeEntry): void {
     const known = this.#open.get(entry.name)
     const hash = hashOf(entry)
+    const given = entry.access.token
+    const isRenewed = given !== undefined && known?.replaced.has(given()) === true
+    const token = isRenewed ? known.token : given
     if (known?.hash === hash) {
-      known.token = entry.access.token
+      known.token = token
       return
     }
     if (known !== undefined) this.#remove(entry.name)
     const access: ClusterAccess = { ...entry.access, ...(entry.access.token && { token: () => cluster.token?.() ?? '' }) }
     const shown = { ...entry, access }
-    const cluster: Open = { entry: shown, kube: this.#options.openKube(shown), hash, token: entry.access.token, closers: [] }
+    const replaced = known?.replaced ?? new Set<string>()
+    const cluster: Open = { entry: shown, kube: this.#options.openKube(shown), hash, token, replaced, closers: [] }
     this.#open.set(entry.name, cluster)
     this.#options.log.info(
       { runtime: entry.name, server: access.server },
@@ -182,6 +197,7 @@ export function fixedCluster(cluster: Cluster, runtime: string | undefined): Clu
     find: (name) => (runtime === undefined || name === runtime ? cluster : undefined),
     all: () => [cluster],
     each: (open) => void open(cluster),
+    replaceToken: () => undefined,
     follow: async () => undefined,
     close: () => cluster.kube.close(),
   }

@@ -10,6 +10,8 @@ import { PolicyOfRuntime, type PolicyConfig } from '../kubernetes/policy/setting
 export interface RuntimeEntry {
   readonly name: string
   readonly access: ClusterAccess
+  /** Path of its file below the folder; undefined for a runtime without a file. */
+  readonly file?: string | undefined
   /** Namespaces that builds may use; undefined if the settings of the agent decide. */
   readonly namespaces: readonly string[] | undefined
   readonly qps?: number | undefined
@@ -60,7 +62,7 @@ export function readRuntimeFiles(dir: string, options: ReadOptions): RuntimeFile
   const runtimes = new Map<string, { entry: RuntimeEntry; file: string }>()
   for (const file of listFiles(dir, problems)) {
     try {
-      const entry = readFile(join(dir, file), options)
+      const entry = { ...readFile(join(dir, file), options), file }
       const before = runtimes.get(entry.name)
       if (before === undefined) runtimes.set(entry.name, { entry, file })
       else problems.push({ file, message: `it names the runtime ${entry.name}, which ${before.file} names already` })
@@ -108,6 +110,7 @@ function accessOf(file: z.output<typeof Shape>, insecure: boolean, here: Cluster
     server: host.replace(/\/+$/, ''),
     insecure,
     token: () => token,
+    remedy: `Attach the runtime again: \`windlass attach runtime --runtime-name ${file.name}\`.`,
     namespace: namespaceOf(file.name, token),
     ...(crt !== undefined && { ca: toPem(crt) }),
   }

@@ -2,6 +2,7 @@ import { windlassImage } from '@windlass/plan'
 import { ApiKeyCreated, BASE_LAYERS, page, Pipeline, Runtime, RuntimeDiff, RuntimeVersion } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { helloAgent } from '../support/fake-agent.ts'
 import { HELLO, openHttpScene } from '../support/http-scene.ts'
 
 const Document = z.looseObject({
@@ -107,6 +108,44 @@ test('public clients list runtimes, set the default one, show its images, and de
   await expect(scene.admin.text('DELETE', PATH)).rejects.toMatchObject({ code: 'conflict' })
   await scene.admin.text('DELETE', `${PATH}?force=true`)
   await expect(scene.admin.call('GET', PATH, Document)).rejects.toMatchObject({ code: 'not-found', status: 404 })
+})
+
+const BuildPod = z.looseObject({
+  kind: z.literal('Pod'),
+  metadata: z.looseObject({ labels: z.looseObject({ app: z.string() }) }),
+  spec: z.looseObject({ nodeSelector: z.record(z.string(), z.string()), containers: z.array(z.looseObject({ image: z.string() })) }),
+})
+const BuildClaim = z.looseObject({ kind: z.literal('PersistentVolumeClaim'), spec: z.looseObject({}) })
+
+test('a patched runtime places its next build: class and size of the disk, zone of both pods, image of the engine (R092, R166)', async () => {
+  await using scene = await openHttpScene()
+  await scene.admin.runtimes.put('local', { name: 'local', type: 'kubernetes', agent: 'agent', isDefault: true, spec: {} })
+  const agent = await helloAgent(scene.server.url, scene.agentToken, undefined, { executor: 'kubernetes' })
+  const zone = { 'topology.kubernetes.io/zone': 'us-east-1a', 'kubernetes.io/arch': 'arm64' }
+  const path = '/api/runtime-environments/local'
+  const document = await scene.admin.call('GET', `${path}?extend=false`, Document)
+  await scene.admin.call('PUT', path, Document, {
+    body: {
+      ...document,
+      runtimeScheduler: { image: 'registry.example.com/engine-arm64:1', cluster: { nodeSelector: zone } },
+      dockerDaemonScheduler: {
+        cluster: { nodeSelector: zone },
+        pvcs: { dind: { storageClassName: 'ebs-us-east-1a', volumeSize: '47Gi' } },
+      },
+    },
+  })
+  await scene.submit()
+  const [task] = await agent.claim()
+  if (task?.kind !== 'start-attempt') throw new Error(`no start task but ${JSON.stringify(task)}`)
+  const pods = task.objects.flatMap((object) => BuildPod.safeParse(object).data ?? [])
+  expect(pods.map(({ metadata, spec }) => [metadata.labels.app, spec.nodeSelector]).toSorted()).toEqual([
+    ['dind', zone],
+    ['runtime', zone],
+  ])
+  const engine = pods.find(({ metadata }) => metadata.labels.app === 'runtime')
+  expect(engine?.spec.containers[0]?.image).toBe('registry.example.com/engine-arm64:1')
+  const [claim] = task.objects.flatMap((object) => BuildClaim.safeParse(object).data ?? [])
+  expect(claim?.spec).toMatchObject({ storageClassName: 'ebs-us-east-1a', resources: { requests: { storage: '47Gi' } } })
 })
 
 test('admins list, replace and delete platform layers, and set their accounts (R055)', async () => {

@@ -59,6 +59,18 @@ export const applyCommands = [
     },
     run: async (invocation) => (await import('./create.ts')).createAgent(invocation),
   }),
+  command('create context secret-store kubernetes-runtime', {
+    summary: 'Create a secret store that is a Secret or ConfigMap in the cluster of the builds',
+    about: 'The agent must be allowed to read it: WINDLASS_AGENT_ALLOWED_SECRETS. Pipelines read it as ${{secrets.NAME.key}}.',
+    arguments: [{ name: '<name>', summary: 'Name of the context' }],
+    options: {
+      runtime: text('--runtime <name>', 'Runtime environment whose builds may read it; * for all (default: *)'),
+      resourceType: oneOf('--resource-type <type>', 'Type of the object (default: secret)', ['secret', 'configmap']),
+      resourceName: text('--resource-name <name>', 'Name of the Secret or ConfigMap (default: the name of the context)'),
+    },
+    examples: ['windlass create context secret-store kubernetes-runtime team --runtime prod/builds --resource-name team-secrets'],
+    run: async (invocation) => (await import('./create.ts')).createRuntimeStore(invocation),
+  }),
   command('create key', {
     summary: 'Create an API key and print it, which is shown only once',
     arguments: [{ name: '<name>', summary: 'Name of the key' }],

@@ -25,3 +25,18 @@ export async function createKey(
   out.note(`Key "${key.name}" (role ${key.role}) created. It is not shown again:`)
   out.line(key.token)
 }
+
+interface RuntimeStoreOptions {
+  readonly runtime: string | undefined
+  readonly resourceType: 'secret' | 'configmap' | undefined
+  readonly resourceName: string | undefined
+}
+
+/** Runs `create context secret-store kubernetes-runtime NAME`. */
+export async function createRuntimeStore({ args, options, out, settings }: Invocation<RuntimeStoreOptions>): Promise<void> {
+  const [name = ''] = args
+  const { runtime = '*', resourceType = 'secret', resourceName = name } = options
+  const { contexts } = openSession(settings).client
+  await contexts.create({ name, type: 'secret-store', data: { runtime, resourceType, resourceName } })
+  out.line(`context/${name} created`)
+}

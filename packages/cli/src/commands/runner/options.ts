@@ -66,7 +66,7 @@ export const attachOptions = {
   ),
   tokenLifetime: integer(
     '--token-lifetime <seconds>',
-    'Give the agent a token with this lifetime; attach again before it expires',
+    'Give the agent a token with this lifetime, which the agent renews (at least 600)',
   ),
   restartAgent: optionalBoolean('--restart-agent', 'Restart the agent, so that it serves the runtime immediately'),
 }

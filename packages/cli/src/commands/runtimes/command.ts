@@ -26,6 +26,13 @@ export const runtimeCommands = [
     examples: ['windlass get re', 'windlass get re prod/builds -o yaml > re.yaml'],
     run: async (invocation) => (await import('./action.ts')).getRuntimes(invocation),
   }),
+  command('describe runtimes', {
+    summary: 'Show the details of a runtime environment: agent, load, disk, nodes and images (also: describe re)',
+    arguments: [runtime],
+    options: { output: oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml']) },
+    examples: ['windlass describe re prod/builds'],
+    run: async (invocation) => (await import('./describe.ts')).describeRuntimeNamed(invocation),
+  }),
   command('get runtime-images', {
     summary: 'Show the images that a runtime environment uses for builds (also: get re-base-images)',
     arguments: [runtime],

@@ -16,6 +16,7 @@ import type { InstallTarget } from '../install/target.ts'
 import { mergeTrees, type Tree } from '../values/read-values.ts'
 import { namespaceOf } from '../runtime-document.ts'
 import { policyOfRelease } from './release-policy.ts'
+import { grantTokenRenewal, revokeTokenRenewal } from './token-renewal.ts'
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER, runtimeFileText, type RuntimeFile } from './runtime-file.ts'
 
 const RESTART_WAIT_MS = 60_000
@@ -113,11 +114,17 @@ function readsFiles(values: Tree): boolean {
   return isRecord(runner) && isRecord(runner['env']) && FOLDER_VARIABLE in runner['env']
 }
 
-async function tokenOf({ runtimeTarget, tokenSeconds }: AttachTargets, account: string): Promise<string> {
-  const { kube } = runtimeTarget.cluster
-  if (tokenSeconds === undefined) return lastingToken(kube, runtimeTarget.namespace, account)
-  return (await kube.issueToken({ kind: 'ServiceAccount', namespace: runtimeTarget.namespace, name: account }, tokenSeconds))
-    .token
+/** Returns a token of the account. The agent renews one that expires. */
+async function tokenOf({ runtimeTarget, tokenSeconds }: AttachTargets, name: string): Promise<string> {
+  const { cluster, namespace } = runtimeTarget
+  const account = { namespace, name }
+  if (tokenSeconds === undefined) {
+    const token = await lastingToken(cluster.kube, namespace, name)
+    await revokeTokenRenewal(cluster.kube, account)
+    return token
+  }
+  await grantTokenRenewal(cluster.kube, account)
+  return (await cluster.kube.issueToken({ kind: 'ServiceAccount', ...account }, tokenSeconds)).token
 }
 
 /** Removes the runtime's key. */

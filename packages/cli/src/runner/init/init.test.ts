@@ -1,13 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { recordOutput } from '../../../test/recorded-output.ts'
+import { listNoEffect } from '../values/chart-values.ts'
 import { checkInstallerValues } from '../values/installer-values.ts'
 import { defaultPrompter } from './prompter.ts'
 import { detectProxies } from './detect-proxies.ts'
 import { agentNameOf, freeNamespace, runtimeFileOf, runtimeNameOf } from './names.ts'
 import { planInstallation, STEPS, type Choices, type StepName } from './plan.ts'
+import { prepare, type InitFlags } from './prepare.ts'
 import { findUnfinished } from './resume.ts'
 import { runPlan, type Progress } from './run-plan.ts'
 import { listStates, markLines, removeState, saveState, type InstallState } from './state.ts'
@@ -54,6 +56,37 @@ test('an installation without a monitor does not report one (R029)', () => {
   const events = (monitor: boolean): string[] => planInstallation({ ...all, monitor }).flatMap((step) => step.events)
   expect(events(true)).toContain('monitor-installed')
   expect(events(false)).not.toContain('monitor-installed')
+})
+
+/** Prepares an installation as `runner init --yes` does, in a cluster that is never called. */
+async function choicesOf(installer: object, flags: Partial<InitFlags> = {}): Promise<Choices> {
+  const kubeconfig = join(folder, 'kubeconfig')
+  const cluster = { server: 'https://127.0.0.1:1' }
+  const named = { name: 'c', cluster, user: { token: 't' }, context: { cluster: 'c', user: 'c' } }
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({ 'current-context': 'c', contexts: [named], clusters: [named], users: [named] }),
+  )
+  const given = { ConfigPath: kubeconfig, Context: 'c', Namespace: 'builds', ...installer }
+  const { cluster: open, choices } = await prepare({
+    installValues: { installer: checkInstallerValues(given, 'v'), chart: {} },
+    flags: { dryRun: false, ...flags },
+    prompter: defaultPrompter,
+    settings: readSettings({ HOME: '/nowhere' }),
+    session: undefined,
+    before: undefined,
+  })
+  await open[Symbol.asyncDispose]()
+  return choices
+}
+
+test('the monitor needs the registered cluster: --install-monitor has no effect with --skip-cluster-integration (R171)', async () => {
+  expect(await choicesOf({ Monitor: { Enabled: true } })).toMatchObject({ monitor: true, skipIntegration: false })
+  const skipped = await choicesOf({ Monitor: { Enabled: true }, SkipClusterIntegration: true })
+  expect(skipped).toMatchObject({ monitor: false, skipIntegration: true })
+  expect(planInstallation(skipped).flatMap(({ events }) => events)).not.toContain('monitor-installed')
+  const both = checkInstallerValues({ Monitor: { Enabled: true }, SkipClusterIntegration: true }, 'v')
+  expect(listNoEffect(both)).toEqual(['--install-monitor: the monitor needs the cluster that --skip-cluster-integration does not register'])
 })
 
 const state: InstallState = {

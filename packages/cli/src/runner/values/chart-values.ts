@@ -39,8 +39,15 @@ export const NO_EFFECT: Readonly<Record<string, string>> = {
 
 /** Returns the given keys that have no effect, each with its reason. */
 export function listNoEffect(installer: InstallerValues): string[] {
-  return Object.entries(NO_EFFECT).flatMap(([path, why]) => (valueAt(installer, path) === undefined ? [] : [`${path}: ${why}`]))
+  const keys = Object.entries(NO_EFFECT).flatMap(([path, why]) =>
+    valueAt(installer, path) === undefined ? [] : [`${path}: ${why}`],
+  )
+  const wantsMonitor = installer.Monitor?.Enabled === true && installer.SkipClusterIntegration === true
+  return wantsMonitor ? [...keys, MONITOR_ALONE] : keys
 }
+
+const MONITOR_ALONE =
+  '--install-monitor: the monitor needs the cluster that --skip-cluster-integration does not register'
 
 function valueAt(tree: unknown, path: string): unknown {
   return path.split('.').reduce((at: unknown, key) => (isRecord(at) ? at[key] : undefined), tree)
