@@ -76,6 +76,7 @@ export const REASONS = {
   'policy-refused': { blame: 'infra', text: 'The policy of the agent rejected an object of the build.' },
   unschedulable: { blame: 'infra', text: 'No node has room for a pod of the build.' },
   'disk-full': { blame: 'infra', text: 'The disk of the build has no space left.' },
+  'node-disk-full': { blame: 'infra', text: 'The disk of a node has no space left.' },
   'disk-unavailable': { blame: 'infra', text: 'No disk is available for the build.' },
   'engine-silent': { blame: 'infra', text: 'The engine pod is running but has not contacted the server.' },
   'start-timeout': { blame: 'infra', text: 'The engine did not start in time.' },

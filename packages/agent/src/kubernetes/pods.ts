@@ -7,7 +7,7 @@ import { refOf, type Change, type Kube, type KubeObject } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
 import { overlooksClaim, touchClaims } from '@windlass/volumes'
 import { attemptKey, type AttemptRef, type Fact, type ReportFact } from '../executor.ts'
-import { attemptOf, hasStartedAgain, isMakingRoom, ownContainer, PodShape, readGonePod, readPod } from './read-pod.ts'
+import { attemptOf, hasStartedAgain, isMakingRoom, isNodeDiskFull, ownContainer, PodShape, readGonePod, readPod } from './read-pod.ts'
 
 export interface PodWatchOptions {
   readonly kube: Kube
@@ -232,7 +232,7 @@ class RunningWatch implements PodWatch {
       .filter((line) => /^(Failed|Unhealthy|BackOff|Network)/.test(line))
       .at(-1)
     if (ref === undefined || event === undefined || this.#stop.signal.aborted) return
-    const reason = /mount|volume/i.test(event) ? 'disk-unavailable' : 'pod-failed'
+    const reason = isNodeDiskFull(event) ? 'node-disk-full' : /mount|volume/i.test(event) ? 'disk-unavailable' : 'pod-failed'
     this.#options.report({ ...ref, object: pod.metadata.name, state: 'waiting', reason, message: event.slice(0, 8192) })
   }
 }

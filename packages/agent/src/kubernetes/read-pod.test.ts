@@ -145,6 +145,35 @@ test.each<[string, KubeObject, Record<string, unknown>]>([
   expect(readPod(object)?.engineMayReport).toBe(fact['engineMayReport'])
 })
 
+const LOW = 'The node was low on resource: ephemeral-storage. Threshold quantity: 2Gi, available: 1Gi. Container engine was using 4Mi.'
+const NO_SPACE = 'failed to pull and unpack image: write /var/lib/containerd/x: no space left on device'
+const TAINT = '0/2 nodes are available: 2 node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }.'
+const PRESSURE = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: LOW }
+const pulling = { waiting: { reason: 'ErrImagePull', message: NO_SPACE } }
+
+test.each<[string, KubeObject, Record<string, unknown>]>([
+  ['evicted by the kubelet', pod({ phase: 'Failed', reason: 'Evicted', message: LOW }), { state: 'lost', message: LOW }],
+  [
+    'refused by the kubelet',
+    pod({ phase: 'Failed', reason: 'Evicted', message: 'The node had condition: [DiskPressure]. ' }),
+    { state: 'lost' },
+  ],
+  ['being evicted', pod({ phase: 'Running', conditions: [PRESSURE] }, { deleted: true }), { state: 'lost', message: LOW }],
+  ['avoided by the scheduler', pod(unscheduled(TAINT)), { state: 'waiting', message: TAINT }],
+  [
+    'without room for an image',
+    pod({ phase: 'Pending', containerStatuses: [{ name: 'engine', state: pulling }] }),
+    { state: 'waiting', message: `container engine: ErrImagePull: ${NO_SPACE}` },
+  ],
+])('a full disk of a node has its own reason: %s', (_name, object, fact) => {
+  expect(readPod(object)).toMatchObject({ reason: 'node-disk-full', ...fact })
+})
+
+test('an eviction of a pod over its own limit is not a full disk of the node', () => {
+  const message = 'Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. '
+  expect(readPod(pod({ phase: 'Failed', reason: 'Evicted', message }))).toMatchObject({ reason: 'evicted', message })
+})
+
 const PULLS = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling' } }
 
 test.each([

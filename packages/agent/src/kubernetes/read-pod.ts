@@ -183,23 +183,40 @@ export function isMakingRoom(object: KubeObject): boolean {
 function deletedFromOutside(pod: PodShape): Reading {
   const disruption = pod.status.conditions.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True')
   const reason = DISRUPTIONS[disruption?.reason ?? '']
-  if (reason !== undefined)
-    return { state: 'lost', reason, message: disruption?.message ?? `The pod ${pod.metadata.name} was evicted.` }
+  if (reason !== undefined) {
+    const message = disruption?.message ?? `The pod ${pod.metadata.name} was evicted.`
+    return { state: 'lost', reason: isNodeDiskFull(message) ? 'node-disk-full' : reason, message }
+  }
   return { state: 'lost', reason: 'pod-deleted', message: `The pod ${pod.metadata.name} was deleted.` }
+}
+
+/**
+ * Words of Kubernetes for a node whose disk is full: of the kubelet that evicts (`The node was low on resource: ephemeral-storage`) or refuses a pod
+ * (`The node had condition: [DiskPressure]`), of the scheduler (`untolerated taint(s) {node.kubernetes.io/disk-pressure: }`), and of the container
+ * runtime, which has nowhere to put an image or a container. A pod over its own limit is evicted with other words.
+ */
+const NODE_DISK_FULL =
+  /low on resource: (ephemeral-storage|inodes)|DiskPressure|node\.kubernetes\.io\/disk-pressure|no space left on device/i
+
+export function isNodeDiskFull(message: string): boolean {
+  return NODE_DISK_FULL.test(message)
 }
 
 function ended(pod: PodShape): Reading {
   const { reason, message, containerStatuses } = pod.status
   const cause = message ?? reason
-  if (reason === 'Evicted') return { state: 'lost', reason: 'evicted', message: cause }
+  if (reason === 'Evicted')
+    return { state: 'lost', reason: isNodeDiskFull(cause ?? '') ? 'node-disk-full' : 'evicted', message: cause }
   if (reason === 'NodeLost' || reason === 'NodeShutdown' || reason === 'Terminated')
     return { state: 'lost', reason: 'node-lost', message: cause }
   const terminated =
     ownContainer(pod)?.state.terminated ??
     containerStatuses.map(({ state }) => state.terminated).find((state) => state !== undefined)
   // The kubelet refused the pod before running a container.
-  if (terminated === undefined && reason !== undefined)
-    return { state: 'lost', reason: 'pod-rejected', message: `${reason}: ${message ?? ''}` }
+  if (terminated === undefined && reason !== undefined) {
+    const refused = `${reason}: ${message ?? ''}`
+    return { state: 'lost', reason: isNodeDiskFull(refused) ? 'node-disk-full' : 'pod-rejected', message: refused }
+  }
   return endOf(pod, terminated)
 }
 
@@ -229,7 +246,8 @@ function unscheduled(pod: PodShape): Reading | undefined {
   if (condition === undefined) return undefined
   const message = condition.message ?? condition.reason ?? ''
   const isDisk = /persistentvolume|volume node affinity/i.test(message)
-  return { state: 'waiting', reason: isDisk ? 'disk-unavailable' : 'unschedulable', message }
+  const reason = isDisk ? 'disk-unavailable' : isNodeDiskFull(message) ? 'node-disk-full' : 'unschedulable'
+  return { state: 'waiting', reason, message }
 }
 
 function waitingContainer(pod: PodShape): Reading | undefined {
@@ -237,6 +255,7 @@ function waitingContainer(pod: PodShape): Reading | undefined {
   for (const { name, state } of [...initContainerStatuses, ...containerStatuses]) {
     const cause = state.waiting?.reason ?? ''
     const message = `container ${name}: ${cause}: ${state.waiting?.message ?? ''}`
+    if (cause !== '' && isNodeDiskFull(message)) return { state: 'waiting', reason: 'node-disk-full', message }
     if (IMAGE.includes(cause))
       return { state: 'waiting', reason: 'pod-image-error', message, permanent: PERMANENT.includes(cause) }
     if (BROKEN.includes(cause)) return { state: 'waiting', reason: 'pod-failed', message }

@@ -3,7 +3,7 @@ import { REASONS, type Reason } from '@windlass/plan'
 import { record, setCause, type BuildEdit, type Cause } from '../lifecycle/edit.ts'
 
 /** Reasons why the daemon may wait while the engine already runs. */
-const DAEMON_WAITS: readonly Reason[] = ['pod-image-error', 'pod-failed']
+const DAEMON_WAITS: readonly Reason[] = ['pod-image-error', 'pod-failed', 'node-disk-full']
 
 /** Sets why an attempt cannot start yet, or why its engine waits for the daemon, with the message of Kubernetes. */
 export function noteWaiting(edit: BuildEdit, cause: Cause & { readonly reason: Reason }): void {
