@@ -148,7 +148,8 @@ function isPod({ KUBECONFIG, LEASE }: Readonly<AgentConfig>): boolean {
 
 /** Opens the memory of the protocol: the state folder, and in a pod also the cluster. */
 function memoryOf({ config, here, log }: AgentParts): ProtocolMemory {
-  const cluster = here !== undefined && isPod(config) ? { kube: openKube({ access: here, log }), namespace: here.namespace } : undefined
+  const cluster =
+    here !== undefined && isPod(config) ? { kube: openKube({ access: here, log }), namespace: here.namespace } : undefined
   return openProtocolMemory({ serverUrl: config.SERVER_URL, stateDir: config.STATE_DIR, cluster, clock: systemClock, log })
 }
 

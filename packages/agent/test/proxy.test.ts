@@ -3,14 +3,17 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { nodeTransport, proxyFrom } from '@windlass/kit'
+import { inspect } from 'node:util'
+import { explainUnreachable, nodeTransport, proxyFrom } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runProgram } from '../../../e2e/support/process.ts'
 import { makeCertificates, type Certificates } from './support/certificates.ts'
 import { openConnectProxy, type ConnectProxy } from './support/connect-proxy.ts'
+import { openSocksProxy } from './support/socks-proxy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'proxy-'))
 const login = 'robot:p@ss/word'
@@ -107,5 +110,52 @@ test('times out if the proxy is silent', async () => {
   const call = transport({ method: 'GET', url: 'https://localhost:1/', headers: {}, timeoutMs: 300 })
   await expect(call).rejects.toThrow('no answer within 300 ms')
   silent.closeAllConnections()
+  silent.close()
+})
+
+test('sends calls with and without TLS through a SOCKS proxy with a login, which resolves the names (R061)', async () => {
+  await using socks = await openSocksProxy(login, { 'platform.example': '127.0.0.1', localhost: '127.0.0.1' })
+  const settings = through(`socks5://${escaped}@127.0.0.1:${socks.port}`)
+  const transport = nodeTransport({ caFile: files.ca, proxy: settings })
+  expect(await get(transport, `https://localhost:${portOf(platform)}/tasks`)).toBe('tls /tasks')
+  expect(await get(transport, `https://localhost:${portOf(platform)}/again`)).toBe('tls /again')
+  expect(await get(transport, `http://platform.example:${portOf(plain)}/x?y=1`)).toBe('plain /x?y=1')
+  // The second call uses the kept connection.
+  expect(socks.passed).toEqual([`localhost:${portOf(platform)}`, `platform.example:${portOf(plain)}`])
+  await expect(get(nodeTransport({ proxy: settings }), `https://localhost:${portOf(platform)}/`)).rejects.toThrow(/certificate/)
+})
+
+test('names a SOCKS proxy that refuses a call or does not answer, without its password', async () => {
+  await using socks = await openSocksProxy(login, {})
+  const explain = async (proxy: string): Promise<string> => {
+    const url = 'http://nowhere.example/'
+    const error: unknown = await get(nodeTransport({ proxy: through(proxy) }), url).catch((thrown: unknown) => thrown)
+    expect(inspect(error, { depth: 10 })).not.toMatch(/p@ss|wrong/)
+    const { cause } = explainUnreachable(error, url)
+    return cause
+  }
+  expect(await explain(`socks5://${escaped}@127.0.0.1:${socks.port}`)).toMatch(
+    /^the proxy refused the connection: SOCKS proxy 127\.0\.0\.1: .*HostUnreachable/,
+  )
+  expect(await explain(`socks5://robot:wrong@127.0.0.1:${socks.port}`)).toMatch(/Authentication failed/)
+  expect(socks.refused()).toBe(1)
+  const { port } = socks
+  await socks[Symbol.asyncDispose]()
+  expect(await explain(`socks5://${escaped}@127.0.0.1:${port}`)).toMatch(/SOCKS proxy 127\.0\.0\.1: .*ECONNREFUSED/)
+})
+
+test('a call through a SOCKS proxy that does not answer can be aborted', async () => {
+  const silent = createServer()
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const address = silent.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const stop = new AbortController()
+  const connected = once(silent, 'connection')
+  const transport = nodeTransport({ proxy: through(`socks5://127.0.0.1:${port}`) })
+  const call = transport({ method: 'GET', url: 'http://a.example/', headers: {}, signal: stop.signal })
+  const [socket] = await connected
+  stop.abort()
+  await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+  socket.destroy()
   silent.close()
 })

@@ -117,7 +117,7 @@ test('gives hints for an unresolvable name and an invalid proxy', async () => {
     status: 'fail',
     hint: expect.stringContaining('resolv.conf'),
   })
-  const broken = await look({ url: 'https://example.invalid', environment: { HTTPS_PROXY: 'socks5://name:hidden@proxy:1080' } })
+  const broken = await look({ url: 'https://example.invalid', environment: { HTTPS_PROXY: 'socks4://name:hidden@proxy:1080' } })
   expect(broken.get('proxy')).toMatchObject({ status: 'fail', hint: expect.stringContaining('http://host:port') })
   expect(JSON.stringify([...broken.values()])).not.toContain('hidden')
 })

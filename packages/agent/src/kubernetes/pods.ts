@@ -7,7 +7,16 @@ import { refOf, type Change, type Kube, type KubeObject } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
 import { overlooksClaim, touchClaims } from '@windlass/volumes'
 import { attemptKey, type AttemptRef, type Fact, type ReportFact } from '../executor.ts'
-import { attemptOf, hasStartedAgain, isMakingRoom, isNodeDiskFull, ownContainer, PodShape, readGonePod, readPod } from './read-pod.ts'
+import {
+  attemptOf,
+  hasStartedAgain,
+  isMakingRoom,
+  isNodeDiskFull,
+  ownContainer,
+  PodShape,
+  readGonePod,
+  readPod,
+} from './read-pod.ts'
 
 export interface PodWatchOptions {
   readonly kube: Kube

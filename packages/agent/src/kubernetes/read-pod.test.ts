@@ -145,7 +145,8 @@ test.each<[string, KubeObject, Record<string, unknown>]>([
   expect(readPod(object)?.engineMayReport).toBe(fact['engineMayReport'])
 })
 
-const LOW = 'The node was low on resource: ephemeral-storage. Threshold quantity: 2Gi, available: 1Gi. Container engine was using 4Mi.'
+const LOW =
+  'The node was low on resource: ephemeral-storage. Threshold quantity: 2Gi, available: 1Gi. Container engine was using 4Mi.'
 const NO_SPACE = 'failed to pull and unpack image: write /var/lib/containerd/x: no space left on device'
 const TAINT = '0/2 nodes are available: 2 node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }.'
 const PRESSURE = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: LOW }

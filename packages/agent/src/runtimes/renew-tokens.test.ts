@@ -151,7 +151,9 @@ test('renews a token before it expires, uses the new one from the next call on, 
   clock.advance(0.6 * HOUR)
   await agent.check()
   expect(await agent.used()).toBe(issued[1])
-  await expect.poll(() => messages(agent)).toEqual(['token renewed', 'renewed token stored', 'token renewed', 'renewed token stored'])
+  await expect
+    .poll(() => messages(agent))
+    .toEqual(['token renewed', 'renewed token stored', 'token renewed', 'renewed token stored'])
   expect(JSON.stringify(agent.log())).not.toContain(issued[0])
 })
 
@@ -213,10 +215,9 @@ test('uses a renewed token that cannot be stored, and stores the latest one when
   await agent.check()
   await agent.check()
   expect(await agent.used()).toBe(issued[0])
-  await expect.poll(() => messages(agent)).toEqual([
-    'token renewed',
-    'cannot store the renewed token of the runtime; it is in use, and stored later',
-  ])
+  await expect
+    .poll(() => messages(agent))
+    .toEqual(['token renewed', 'cannot store the renewed token of the runtime; it is in use, and stored later'])
   clock.advance(0.6 * HOUR)
   await agent.check()
   home.intercept = () => undefined
@@ -234,14 +235,16 @@ test('says that a token has expired, where, and what to do; a call says it too',
   clock.advance(2 * HOUR)
   await agent.check()
   await agent.check()
-  await expect.poll(() => agent.log()).toMatchObject([
-    {
-      runtime: 'far/builds',
-      expiresAt: '2026-01-01T01:00:00.000Z',
-      remedy: 'windlass attach runtime --runtime-name far/builds --token-lifetime SECONDS',
-      msg: 'the token of the runtime has expired; attach the runtime again',
-    },
-  ])
+  await expect
+    .poll(() => agent.log())
+    .toMatchObject([
+      {
+        runtime: 'far/builds',
+        expiresAt: '2026-01-01T01:00:00.000Z',
+        remedy: 'windlass attach runtime --runtime-name far/builds --token-lifetime SECONDS',
+        msg: 'the token of the runtime has expired; attach the runtime again',
+      },
+    ])
   await expect(agent.used()).rejects.toMatchObject({
     code: 'cluster-refused',
     message: `The token for the Kubernetes API at ${far.url} expired at 2026-01-01T01:00:00.000Z. Attach the runtime again: \`windlass attach runtime --runtime-name far/builds\`.`,

@@ -103,7 +103,8 @@ class Renewal {
     const result = await store.replace(file, this.#unsaved.get(entry.name) ?? [], token)
     this.#unsaved.delete(entry.name)
     const fields = { runtime: entry.name, file, store: store.name }
-    if (result === 'missing') log.warn(fields, 'the file of the runtime is not in the store: its renewed token is lost at the next start')
+    if (result === 'missing')
+      log.warn(fields, 'the file of the runtime is not in the store: its renewed token is lost at the next start')
     else log.info(fields, result === 'replaced' ? 'renewed token stored' : 'another token was stored meanwhile, which counts')
   }
 
@@ -117,7 +118,8 @@ class Renewal {
     this.#reported.set(runtime, key)
     const { log } = this.#options
     const remedy = `windlass attach runtime --runtime-name ${runtime} --token-lifetime SECONDS`
-    if (isExpired) log.error({ runtime, expiresAt, err: error, remedy }, 'the token of the runtime has expired; attach the runtime again')
+    if (isExpired)
+      log.error({ runtime, expiresAt, err: error, remedy }, 'the token of the runtime has expired; attach the runtime again')
     else log.warn({ runtime, expiresAt, err: error, remedy }, text)
   }
 }

@@ -53,7 +53,7 @@ function checkProxy(check: ServerCheck, url: URL, report: Report): { proxy: stri
       check: 'proxy',
       status: 'fail',
       message: messageOf(error),
-      hint: 'Set HTTP_PROXY and HTTPS_PROXY to http://host:port, and NO_PROXY to the hosts to reach directly.',
+      hint: 'Set HTTP_PROXY and HTTPS_PROXY to http://host:port or socks5://host:port, and NO_PROXY to the hosts to reach directly.',
     })
     return undefined
   }

@@ -3,6 +3,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type { SecureContext } from 'node:tls'
 import { defined } from '../defined.ts'
+import { isSocks, SocksHttpAgent, SocksHttpsAgent } from './socks.ts'
 
 export interface TlsOptions {
   /** PEM certificates. Default of `ca`: the certificates of Node. */
@@ -28,8 +29,15 @@ export interface AgentOptions {
 
 /** Opens the connections to one or more servers. `destroy()` closes them. */
 export function openAgent({ tls, maxSockets = Infinity, proxyEnv }: AgentOptions = {}): http.Agent {
-  const settings = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets, ...(proxyEnv && { proxyEnv }) }
-  return tls === undefined ? new http.Agent(settings) : new https.Agent({ ...settings, ...toNode(tls) })
+  const settings = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets }
+  const proxy = tls === undefined ? proxyEnv?.HTTP_PROXY : proxyEnv?.HTTPS_PROXY
+  if (proxy !== undefined && isSocks(proxy))
+    return tls === undefined ? new SocksHttpAgent(proxy, settings) : new SocksHttpsAgent(proxy, { ...settings, ...toNode(tls) })
+  // Node rejects a URL of another scheme, also one that this agent does not use.
+  const proxied = proxyEnv && { proxyEnv: tls === undefined ? { HTTP_PROXY: proxy } : { HTTPS_PROXY: proxy } }
+  return tls === undefined
+    ? new http.Agent({ ...settings, ...proxied })
+    : new https.Agent({ ...settings, ...proxied, ...toNode(tls) })
 }
 
 function toNode({ ca, cert, key, serverName, insecure, context }: TlsOptions): https.AgentOptions {

@@ -44,5 +44,16 @@ test('calls to this machine, services of the cluster, its API server and metadat
 })
 
 test('an error about an unsupported proxy names the variable but not its value', () => {
-  expect(() => proxyFrom({ HTTPS_PROXY: 'socks5://user:secret@p:1' })).toThrow('HTTPS_PROXY is not the URL of an HTTP proxy.')
+  expect(() => proxyFrom({ HTTPS_PROXY: 'socks4://user:secret@p:1' })).toThrow(
+    'HTTPS_PROXY is not the URL of an HTTP or SOCKS 5 proxy.',
+  )
+  expect(() => proxyFrom({ ALL_PROXY: 'ftp://p:1' })).toThrow('ALL_PROXY is not the URL of an HTTP or SOCKS 5 proxy.')
+})
+
+test('accepts SOCKS 5 proxies, and ALL_PROXY for a scheme without a proxy (R061)', () => {
+  expect(of('https://a.example', { HTTPS_PROXY: 'socks5://user:secret@p:1080' })).toBe('socks5://user:secret@p:1080')
+  const env = { ALL_PROXY: 'socks5h://p:1080', http_proxy: 'http://q:1', no_proxy: 'near.example' }
+  expect(of('https://a.example', env)).toBe('socks5h://p:1080')
+  expect(of('http://a.example', env)).toBe('http://q:1')
+  expect(of('https://near.example', env)).toBeUndefined()
 })

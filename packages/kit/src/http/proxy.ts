@@ -1,6 +1,7 @@
 /** Selects the proxy of a call from the standard environment variables. */
 import { BlockList, isIP } from 'node:net'
 import { fault } from '../faults.ts'
+import { isSocks } from './socks.ts'
 
 export interface ProxySettings {
   /** Proxies for `http:` and `https:` URLs. They may contain a user name and password. */
@@ -18,13 +19,15 @@ const METADATA_SERVICES = ['169.254.0.0/16', 'fd00:ec2::/32', 'metadata.google.i
 const ALWAYS_DIRECT = [...LOCAL, ...METADATA_SERVICES]
 
 /**
- * Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case (lower case wins, as in curl). `NO_PROXY` is a comma-separated
+ * Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` (for the ones that are absent) and `NO_PROXY`, in upper or lower case (lower case wins, as in
+ * curl). A proxy is `http:`, `https:`, or `socks5:` (same as `socks5h:`). `NO_PROXY` is a comma-separated
  * list of hosts, suffixes (`.example.com`, `*.example.com`, or `example.com` for the host and its subdomains), addresses and CIDR ranges, or
  * `*`. Hosts may have a port. The API server of the pod's own cluster, `.svc` and metadata services of clouds are always included. Throws
- * `config-invalid` for a proxy URL that is not `http:` or `https:`.
+ * `config-invalid` for a proxy URL with another scheme.
  */
 export function proxyFrom(env: Environment): ProxySettings {
-  const [http, https] = [proxyUrl(env, 'HTTP_PROXY'), proxyUrl(env, 'HTTPS_PROXY')]
+  const all = proxyUrl(env, 'ALL_PROXY')
+  const [http, https] = [proxyUrl(env, 'HTTP_PROXY') ?? all, proxyUrl(env, 'HTTPS_PROXY') ?? all]
   const list = (read(env, 'NO_PROXY') ?? '').split(/[\s,]+/).filter((item) => item !== '')
   const api = env['KUBERNETES_SERVICE_HOST']
   return { http, https, isDirect: directHosts([...ALWAYS_DIRECT, ...(api === undefined ? [] : [api]), ...list]) }
@@ -39,8 +42,12 @@ function proxyUrl(env: Environment, name: string): string | undefined {
   const value = read(env, name)
   if (value === undefined) return undefined
   const text = value.includes('://') ? value : `http://${value}`
-  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text
-  throw fault('config-invalid', { message: `${name} is not the URL of an HTTP proxy.`, hint: 'Use the form `http://host:port`.' })
+  const url = URL.parse(text)
+  if (url !== null && (/^https?:$/.test(url.protocol) || (isSocks(text) && url.hostname !== ''))) return text
+  throw fault('config-invalid', {
+    message: `${name} is not the URL of an HTTP or SOCKS 5 proxy.`,
+    hint: 'Use the form `http://host:port` or `socks5://host:port`.',
+  })
 }
 
 function directHosts(items: readonly string[]): ProxySettings['isDirect'] {

@@ -113,7 +113,10 @@ test('public clients list runtimes, set the default one, show its images, and de
 const BuildPod = z.looseObject({
   kind: z.literal('Pod'),
   metadata: z.looseObject({ labels: z.looseObject({ app: z.string() }) }),
-  spec: z.looseObject({ nodeSelector: z.record(z.string(), z.string()), containers: z.array(z.looseObject({ image: z.string() })) }),
+  spec: z.looseObject({
+    nodeSelector: z.record(z.string(), z.string()),
+    containers: z.array(z.looseObject({ image: z.string() })),
+  }),
 })
 const BuildClaim = z.looseObject({ kind: z.literal('PersistentVolumeClaim'), spec: z.looseObject({}) })
 

@@ -64,7 +64,9 @@ function agentOf(runtime: Runtime, agent: Agent | undefined, { style, now }: { s
   if (runtime.agent === undefined) return 'none; attach one: `windlass attach runtime`'
   const status = paintStatus(style, runtime.agentOnline ? 'online' : 'offline')
   const seen = agent?.lastSeenAt === undefined ? 'never seen' : `seen ${formatAge(agent.lastSeenAt, now)} ago`
-  const more = [agent?.version === undefined ? '' : `version ${agent.version}`, agent?.message ?? ''].filter((text) => text !== '')
+  const more = [agent?.version === undefined ? '' : `version ${agent.version}`, agent?.message ?? ''].filter(
+    (text) => text !== '',
+  )
   return `${runtime.agent} (${[status, seen, ...more].join(', ')})`
 }
 

@@ -5,7 +5,7 @@ import { splitProxies } from '../values/chart-values.ts'
 import type { InstallValues } from '../values/install-values.ts'
 import type { Prompter } from './prompter.ts'
 
-const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const
+const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'] as const
 
 /** A proxy may be written without a scheme. Its login is found only after one. */
 function withScheme(value: string): string {

@@ -63,10 +63,7 @@ async function choicesOf(installer: object, flags: Partial<InitFlags> = {}): Pro
   const kubeconfig = join(folder, 'kubeconfig')
   const cluster = { server: 'https://127.0.0.1:1' }
   const named = { name: 'c', cluster, user: { token: 't' }, context: { cluster: 'c', user: 'c' } }
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({ 'current-context': 'c', contexts: [named], clusters: [named], users: [named] }),
-  )
+  writeFileSync(kubeconfig, JSON.stringify({ 'current-context': 'c', contexts: [named], clusters: [named], users: [named] }))
   const given = { ConfigPath: kubeconfig, Context: 'c', Namespace: 'builds', ...installer }
   const { cluster: open, choices } = await prepare({
     installValues: { installer: checkInstallerValues(given, 'v'), chart: {} },
@@ -86,7 +83,9 @@ test('the monitor needs the registered cluster: --install-monitor has no effect 
   expect(skipped).toMatchObject({ monitor: false, skipIntegration: true })
   expect(planInstallation(skipped).flatMap(({ events }) => events)).not.toContain('monitor-installed')
   const both = checkInstallerValues({ Monitor: { Enabled: true }, SkipClusterIntegration: true }, 'v')
-  expect(listNoEffect(both)).toEqual(['--install-monitor: the monitor needs the cluster that --skip-cluster-integration does not register'])
+  expect(listNoEffect(both)).toEqual([
+    '--install-monitor: the monitor needs the cluster that --skip-cluster-integration does not register',
+  ])
 })
 
 const state: InstallState = {

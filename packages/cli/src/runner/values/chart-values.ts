@@ -46,8 +46,7 @@ export function listNoEffect(installer: InstallerValues): string[] {
   return wantsMonitor ? [...keys, MONITOR_ALONE] : keys
 }
 
-const MONITOR_ALONE =
-  '--install-monitor: the monitor needs the cluster that --skip-cluster-integration does not register'
+const MONITOR_ALONE = '--install-monitor: the monitor needs the cluster that --skip-cluster-integration does not register'
 
 function valueAt(tree: unknown, path: string): unknown {
   return path.split('.').reduce((at: unknown, key) => (isRecord(at) ? at[key] : undefined), tree)
