@@ -1,12 +1,13 @@
 /** The Runner from the command line, on the real cluster: the wizard, a second runtime, the upgrade, the old installer, the removal. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { openClient, type ApiClient } from '@windlass/client'
-import { nodeTransport } from '@windlass/kit'
+import { nodeTransport, silentLog } from '@windlass/kit'
+import { openKube } from '@windlass/kube'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Cluster, startCluster } from '../../support/cluster.ts'
@@ -128,8 +129,28 @@ test('a dry run writes one file per object and changes neither cluster nor serve
   expect((await (await client()).agents.list()).items).toEqual([])
 })
 
+test('values for Helm are written, with the agent and runtime on the server, and the cluster is not changed (R043)', async () => {
+  const names = ['--name', 'by-helm', '--runtime-name', 'by-helm/runtime', '--kube-namespace', FIRST]
+  const skips = ['--skip-cluster-test', '--skip-cluster-integration', '--exec-demo-pipeline', 'false']
+  await succeed('runner', 'init', '--yes', ...names, '--generate-helm-values-file', ...skips)
+  const values = parse(await readFile(join(folder, 'generated_values.yaml'), 'utf8'))
+  expect(values.global).toMatchObject({
+    agentName: 'by-helm',
+    runtimeName: 'by-helm/runtime',
+    codefreshHost: url,
+    context: CONTEXT,
+  })
+  const { agents, runtimes } = await client()
+  expect(await agents.get('by-helm')).toMatchObject({ runtimes: ['by-helm/runtime'], status: 'never-seen' })
+  expect(values.global.agentToken).toMatch(new RegExp(`^${(await agents.get('by-helm')).id}\\.`))
+  // The first runtime of an account is its default.
+  expect(await runtimes.get('by-helm/runtime')).toMatchObject({ agent: 'by-helm', isDefault: true })
+  expect(await cluster.kubectl('get', 'namespace', FIRST, '--ignore-not-found', '--output', 'name')).toBe('')
+})
+
 test('the wizard continues where it stopped when it is killed and called again (R012, R039)', async () => {
-  const args = ['runner', 'init', ...disks('disks'), '--demo-image', images['TOOLS_IMAGE'] ?? '', '--install-monitor=false']
+  const image = images['TOOLS_IMAGE'] ?? ''
+  const args = ['runner', 'init', ...disks('disks'), '--demo-image', image, '--install-monitor=false', '--set-default-runtime']
   const wizard = openTerminal(join(root, 'windlass'), args, { env, cwd: folder })
   await wizard.says('Kubernetes context')
   wizard.type(ENTER)
@@ -147,7 +168,7 @@ test('the wizard continues where it stopped when it is killed and called again (
   const [state = ''] = await readdir(join(folder, 'installations'))
   expect((await stat(join(folder, 'installations', state))).mode & 0o777).toBe(0o600)
   expect(await readFile(join(folder, 'installations', state), 'utf8')).not.toMatch(/[0-9a-f]{24}\.\S{20}/)
-  agentId = (await (await client()).agents.list()).items[0]?.id ?? ''
+  agentId = (await (await client()).agents.get(AGENT)).id
 
   const other = await windlass(...args, '--yes', '--set-value', 'Storage.FsType=xfs')
   expect(other.code, other.all).toBe(1)
@@ -161,13 +182,21 @@ test('the wizard continues where it stopped when it is killed and called again (
   expect(await readdir(join(folder, 'installations'))).toEqual([])
 })
 
+test('the new runtime is the default one, as --set-default-runtime says (R031)', async () => {
+  const { agents, runtimes } = await client()
+  const { items } = await runtimes.list()
+  expect(items.filter(({ isDefault }) => isDefault).map(({ name }) => name)).toEqual([RUNTIME])
+  await runtimes.delete('by-helm/runtime', { query: { force: true } })
+  await agents.delete('by-helm')
+})
+
 test('the Runner is healthy, the demo ran, and the server got each step (R011, R014, R017, R024, R040)', async () => {
   const info = await succeed('runner', 'info')
   expect(info.stdout).toMatch(new RegExp(`^NAME +RUNTIMES +STATUS +REPORTED\n${AGENT} +${RUNTIME} +healthy +\\d`))
   expect((await succeed('get', 're', '-o', 'name')).stdout).toBe(`runtime/${RUNTIME}\n`)
   expect((await succeed('get', 'pipelines', '-o', 'name')).stdout).toBe('pipeline/Runner/CF_Runner_Demo\n')
   expect((await succeed('get', 'clusters', '-o', 'json')).stdout).toContain('"behindFirewall": true')
-  const [installation] = (await (await client()).installations.list()).items
+  const installation = (await (await client()).installations.list()).items.find(({ name }) => name === RUNTIME)
   expect(installation?.status).toBe('success')
   // Events sent before the wizard was killed may be sent again.
   const reported = new Set(installation?.events.map(({ event }) => event))
@@ -206,15 +235,27 @@ test('a displayed specification can be changed and applied as a new version (R03
   })
 })
 
-test('a second runtime in a second namespace is attached to the same agent, which serves it without a restart (R046, R140, R141, R143, R146)', async () => {
+test('a second runtime in a second namespace is attached to the same agent, which serves it at another address without a restart (R038, R046, R140, R141, R143, R146)', async () => {
   const pods = await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')
   const place = ['--runtime-kube-namespace', SECOND, '--agent-kube-namespace', FIRST, '--agent-name', AGENT]
-  const installed = await succeed('install', 'runtime', ...place, ...disks('disks-b'), '--attach-runtime')
+  // The address of the node, instead of that of the Service.
+  const host = `https://${cluster.host}:${new URL(parse(await readFile(cluster.kubeconfig, 'utf8')).clusters[0].cluster.server).port}`
+  const address = ['--set-value', `KubernetesHost=${host}`, '--token-lifetime', '3600']
+  const installed = await succeed('install', 'runtime', ...place, ...disks('disks-b'), '--attach-runtime', ...address)
   const runtime = `${CONTEXT}/${SECOND}`
   expect(installed.stdout).toBe(`${runtime}\n`)
   const { data } = JSON.parse(await cluster.kubectl('--namespace', FIRST, 'get', 'secret', 'runnerconf', '--output', 'json'))
   expect(new Set(Object.keys(data))).toEqual(new Set([`${CONTEXT}.${FIRST}.runtime.yaml`, `${CONTEXT}.${SECOND}.runtime.yaml`]))
+  const attached = parse(Buffer.from(data[`${CONTEXT}.${SECOND}.runtime.yaml`], 'base64').toString())
+  expect(attached).toMatchObject({ name: runtime, host })
   expect((await succeed('get', 'agents', AGENT, '-o', 'json')).stdout).toContain(runtime)
+  // With the token of one hour the agent may get another one of its own account, and of no other.
+  const access = { server: host, ca: attached.crt, token: () => attached.token, insecure: false, namespace: SECOND }
+  const kube = openKube({ access, log: silentLog })
+  const asks = (name: string): Promise<unknown> => kube.issueToken({ kind: 'ServiceAccount', namespace: SECOND, name }, 600)
+  await asks('runner')
+  await expect(asks('default')).rejects.toMatchObject({ code: 'cluster-refused', message: expect.stringContaining('forbidden') })
+  kube.close()
   await eventually(
     'the agent has read the file',
     async () => {
@@ -226,6 +267,59 @@ test('a second runtime in a second namespace is attached to the same agent, whic
   const image = images['TOOLS_IMAGE'] ?? ''
   await succeed('runner', 'execute-test-pipeline', '--runtime-name', runtime, '--demo-image', image)
   expect(await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')).toBe(pods)
+})
+
+test('a build runs without a context of the command line: the agent has its own token (R008)', async () => {
+  const { builds } = await client()
+  const [config, away] = [join(folder, 'config.yaml'), join(folder, 'away.yaml')]
+  await rename(config, away)
+  try {
+    expect((await windlass('get', 'builds')).code).not.toBe(0)
+    const { id } = await builds.create({ pipeline: 'Runner/CF_Runner_Demo' })
+    const isOver = async (): Promise<string | undefined> => {
+      const { status } = await builds.get(id)
+      return ['success', 'error', 'terminated'].includes(status) ? status : undefined
+    }
+    expect(await eventually('the build ends', isOver, 180_000)).toBe('success')
+  } finally {
+    await rename(away, config)
+  }
+})
+
+test('a runtime is detached and attached again; other runtimes of the agent stay (R141)', async () => {
+  const runtime = `${CONTEXT}/${SECOND}`
+  const at = ['--runtime-name', runtime, '--agent-name', AGENT, '--agent-kube-namespace', FIRST]
+  const keys = async (): Promise<string[]> => {
+    const { data } = JSON.parse(await cluster.kubectl('--namespace', FIRST, 'get', 'secret', 'runnerconf', '--output', 'json'))
+    return Object.keys(data).toSorted()
+  }
+  const both = await keys()
+  expect((await succeed('detach', 'runtime', ...at)).stdout).toBe(`Runtime ${runtime} is detached\n`)
+  expect((await (await client()).agents.get(AGENT)).runtimes).toEqual([RUNTIME])
+  expect(await keys()).toEqual([`${CONTEXT}.${FIRST}.runtime.yaml`])
+  const again = await windlass('detach', 'runtime', ...at)
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is not attached to the agent')])
+  await succeed('attach', 'runtime', ...at, '--runtime-kube-namespace', SECOND)
+  expect(await keys()).toEqual(both)
+  // A token that does not expire needs no right to renew it.
+  const roles = ['get', 'roles', '--output', 'name']
+  expect(await cluster.kubectl('--namespace', SECOND, ...roles)).not.toContain('runner-token')
+})
+
+test('the monitor is installed and removed separately (R170)', async () => {
+  const at = ['--kube-namespace', FIRST]
+  expect((await succeed('install', 'monitor', ...at)).stdout).toBe(`The monitor was installed in ${FIRST}\n`)
+  const { monitors } = await client()
+  await eventually(
+    'the monitor reports what runs in the cluster',
+    async () => {
+      const known = (await monitors.list()).items.some(({ cluster: name, status }) => name === CONTEXT && status === 'online')
+      return known && (await monitors.objects(CONTEXT)).items.length > 0 ? true : undefined
+    },
+    120_000,
+  )
+  expect((await succeed('uninstall', 'monitor', ...at)).stdout).toBe('The monitor was removed\n')
+  expect(await cluster.kubectl('--namespace', FIRST, 'get', 'deployments', '--output', 'name')).toBe('deployment.apps/runner\n')
 })
 
 test('an agent with two runtimes is not deleted; uninstalling a runtime restarts the agent (R142, R145, R208)', async () => {
@@ -270,15 +364,17 @@ test('delete leaves only the namespace and the pipelines (R206, R207)', async ()
   expect(left).toBe('')
 })
 
-test('the token restores the deleted agent with the same id, as the last printed line says (R015, R139)', async () => {
+test('the token restores the deleted agent with the same id, and a runtime beside it (R015, R139, R169)', async () => {
   await writeFile(join(folder, 'agent.token'), token, { mode: 0o600 })
-  const { stdout } = await succeed('install', 'agent', '--token-file', 'agent.token', '--name', AGENT, '--kube-namespace', FIRST)
+  const place = ['--agent-kube-namespace', FIRST, '--install-runtime', ...disks('disks')]
+  const { stdout } = await succeed('install', 'agent', '--token-file', 'agent.token', '--name', AGENT, ...place)
   expect(stdout.trim().split('\n').at(-1)).toBe(token)
   const agent = await eventually('the agent is healthy', async () => {
     const [found] = (await (await client()).agents.list()).items
     return found?.status === 'online' ? found : undefined
   })
-  expect(agent.id).toBe(agentId)
+  expect(agent).toMatchObject({ id: agentId, runtimes: [RUNTIME] })
+  expect(await (await client()).runtimes.get(RUNTIME)).toMatchObject({ agent: AGENT })
   await succeed('uninstall', 'agent', '--name', AGENT, '--kube-namespace', FIRST)
   expect((await (await client()).agents.list()).items).toEqual([])
 })
@@ -326,7 +422,15 @@ test('a Runner of version 0.x is replaced with the settings of its pods (R222)',
   )
 })
 
-test('the old installer shows the runtime in its tables and deletes it (R213, R215)', async () => {
+test('the old installer upgrades the Runner of a runtime, shows it in its tables and deletes it (R213, R214, R215)', async () => {
+  const [agent] = (await (await client()).agents.list()).items
+  const revision = async (): Promise<number> =>
+    JSON.parse(await runProgram(env['WINDLASS_HELM'] ?? '', ['list', '--namespace', OLD, '--output', 'json'], { env }))[0]
+      .revision
+  const before = Number(await revision())
+  await succeed('venona', 'upgrade', 'old')
+  expect(Number(await revision())).toBe(before + 1)
+  expect((await (await client()).agents.list()).items).toMatchObject([{ id: agent?.id, runtimes: ['old'] }])
   const status = await succeed('venona', 'status', 'old')
   expect(status.stdout).toMatch(/^RUNTIME NAME +LAST MESSAGE +REPORTED\nold /)
   expect(status.stdout).toMatch(/Deployment +runner +1\/1 ready/)
@@ -334,4 +438,46 @@ test('the old installer shows the runtime in its tables and deletes it (R213, R2
   expect(missing.code).toBe(1)
   expect(missing.stdout).toBe('Deleted old\n')
   expect((await (await client()).agents.list()).items).toEqual([])
+})
+
+test('a Runner that the Codefresh CLI installed continues in the chart with its id and token (R223)', async () => {
+  const { agents, runtimes } = await client()
+  const runtime = `${CONTEXT}/${OLD}`
+  await runtimes.put(runtime, { name: runtime, type: 'kubernetes', spec: { description: 'edited by hand' } })
+  const agent = await agents.create({ name: 'moved', runtimes: [runtime] })
+  const metadata = { name: 'runner', namespace: OLD, labels: { app: 'runner' } }
+  const variables = { AGENT_ID: agent.id, AGENT_NAME: 'moved', CODEFRESH_HOST: url, TEAM: 'blue' }
+  const container = {
+    name: 'runner',
+    image: images['WINDLASS_IMAGE'],
+    env: Object.entries(variables).map(([name, value]) => ({ name, value })),
+  }
+  const selector = { matchLabels: { app: 'runner' } }
+  const template = { metadata: { labels: { app: 'runner' } }, spec: { containers: [container] } }
+  await cluster.apply(
+    { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { 'codefresh.token': agent.token } },
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'runnerconf', namespace: OLD },
+      stringData: { 'old.runtime.yaml': JSON.stringify({ type: 'runtime', name: runtime, inCluster: true }) },
+    },
+    { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 0, selector, template } },
+  )
+  const { stdout } = await succeed('runner', 'to-helm', '--kube-namespace', OLD, '--remove-old', '--file', 'moved.json')
+  expect(stdout).toBe('moved.json\n')
+  expect(await cluster.kubectl('--namespace', OLD, 'get', 'deployments', '--output', 'name')).toBe('')
+  const chart = ['windlass-runtime', join(root, 'charts/windlass-runtime'), '--values', join(folder, 'moved.json')]
+  const own = ['--set', 'volumeProvisioner.enabled=false', '--set', 'runtime.gencerts.enabled=false']
+  await runProgram(env['WINDLASS_HELM'] ?? '', ['install', '--namespace', OLD, ...chart, ...own], { env })
+  const online = await eventually(
+    'the moved agent is healthy',
+    async () => {
+      const found = await agents.get('moved')
+      return found.status === 'online' ? found : undefined
+    },
+    120_000,
+  )
+  expect(online).toMatchObject({ id: agent.id, runtimes: [runtime] })
+  expect(await runtimes.get(runtime)).toMatchObject({ version: 1, spec: { description: 'edited by hand' } })
 })

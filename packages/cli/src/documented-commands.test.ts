@@ -190,6 +190,13 @@ test.each(LINES)('$id: $line', async ({ line, name, args, options }) => {
   if (options !== undefined) expect(parsed.options).toMatchObject(options)
 })
 
+test('a command of four words takes its own options and arguments', async () => {
+  const words = 'create context secret-store kubernetes-runtime'
+  const { name, args, options } = await parse(`${words} team --runtime=* --resource-type configmap --resource-name settings`)
+  expect([name, args]).toEqual([words, ['team']])
+  expect(options).toEqual({ runtime: '*', resourceType: 'configmap', resourceName: 'settings' })
+})
+
 test('`--flag value` and `--flag=value` are equivalent for every documented option', async () => {
   for (const { line } of LINES) {
     const spaced = line.replaceAll(/(--[a-z-]+)=(\S+)/g, '$1 $2')

@@ -114,11 +114,12 @@ function prepare(program: Program, { out }: Context): void {
 function groupOf(parents: Map<string, Program>, name: string, context: Context): Program {
   const known = parents.get(name)
   if (known !== undefined) return known
-  const group = new Program(name)
+  const path = name.split(' ')
+  const group = new Program(path.pop() ?? '')
   prepare(group, context)
   group.description(groups[name] ?? '')
-  group.helpGroup(`${headingOf(name)}:`)
-  parents.get('')?.addCommand(group)
+  if (path.length === 0) group.helpGroup(`${headingOf(name)}:`)
+  groupOf(parents, path.join(' '), context).addCommand(group)
   parents.set(name, group)
   return group
 }
