@@ -106,7 +106,7 @@ export const REASONS = {
   'agent-offline': { blame: 'waiting', text: 'The agent of the runtime environment is not connected.' },
   'runtime-missing': { blame: 'waiting', text: 'No runtime environment is available for the build.' },
   'start-limit': { blame: 'waiting', text: 'The nodes start a limited number of builds at once.' },
-  'retry-pending': { blame: 'waiting', text: 'The previous attempt was lost; the next one starts once its pods are gone.' },
+  'retry-pending': { blame: 'waiting', text: 'The next attempt starts once the pods of the lost one are gone.' },
   approval: { blame: 'waiting', text: 'The step is waiting for approval.' },
   debugger: { blame: 'waiting', text: 'The step is stopped in the debugger.' },
 } as const satisfies Record<string, { blame: 'user' | 'infra' | 'control' | 'waiting'; text: string }>

@@ -63,6 +63,8 @@ export class LogView implements Disposable {
   /** The step whose header was printed last. */
   #open: string | undefined
   #attempt = 0
+  /** The reason of the last note about a wait. */
+  #waitsFor: string | undefined
   #isFirst = true
   #afterSkipped = false
   #afterHeading = false
@@ -121,9 +123,9 @@ export class LogView implements Disposable {
         return step === undefined ? undefined : this.#stepDecided(step, item.data)
       case 'build.waiting':
       case 'attempt.waiting':
-        return isPassing(item.data) ? undefined : this.note(this.#style.yellow(`… waiting: ${describeOutcome(item.data)}`))
+        return isPassing(item.data) ? undefined : this.#waiting(describeOutcome(item.data))
       case 'attempt.lost':
-        return this.note(this.#style.yellow(`! attempt ${item.attempt} was lost: ${describeOutcome(item.data)}`))
+        return this.#attemptLost(item)
       case 'log.incomplete':
         return this.#incomplete(item.data)
       case 'notice':
@@ -135,14 +137,38 @@ export class LogView implements Disposable {
 
   #stepWaiting(step: string, data: Readonly<Record<string, unknown>>): void {
     const phase = textField(data, 'phase')
-    if (phase === undefined) return this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}`)
+    if (phase === undefined) {
+      this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}`)
+      // A local run asks by itself.
+      const { buildId } = this.#options
+      if (buildId !== undefined)
+        this.note(this.#style.yellow(`‖ ${step} waits for an approval: windlass approve ${buildId} ${step}`))
+      return
+    }
     // A terminal may be attached from here on, so the status line must not draw over it.
     this.#status.set(undefined)
     const how = this.#options.buildId === undefined ? '' : `: windlass debug ${this.#options.buildId} ${step}`
     this.note(this.#style.yellow(`‖ ${step} is held by the debugger (${phase})${how}`))
   }
 
+  /** The build and its attempt may wait for the same reason, which is shown once. */
+  #waiting(why: string): void {
+    if (why === this.#waitsFor) return
+    this.#waitsFor = why
+    this.note(this.#style.yellow(`… waiting: ${why}`))
+  }
+
+  /** Ends the output of a lost attempt: what its steps had begun to write comes before the note. */
+  #attemptLost({ attempt, data }: ViewItem & { kind: 'event' }): void {
+    for (const name of this.#streams.keys()) this.#flush(name)
+    this.#running.clear()
+    this.#groups.clear()
+    this.#updateStatus()
+    this.note(this.#style.yellow(`! attempt ${attempt} was lost: ${describeOutcome(data)}`))
+  }
+
   #attemptStarted(attempt: number): void {
+    this.#waitsFor = undefined
     if (attempt > 1 && attempt !== this.#attempt) {
       for (const name of this.#streams.keys()) this.#flush(name)
       this.#running.clear()

@@ -1,6 +1,6 @@
 /** The summary below the log of an ended build: a table of its steps, the failure, and the result. */
 import { formatDuration } from '@windlass/plan'
-import { alignColumns, cut } from '../format/columns.ts'
+import { alignColumns, cut, widthOf } from '../format/columns.ts'
 import { countProblems, formatProblem } from '../format/problems.ts'
 import { formatUsage } from '../format/usage.ts'
 import { markOf, paintStatus, type Style } from '../format/style.ts'
@@ -42,7 +42,8 @@ function failedStep({ steps }: BuildRecord): StepRecord | undefined {
   return failed.find(({ type, name }) => type !== 'group' && !/\.on_(success|fail|finish)(\.|$)/.test(name)) ?? failed[0]
 }
 
-function stepTable(steps: readonly StepRecord[], { style, columns }: Terminal): string[] {
+/** On a terminal long names are cut, so that the other columns stay in sight; a file keeps them whole. */
+function stepTable(steps: readonly StepRecord[], { style, columns, isTTY }: Terminal): string[] {
   const isUsed = steps.some(({ usage }) => usage !== null)
   const head = ['STEP', 'STATUS', 'TIME', ...(isUsed ? ['USED'] : []), 'REASON'].map((cell) => style.dim(cell))
   const rows = toTree(steps).map(({ step, depth, label }) => [
@@ -52,7 +53,24 @@ function stepTable(steps: readonly StepRecord[], { style, columns }: Terminal): 
     ...(isUsed ? [formatUsage(step.usage)] : []),
     step.status === 'success' ? '' : (step.reason ?? ''),
   ])
-  return alignColumns([head, ...rows]).map((line) => (style.bold('x') === 'x' ? cut(line, Math.max(columns, 100)) : line))
+  const table = [head, ...rows]
+  if (!isTTY) return alignColumns(table)
+  const names = columns - widthOfColumns(table.map(([, ...others]) => others))
+  return alignColumns(table.map(([name = '', ...others]) => [cut(name, Math.max(names, MIN_NAME)), ...others])).map((line) =>
+    cut(line, columns),
+  )
+}
+
+/** Width that a step name keeps beside long reasons. Characters. */
+const MIN_NAME = 20
+
+/** Returns the width of columns with the space before each of them. */
+function widthOfColumns(rows: readonly (readonly string[])[]): number {
+  const count = rows[0]?.length ?? 0
+  return Array.from({ length: count }, (_, index) => 2 + Math.max(...rows.map((row) => widthOf(row[index] ?? '')))).reduce(
+    (sum, width) => sum + width,
+    0,
+  )
 }
 
 function timeOf({ startedAt, finishedAt }: { startedAt: number | null; finishedAt: number | null }): string {

@@ -19,8 +19,21 @@ export function widthOf(text: string): number {
   return Array.from(stripVTControlCharacters(text)).length
 }
 
-/** Cuts a text to a width, with an ellipsis if it is longer. */
+/** A color code, which has no width. */
+const COLOR_CODE = /(\u001B\[[\d;]*m)/
+
+/** Cuts a text to a width, with an ellipsis if it is longer. Color codes are kept, also those behind the cut, which end a color. */
 export function cut(text: string, width: number): string {
-  const characters = Array.from(text)
-  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
+  if (widthOf(text) <= width) return text
+  let left = Math.max(0, width - 1)
+  let isCut = false
+  const parts = text.split(COLOR_CODE).map((part) => {
+    if (COLOR_CODE.test(part)) return part
+    const kept = Array.from(part).slice(0, left)
+    left -= kept.length
+    const ends = !isCut && kept.join('') !== part
+    isCut ||= ends
+    return kept.join('') + (ends ? '…' : '')
+  })
+  return parts.join('')
 }
