@@ -7,7 +7,7 @@ import { isFinalBuild } from '@windlass/plan'
 import { editBuild, saveBuild, type BuildEdit } from '../builds/lifecycle/edit.ts'
 import { recordHeartbeat } from '../builds/engine/record-heartbeat.ts'
 import { findFollowedAt } from '../store/builds/builds.ts'
-import { findChunk, insertChunks } from '../store/builds/events.ts'
+import { findChunk, insertChunk } from '../store/builds/events.ts'
 import type { BuildRow, ChunkRow } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { findStreamEnd, listStreamChunks, setStreamEnd, type StreamKey } from '../store/builds/streams.ts'
@@ -280,7 +280,7 @@ async function storeRow(edit: BuildEdit, { frame, object, objectStart }: PlacedF
     object,
     object_start: objectStart,
   }
-  await insertChunks(tx, [chunk])
+  await insertChunk(tx, chunk)
   await setStreamEnd(tx, frame, after)
   tx.measure((metrics) => metrics.logBytes.inc(chunk.bytes))
   return { end: after, isFollowed: isFollowed(build, now) }

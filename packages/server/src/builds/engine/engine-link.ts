@@ -2,7 +2,7 @@
 import { fault } from '@windlass/kit'
 import { Command, type Heartbeat } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { findAttempt, isLiveAttempt, type AttemptKey } from '../../store/builds/attempts.ts'
+import { findAttemptStatus, isLiveAttempt, type AttemptKey } from '../../store/builds/attempts.ts'
 import { commandTopic, listCommands } from '../../store/builds/commands.ts'
 import type { AttemptRow, CommandRow } from '../../store/schema.ts'
 import { editBuild, saveBuild } from '../lifecycle/edit.ts'
@@ -61,8 +61,8 @@ function toCommand({ id, type, at, data }: CommandRow): Command {
   return Command.parse({ ...(typeof fields === 'object' ? fields : {}), id, type, at })
 }
 
-async function requireLive(app: App, key: AttemptKey): Promise<AttemptRow> {
-  const attempt = await findAttempt(app.store.query, key.buildId, key.attempt)
+async function requireLive(app: App, key: AttemptKey): Promise<Pick<AttemptRow, 'docker_host'>> {
+  const attempt = await findAttemptStatus(app.store.query, key)
   if (attempt === undefined || !isLiveAttempt(attempt.status)) throw fault('attempt-stale')
   return attempt
 }

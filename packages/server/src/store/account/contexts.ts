@@ -1,4 +1,5 @@
 import type { ContextRow } from '../schema.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Finds a context by id or name. */
@@ -11,8 +12,12 @@ export async function findContext(query: Query, accountId: string, name: string)
     .executeTakeFirst()
 }
 
+const list = prepared((query: Query, accountId: string) =>
+  query.selectFrom('context').selectAll().where('account_id', '=', accountId).orderBy('name'),
+)
+
 export async function listContexts(query: Query, accountId: string): Promise<ContextRow[]> {
-  return query.selectFrom('context').selectAll().where('account_id', '=', accountId).orderBy('name').execute()
+  return list(query, accountId)
 }
 
 /** Inserts or replaces a context by id. If it is the default, the others of its type stop being the default. */

@@ -1,4 +1,5 @@
 import type { ImageRow } from '../schema.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Stores an image. A later image with the same name of the same step replaces it. */
@@ -79,15 +80,18 @@ export async function listImages(query: Query, filter: ImageFilter): Promise<Ima
   return select.orderBy('id', 'desc').limit(filter.limit).execute()
 }
 
-/** Lists the latest images of a pipeline that have a content hash. */
-export async function listKnownImages(query: Query, pipelineId: string, limit: number): Promise<ImageRow[]> {
-  return query
+const listKnown = prepared((query: Query, pipelineId: string, limit: number) =>
+  query
     .selectFrom('image')
     .selectAll()
     .where('pipeline_id', '=', pipelineId)
     .where('content_hash', 'is not', null)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
+    .limit(limit),
+)
+
+/** Lists the latest images of a pipeline that have a content hash. */
+export async function listKnownImages(query: Query, pipelineId: string, limit: number): Promise<ImageRow[]> {
+  return listKnown(query, pipelineId, limit)
 }

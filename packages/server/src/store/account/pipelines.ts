@@ -1,15 +1,19 @@
 import { sql } from 'kysely'
 import type { PipelineRow } from '../schema.ts'
+import { preparedOne } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
-/** Finds a pipeline by id or name. */
-export async function findPipeline(query: Query, accountId: string, name: string): Promise<PipelineRow | undefined> {
-  return query
+const findByName = preparedOne((query: Query, accountId: string, name: string) =>
+  query
     .selectFrom('pipeline')
     .selectAll()
     .where('account_id', '=', accountId)
-    .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
-    .executeTakeFirst()
+    .where((where) => where.or([where('id', '=', name), where('name', '=', name)])),
+)
+
+/** Finds a pipeline by id or name. */
+export async function findPipeline(query: Query, accountId: string, name: string): Promise<PipelineRow | undefined> {
+  return findByName(query, accountId, name)
 }
 
 /** Finds a pipeline by id or name and locks it until the end of the transaction. */

@@ -1,14 +1,18 @@
 import type { ProjectRow } from '../schema.ts'
+import { preparedOne } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
-/** Finds a project by id or name. */
-export async function findProject(query: Query, accountId: string, name: string): Promise<ProjectRow | undefined> {
-  return query
+const findByName = preparedOne((query: Query, accountId: string, name: string) =>
+  query
     .selectFrom('project')
     .selectAll()
     .where('account_id', '=', accountId)
-    .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
-    .executeTakeFirst()
+    .where((where) => where.or([where('id', '=', name), where('name', '=', name)])),
+)
+
+/** Finds a project by id or name. */
+export async function findProject(query: Query, accountId: string, name: string): Promise<ProjectRow | undefined> {
+  return findByName(query, accountId, name)
 }
 
 export async function listProjects(

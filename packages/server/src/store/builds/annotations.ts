@@ -1,20 +1,25 @@
 import type { AnnotationRow } from '../schema.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** The entity that annotations belong to. */
 export type Annotated = Pick<AnnotationRow, 'account_id' | 'entity' | 'entity_id' | 'kind'>
 
+const list = prepared(
+  (query: Query, accountId: string, entity: AnnotationRow['entity'], entityId: string, kind: AnnotationRow['kind']) =>
+    query
+      .selectFrom('annotation')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('entity', '=', entity)
+      .where('entity_id', '=', entityId)
+      .where('kind', '=', kind)
+      .orderBy('name'),
+)
+
 /** Lists the annotations of an entity by name. */
 export async function listAnnotations(query: Query, on: Annotated): Promise<AnnotationRow[]> {
-  return query
-    .selectFrom('annotation')
-    .selectAll()
-    .where('account_id', '=', on.account_id)
-    .where('entity', '=', on.entity)
-    .where('entity_id', '=', on.entity_id)
-    .where('kind', '=', on.kind)
-    .orderBy('name')
-    .execute()
+  return list(query, on.account_id, on.entity, on.entity_id, on.kind)
 }
 
 /** Lists the annotations of these builds that are shown in lists. */

@@ -1,5 +1,6 @@
 import { LIVE_BUILD_STATUSES } from './builds.ts'
 import type { ApprovalRow } from '../schema.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Lists the approvals of a build, oldest first. The build row must be locked to change one. */
@@ -25,14 +26,13 @@ export async function updateApproval(
   await tx.query.updateTable('approval').set(changes).where('build_id', '=', key.build_id).where('step', '=', key.step).execute()
 }
 
+const markSeen = prepared((tx: Tx, buildId: string) =>
+  tx.query.updateTable('approval').set({ seen: 1 }).where('build_id', '=', buildId).where('decision', 'is not', null),
+)
+
 /** Marks every decision made so far as known to an engine. */
 export async function markApprovalsSeen(tx: Tx, buildId: string): Promise<void> {
-  await tx.query
-    .updateTable('approval')
-    .set({ seen: 1 })
-    .where('build_id', '=', buildId)
-    .where('decision', 'is not', null)
-    .execute()
+  await markSeen(tx, buildId)
 }
 
 /** Deletes approvals of steps that run again. */

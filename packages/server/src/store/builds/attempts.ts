@@ -1,6 +1,7 @@
 import type { AttemptStatus } from '@windlass/plan'
 import { sql } from 'kysely'
 import type { AttemptRow, BuildRow } from '../schema.ts'
+import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Attempts that may still run; they count against every limit. */
@@ -11,30 +12,59 @@ export function isLiveAttempt(status: AttemptStatus): boolean {
   return status !== 'lost' && status !== 'ended'
 }
 
+const insert = preparedWrite((tx, attempt: AttemptRow) => tx.query.insertInto('attempt').values(attempt))
+
 export async function insertAttempt(tx: Tx, attempt: AttemptRow): Promise<void> {
-  await tx.query.insertInto('attempt').values(attempt).execute()
+  await insert(tx, attempt)
 }
+
+const findByNumber = preparedOne((query: Query, buildId: string, number: number) =>
+  query.selectFrom('attempt').selectAll().where('build_id', '=', buildId).where('number', '=', number),
+)
 
 /** Finds an attempt. The build row must be locked to change it: it guards its attempts too. */
 export async function findAttempt(query: Query, buildId: string, number: number): Promise<AttemptRow | undefined> {
-  return query.selectFrom('attempt').selectAll().where('build_id', '=', buildId).where('number', '=', number).executeTakeFirst()
+  return findByNumber(query, buildId, number)
 }
+
+const findStatus = preparedOne((query: Query, buildId: string, number: number) =>
+  query.selectFrom('attempt').select(['status', 'docker_host']).where('build_id', '=', buildId).where('number', '=', number),
+)
+
+/** Finds what an engine that waits needs of its attempt. */
+export async function findAttemptStatus(
+  query: Query,
+  { buildId, attempt }: AttemptKey,
+): Promise<Pick<AttemptRow, 'status' | 'docker_host'> | undefined> {
+  return findStatus(query, buildId, attempt)
+}
+
+const update = preparedWrite((tx, changes: Partial<AttemptRow>, buildId: string, number: number) =>
+  tx.query.updateTable('attempt').set(changes).where('build_id', '=', buildId).where('number', '=', number),
+)
 
 export async function updateAttempt(
   tx: Tx,
   attempt: { build_id: string; number: number },
   changes: Partial<AttemptRow>,
 ): Promise<void> {
-  await tx.query
-    .updateTable('attempt')
-    .set(changes)
-    .where('build_id', '=', attempt.build_id)
-    .where('number', '=', attempt.number)
-    .execute()
+  await update(tx, changes, attempt.build_id, attempt.number)
 }
 
 export async function listAttempts(query: Query, buildId: string): Promise<AttemptRow[]> {
   return query.selectFrom('attempt').selectAll().where('build_id', '=', buildId).orderBy('number').execute()
+}
+
+const CREDENTIAL = ['account_id', 'build_id', 'number', 'status', 'bootstrap_hash', 'token_hash'] as const
+
+/** What a credential of an attempt is checked against. */
+export type AttemptCredential = Pick<AttemptRow, (typeof CREDENTIAL)[number]>
+
+const BY_TOKEN = {
+  bootstrap_id: preparedOne((query: Query, id: string) =>
+    query.selectFrom('attempt').select(CREDENTIAL).where('bootstrap_id', '=', id),
+  ),
+  token_id: preparedOne((query: Query, id: string) => query.selectFrom('attempt').select(CREDENTIAL).where('token_id', '=', id)),
 }
 
 /** Finds the attempt of a credential by the id before the secret. */
@@ -42,8 +72,8 @@ export async function findAttemptByToken(
   query: Query,
   column: 'bootstrap_id' | 'token_id',
   id: string,
-): Promise<AttemptRow | undefined> {
-  return query.selectFrom('attempt').selectAll().where(column, '=', id).executeTakeFirst()
+): Promise<AttemptCredential | undefined> {
+  return BY_TOKEN[column](query, id)
 }
 
 /** Lists attempts of an agent whose engine runs but has not called. */

@@ -1,6 +1,7 @@
 import { BUILD_STATUSES, FINAL_BUILD_STATUSES, type BuildStatus, type Trigger } from '@windlass/plan'
 import { LIVE_ATTEMPT_STATUSES } from './attempts.ts'
 import type { BuildPlanRow, BuildRow } from '../schema.ts'
+import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 export const LIVE_BUILD_STATUSES = BUILD_STATUSES.filter(
@@ -12,13 +13,20 @@ export function triggerOf({ trigger: kind, trigger_name: name }: Pick<BuildRow, 
   return { kind, ...(name !== null && { name }) }
 }
 
+const insertRow = preparedWrite((tx, build: BuildRow) => tx.query.insertInto('build').values(build))
+const insertPlan = preparedWrite((tx, plan: BuildPlanRow) => tx.query.insertInto('build_plan').values(plan))
+
 export async function insertBuild(tx: Tx, build: BuildRow, plan: BuildPlanRow): Promise<void> {
-  await tx.query.insertInto('build').values(build).execute()
-  await tx.query.insertInto('build_plan').values(plan).execute()
+  await insertRow(tx, build)
+  await insertPlan(tx, plan)
 }
 
+const findOfAccount = preparedOne((query: Query, id: string, accountId: string) =>
+  query.selectFrom('build').selectAll().where('id', '=', id).where('account_id', '=', accountId),
+)
+
 export async function findBuild(query: Query, accountId: string, id: string): Promise<BuildRow | undefined> {
-  return query.selectFrom('build').selectAll().where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst()
+  return findOfAccount(query, id, accountId)
 }
 
 /** Returns when a follower last read the build; null if none did or the build does not exist. */
@@ -27,9 +35,13 @@ export async function findFollowedAt(query: Query, id: string): Promise<Pick<Bui
   return row ?? { followed_at: null }
 }
 
+const lock = preparedOne((tx: Tx, id: string) =>
+  tx.query.selectFrom('build').selectAll().where('id', '=', id).$call(tx.forUpdate),
+)
+
 /** Finds a build and locks it until the end of the transaction. */
 export async function lockBuild(tx: Tx, id: string): Promise<BuildRow | undefined> {
-  return tx.query.selectFrom('build').selectAll().where('id', '=', id).$call(tx.forUpdate).executeTakeFirst()
+  return lock(tx, id)
 }
 
 /** Returns true if an attempt of another build may still use the volume on the daemon of this runtime, or a waiting build keeps it. */
@@ -105,8 +117,12 @@ export async function listLiveChildren(query: Query, parentId: string): Promise<
   return rows.map(({ id }) => id)
 }
 
+const update = preparedWrite((tx, changes: Partial<BuildRow>, id: string) =>
+  tx.query.updateTable('build').set(changes).where('id', '=', id),
+)
+
 export async function updateBuild(tx: Tx, id: string, changes: Partial<BuildRow>): Promise<void> {
-  await tx.query.updateTable('build').set(changes).where('id', '=', id).execute()
+  await update(tx, changes, id)
 }
 
 /** Changes the frozen data of a build. Only allowed while its document is fetched. */
@@ -114,13 +130,21 @@ export async function updateBuildPlan(tx: Tx, buildId: string, changes: Partial<
   await tx.query.updateTable('build_plan').set(changes).where('build_id', '=', buildId).execute()
 }
 
+const findPlan = preparedOne((query: Query, buildId: string) =>
+  query.selectFrom('build_plan').selectAll().where('build_id', '=', buildId),
+)
+
 export async function findBuildPlan(query: Query, buildId: string): Promise<BuildPlanRow | undefined> {
-  return query.selectFrom('build_plan').selectAll().where('build_id', '=', buildId).executeTakeFirst()
+  return findPlan(query, buildId)
 }
+
+const findRequest = preparedOne((query: Query, buildId: string) =>
+  query.selectFrom('build_plan').select('request').where('build_id', '=', buildId),
+)
 
 /** Returns the BuildInput of a build as JSON; undefined if the build does not exist. */
 export async function findBuildRequest(query: Query, buildId: string): Promise<Pick<BuildPlanRow, 'request'> | undefined> {
-  return query.selectFrom('build_plan').select('request').where('build_id', '=', buildId).executeTakeFirst()
+  return findRequest(query, buildId)
 }
 
 export interface BuildFilter {

@@ -1,5 +1,6 @@
 import type { Command } from '@windlass/protocol'
 import type { CommandRow } from '../schema.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Returns the topic that an engine watches while it waits for commands. */
@@ -29,22 +30,29 @@ export async function insertCommand(
   tx.wake(commandTopic(to.build_id))
 }
 
+const listAfter = prepared((query: Query, buildId: string, attempt: number, after: number) =>
+  query
+    .selectFrom('command')
+    .selectAll()
+    .where('build_id', '=', buildId)
+    .where('attempt', '=', attempt)
+    .where('id', '>', after)
+    .orderBy('id'),
+)
+
 /** Lists commands for an attempt after the given number. */
 export async function listCommands(
   query: Query,
   key: { buildId: string; attempt: number; after: number },
 ): Promise<CommandRow[]> {
-  return query
-    .selectFrom('command')
-    .selectAll()
-    .where('build_id', '=', key.buildId)
-    .where('attempt', '=', key.attempt)
-    .where('id', '>', key.after)
-    .orderBy('id')
-    .execute()
+  return listAfter(query, key.buildId, key.attempt, key.after)
 }
+
+const listOfType = prepared((query: Query, buildId: string, type: Command['type']) =>
+  query.selectFrom('command').selectAll().where('build_id', '=', buildId).where('type', '=', type).orderBy('id'),
+)
 
 /** Lists all commands of a type that a build ever got, oldest first. */
 export async function listAllCommands(query: Query, buildId: string, type: Command['type']): Promise<CommandRow[]> {
-  return query.selectFrom('command').selectAll().where('build_id', '=', buildId).where('type', '=', type).orderBy('id').execute()
+  return listOfType(query, buildId, type)
 }

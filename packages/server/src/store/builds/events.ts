@@ -2,12 +2,17 @@ import { STEP_FACTS } from '@windlass/plan'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import type { AttemptRow, ChunkRow, EventRow } from '../schema.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** A statement can have 32,766 parameters on SQLite and 65,535 on PostgreSQL, and a row has nine. */
 const ROWS_PER_STATEMENT = 1000
 
+const insertEvent = preparedWrite((tx, event: EventRow) => tx.query.insertInto('event').values(event))
+
 export async function insertEvents(tx: Tx, events: readonly EventRow[]): Promise<void> {
+  const [only] = events
+  if (only !== undefined && events.length === 1) return insertEvent(tx, only)
   for (let from = 0; from < events.length; from += ROWS_PER_STATEMENT)
     await tx.query
       .insertInto('event')
@@ -49,12 +54,8 @@ export async function findEventData(
   return row?.data
 }
 
-/** Lists the events that a snapshot is folded from, in order: facts of engines, and decisions of the server. */
-export async function listStepEvents(
-  query: Query,
-  buildId: string,
-): Promise<(Pick<EventRow, 'attempt' | 'type' | 'at' | 'data'> & Pick<AttemptRow, 'cause'>)[]> {
-  return query
+const selectStepEvents = prepared((query: Query, buildId: string) =>
+  query
     .selectFrom('event')
     .leftJoin('attempt', (join) =>
       join.onRef('attempt.build_id', '=', 'event.build_id').onRef('attempt.number', '=', 'event.attempt'),
@@ -63,8 +64,15 @@ export async function listStepEvents(
     .where('event.build_id', '=', buildId)
     .where('event.source', '!=', 'agent')
     .where('event.type', 'in', ['attempt.started', ...STEP_FACTS])
-    .orderBy('event.position')
-    .execute()
+    .orderBy('event.position'),
+)
+
+/** Lists the events that a snapshot is folded from, in order: facts of engines, and decisions of the server. */
+export async function listStepEvents(
+  query: Query,
+  buildId: string,
+): Promise<(Pick<EventRow, 'attempt' | 'type' | 'at' | 'data'> & Pick<AttemptRow, 'cause'>)[]> {
+  return selectStepEvents(query, buildId)
 }
 
 /** Returns true if the build started with facts of another build. */
@@ -105,12 +113,10 @@ export async function listRunningSteps(query: Query, key: { buildId: string; att
 
 const OfStep = z.looseObject({ step: z.string() })
 
-export async function insertChunks(tx: Tx, chunks: readonly ChunkRow[]): Promise<void> {
-  if (chunks.length > 0)
-    await tx.query
-      .insertInto('chunk')
-      .values([...chunks])
-      .execute()
+const insertRow = preparedWrite((tx, chunk: ChunkRow) => tx.query.insertInto('chunk').values(chunk))
+
+export async function insertChunk(tx: Tx, chunk: ChunkRow): Promise<void> {
+  await insertRow(tx, chunk)
 }
 
 /** Finds a chunk. */

@@ -1,4 +1,5 @@
 import type { ChunkRow, StreamRow } from '../schema.ts'
+import { prepared, preparedOne } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 export interface StreamKey {
@@ -7,17 +8,23 @@ export interface StreamKey {
   readonly stream: string
 }
 
-/** Returns the end of the stored stream; 0 before its first byte. */
-export async function findStreamEnd(query: Query, key: StreamKey): Promise<number> {
-  const row = await query
+const findEnd = preparedOne((query: Query, buildId: string, attempt: number, stream: string) =>
+  query
     .selectFrom('stream')
     .select('bytes')
-    .where('build_id', '=', key.buildId)
-    .where('attempt', '=', key.attempt)
-    .where('stream', '=', key.stream)
-    .executeTakeFirst()
-  return row?.bytes ?? 0
+    .where('build_id', '=', buildId)
+    .where('attempt', '=', attempt)
+    .where('stream', '=', stream),
+)
+
+/** Returns the end of the stored stream; 0 before its first byte. */
+export async function findStreamEnd(query: Query, key: StreamKey): Promise<number> {
+  return (await findEnd(query, key.buildId, key.attempt, key.stream))?.bytes ?? 0
 }
+
+const listEnds = prepared((query: Query, buildId: string, attempt: number) =>
+  query.selectFrom('stream').select(['stream', 'bytes']).where('build_id', '=', buildId).where('attempt', '=', attempt),
+)
 
 /** Returns the ends of the stored streams of an attempt, of all or of these names. Empty streams are missing. */
 export async function findStreamEnds(
@@ -25,21 +32,28 @@ export async function findStreamEnds(
   { buildId, attempt }: Omit<StreamKey, 'stream'>,
   names?: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  let select = query
-    .selectFrom('stream')
-    .select(['stream', 'bytes'])
-    .where('build_id', '=', buildId)
-    .where('attempt', '=', attempt)
-  if (names !== undefined) select = select.where('stream', 'in', names)
-  return new Map((await select.execute()).map(({ stream, bytes }) => [stream, bytes]))
+  const rows =
+    names === undefined
+      ? await listEnds(query, buildId, attempt)
+      : await query
+          .selectFrom('stream')
+          .select(['stream', 'bytes'])
+          .where('build_id', '=', buildId)
+          .where('attempt', '=', attempt)
+          .where('stream', 'in', names)
+          .execute()
+  return new Map(rows.map(({ stream, bytes }) => [stream, bytes]))
 }
 
-export async function setStreamEnd(tx: Tx, key: StreamKey, bytes: number): Promise<void> {
-  await tx.query
+const setEnd = prepared((tx: Tx, buildId: string, attempt: number, stream: string, bytes: number) =>
+  tx.query
     .insertInto('stream')
-    .values({ build_id: key.buildId, attempt: key.attempt, stream: key.stream, bytes })
-    .onConflict((conflict) => conflict.columns(['build_id', 'attempt', 'stream']).doUpdateSet({ bytes }))
-    .execute()
+    .values({ build_id: buildId, attempt, stream, bytes })
+    .onConflict((conflict) => conflict.columns(['build_id', 'attempt', 'stream']).doUpdateSet({ bytes })),
+)
+
+export async function setStreamEnd(tx: Tx, key: StreamKey, bytes: number): Promise<void> {
+  await setEnd(tx, key.buildId, key.attempt, key.stream, bytes)
 }
 
 /** Lists the streams of an attempt, or of all attempts of a build. */

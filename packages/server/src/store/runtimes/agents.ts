@@ -1,16 +1,23 @@
 import type { AgentRow } from '../schema.ts'
+import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 export async function insertAgent(tx: Tx, agent: AgentRow): Promise<void> {
   await tx.query.insertInto('agent').values(agent).execute()
 }
 
+const findById = preparedOne((query: Query, id: string) => query.selectFrom('agent').selectAll().where('id', '=', id))
+
 export async function findAgentById(query: Query, id: string): Promise<AgentRow | undefined> {
-  return query.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirst()
+  return findById(query, id)
 }
 
+const lock = preparedOne((tx: Tx, id: string) =>
+  tx.query.selectFrom('agent').selectAll().where('id', '=', id).$call(tx.forUpdate),
+)
+
 export async function lockAgent(tx: Tx, id: string): Promise<AgentRow | undefined> {
-  return tx.query.selectFrom('agent').selectAll().where('id', '=', id).$call(tx.forUpdate).executeTakeFirst()
+  return lock(tx, id)
 }
 
 /** Finds an agent by id or name. */
@@ -27,8 +34,12 @@ export async function listAgents(query: Query, accountId: string): Promise<Agent
   return query.selectFrom('agent').selectAll().where('account_id', '=', accountId).orderBy('name').execute()
 }
 
+const update = preparedWrite((tx, changes: Partial<AgentRow>, id: string) =>
+  tx.query.updateTable('agent').set(changes).where('id', '=', id),
+)
+
 export async function updateAgent(tx: Tx, id: string, changes: Partial<AgentRow>): Promise<void> {
-  await tx.query.updateTable('agent').set(changes).where('id', '=', id).execute()
+  await update(tx, changes, id)
 }
 
 /** Updates the runtimes that refer to the agent by its old name. */

@@ -1,4 +1,5 @@
 import type { BaseLayerRow, RuntimeRow, RuntimeVersionRow } from '../schema.ts'
+import { preparedOne } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Finds a runtime by id or name. */
@@ -11,14 +12,12 @@ export async function findRuntime(query: Query, accountId: string, name: string)
     .executeTakeFirst()
 }
 
+const findDefault = preparedOne((query: Query, accountId: string) =>
+  query.selectFrom('runtime').selectAll().where('account_id', '=', accountId).where('is_default', '=', 1).orderBy('name'),
+)
+
 export async function findDefaultRuntime(query: Query, accountId: string): Promise<RuntimeRow | undefined> {
-  return query
-    .selectFrom('runtime')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('is_default', '=', 1)
-    .orderBy('name')
-    .executeTakeFirst()
+  return findDefault(query, accountId)
 }
 
 export async function listRuntimes(query: Query, accountId: string): Promise<RuntimeRow[]> {

@@ -2,6 +2,7 @@
 import { newId } from '@windlass/kit'
 import { sql, type ExpressionBuilder } from 'kysely'
 import type { Schema, TaskRow } from '../schema.ts'
+import { prepared, preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Statuses of open tasks. Literals, because SQLite does not use a partial index with parameters. */
@@ -72,8 +73,10 @@ function selectTasks(query: Query) {
     .select(subjectKind)
 }
 
+const insert = preparedWrite((tx, task: TaskRow) => tx.query.insertInto('task').values(task))
+
 export async function insertTask(tx: Tx, task: TaskRecord): Promise<void> {
-  await tx.query.insertInto('task').values(toRow(task)).execute()
+  await insert(tx, toRow(task))
   tx.wake(taskTopic(task.agent_id))
 }
 
@@ -89,23 +92,26 @@ export interface Claim {
   readonly leaseMs: number
 }
 
-/** Leases the oldest tasks that are queued or whose lease has expired, and increments their revision. No two callers get the same task. */
-export async function claimTasks(tx: Tx, claim: Claim): Promise<TaskRecord[]> {
-  const free = await selectTasks(tx.query)
-    .where('agent_id', '=', claim.agentId)
+const selectFree = prepared((tx: Tx, agentId: string, now: number, room: number) =>
+  selectTasks(tx.query)
+    .where('agent_id', '=', agentId)
     .where('status', 'in', OPEN)
-    .where('available_at', '<=', claim.now)
+    .where('available_at', '<=', now)
     .where((expression) =>
       expression.or([
         expression('status', '=', 'queued'),
-        expression.and([expression('status', '=', 'leased'), expression('leased_until', '<=', claim.now)]),
+        expression.and([expression('status', '=', 'leased'), expression('leased_until', '<=', now)]),
       ]),
     )
     .orderBy('created_at')
     .orderBy('id')
-    .limit(claim.room)
-    .$call(tx.skipLocked)
-    .execute()
+    .limit(room)
+    .$call(tx.skipLocked),
+)
+
+/** Leases the oldest tasks that are queued or whose lease has expired, and increments their revision. No two callers get the same task. */
+export async function claimTasks(tx: Tx, claim: Claim): Promise<TaskRecord[]> {
+  const free = await selectFree(tx, claim.agentId, claim.now, claim.room)
   if (free.length === 0) return []
   const leased = { status: 'leased', leased_until: claim.now + claim.leaseMs, claimed_at: claim.now } as const
   await tx.query
@@ -120,31 +126,41 @@ export async function claimTasks(tx: Tx, claim: Claim): Promise<TaskRecord[]> {
   return free.map((task) => ({ ...toRecord(task), ...leased, revision: task.revision + 1 }))
 }
 
+const lock = preparedOne((tx: Tx, id: string) => selectTasks(tx.query).where('id', '=', id).$call(tx.forUpdate))
+
 export async function lockTask(tx: Tx, id: string): Promise<TaskRecord | undefined> {
-  const row = await selectTasks(tx.query).where('id', '=', id).$call(tx.forUpdate).executeTakeFirst()
+  const row = await lock(tx, id)
   return row && toRecord(row)
 }
 
+const update = preparedWrite((tx, changes: Partial<TaskRow>, id: string) =>
+  tx.query.updateTable('task').set(changes).where('id', '=', id),
+)
+
 export async function updateTask(tx: Tx, id: string, changes: Partial<TaskRow>): Promise<void> {
-  await tx.query.updateTable('task').set(changes).where('id', '=', id).execute()
+  await update(tx, changes, id)
 }
 
+const find = preparedOne((query: Query, id: string) => selectTasks(query).where('id', '=', id))
+
 export async function findTask(query: Query, id: string): Promise<TaskRecord | undefined> {
-  const row = await selectTasks(query).where('id', '=', id).executeTakeFirst()
+  const row = await find(query, id)
   return row && toRecord(row)
 }
 
 type Key = Pick<TaskSubject, 'id' | 'attempt'>
 
-/** Locks the open tasks of a subject; waits for a handover in progress. */
-export async function lockOpenTasks(tx: Tx, { id, attempt }: Key): Promise<TaskRecord[]> {
-  const rows = await selectTasks(tx.query)
+const lockOpen = prepared((tx: Tx, id: string, attempt: number) =>
+  selectTasks(tx.query)
     .where('build_id', '=', id)
     .where('attempt', '=', attempt)
     .where('status', 'in', ['queued', 'leased'])
-    .$call(tx.forUpdate)
-    .execute()
-  return rows.map(toRecord)
+    .$call(tx.forUpdate),
+)
+
+/** Locks the open tasks of a subject; waits for a handover in progress. */
+export async function lockOpenTasks(tx: Tx, { id, attempt }: Key): Promise<TaskRecord[]> {
+  return (await lockOpen(tx, id, attempt)).map(toRecord)
 }
 
 export interface Lease {
@@ -183,24 +199,26 @@ export async function extendLeases(tx: Tx, { agentId, taskIds, now, until, settl
   return held.map(({ id }) => id)
 }
 
-/** Returns when the next task of an agent becomes available: the next expiry or delay. */
-export async function nextTaskAt(query: Query, agentId: string): Promise<number | undefined> {
-  const row = await query
+const findNext = preparedOne((query: Query, agentId: string) =>
+  query
     .selectFrom('task')
     .select((expression) => [expression.fn.min(expression.fn.coalesce('leased_until', 'available_at')).as('at')])
     .where('agent_id', '=', agentId)
-    .where('status', 'in', OPEN)
-    .executeTakeFirst()
-  return row?.at ?? undefined
+    .where('status', 'in', OPEN),
+)
+
+/** Returns when the next task of an agent becomes available: the next expiry or delay. */
+export async function nextTaskAt(query: Query, agentId: string): Promise<number | undefined> {
+  return (await findNext(query, agentId))?.at ?? undefined
 }
+
+const findStart = preparedOne((query: Query, id: string, attempt: number) =>
+  selectTasks(query).where('build_id', '=', id).where('attempt', '=', attempt).where('kind', '=', 'start-attempt'),
+)
 
 /** Finds the task that starts an attempt or a pair. */
 export async function findStartTask(query: Query, { id, attempt }: Key): Promise<TaskRecord | undefined> {
-  const row = await selectTasks(query)
-    .where('build_id', '=', id)
-    .where('attempt', '=', attempt)
-    .where('kind', '=', 'start-attempt')
-    .executeTakeFirst()
+  const row = await findStart(query, id, attempt)
   return row && toRecord(row)
 }
 

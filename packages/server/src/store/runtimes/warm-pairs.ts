@@ -1,13 +1,16 @@
 import type { TriggerKind } from '@windlass/plan'
 import type { WarmPairRow } from '../schema.ts'
+import { preparedOne } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 export async function insertPair(tx: Tx, pair: WarmPairRow): Promise<void> {
   await tx.query.insertInto('warm_pair').values(pair).execute()
 }
 
+const find = preparedOne((query: Query, id: string) => query.selectFrom('warm_pair').selectAll().where('id', '=', id))
+
 export async function findPair(query: Query, id: string): Promise<WarmPairRow | undefined> {
-  return query.selectFrom('warm_pair').selectAll().where('id', '=', id).executeTakeFirst()
+  return find(query, id)
 }
 
 export async function lockPair(tx: Tx, id: string): Promise<WarmPairRow | undefined> {
