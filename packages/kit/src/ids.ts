@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash as digest, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** Returns a new id of 24 hex digits. The first eight are the epoch seconds, so that ids sort by creation time. */
 export function newId(now: number): string {
@@ -45,5 +45,5 @@ export function tokenMatches(secret: string, hash: string): boolean {
 
 /** Returns the SHA-256 hash in hex. */
 export function sha256(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex')
+  return digest('sha256', data, 'hex')
 }

@@ -14,9 +14,10 @@ import { z } from 'zod'
 import type { App } from '../app.ts'
 import { editBuild, record, saveBuild, type BuildEdit } from '../builds/lifecycle/edit.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
-import { findBuild, findBuildPlan } from '../store/builds/builds.ts'
+import { findBuild, findBuildRequest } from '../store/builds/builds.ts'
 import { insertCommand, listAllCommands } from '../store/builds/commands.ts'
 import { listStepEvents } from '../store/builds/events.ts'
+import type { BuildPlanRow } from '../store/schema.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
 import { listTerminals } from '../store/builds/terminals.ts'
 import { readRequest } from '../builds/create/request.ts'
@@ -125,11 +126,15 @@ export async function listHeld(query: Query, buildId: string): Promise<Held[]> {
 
 const Stored = z.object({ settings: DebugSettings.optional() })
 
-/** Returns the current debug settings of a build; undefined if it is not debugged. */
-export async function readDebugSettings(query: Query, buildId: string): Promise<DebugSettings | undefined> {
+/** Returns the current debug settings of a build; undefined if it is not debugged. Reads its request unless `known` has it. */
+export async function readDebugSettings(
+  query: Query,
+  buildId: string,
+  known?: Pick<BuildPlanRow, 'request'>,
+): Promise<DebugSettings | undefined> {
   const changed = (await listAllCommands(query, buildId, 'debug')).at(-1)
   if (changed !== undefined) return Stored.parse(JSON.parse(changed.data)).settings
-  const stored = await findBuildPlan(query, buildId)
+  const stored = known ?? (await findBuildRequest(query, buildId))
   const asked = stored === undefined ? undefined : readRequest(stored).debug
   return asked === undefined ? undefined : DebugInput.parse(asked)
 }

@@ -1,5 +1,5 @@
 /** A master key and the keys that are derived from it, one per use (docs/development/adr/0061). */
-import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
 import { fault, sha256 } from '@windlass/kit'
 
 /** Keys that share an id: one for sealing, one for deriving. */
@@ -8,8 +8,8 @@ export interface SealingKey {
   readonly id: string
   /** Wraps the data keys of sealed texts. */
   readonly wrap: Buffer
-  /** Derives credentials. */
-  readonly sign: Buffer
+  /** Derives credentials. A key object, because an HMAC with bytes creates one for each call. */
+  readonly sign: KeyObject
 }
 
 export interface MasterKey extends SealingKey {
@@ -52,8 +52,8 @@ function toMasterKey(text: string, index: number): MasterKey {
     text,
     id: derived('id', ID_BYTES).toString('hex'),
     wrap: derived('wrap', KEY_BYTES),
-    sign: derived('sign', KEY_BYTES),
-    first: { id: firstId, wrap: master, sign: master },
+    sign: createSecretKey(derived('sign', KEY_BYTES)),
+    first: { id: firstId, wrap: master, sign: createSecretKey(master) },
   }
 }
 

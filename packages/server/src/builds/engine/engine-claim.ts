@@ -1,7 +1,7 @@
 /** The exchange of an engine's bootstrap credential for its attempt: plan, snapshot, secrets and token. */
 import { defined, fault, sha256, splitList } from '@windlass/kit'
 import { resume } from '@windlass/plan'
-import { PROTOCOL_VERSION, type EngineClaim, type EngineClaimed } from '@windlass/protocol'
+import { PROTOCOL_VERSION, type EngineClaim, type EngineClaimed, type RuntimeSpec } from '@windlass/protocol'
 import { readAccountSettings } from '../../account/settings.ts'
 import type { App } from '../../app.ts'
 import { engineCertificate } from '../../certificates/certificates.ts'
@@ -15,7 +15,7 @@ import { buildToken } from '../../identity/build-token.ts'
 import { findBuildPlan } from '../../store/builds/builds.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 import type { AttemptRow, BuildRow } from '../../store/schema.ts'
-import { findStartTask, type TaskRecord } from '../../store/runtimes/tasks.ts'
+import { findStartTask } from '../../store/runtimes/tasks.ts'
 import { openSecrets } from '../create/build-secrets.ts'
 import { editBuild, moveAttempt, moveBuild, saveBuild } from '../lifecycle/edit.ts'
 import { readLimits } from '../schedule/limits.ts'
@@ -73,7 +73,8 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
   const request = readRequest(stored)
   const limits = readLimits(attempt)
   const start = await findStartTask(query, { id: build.id, attempt: attempt.number })
-  const debug = await readDebugSettings(query, build.id)
+  const spec = start && readStartPayload(start).spec
+  const debug = await readDebugSettings(query, build.id, stored)
   const volumeName = build.volume ?? `windlass-${build.id}`
   return {
     buildId: build.id,
@@ -93,8 +94,8 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
       stopGraceMs: limits.stopGraceMs,
       heartbeatMs: app.timings.heartbeatMs,
     },
-    ...present({ userMounts: start && userMounts(start) }),
-    userAccess: start === undefined ? true : readStartPayload(start).spec.dockerDaemonScheduler.userAccess,
+    ...present({ userMounts: spec && userMounts(spec) }),
+    userAccess: spec === undefined ? true : spec.dockerDaemonScheduler.userAccess,
     resetVolume: request.resetVolume,
     noCache: request.noCache,
     noCfCache: request.noCfCache,
@@ -102,7 +103,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     ...(attempt.cause !== null && { resume: { cause: attempt.cause } }),
     ...(await autoPushOf(app)),
     knownImages: await readKnownImages(query, build.pipeline_id),
-    ...present({ trustedQemuImages: start && trustedQemuImages(start) }),
+    ...present({ trustedQemuImages: spec && trustedQemuImages(spec) }),
     ...(attempt.protocol === 1 && { docker: await engineCertificate(app, limits.buildMs + CERTIFICATE_SLACK_MS) }),
     ...defined({ debug }),
     volumeName,
@@ -111,15 +112,15 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
 }
 
 /** Returns the mounts of the dind pod that all steps get. */
-function userMounts(start: TaskRecord): EngineClaimed['userMounts'] {
-  const { userVolumeMounts } = readStartPayload(start).spec.dockerDaemonScheduler
+function userMounts({ dockerDaemonScheduler }: RuntimeSpec): EngineClaimed['userMounts'] {
+  const { userVolumeMounts } = dockerDaemonScheduler
   const mounts = Object.values(userVolumeMounts).map(({ mountPath, readOnly = false }) => ({ path: mountPath, readOnly }))
   return mounts.length === 0 ? undefined : mounts
 }
 
 /** Returns the comma-separated setting of the runtime. If it is not set, only the default images are trusted. */
-function trustedQemuImages(start: TaskRecord): string[] {
-  const { TRUSTED_QEMU_IMAGES: text } = readStartPayload(start).spec.runtimeScheduler.envVars
+function trustedQemuImages({ runtimeScheduler }: RuntimeSpec): string[] {
+  const { TRUSTED_QEMU_IMAGES: text } = runtimeScheduler.envVars
   return splitList(text ?? '')
 }
 

@@ -91,9 +91,10 @@ async function electBuild(
   countUsage(capacity.used, build)
   build.attempt += 1
   const stored = await findBuildRequest(tx.query, build.id)
-  const spec = fitSpec(readSpec(served.runtime), stored === undefined ? undefined : readRequest(stored), app.logLimits)
+  const request = stored && readRequest(stored)
+  const spec = fitSpec(readSpec(served.runtime), request, app.logLimits)
   const attempt = newAttempt(app, edit, { served, spec, cause: await causeOf(edit), keyId })
-  const mayBeWarm = stored !== undefined && !readRequest(stored).resetVolume && !(await hasStores(app, edit, spec))
+  const mayBeWarm = request !== undefined && !request.resetVolume && !(await hasStores(app, edit, spec))
   const isWarm = mayBeWarm && (await takePair(edit, attempt, spec))
   await insertAttempt(tx, attempt)
   await insertTask(
@@ -145,7 +146,7 @@ async function chooseVolume({ tx, build }: BuildEdit, { runtime }: ServedRuntime
 
 /** Returns why the build continues in another attempt. Null for the first attempt of a build that carries nothing over. */
 async function causeOf({ tx, build }: BuildEdit): Promise<AttemptRow['cause']> {
-  if (build.attempt === 1) return (await hasCarriedFacts(tx.query, build.id)) ? 'restart' : null
+  if (build.attempt === 1) return build.restart_of !== null && (await hasCarriedFacts(tx.query, build.id)) ? 'restart' : null
   const before = await findAttempt(tx.query, build.id, build.attempt - 1)
   return before?.result === 'pending-approval' ? 'approval' : 'infra'
 }
