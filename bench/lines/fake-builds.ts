@@ -5,7 +5,8 @@ import { single, type Line, type Row } from '../row.ts'
 import { openFakeStack, type FakeStack } from '../stack/fake.ts'
 
 const BUILDS = 1_000
-const IN_FLIGHT = 16
+/** A key may have ten calls with documents at once. */
+const IN_FLIGHT = 8
 const WARM_UP = 50
 
 /** From the first submit to the last recorded success, one server on SQLite; the floor is one durable commit. */
