@@ -20,6 +20,7 @@ export function widthOf(text: string): number {
 }
 
 /** A color code, which has no width. */
+// oxlint-disable-next-line no-control-regex
 const COLOR_CODE = /(\u001B\[[\d;]*m)/
 
 /** Cuts a text to a width, with an ellipsis if it is longer. Color codes are kept, also those behind the cut, which end a color. */

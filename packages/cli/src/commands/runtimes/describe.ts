@@ -90,5 +90,5 @@ function textAt(tree: unknown, path: readonly string[]): string {
     return Object.entries(value)
       .map(([key, text]) => `${key}=${String(text)}`)
       .join(', ')
-  return value === undefined || value === null ? '' : String(value)
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
