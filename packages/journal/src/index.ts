@@ -1,5 +1,6 @@
 export {
   openJournal,
+  type FrameOptions,
   type Journal,
   type JournalOptions,
   type SpooledFrame,

@@ -39,6 +39,12 @@ export interface SpooledFrame {
   readonly at: number
 }
 
+export interface FrameOptions {
+  /** An offset that is not acknowledged and at most the end of the stream. */
+  readonly from?: number | undefined
+  readonly into?: Buffer | undefined
+}
+
 export interface StreamTotal {
   readonly bytes: number
   /** Hex. Undefined if acknowledged parts were deleted that this process has not hashed. */
@@ -76,10 +82,10 @@ export interface Journal<E extends Numbered> {
   /** Returns the streams with written, unacknowledged bytes. */
   waiting(): readonly { readonly stream: string; readonly bytes: number }[]
   /**
-   * Returns the next frame of a stream with at most `maxBytes`, or undefined if everything is acknowledged. Returns the same frame until it is
-   * acknowledged. Its bytes may be in `into`, which belongs to the frame until the caller is done with it.
+   * Returns the frame of a stream at `from`, by default its first unacknowledged one, with at most `maxBytes`. Returns undefined at the end of what is
+   * written. The bytes may be in `into`, which belongs to the frame until the caller is done with it.
    */
-  nextFrame(stream: string, maxBytes: number, into?: Buffer): Promise<SpooledFrame | undefined>
+  nextFrame(stream: string, maxBytes: number, { from, into }?: FrameOptions): Promise<SpooledFrame | undefined>
   /** Sets the end of the receiver's copy of a stream. Sending continues there, forward or back. Returns false if the offset is not in the spool. */
   acknowledge(stream: string, offset: number): Promise<boolean>
   /** Returns length and hash of every stream. A stream ends where its disk failed. */
@@ -198,8 +204,8 @@ class Spool<E extends Numbered> implements Journal<E> {
       .map(({ name, readable }) => ({ stream: name, bytes: readable }))
   }
 
-  async nextFrame(stream: string, maxBytes: number, into?: Buffer): Promise<SpooledFrame | undefined> {
-    const found = await this.#streams.get(stream)?.read(maxBytes, into)
+  async nextFrame(stream: string, maxBytes: number, options?: FrameOptions): Promise<SpooledFrame | undefined> {
+    const found = await this.#streams.get(stream)?.read(maxBytes, options)
     return found === undefined ? undefined : { stream, ...found, sha256: sha256(found.bytes) }
   }
 

@@ -118,9 +118,11 @@ export class StreamSpool {
     this.#onWritten()
   }
 
-  /** Returns the next unacknowledged bytes, at most `maxBytes`, in `into` if they fit. Undefined if there are none. */
-  async read(maxBytes: number, into?: Buffer): Promise<{ offset: number; bytes: Buffer; at: number } | undefined> {
-    const offset = this.#acked
+  /** Returns bytes from `from`, by default the first unacknowledged ones, at most `maxBytes`, in `into` if they fit. Undefined if there are none. */
+  async read(
+    maxBytes: number,
+    { from: offset = this.#acked, into }: { readonly from?: number | undefined; readonly into?: Buffer | undefined } = {},
+  ): Promise<{ offset: number; bytes: Buffer; at: number } | undefined> {
     const limits = { maxBytes, spanMs: TIME_GRAIN_MS }
     const found = this.#recent.read(offset, { ...limits, into }) ?? (await this.#segments.read(offset, limits))
     return found === undefined ? undefined : { offset, ...found }

@@ -7,6 +7,7 @@ import { backoffMs, isFault, type Clock, type Fault, type Logger } from '@windla
 import { MAX_EVENTS, MAX_FRAME_BYTES, stepStream, type EngineEvent } from '@windlass/protocol'
 import { keptEvent } from './announce.ts'
 import { isContentRejected, openRefused } from './refused.ts'
+import { FrameSender } from './send-frames.ts'
 import type { Sink } from './sink.ts'
 
 export interface DrainOptions {
@@ -33,7 +34,6 @@ const FLUSH_BYTES = MAX_FRAME_BYTES
 const FLUSH_MS = 100
 const MAX_FLUSH_MS = 5000
 const BACKOFF = { baseMs: 200, maxMs: 10_000 }
-const MIN_FRAME_BYTES = 65_536
 const MAX_BATCH_CHARS = 1_048_576
 
 export function startDrain(options: DrainOptions): Drain {
@@ -62,14 +62,12 @@ class Draining {
   #nudge = new AbortController()
   /** Ends the pauses of loops that wait for an unreachable server. */
   readonly #pauses = new Set<AbortController>()
-  /** The buffer of all frames, which are sent one at a time. New memory for each would cost more than sending it. */
-  #frame: Buffer | undefined
-  /** Maximum bytes of a frame. Reduced behind a proxy with a smaller limit. */
-  #frameBytes = MAX_FRAME_BYTES
+  readonly #sender: FrameSender
   readonly #refused = openRefused()
 
   constructor(options: DrainOptions) {
     this.#options = options
+    this.#sender = new FrameSender(options)
     options.signal.addEventListener('abort', () => this.wake(), { once: true })
   }
 
@@ -105,7 +103,7 @@ class Draining {
           this.#sentAt.set(due, now)
           this.#sendTo.set(due, journal.extent(due).written)
         }
-        await this.#persist(() => this.#takeFrame(due))
+        await this.#persist(() => this.#sender.send(due, this.#sendTo.get(due) ?? 0))
       } else if (waiting.length > 0) await this.#pause(Math.min(...waiting.map(({ stream }) => this.#dueAt(stream))) - now)
       else if (this.isLast && journal.isDrained()) return
       else await this.#changed(seen)
@@ -201,31 +199,9 @@ class Draining {
         )
       }
       if (!isFault(error, 'log-incomplete')) throw error
-      for (const [stream, offset] of Object.entries(offsetsOf(error))) await this.#continueAt(stream, offset)
+      for (const [stream, offset] of Object.entries(offsetsOf(error))) await this.#sender.continueAt(stream, offset)
       throw error
     }
-  }
-
-  async #takeFrame(stream: string): Promise<void> {
-    const { journal, sink, signal } = this.#options
-    this.#frame ??= Buffer.allocUnsafeSlow(MAX_FRAME_BYTES)
-    const frame = await journal.nextFrame(stream, this.#frameBytes, this.#frame)
-    if (frame === undefined) return
-    try {
-      await this.#continueAt(stream, await sink.frame(frame, signal))
-    } catch (error) {
-      if (isFault(error, 'payload-too-large')) this.#frameBytes = Math.max(MIN_FRAME_BYTES, this.#frameBytes / 2)
-      const offset = isFault(error, 'log-offset') ? error.details['offset'] : undefined
-      if (typeof offset !== 'number') throw error
-      await this.#continueAt(stream, offset)
-    }
-  }
-
-  async #continueAt(stream: string, offset: number): Promise<void> {
-    const { journal } = this.#options
-    // After a loss at its end, the spool has nothing that the server lacks.
-    if (!(await journal.acknowledge(stream, Math.min(offset, journal.extent(stream).written))))
-      throw new Error(`the log of ${stream} cannot continue at ${offset}`)
   }
 
   /** Retries until the work succeeds. Throws errors of this process and those that are final to the sink. */

@@ -4,7 +4,7 @@
  * POST /v1/engine/claim      bootstrap credential -> what to run. May be repeated with the same claimKey if the response was lost.
  * POST /v1/engine/document   EngineDocument -> EngineDocumentAnswer: for a plan whose document is in a repository. May be repeated.
  * POST /v1/engine/events     EventBatch -> EventAck
- * POST /v1/engine/logs       frame (headers x-windlass-stream|offset|sha256|at, raw body) -> { offset }: the new end of the stored stream
+ * POST /v1/engine/logs       frame (headers x-windlass-stream|offset|sha256|at|ahead, raw body) -> { offset }: the new end of the stored stream
  * POST /v1/engine/heartbeat  Heartbeat -> HeartbeatAnswer
  * GET  /v1/engine/commands   ?after=N&waitMs=M held open -> CommandList
  * GET  /v1/engine/docker     ?waitMs=M held open -> DockerAddress: for an engine without DOCKER_HOST
@@ -189,8 +189,15 @@ export type EventBatch = z.infer<typeof EventBatch>
 
 /** All events up to `ackSeq` are stored. The engine continues after it. */
 export const EventAck = z.object({ ackSeq: z.int().nonnegative() })
-/** `flushMs`: how long the engine may buffer a small amount of output. It is shorter while a client follows the build. */
-export const FrameAck = z.object({ offset: z.int().nonnegative(), flushMs: z.int().positive().optional() })
+/**
+ * `flushMs`: how long the engine may buffer a small amount of output. It is shorter while a client follows the build. `inFlight`: the number of frames
+ * that the engine may send before the answer to the first of them. Absent, as from older servers: 1.
+ */
+export const FrameAck = z.object({
+  offset: z.int().nonnegative(),
+  flushMs: z.int().positive().optional(),
+  inFlight: z.int().positive().optional(),
+})
 
 export const TERMINATE_REASONS = [
   'cancelled',

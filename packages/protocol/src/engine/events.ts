@@ -214,6 +214,8 @@ export const FrameHead = z.object({
   offset: z.coerce.number().int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   at: z.coerce.number().int().nonnegative(),
+  /** `1`: the frame was sent before the answer to the earlier ones of its stream. The server waits for them. */
+  ahead: z.literal('1').optional(),
 })
 export type FrameHead = z.infer<typeof FrameHead>
 

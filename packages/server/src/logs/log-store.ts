@@ -4,7 +4,7 @@
  */
 import { fault, isFault, sha256, type Clock } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
-import { editBuild, saveBuild, type BuildEdit } from '../builds/lifecycle/edit.ts'
+import { editBuild, feedTopic, saveBuild, type BuildEdit } from '../builds/lifecycle/edit.ts'
 import { recordHeartbeat } from '../builds/engine/record-heartbeat.ts'
 import { findFollowedAt } from '../store/builds/builds.ts'
 import { findChunk, insertChunk } from '../store/builds/events.ts'
@@ -16,6 +16,8 @@ import { newObjectKey, ROWS_MS, SETTLE_MS } from './object-keys.ts'
 import type { Objects } from './objects.ts'
 import { SMALL_BYTES } from './packs.ts'
 import type { LogStorage } from './storage.ts'
+import { openTails } from './tails.ts'
+import { openTurns, type InTurn } from './turns.ts'
 import { openWaitingBytes } from './waiting-bytes.ts'
 import { openReadMemory, readAhead, type ChunkPart, type Fetch } from './read-ahead.ts'
 
@@ -33,11 +35,12 @@ export interface LogStore {
   /** Returns since when all writes have failed, epoch milliseconds; undefined if the last one succeeded. */
   readonly failingSince: () => number | undefined
   /**
-   * Stores a frame. Resolves with the new end of the stream. A frame that is already stored changes nothing. Throws `log-hash`, `log-offset` (with
-   * `offset`) if it does not start at the end of the stream, `attempt-stale`, `rate-limited` if too many frames of the attempt wait, and `unavailable` if
-   * the storage is unreachable or too slow.
+   * Stores a frame. Resolves with the new end of the stream. A frame that is already stored changes nothing. A frame that its engine sent before the
+   * answer to the earlier ones waits for them for up to `AHEAD_MS`, or until `ahead` is aborted. Throws `log-hash`, `log-offset` (with `offset`) if it
+   * does not start at the end of the stream, `attempt-stale`, `rate-limited` if too many frames of the attempt wait, and `unavailable` if the storage
+   * is unreachable or too slow.
    */
-  append(frame: Frame): Promise<Stored>
+  append(frame: Frame, ahead?: AbortSignal): Promise<Stored>
   /** Yields the bytes of a stream from `from` up to `to`, in pieces of at most `PIECE_BYTES`. Throws `not-found` if they expire. */
   read(key: StreamKey, range: { readonly from: number; readonly to: number }): AsyncGenerator<Buffer>
   /**
@@ -57,6 +60,8 @@ export interface Stored {
 /** Maximum bytes that are gathered in one object, and maximum number of concurrent writes. */
 const MAX_OBJECT_BYTES = 8_388_608
 const MAX_WRITES = 2
+/** Maximum time for which a frame waits for the earlier ones of its stream. They may be on the way to another server. Milliseconds. */
+export const AHEAD_MS = 2_000
 /** Maximum bytes of frames that wait for a slow storage. Further frames are refused, and their engines keep them. */
 const MAX_QUEUED_BYTES = 67_108_864
 /** Maximum bytes that all readers together fetch in advance. */
@@ -81,6 +86,8 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
   let writes = 0
   let queuedBytes = 0
   const waitingBytes = openWaitingBytes()
+  const tails = openTails()
+  const inTurn = openTurns()
   let failingSince: number | undefined
 
   function schedule(): void {
@@ -88,7 +95,7 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
       writes += 1
       const batch = takeBatch(queue)
       queuedBytes -= bytesOf(batch)
-      void writeBatch({ store, put, clock }, batch).finally(() => {
+      void writeBatch({ store, put, clock, inTurn }, batch).finally(() => {
         writes -= 1
         schedule()
       })
@@ -110,6 +117,22 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
     }
   }
 
+  /** Queues a frame behind the stored or queued end of its stream. */
+  async function follow(frame: Frame, ahead: AbortSignal | undefined): Promise<Stored> {
+    using watch = store.watch(feedTopic(frame.buildId))
+    const deadline = clock.monotonic() + AHEAD_MS
+    for (;;) {
+      const end = await findStreamEnd(store.query, frame)
+      // A repeated frame is answered without a write, like in `storeRow`.
+      if (frame.offset + frame.bytes.byteLength <= end)
+        return { end, isFollowed: isFollowed(await findFollowedAt(store.query, frame.buildId), clock.now()) }
+      if (frame.offset === end || frame.offset === tails.endOf(frame)) return tails.during(frame, () => enqueue(frame))
+      const left = deadline - clock.monotonic()
+      if (frame.offset < end || ahead === undefined || ahead.aborted || left <= 0) throw offsetFault(end)
+      await watch.next(left, ahead)
+    }
+  }
+
   async function enqueue(frame: Frame): Promise<Stored> {
     if (queuedBytes > MAX_QUEUED_BYTES) throw fault('unavailable', { message: 'The log storage is slower than its input.' })
     const { promise, resolve, reject } = Promise.withResolvers<Stored>()
@@ -123,14 +146,9 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
     objects,
     folder,
     failingSince: () => failingSince,
-    async append(frame) {
+    async append(frame, ahead) {
       if (sha256(frame.bytes) !== frame.sha256) throw fault('log-hash')
-      const end = await findStreamEnd(store.query, frame)
-      // A repeated frame is answered without a write, like in `storeRow`.
-      if (frame.offset + frame.bytes.byteLength <= end)
-        return { end, isFollowed: isFollowed(await findFollowedAt(store.query, frame.buildId), clock.now()) }
-      if (frame.offset !== end) throw offsetFault(end)
-      return waitingBytes.during(frame, () => enqueue(frame))
+      return waitingBytes.during(frame, () => follow(frame, ahead))
     },
     async *read(key, { from, to }) {
       for (let at = from; at < to;) {
@@ -199,38 +217,50 @@ interface Deps {
   readonly store: Store
   readonly put: (key: string, parts: readonly Uint8Array[]) => Promise<void>
   readonly clock: Clock
+  readonly inTurn: InTurn
 }
 
-/** Writes first the object, then the rows. A crash in between leaves unreferenced bytes, but never rows without bytes. */
-async function writeBatch({ store, put, clock }: Deps, batch: readonly QueuedFrame[]): Promise<void> {
-  try {
-    const now = clock.now()
-    const object = newObjectKey(now)
-    await put(
-      object,
-      batch.map(({ frame }) => frame.bytes),
-    )
-    let objectStart = 0
-    const builds = new Map<string, PlacedFrame[]>()
-    for (const waiting of batch) {
-      const placed = { ...waiting, object, objectStart }
-      objectStart += waiting.frame.bytes.byteLength
-      builds.set(waiting.frame.buildId, [...(builds.get(waiting.frame.buildId) ?? []), placed])
-    }
-    await Promise.all([...builds].map(([buildId, frames]) => storeRows({ store, clock, now }, buildId, frames)))
-  } catch (error) {
-    for (const { reject } of batch) reject(error)
-  }
+/**
+ * Writes first the object, then the rows. A crash in between leaves unreferenced bytes, but never rows without bytes. Objects are written
+ * concurrently. The rows of a build are stored in the order of its frames, because a frame may follow one that is still being written.
+ */
+async function writeBatch({ store, put, clock, inTurn }: Deps, batch: readonly QueuedFrame[]): Promise<void> {
+  const now = clock.now()
+  const object = newObjectKey(now)
+  let objectStart = 0
+  const placed = batch.map((waiting): PlacedFrame => {
+    const start = objectStart
+    objectStart += waiting.frame.bytes.byteLength
+    return { ...waiting, object, objectStart: start }
+  })
+  const written = put(
+    object,
+    batch.map(({ frame }) => frame.bytes),
+  )
+  // The turn of a build may come later.
+  written.catch(() => undefined)
+  const builds = Map.groupBy(placed, ({ frame }) => frame.buildId)
+  await Promise.all(
+    [...builds].map(([buildId, frames]) => inTurn(buildId, () => storeRows({ store, clock, now, written }, buildId, frames))),
+  )
 }
 
 type Verdict = Stored | { readonly error: unknown }
 
+interface RowDeps extends Pick<Deps, 'store' | 'clock'> {
+  readonly now: number
+  /** Settles when the object is written. */
+  readonly written: Promise<void>
+}
+
+/** Answers the frames of a build. Never rejects. */
 async function storeRows(
-  { store, clock, now }: Pick<Deps, 'store' | 'clock'> & { readonly now: number },
+  { store, clock, now, written }: RowDeps,
   buildId: string,
   frames: readonly PlacedFrame[],
 ): Promise<void> {
   try {
+    await written
     const verdicts = await store.write(async (tx) => {
       const edit = await editBuild(tx, buildId, now)
       if (edit === undefined) throw fault('attempt-stale')

@@ -1,7 +1,7 @@
 /** Limit of the bytes of frames that wait for the log storage, per attempt. */
 import { fault } from '@windlass/kit'
 
-/** An engine sends one frame at a time, and repeats it if the answer is late. */
+/** More than the frames that an engine has in flight, because it repeats them if the answer is late. */
 const MAX_ATTEMPT_BYTES = 8_388_608
 
 export interface WaitingBytes {

@@ -34,6 +34,8 @@ import type { AttemptKey } from '../../store/builds/attempts.ts'
 const MAX_BATCH_BYTES = 16_777_216
 /** How long engines collect output while the build is followed. Milliseconds. */
 const FOLLOWED_FLUSH_MS = 100
+/** Frames that an engine may send before the answer to the first. The server receives them while it stores earlier ones, and stores them together. */
+const FRAMES_IN_FLIGHT = 4
 
 function attemptOf(actor: Actor): AttemptKey {
   if (actor.kind !== 'attempt' && actor.kind !== 'bootstrap') throw fault('forbidden')
@@ -88,8 +90,11 @@ export function engineRoutes(app: App): Route[] {
       rawBody: ['application/octet-stream'],
       maxBodyBytes: MAX_FRAME_BYTES,
       replies: { 200: FrameAck },
-      handle: async ({ rawBody, headers, actor }) =>
-        ok(await takeFrame(app, { ...attemptOf(actor), ...readHead(headers), bytes: rawBody })),
+      handle: async ({ rawBody, headers, actor, signal }) => {
+        const { ahead, ...head } = readHead(headers)
+        const frame = { ...attemptOf(actor), ...head, bytes: rawBody }
+        return ok(await takeFrame(app, frame, ahead === undefined ? undefined : signal))
+      },
     }),
     route('POST', '/v1/engine/heartbeat', {
       summary: 'Send a heartbeat of an attempt',
@@ -124,9 +129,9 @@ export function engineRoutes(app: App): Route[] {
   ]
 }
 
-async function takeFrame(app: App, frame: Frame): Promise<z.input<typeof FrameAck>> {
-  const { end, isFollowed } = await app.logs.append(frame)
-  return { offset: end, flushMs: isFollowed ? FOLLOWED_FLUSH_MS : app.logFlushMs }
+async function takeFrame(app: App, frame: Frame, ahead: AbortSignal | undefined): Promise<z.input<typeof FrameAck>> {
+  const { end, isFollowed } = await app.logs.append(frame, ahead)
+  return { offset: end, flushMs: isFollowed ? FOLLOWED_FLUSH_MS : app.logFlushMs, inFlight: FRAMES_IN_FLIGHT }
 }
 
 function readHead(headers: Readonly<Record<string, string | string[] | undefined>>): FrameHead {
@@ -135,6 +140,7 @@ function readHead(headers: Readonly<Record<string, string | string[] | undefined
     offset: headers['x-windlass-offset'],
     sha256: headers['x-windlass-sha256'],
     at: headers['x-windlass-at'],
+    ahead: headers['x-windlass-ahead'],
   })
   if (head.success) return head.data
   const problems = head.error.issues.map(({ path, message }) => ({ path: `x-windlass-${path.join('.')}`, message }))

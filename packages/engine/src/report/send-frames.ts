@@ -1,0 +1,92 @@
+/** Sends the log of a stream with several frames in flight, so that the receiver stores some while the next ones are on the way. */
+import type { Journal } from '@windlass/journal'
+import { isFault } from '@windlass/kit'
+import { MAX_FRAME_BYTES, type EngineEvent } from '@windlass/protocol'
+import type { Sink } from './sink.ts'
+
+export interface SenderOptions {
+  readonly journal: Journal<EngineEvent>
+  readonly sink: Sink
+  readonly signal: AbortSignal
+}
+
+interface Sent {
+  /** End of the frame in the stream. */
+  readonly end: number
+  readonly answer: Promise<number>
+  /** Contains the bytes of the frame until the answer. */
+  readonly memory: Buffer
+}
+
+const MIN_FRAME_BYTES = 65_536
+/** Maximum number of frames in flight, whatever the server requests. Each needs 1 MiB of memory. */
+const MAX_IN_FLIGHT = 8
+
+export class FrameSender {
+  readonly #options: SenderOptions
+  /** Memory of answered frames. New memory for each frame would cost more than sending it. */
+  readonly #free: Buffer[] = []
+  /** Maximum bytes of a frame. Reduced behind a proxy with a smaller limit. */
+  #frameBytes = MAX_FRAME_BYTES
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Sends the unacknowledged bytes of a stream up to `to` and acknowledges them. Returns early if the receiver's copy ends elsewhere than expected;
+   * sending then continues there. Throws the fault of the sink once no frame is in flight any more. Calls must not overlap.
+   */
+  async send(stream: string, to: number): Promise<void> {
+    const { journal, sink } = this.#options
+    const sent: Sent[] = []
+    try {
+      for (let from = journal.extent(stream).acked; ;) {
+        while (from < to && sent.length < Math.min(sink.inFlight?.() ?? 1, MAX_IN_FLIGHT)) {
+          const frame = await this.#begin(stream, from, sent.length > 0)
+          if (frame === undefined) break
+          sent.push(frame)
+          from = frame.end
+        }
+        const [first] = sent
+        if (first === undefined) return
+        const end = await first.answer
+        await this.continueAt(stream, end)
+        sent.shift()
+        this.#free.push(first.memory)
+        from = Math.max(from, end)
+      }
+    } catch (error) {
+      if (isFault(error, 'payload-too-large')) this.#frameBytes = Math.max(MIN_FRAME_BYTES, this.#frameBytes / 2)
+      const offset = isFault(error, 'log-offset') ? error.details['offset'] : undefined
+      if (typeof offset !== 'number') throw error
+      await this.continueAt(stream, offset)
+    } finally {
+      // The frames behind a refused one are refused too, or already stored. They are sent again.
+      await Promise.allSettled(sent.map(({ answer }) => answer))
+      this.#free.push(...sent.map(({ memory }) => memory))
+    }
+  }
+
+  /** Sets the end of the receiver's copy of a stream. */
+  async continueAt(stream: string, offset: number): Promise<void> {
+    const { journal } = this.#options
+    // After a loss at its end, the spool has nothing that the server lacks.
+    if (!(await journal.acknowledge(stream, Math.min(offset, journal.extent(stream).written))))
+      throw new Error(`the log of ${stream} cannot continue at ${offset}`)
+  }
+
+  async #begin(stream: string, from: number, isAhead: boolean): Promise<Sent | undefined> {
+    const { journal, sink, signal } = this.#options
+    const memory = this.#free.pop() ?? Buffer.allocUnsafeSlow(MAX_FRAME_BYTES)
+    const frame = await journal.nextFrame(stream, this.#frameBytes, { from, into: memory })
+    if (frame === undefined) {
+      this.#free.push(memory)
+      return undefined
+    }
+    const answer = sink.frame({ ...frame, isAhead }, signal)
+    // Awaited later. An earlier frame may be refused first.
+    answer.catch(() => undefined)
+    return { end: frame.offset + frame.bytes.byteLength, answer, memory }
+  }
+}
