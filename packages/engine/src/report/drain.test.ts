@@ -1,9 +1,10 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { openJournal, type Journal } from '@windlass/journal'
-import { fault, manualClock, silentLog, systemClock, type Clock } from '@windlass/kit'
+import { fault, manualClock, sha256, silentLog, systemClock, type Clock } from '@windlass/kit'
 import { EngineEvent, stepStream } from '@windlass/protocol'
 import { startDrain, type Drain } from './drain.ts'
 import type { LogFrame, Sink } from './sink.ts'
@@ -443,4 +444,58 @@ test('sends the end of a step and its attempt with the stored length if the disk
   expect(streams).toEqual({ 'step/a': 9_000_004 })
   expect(target.events.map(({ type }) => type)).toEqual(['step.started', 'step.finished', 'attempt.finished'])
   expect(target.streams.get('step/a')?.length).toBe(9_000_000)
+})
+
+test('sends several frames at once and neither loses nor duplicates a byte when some are refused', async () => {
+  const random = fc.sample(fc.nat(99), { numRuns: 2_000, seed: 7 })
+  const target = memory(() => {
+    if ((random.pop() ?? 99) < 20) throw fault('server-unreachable')
+  })
+  let inFlight = 0
+  let most = 0
+  const sink: Sink = {
+    ...target.sink,
+    async frame(frame, signal) {
+      inFlight += 1
+      most = Math.max(most, inFlight)
+      try {
+        // The bytes of a frame must stay unchanged until its answer. The answers come in any order.
+        await systemClock.sleep((random.pop() ?? 0) / 20)
+        expect(sha256(frame.bytes)).toBe(frame.sha256)
+        return await target.sink.frame(frame, signal)
+      } finally {
+        inFlight -= 1
+      }
+    },
+    inFlight: () => 4,
+  }
+  const { journal, drain } = await begin(sink)
+  const output = Buffer.concat(Array.from({ length: 9 }, (_, n) => Buffer.alloc(1_000_003, n)))
+  await journal.stream('step/a').write(output.subarray(0, 5_000_000))
+  await journal.stream('step/a').write(output.subarray(5_000_000))
+  await finish(journal)
+  await drain.finish()
+  expect(target.streams.get('step/a')?.equals(output)).toBe(true)
+  expect(most).toBeGreaterThan(1)
+  expect(most).toBeLessThanOrEqual(4)
+}, 30_000)
+
+test('sends one frame at a time to a server that does not request more', async () => {
+  const target = memory()
+  let isBusy = false
+  const sink: Sink = {
+    ...target.sink,
+    async frame(frame, signal) {
+      expect([isBusy, frame.isAhead]).toEqual([false, false])
+      isBusy = true
+      await systemClock.sleep(1)
+      isBusy = false
+      return target.sink.frame(frame, signal)
+    },
+  }
+  const { journal, drain } = await begin(sink)
+  await journal.stream('step/a').write(Buffer.alloc(3_500_000, 'x'))
+  await finish(journal)
+  await drain.finish()
+  expect(target.streams.get('step/a')?.length).toBe(3_500_000)
 })

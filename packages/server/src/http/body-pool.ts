@@ -25,8 +25,18 @@ export async function readBody(request: FastifyRequest, body: AsyncIterable<Buff
       })
     memory.set(chunk, end)
     end += chunk.length
+    releaseMemory(chunk)
   }
   return memory.subarray(0, end)
+}
+
+/**
+ * Frees the memory of a copied chunk, which Node allocated for it alone. The garbage collector would free it later, and would run a full collection for
+ * each 16 to 40 MB of such memory.
+ */
+function releaseMemory({ buffer, length }: Buffer): void {
+  // Small buffers share a slab with others.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0)
 }
 
 async function gather(body: AsyncIterable<Buffer>, limit: number): Promise<Buffer> {

@@ -56,6 +56,53 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
     }
   })
 
+  test('stores frames that arrive together and in any order once and in the order of their offsets', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const key = { ...(await runAttempt(scene, await submit(scene))), stream: 'step/one' }
+    const frames = Array.from({ length: 24 }, (_, n) => randomBytes(1 + ((n * 37) % 50)))
+    const whole = Buffer.concat(frames)
+    const ahead = new AbortController().signal
+    let start = 0
+    const placed = frames.map((bytes) => ({ offset: (start += bytes.length) - bytes.length, bytes }))
+    for (let from = 0; from < placed.length; from += 4) {
+      const some = placed.slice(from, from + 4)
+      const [first] = some
+      // Repeated frames too: their answers were lost.
+      const sent = [...placed.slice(Math.max(0, from - 2), from), ...some].toSorted(
+        (a, b) => ((a.offset * 7) % 13) - ((b.offset * 7) % 13),
+      )
+      await Promise.all(
+        sent.map(async ({ offset, bytes }) => {
+          const frame = { ...key, offset, at: 1, bytes, sha256: sha256(bytes) }
+          const { end } = await app.logs.append(frame, offset === first?.offset ? undefined : ahead)
+          expect(end).toBeGreaterThanOrEqual(offset + bytes.length)
+        }),
+      )
+    }
+    expect((await readAll(app, key, whole.length)).equals(whole)).toBe(true)
+    const feed = await feedOf(app, key.buildId, { after: 0, limit: 1000 })
+    const seen = feed.flatMap((item) =>
+      item.kind === 'log' && item.stream === key.stream ? [Buffer.from(item.bytes, 'base64')] : [],
+    )
+    expect(Buffer.concat(seen).equals(whole)).toBe(true)
+  })
+
+  test('refuses a frame whose earlier ones do not arrive, and waits no longer once the server closes', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const key = { ...(await runAttempt(scene, await submit(scene))), stream: 'step/one' }
+    const bytes = Buffer.from('late')
+    const closing = new AbortController()
+    const frame = { ...key, offset: 5, at: 1, bytes, sha256: sha256(bytes) }
+    const waiting = app.logs.append(frame, closing.signal)
+    closing.abort()
+    await expect(waiting).rejects.toMatchObject({ code: 'log-offset', details: { offset: 0 } })
+    expect(await readAll(app, key, 9)).toHaveLength(0)
+  })
+
   test('ignores a repeated frame, rejects a wrong offset with the current end, and rejects damaged bytes', async () => {
     await using held = await openTestApp(database)
     const { app } = held
