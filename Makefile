@@ -1,5 +1,5 @@
 # Each target is one script; `make help` lists them.
-.PHONY: help demo up test check bench chaos gen clean setup
+.PHONY: help demo up test check bench chaos gen release clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is
@@ -27,6 +27,10 @@ chaos: ## the long failure drills, also on the cluster
 gen: ## the reference pages and schemas, from the code
 	@scripts/setup npm
 	@npm run --silent gen
+
+release: ## what users install without a clone, in dist/release; KEY=FILE signs it
+	@scripts/setup npm git
+	@node_modules/.bin/node scripts/release/main.ts $(if $(KEY),--key $(KEY)) $(IMAGES)
 
 setup: ## install what is missing
 	@scripts/setup

@@ -2,8 +2,8 @@
  * `node scripts/bundle.ts FOLDER`: bundles each program into one file with its packages, as the images have them. A program that is one file starts
  * in about half the processor time of its sources (ADR 0075).
  */
-import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { build, type Plugin } from 'rolldown'
 
 const root = resolve(import.meta.dirname, '..')
@@ -53,28 +53,77 @@ const followPrograms: Plugin = {
   },
 }
 
-/** Bundles all programs into `folder`, whose content it replaces. */
+/** How one program is bundled. */
+export interface Program {
+  readonly name: string
+  /** Entry point, relative to the root of the repository. */
+  readonly entry: string
+  /** True for a chunk per dynamic import. False by default: one file. */
+  readonly isSplit?: boolean
+  /** Oldest Node that runs the program; its syntax and missing functions are replaced. Default: the Node of the images. */
+  readonly oldNode?: { readonly target: string; readonly plugin: Plugin }
+}
+
+/** Bundles one program into `NAME.js` of `folder`. Resolves to the folders of the npm packages in it, relative to the root of the repository. */
+export async function bundleProgram({ name, entry, isSplit = false, oldNode }: Program, folder: string): Promise<string[]> {
+  const { output } = await build({
+    // The comments of a bundle name the sources relative to this folder.
+    cwd: root,
+    input: join(root, entry),
+    platform: 'node',
+    plugins: [inlineFiles, followPrograms, ...(oldNode === undefined ? [] : [oldNode.plugin])],
+    // ssh2 and ws try native helpers and do without them.
+    external: [/\.node$/, 'cpu-features', 'bufferutil', 'utf-8-validate', 'pg-native'],
+    ...(oldNode !== undefined && { transform: { target: oldNode.target } }),
+    output: {
+      dir: folder,
+      entryFileNames: `${name}.js`,
+      chunkFileNames: `${name}-[name]-[hash].js`,
+      format: 'esm',
+      codeSplitting: isSplit,
+    },
+    logLevel: 'warn',
+  })
+  const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+  return [...new Set(modules.flatMap((id) => packageOf(relative(root, id)) ?? []))].toSorted()
+}
+
+/** Returns the folder of the npm package that a module belongs to: `node_modules/@scope/name` of any file in it. */
+function packageOf(path: string): string | undefined {
+  return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]
+}
+
+/** Copies the files that programs serve beside them. */
+export function copyFolders(folder: string): void {
+  for (const [from, to] of Object.entries(FOLDERS)) cpSync(join(root, from), join(folder, to), { recursive: true })
+}
+
+/** Bundles all programs into `folder`, whose content it replaces. `packages.json` lists the npm packages in the bundles. */
 export async function bundle(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  for (const [name, entry] of Object.entries(PROGRAMS)) {
-    await build({
-      input: join(root, entry),
-      platform: 'node',
-      plugins: [inlineFiles, followPrograms],
-      // ssh2 and ws try native helpers and do without them.
-      external: [/\.node$/, 'cpu-features', 'bufferutil', 'utf-8-validate', 'pg-native'],
-      output: {
-        dir: folder,
-        entryFileNames: `${name}.js`,
-        chunkFileNames: `${name}-[name]-[hash].js`,
-        format: 'esm',
-        codeSplitting: SPLIT.has(name),
-      },
-      logLevel: 'warn',
-    })
-  }
-  for (const [from, to] of Object.entries(FOLDERS)) cpSync(join(root, from), join(folder, to), { recursive: true })
+  const packages = new Set<string>()
+  for (const [name, entry] of Object.entries(PROGRAMS))
+    for (const path of await bundleProgram({ name, entry, isSplit: SPLIT.has(name) }, folder)) packages.add(path)
+  copyFolders(folder)
+  writeFileSync(join(folder, 'packages.json'), `${JSON.stringify(describePackages([...packages]), null, 2)}\n`)
+}
+
+/** An npm package of a bundle. */
+export interface BundledPackage {
+  readonly name: string
+  readonly version: string
+  readonly license?: string
+}
+
+/** Returns name, version and license of npm packages, given their folders. */
+export function describePackages(folders: readonly string[]): BundledPackage[] {
+  const found = folders.toSorted().map((path) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')) as BundledPackage
+    return { name, version, ...(typeof license === 'string' && { license }) }
+  })
+  const unique = new Map(found.map((each) => [`${each.name}@${each.version}`, each]))
+  return [...unique.values()]
 }
 
 if (import.meta.main) {

@@ -3,7 +3,8 @@ import type { ArgumentSpec, Command, OptionSpec } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { commands, headingOf } from './table.ts'
 
-const EXIT_TEXT: readonly (readonly [number, string])[] = [
+/** Meanings of the exit codes. */
+export const EXIT_TEXT: readonly (readonly [number, string])[] = [
   [EXIT.success, 'success'],
   [EXIT.failed, 'the build failed, or the document is invalid'],
   [EXIT.terminated, 'the build was terminated, or the command line is wrong'],

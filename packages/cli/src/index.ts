@@ -1,1 +1,3 @@
+export { completionScript } from './commands/completion/scripts.ts'
 export { describeCommands } from './describe-commands.ts'
+export { describeManual } from './describe-manual.ts'

@@ -1,7 +1,8 @@
 /** Entry point of the `windlass` command. Each command loads its own modules on demand, which keeps the start fast. */
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 
-enableCompileCache()
+// Node 20, on which the npm package runs, has no compile cache.
+module.enableCompileCache?.()
 const [{ reportError, runCommandLine }, { openPrinter }, { readSettings, takeGlobalOptions }] = await Promise.all([
   import('./program.ts'),
   import('./printer.ts'),

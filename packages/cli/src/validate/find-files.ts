@@ -1,5 +1,6 @@
 /** Resolves arguments to files: paths, patterns that the shell did not expand, and `-`. */
-import { globSync, statSync } from 'node:fs'
+import fs, { statSync } from 'node:fs'
+import { fault } from '@windlass/kit/faults'
 
 export interface FoundFiles {
   /** Unique, in the given order; matches of a pattern are sorted. `-` is standard input. */
@@ -26,9 +27,15 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Expands a pattern to files; folders are ignored. */
+/** Expands a pattern to files; folders are ignored. Throws `usage` on Node 20, which cannot expand patterns. */
 function expand(pattern: string): string[] {
-  return globSync(pattern)
+  if (fs.globSync === undefined)
+    throw fault('usage', {
+      message: `Node ${process.versions.node} cannot expand the pattern "${pattern}".`,
+      hint: 'Leave the pattern to the shell, without quotes, or use Node 22 or later.',
+    })
+  return fs
+    .globSync(pattern)
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
     .toSorted()
 }

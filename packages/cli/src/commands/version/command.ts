@@ -1,12 +1,22 @@
 /** The `version` command, which loads almost nothing. */
 import { VERSION } from '@windlass/plan/version'
-import { command, oneOf } from '../../command.ts'
+import { command, flag, oneOf, text } from '../../command.ts'
 
 export const versionCommands = [
   command('version', {
     summary: 'Print the version',
-    options: { output: oneOf('-o, --output <format>', 'Output format', ['json']) },
-    async run({ out, options }) {
+    about:
+      'With --check, compares it with the version of the server and exits with 1 if they differ. With --release, also with a release: its file ' +
+      '`images.json`. Neighboring versions work together; use the version of the server.',
+    options: {
+      check: flag('--check', 'Compare with the server'),
+      release: text('--release <file>', 'Compare with the file images.json of a release; - reads standard input'),
+      output: oneOf('-o, --output <format>', 'Output format', ['json']),
+    },
+    examples: ['windlass version --check', 'windlass version --release images.json -o json'],
+    async run(invocation) {
+      const { out, options } = invocation
+      if (options.check || options.release !== undefined) return (await import('./check.ts')).checkVersion(invocation)
       out.line(
         options.output === 'json'
           ? JSON.stringify({ version: VERSION, node: process.versions.node })

@@ -1,0 +1,82 @@
+/**
+ * `node scripts/release/main.ts [--key FILE] [--out FOLDER] [IMAGE...]`: makes what users install without a clone (docs/operate/releases.md).
+ * Two runs for the same commit write the same bytes.
+ */
+import { execFileSync } from 'node:child_process'
+import { createWriteStream, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+import { createGzip } from 'node:zlib'
+import { completionScript, describeManual } from '../../packages/cli/src/index.ts'
+import { VERSION } from '../../packages/plan/src/version.ts'
+import { CHARTS, chartEntries } from './charts.ts'
+import { IMAGES, releaseImages, type Facts, type ReleasedImage } from './images.ts'
+import { makeNpmPackage } from './npm-package.ts'
+import { npmPackage } from './sbom/components.ts'
+import { toCycloneDx } from './sbom/cyclonedx.ts'
+import { readSigningKey, writeChecksums } from './signature.ts'
+import { writeTar, type Entry } from './tar.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** Returns the version, and the commit with its time. `SOURCE_DATE_EPOCH` names another time. */
+function readFacts(): Facts {
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+  const isDirty = git('status', '--porcelain', '--untracked-files=no') !== ''
+  const seconds = process.env['SOURCE_DATE_EPOCH'] ?? git('log', '-1', '--format=%ct')
+  return {
+    version: VERSION,
+    revision: `${git('rev-parse', 'HEAD')}${isDirty ? '-dirty' : ''}`,
+    createdAt: new Date(1000 * Number(seconds)),
+  }
+}
+
+async function writeArchive(path: string, entries: readonly Entry[]): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true })
+  await pipeline(writeTar(entries), createGzip({ level: 9 }), createWriteStream(path))
+}
+
+function writeText(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}
+
+/** Returns the digest of an image. Throws if the release does not have it. */
+function digestOf(name: string, images: readonly ReleasedImage[]): string {
+  const found = images.find((image) => image.name === name)
+  if (found === undefined) throw new Error(`the charts need the image ${name}: name it, too`)
+  return found.digest
+}
+
+async function release(folder: string, names: readonly string[], facts: Facts): Promise<void> {
+  const { version, revision, createdAt } = facts
+  const images = await releaseImages(names, folder, facts)
+  writeText(join(folder, 'images.json'), `${JSON.stringify({ version, revision, createdAt, images }, null, 2)}\n`)
+  const digests = { windlass: digestOf('windlass', images), dind: digestOf('dind', images) }
+  for (const chart of CHARTS)
+    await writeArchive(join(folder, `charts/${chart}-${version}.tgz`), chartEntries(chart, digests))
+  const { entries, bundled } = await makeNpmPackage(version, digests)
+  await writeArchive(join(folder, `windlass-cli-${version}.tgz`), entries)
+  const subject = { type: 'application', name: 'windlass', version, purl: `pkg:npm/windlass@${version}`, createdAt } as const
+  writeText(join(folder, `sbom/windlass-cli-${version}.cdx.json`), toCycloneDx(subject, bundled.map(npmPackage)))
+  for (const shell of ['bash', 'zsh', 'fish']) writeText(join(folder, `completions/windlass.${shell}`), completionScript(shell))
+  writeText(join(folder, 'man/windlass.1'), describeManual())
+}
+
+const { values, positionals } = parseArgs({
+  options: { key: { type: 'string' }, out: { type: 'string' } },
+  allowPositionals: true,
+})
+const names = positionals.length === 0 ? [...IMAGES] : positionals
+const key = values.key === undefined ? undefined : readSigningKey(values.key)
+const out = resolve(values.out ?? join(root, 'dist/release'))
+const part = `${out}.part`
+rmSync(part, { recursive: true, force: true })
+mkdirSync(part, { recursive: true })
+execFileSync(join(root, 'scripts/images'), names, { stdio: ['ignore', 'ignore', 'inherit'] })
+await release(part, names, readFacts())
+await writeChecksums(part, key)
+rmSync(out, { recursive: true, force: true })
+renameSync(part, out)
+console.log(`${out}: version ${VERSION}${key === undefined ? ', not signed (make release KEY=FILE)' : ''}`)

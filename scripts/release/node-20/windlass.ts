@@ -1,0 +1,10 @@
+/** Entry point of the npm package: the functions that Node 20 lacks, then the command. */
+import 'core-js/actual/array/from-async.js'
+import 'core-js/actual/async-disposable-stack/index.js'
+import 'core-js/actual/iterator/index.js'
+import 'core-js/actual/map/group-by.js'
+import 'core-js/actual/object/group-by.js'
+import 'core-js/actual/promise/try.js'
+import 'core-js/actual/promise/with-resolvers.js'
+import 'core-js/actual/set/index.js'
+import '../../../packages/cli/src/main.ts'
