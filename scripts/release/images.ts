@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { createWriteStream, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { openBlobs, type Layer } from './oci/blobs.ts'
 import { archiveImage, writeImage, type ArchivedImage, type ImageOptions } from './oci/image-archive.ts'
@@ -20,6 +21,8 @@ export interface Facts {
   /** Commit, with `-dirty` if files differ from it. */
   readonly revision: string
   readonly createdAt: Date
+  /** Level of gzip for layers. */
+  readonly level: number
 }
 
 /** An entry of `images.json`. */
@@ -84,7 +87,7 @@ interface Place {
 async function releaseImage(name: string, saved: SavedImage, place: Place): Promise<ReleasedImage> {
   const { folder, temporary, facts, written, replacements } = place
   const inventory = openInventory()
-  const blobs = openBlobs(join(temporary, 'blobs'))
+  const blobs = openBlobs(join(temporary, 'blobs'), facts.level)
   const image = await writeImage(saved, blobs, {
     ...optionsOf(name, facts),
     written,
@@ -103,17 +106,18 @@ async function releaseImage(name: string, saved: SavedImage, place: Place): Prom
 
 /** The image of the Docker daemon contains the archive of the tools image, which is rewritten, too. */
 async function dindFiles(tools: SavedImage, temporary: string, facts: Facts): Promise<Replacements> {
-  const blobs = openBlobs(join(temporary, 'tools'))
+  const blobs = openBlobs(join(temporary, 'tools'), facts.level)
   const image: ArchivedImage = await writeImage(tools, blobs, { ...optionsOf('tools', facts), isPlain: true })
-  const archive = Buffer.concat(await Array.fromAsync(archiveImage(image, blobs)))
+  const archive = await buffer(archiveImage(image, blobs))
   rmSync(blobs.folder, { recursive: true })
-  return new Map([
+  return new Map<string, () => Buffer | string>([
     ['usr/share/windlass/tools.tar', () => archive],
     ['usr/share/windlass/tools.id', () => `${image.imageId}\n`],
   ])
 }
 
-function optionsOf(name: string, { version, revision, createdAt }: Facts): ImageOptions {
+/** Returns time and labels of an image. */
+export function optionsOf(name: string, { version, revision, createdAt }: Facts): ImageOptions {
   return {
     createdAt,
     labels: {

@@ -1,6 +1,6 @@
 /**
- * `node scripts/release/main.ts [--key FILE] [--out FOLDER] [IMAGE...]`: makes what users install without a clone (docs/operate/releases.md).
- * Two runs for the same commit write the same bytes.
+ * `node scripts/release/main.ts [--key FILE] [--out FOLDER] [--level N] [IMAGE...]`: makes what users install without a clone (docs/operate/releases.md).
+ * Two runs for the same commit write the same bytes. `--level` is the level of gzip for the layers of images: 1 is fast.
  */
 import { execFileSync } from 'node:child_process'
 import { createWriteStream, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { writeTar, type Entry } from './tar.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 /** Returns the version, and the commit with its time. `SOURCE_DATE_EPOCH` names another time. */
-function readFacts(): Facts {
+function readFacts(level: number): Facts {
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
   const isDirty = git('status', '--porcelain', '--untracked-files=no') !== ''
   const seconds = process.env['SOURCE_DATE_EPOCH'] ?? git('log', '-1', '--format=%ct')
@@ -29,6 +29,7 @@ function readFacts(): Facts {
     version: VERSION,
     revision: `${git('rev-parse', 'HEAD')}${isDirty ? '-dirty' : ''}`,
     createdAt: new Date(1000 * Number(seconds)),
+    level,
   }
 }
 
@@ -65,7 +66,7 @@ async function release(folder: string, names: readonly string[], facts: Facts): 
 }
 
 const { values, positionals } = parseArgs({
-  options: { key: { type: 'string' }, out: { type: 'string' } },
+  options: { key: { type: 'string' }, out: { type: 'string' }, level: { type: 'string', default: '6' } },
   allowPositionals: true,
 })
 const names = positionals.length === 0 ? [...IMAGES] : positionals
@@ -75,7 +76,7 @@ const part = `${out}.part`
 rmSync(part, { recursive: true, force: true })
 mkdirSync(part, { recursive: true })
 execFileSync(join(root, 'scripts/images'), names, { stdio: ['ignore', 'ignore', 'inherit'] })
-await release(part, names, readFacts())
+await release(part, names, readFacts(Number(values.level)))
 await writeChecksums(part, key)
 rmSync(out, { recursive: true, force: true })
 renameSync(part, out)

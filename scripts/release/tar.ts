@@ -1,5 +1,6 @@
 /** Tar archives whose bytes depend only on names, modes, owners and contents. */
 import { createReadStream, openSync, readSync, closeSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import { extract, pack, type Header, type Pack } from 'tar-stream'
 
 /** Time of all entries. npm gives it to the files of all packages. */
@@ -61,10 +62,10 @@ export function fileEntry(name: string, content: Buffer | string, mode = 0o644):
 }
 
 /** Returns the archive of the entries, in their order. */
-export function writeTar(entries: Iterable<Entry>): AsyncIterable<Buffer> {
+export function writeTar(entries: Iterable<Entry>): Readable {
   const archive = pack()
   void fill(archive, entries).catch((error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))))
-  return archive as AsyncIterable<Buffer>
+  return Readable.from(archive, { objectMode: false })
 }
 
 async function fill(archive: Pack, entries: Iterable<Entry>): Promise<void> {

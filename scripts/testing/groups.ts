@@ -13,6 +13,8 @@ export type Part =
   | 'system'
   | 'git'
   | 'registry'
+  | 'skopeo'
+  | 'node20'
   | 'postgres'
   | 'moto'
   | 'docker'
@@ -112,6 +114,24 @@ export const GROUPS: readonly Group[] = [
     name: 'parts',
     include: ['e2e/support/**/*.test.ts'],
     parts: ['docker', 'system', 'git', 'registry', 'postgres'],
+  },
+  {
+    name: 'release',
+    include: ['e2e/release/**/*.test.ts'],
+    parts: [
+      'docker',
+      'image:shell',
+      'image:tools',
+      'image:dind',
+      'image:windlass',
+      'git',
+      'helm',
+      'node20',
+      'openssl',
+      'registry',
+      'skopeo',
+    ],
+    timeoutMs: DRILL_MS,
   },
   { name: 'demo', parts: ['docker', ...IMAGES, 'git', 'registry'] },
 ]

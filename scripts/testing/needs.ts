@@ -14,6 +14,8 @@ const starts = (...programs: readonly string[]): RegExp =>
 const SIGNS: readonly { readonly part: Part; readonly signs: readonly RegExp[] }[] = [
   { part: 'postgres', signs: [/\bstartPostgres\(/, starts('psql')] },
   { part: 'registry', signs: [starts('docker-registry')] },
+  { part: 'skopeo', signs: [starts('skopeo')] },
+  { part: 'node20', signs: [/scripts\/release\/node20/] },
   { part: 'openssl', signs: [starts('openssl')] },
   { part: 'python', signs: [starts('python3')] },
   { part: 'git', signs: [starts('git')] },

@@ -28,6 +28,8 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   docker: { command: ['scripts/docker', 'up'] },
   system: packages('system'),
   registry: packages('registry'),
+  skopeo: packages('skopeo'),
+  node20: { command: ['scripts/release/node20'] },
   'image:shell': image('shell'),
   'image:pause': image('pause'),
   'image:debian': image('debian'),

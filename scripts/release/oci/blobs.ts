@@ -37,8 +37,8 @@ export interface Blobs {
   writeLayer(tar: AsyncIterable<Buffer>, isPlain?: boolean): Promise<Layer>
 }
 
-/** Opens a folder for blobs, which it creates. */
-export function openBlobs(folder: string): Blobs {
+/** Opens a folder for blobs, which it creates. Layers are compressed with the level of gzip. */
+export function openBlobs(folder: string, level: number): Blobs {
   mkdirSync(join(folder, 'blobs/sha256'), { recursive: true })
   let parts = 0
   return {
@@ -53,7 +53,7 @@ export function openBlobs(folder: string): Blobs {
       const part = join(folder, `layer-${(parts += 1)}.part`)
       const [plain, stored] = [createHash('sha256'), createHash('sha256')]
       if (isPlain) await pipeline(tar, hashing(plain, stored), createWriteStream(part))
-      else await pipeline(tar, hashing(plain), createGzip({ level: LEVEL }), hashing(stored), createWriteStream(part))
+      else await pipeline(tar, hashing(plain), createGzip({ level }), hashing(stored), createWriteStream(part))
       const digest = `sha256:${stored.digest('hex')}`
       renameSync(part, join(folder, blobPath(digest)))
       const mediaType = isPlain ? MEDIA_TYPES.plainLayer : MEDIA_TYPES.layer
@@ -62,9 +62,6 @@ export function openBlobs(folder: string): Blobs {
     },
   }
 }
-
-/** On two cores, level 9 takes three times as long for one percent of the size. */
-const LEVEL = 6
 
 function hashing(...hashes: readonly Hash[]) {
   return async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { fileEntry, listEntries, writeTar, type Entry } from '../tar.ts'
 import { blobPath, MEDIA_TYPES, type Blobs, type Descriptor, type Layer } from './blobs.ts'
 import { normalizeLayer, type Replacements } from './layer.ts'
@@ -63,7 +64,7 @@ export async function writeImage(image: SavedImage, blobs: Blobs, options: Image
 }
 
 /** Returns the archive of one image. */
-export function archiveImage(image: ArchivedImage, blobs: Blobs): AsyncIterable<Buffer> {
+export function archiveImage(image: ArchivedImage, blobs: Blobs): Readable {
   return writeTar(entriesOf(image, blobs))
 }
 

@@ -1,0 +1,153 @@
+/** `make release` as users meet it: what it makes is installed, verified, loaded, pushed and rendered. */
+import { appendFile, copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundle } from '../../scripts/bundle.ts'
+import { optionsOf } from '../../scripts/release/images.ts'
+import { openBlobs } from '../../scripts/release/oci/blobs.ts'
+import { writeImage } from '../../scripts/release/oci/image-archive.ts'
+import { readSavedImages } from '../../scripts/release/oci/saved-images.ts'
+import { openHelm, type Helm } from '../support/helm.ts'
+import { ensureImages } from '../support/images.ts'
+import { removeImages } from '../support/leftovers.ts'
+import { runProgram } from '../support/process.ts'
+import { startRegistry } from '../support/registry.ts'
+import { makeKey, makeRelease, openBareMachine, type BareMachine, type Release } from './releases.ts'
+
+const root = join(import.meta.dirname, '../..')
+const images = await ensureImages('shell', 'tools', 'dind', 'windlass')
+
+let folder: string
+let key: string
+let release: Release
+let machine: BareMachine
+let helm: Helm
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'windlass-release-'))
+  key = await makeKey(folder)
+  release = await makeRelease(join(folder, 'release'), key)
+  machine = await openBareMachine()
+  helm = await openHelm()
+})
+
+afterAll(async () => {
+  await removeImages((repository) => repository.startsWith('windlass.test/'))
+  await machine?.[Symbol.asyncDispose]()
+  await helm?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const version = (): string => release.manifest.version
+const sums = (): Promise<string> => runProgram('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: release.folder })
+const verify = (): Promise<string> =>
+  runProgram(
+    'openssl',
+    ['pkeyutl', '-verify', '-pubin', '-inkey', 'release.pub', '-rawin', '-in', 'SHA256SUMS', '-sigfile', 'SHA256SUMS.sig'],
+    { cwd: release.folder },
+  )
+
+test('a second run writes the same bytes (R216)', async () => {
+  const again = await makeRelease(join(folder, 'again'), key)
+  await runProgram('diff', ['--recursive', '--brief', release.folder, again.folder])
+  await rm(again.folder, { recursive: true })
+})
+
+test('an image that is built again from the same sources has the same digest', async () => {
+  const context = join(folder, 'context')
+  await bundle(join(context, 'dist'))
+  await copyFile(join(root, 'package.json'), join(context, 'package.json'))
+  await cp(join(root, 'images/windlass/Dockerfile'), join(context, 'Dockerfile'))
+  const tag = 'windlass.test/rebuilt:1'
+  await runProgram('docker', ['build', '--no-cache', '--build-arg', 'BASE=windlass.local/node:24', '--tag', tag, context])
+  const saved = join(folder, 'rebuilt.tar')
+  await runProgram('docker', ['save', '--output', saved, tag])
+  const [image] = await readSavedImages(saved)
+  if (image === undefined) throw new Error('docker save wrote no image.')
+  const { revision, createdAt } = release.manifest
+  const facts = { version: version(), revision, createdAt: new Date(createdAt), level: 1 }
+  const { manifest } = await writeImage(image, openBlobs(join(folder, 'blobs'), 1), optionsOf('windlass', facts))
+  expect(manifest.digest).toBe(release.image('windlass').digest)
+  await rm(saved)
+})
+
+test('every file has a checksum, and the key signs the list of them (R216)', async () => {
+  const listed = (await sums()).split('\n')
+  const names = ['charts/windlass', 'charts/windlass-runtime', 'windlass-cli'].map((name) => `${name}-${version()}.tgz: OK`)
+  const others = ['completions/windlass.bash: OK', 'images.json: OK', 'man/windlass.1: OK', `sbom/dind-${version()}.cdx.json: OK`]
+  const archives = release.manifest.images.map(({ archive }) => `${archive}: OK`)
+  expect(listed).toEqual(expect.arrayContaining([...names, ...others, ...archives]))
+  expect(await verify()).toContain('Signature Verified Successfully')
+  const list = join(release.folder, 'SHA256SUMS')
+  await copyFile(list, join(folder, 'kept'))
+  await appendFile(list, '# changed\n')
+  await expect(verify()).rejects.toThrow()
+  await copyFile(join(folder, 'kept'), list)
+})
+
+test('the command installs from its file on Node 20 and runs without other packages and variables (R005)', async () => {
+  const archive = join(release.folder, `windlass-cli-${version()}.tgz`)
+  const once = await machine.run('npx', ['--offline', '--yes', '--package', archive, 'windlass', 'version'])
+  expect(once).toMatchObject({ code: 0, text: expect.stringContaining(`windlass ${version()} (Node 20.`) })
+  const prefix = join(machine.folder, '../global')
+  expect(await machine.run('npm', ['install', '--offline', '--global', '--prefix', prefix, archive])).toMatchObject({ code: 0 })
+  const document = join(machine.folder, 'hello.yml')
+  const steps = `  hello: { image: '${images['SHELL_IMAGE'] ?? ''}', commands: [echo hello from a step, cf_export NAME=kept] }
+  use: { image: '${images['SHELL_IMAGE'] ?? ''}', commands: ['echo "got $NAME"'] }`
+  await writeFile(document, `version: '1.0'\nsteps:\n${steps}\n`)
+  expect(await machine.run('windlass', ['version'])).toMatchObject({ code: 0, text: expect.stringContaining(version()) })
+  expect(await machine.run('windlass', ['validate', document])).toMatchObject({ code: 0 })
+  expect(await machine.run('windlass', ['plan', '-f', document])).toMatchObject({ code: 0, text: expect.stringContaining('hello') })
+  const build = await machine.run('windlass', ['run', '--local', '-f', document])
+  expect(build.text).toMatch(/hello from a step\n[^]*got kept\n/)
+  expect(build.code).toBe(0)
+  const compared = await machine.run('windlass', ['version', '--release', join(release.folder, 'images.json'), '-o', 'json'])
+  expect(JSON.parse(compared.text)).toMatchObject({ version: version(), matches: true })
+  const server = await machine.run('windlass', ['up'])
+  expect(server).toMatchObject({ code: 1, text: expect.stringContaining('Use Node 24 or later for this command') })
+  expect(await readFile(join(prefix, 'share/man/man1/windlass.1'), 'utf8')).toContain('.B windlass run [pipeline] [options]\n')
+})
+
+test('Docker loads an archive, which has the image ID and version of the release', async () => {
+  const { reference, archive, imageId } = release.image('windlass')
+  const kept = 'windlass.test/kept:1'
+  await runProgram('docker', ['tag', reference, kept])
+  try {
+    await runProgram('docker', ['load', '--input', join(release.folder, archive)])
+  } finally {
+    // Tests that run at the same time use the image of the clone.
+    await runProgram('docker', ['tag', reference, 'windlass.test/loaded:1'])
+    await runProgram('docker', ['tag', kept, reference])
+  }
+  const format = '{{.Id}} {{index .Config.Labels "org.opencontainers.image.version"}}'
+  const found = await runProgram('docker', ['image', 'inspect', '--format', format, 'windlass.test/loaded:1'])
+  expect(found).toBe(`${imageId} ${version()}`)
+  const output = await runProgram('docker', ['run', '--rm', '--network', 'none', 'windlass.test/loaded:1', 'windlass', 'version'])
+  expect(output).toContain(`windlass ${version()} `)
+})
+
+test('a registry knows a copied image by the digest of the release', async () => {
+  await using registry = await startRegistry()
+  const { archive, digest } = release.image('windlass')
+  const target = `${registry.domain}/windlass/windlass`
+  const source = `oci-archive:${join(release.folder, archive)}`
+  await runProgram('skopeo', ['copy', '--preserve-digests', '--dest-tls-verify=false', source, `docker://${target}:${version()}`])
+  await runProgram('docker', ['pull', '--quiet', `${target}@${digest}`])
+  const output = await runProgram('docker', ['run', '--rm', '--network', 'none', `${target}@${digest}`, 'windlass', 'version'])
+  expect(output).toContain(`windlass ${version()} `)
+})
+
+test('the packed charts name the images by the digests of the release', async () => {
+  const render = (chart: string, ...words: string[]): Promise<string> =>
+    helm.run('template', 'test', join(release.folder, `charts/${chart}-${version()}.tgz`), ...words)
+  const server = await render('windlass')
+  const program = `windlass/windlass@${release.image('windlass').digest}`
+  expect(server).toContain(`image: ${program}\n`)
+  const words = ['codefreshHost=https://ci.test', 'codefreshToken=k', 'context=c'].flatMap((word) => ['--set', `global.${word}`])
+  const runner = await render('windlass-runtime', ...words, '--set', 'global.imageRegistry=registry.test/ci')
+  expect(runner).toContain(`registry.test/ci/${program}`)
+  expect(runner).toContain(`registry.test/ci/windlass/dind@${release.image('dind').digest}`)
+  const tags = [...`${server}\n${runner}`.matchAll(/windlass\/(?:windlass|dind):\S+/g)].map(([reference]) => reference)
+  expect(tags).toEqual([])
+})

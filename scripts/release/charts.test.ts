@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { expect, test } from 'vitest'
+import { chartEntries, pinImages } from './charts.ts'
+
+const digests = { windlass: 'sha256:1111', dind: 'sha256:2222' }
+const valuesOf = (chart: 'windlass' | 'windlass-runtime'): string =>
+  chartEntries(chart, digests)
+    .find(({ header }) => header.name === `${chart}/values.yaml`)
+    ?.read?.()
+    .toString() ?? ''
+
+test('a packed chart has the digests of its images, and otherwise the values of the repository', () => {
+  expect(parse(valuesOf('windlass')).image).toMatchObject({ repository: 'windlass/windlass', digest: 'sha256:1111' })
+  const runtime = parse(valuesOf('windlass-runtime'))
+  expect(runtime.image).toMatchObject({ repository: 'windlass/windlass', digest: 'sha256:1111' })
+  expect(runtime.runtime.dind.image).toMatchObject({ repository: 'windlass/dind', digest: 'sha256:2222' })
+  const source = readFileSync(join(import.meta.dirname, '../../charts/windlass-runtime/values.yaml'), 'utf8')
+  expect(valuesOf('windlass-runtime').replaceAll(/'sha256:\d+'/g, "''")).toBe(source)
+})
+
+test('values without a place for a digest are an error', () => {
+  expect(() => pinImages('windlass', 'image:\n  repository: windlass/windlass\n', digests)).toThrow('0 places for the digest of windlass')
+})
