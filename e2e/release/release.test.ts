@@ -98,14 +98,17 @@ test('the command installs from its file on Node 20 and runs without other packa
   await writeFile(document, `version: '1.0'\nsteps:\n${steps}\n`)
   expect(await machine.run('windlass', ['version'])).toMatchObject({ code: 0, text: expect.stringContaining(version()) })
   expect(await machine.run('windlass', ['validate', document])).toMatchObject({ code: 0 })
-  expect(await machine.run('windlass', ['plan', '-f', document])).toMatchObject({ code: 0, text: expect.stringContaining('hello') })
+  expect(await machine.run('windlass', ['plan', '-f', document])).toMatchObject({
+    code: 0,
+    text: expect.stringContaining('hello'),
+  })
   const build = await machine.run('windlass', ['run', '--local', '-f', document])
   expect(build.text).toMatch(/hello from a step\n[^]*got kept\n/)
   expect(build.code).toBe(0)
   const compared = await machine.run('windlass', ['version', '--release', join(release.folder, 'images.json'), '-o', 'json'])
   expect(JSON.parse(compared.text)).toMatchObject({ version: version(), matches: true })
   const server = await machine.run('windlass', ['up'])
-  expect(server).toMatchObject({ code: 1, text: expect.stringContaining('Use Node 24 or later for this command') })
+  expect(server).toMatchObject({ code: 2, text: expect.stringContaining('Use Node 24 or later for this command') })
   expect(await readFile(join(prefix, 'share/man/man1/windlass.1'), 'utf8')).toContain('.B windlass run [pipeline] [options]\n')
 })
 

@@ -21,5 +21,7 @@ test('a packed chart has the digests of its images, and otherwise the values of 
 })
 
 test('values without a place for a digest are an error', () => {
-  expect(() => pinImages('windlass', 'image:\n  repository: windlass/windlass\n', digests)).toThrow('0 places for the digest of windlass')
+  expect(() => pinImages('windlass', 'image:\n  repository: windlass/windlass\n', digests)).toThrow(
+    '0 places for the digest of windlass',
+  )
 })

@@ -55,8 +55,7 @@ async function release(folder: string, names: readonly string[], facts: Facts): 
   const images = await releaseImages(names, folder, facts)
   writeText(join(folder, 'images.json'), `${JSON.stringify({ version, revision, createdAt, images }, null, 2)}\n`)
   const digests = { windlass: digestOf('windlass', images), dind: digestOf('dind', images) }
-  for (const chart of CHARTS)
-    await writeArchive(join(folder, `charts/${chart}-${version}.tgz`), chartEntries(chart, digests))
+  for (const chart of CHARTS) await writeArchive(join(folder, `charts/${chart}-${version}.tgz`), chartEntries(chart, digests))
   const { entries, bundled } = await makeNpmPackage(version, digests)
   await writeArchive(join(folder, `windlass-cli-${version}.tgz`), entries)
   const subject = { type: 'application', name: 'windlass', version, purl: `pkg:npm/windlass@${version}`, createdAt } as const

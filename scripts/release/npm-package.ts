@@ -21,7 +21,10 @@ export interface NpmPackage {
 export async function makeNpmPackage(version: string, digests: ChartDigests): Promise<NpmPackage> {
   const folder = mkdtempSync(join(tmpdir(), 'windlass-npm-'))
   try {
-    const command = await bundleProgram({ name: 'windlass', entry: 'scripts/release/node-20/windlass.ts', oldNode: NODE_20 }, folder)
+    const command = await bundleProgram(
+      { name: 'windlass', entry: 'scripts/release/node-20/windlass.ts', oldNode: NODE_20 },
+      folder,
+    )
     // The server of `windlass up` reads documents in a process of its own, and serves the files of `http/public`.
     const worker = 'packages/server/src/documents/document-worker.ts'
     const reader = await bundleProgram({ name: 'document-worker', entry: worker, oldNode: NODE_20 }, folder)

@@ -44,7 +44,7 @@ export function readRange({ path, start, size }: Range): Buffer {
   const content = Buffer.alloc(size)
   const file = openSync(path, 'r')
   try {
-    for (let done = 0; done < size; ) {
+    for (let done = 0; done < size;) {
       const count = readSync(file, content, done, size - done, start + done)
       if (count === 0) throw new Error(`${path} ends before byte ${start + size}`)
       done += count
@@ -64,7 +64,9 @@ export function fileEntry(name: string, content: Buffer | string, mode = 0o644):
 /** Returns the archive of the entries, in their order. */
 export function writeTar(entries: Iterable<Entry>): Readable {
   const archive = pack()
-  void fill(archive, entries).catch((error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))))
+  void fill(archive, entries).catch((error: unknown) =>
+    archive.destroy(error instanceof Error ? error : new Error(String(error))),
+  )
   return Readable.from(archive, { objectMode: false })
 }
 

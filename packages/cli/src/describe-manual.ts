@@ -50,9 +50,5 @@ function item(name: string, summary: string, choices: readonly string[] | undefi
 
 /** Escapes what roff would read as a request, an escape or a hyphen that cannot be copied. */
 function escape(text: string): string {
-  return text
-    .replaceAll('\\', '\\e')
-    .replaceAll('-', '\\-')
-    .replaceAll('\n', ' ')
-    .replace(/^[.']/, '\\&$&')
+  return text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll('\n', ' ').replace(/^[.']/, '\\&$&')
 }

@@ -9,7 +9,10 @@ import { windlass } from './windlass.ts'
 test('version --check compares with the server and with a release, and fails if one differs', async () => {
   await using scene = await openHttpScene()
   const same = await windlass(scene, ['version', '--check'])
-  expect(same).toMatchObject({ code: 0, text: expect.stringContaining(`server    ${VERSION}  the same version  ${scene.server.url}`) })
+  expect(same).toMatchObject({
+    code: 0,
+    text: expect.stringContaining(`server    ${VERSION}  the same version  ${scene.server.url}`),
+  })
   const folder = await mkdtemp(join(tmpdir(), 'windlass-version-'))
   try {
     const path = join(folder, 'images.json')

@@ -69,7 +69,8 @@ const FILES: readonly Given[] = [
 ]
 
 test('two builds at other times, in another order and with other logs are the same archive', async () => {
-  const at = (mtime: Date, uname: string): Given[] => FILES.map(([header, content]) => [{ ...header, mtime, uname }, content ?? ''])
+  const at = (mtime: Date, uname: string): Given[] =>
+    FILES.map(([header, content]) => [{ ...header, mtime, uname }, content ?? ''])
   const first = await save('first', at(new Date(1_000), 'root'), '2026-01-01T00:00:00Z')
   const noise: Given[] = [
     [{ name: 'var/log/dpkg.log' }, 'today'],
@@ -104,13 +105,23 @@ test('the archive is an OCI layout and what older versions of Docker load', asyn
     rootfs: { type: 'layers', diff_ids: [image.layers[0]?.diffId] },
   })
   for (const name of [...entries.keys()].filter((path) => path.startsWith('blobs/sha256/') && !path.endsWith('/')))
-    expect(createHash('sha256').update(entries.get(name)?.read?.() ?? '').digest('hex')).toBe(name.slice('blobs/sha256/'.length))
+    expect(
+      createHash('sha256')
+        .update(entries.get(name)?.read?.() ?? '')
+        .digest('hex'),
+    ).toBe(name.slice('blobs/sha256/'.length))
 })
 
 test('throws if a layer of the image is missing', async () => {
   const path = join(folder, 'broken.tar')
   const manifest = [{ Config: 'c', RepoTags: null, Layers: ['gone/layer.tar'] }]
   const config = { architecture: 'amd64', os: 'linux', config: {}, rootfs: { diff_ids: ['sha256:1'] } }
-  writeFileSync(path, await tar([[{ name: 'manifest.json' }, JSON.stringify(manifest)], [{ name: 'c' }, JSON.stringify(config)]]))
+  writeFileSync(
+    path,
+    await tar([
+      [{ name: 'manifest.json' }, JSON.stringify(manifest)],
+      [{ name: 'c' }, JSON.stringify(config)],
+    ]),
+  )
   await expect(readSavedImages(path)).rejects.toThrow('has no gone/layer.tar')
 })

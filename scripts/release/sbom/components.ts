@@ -52,7 +52,9 @@ function inspect(path: string, { header, read }: Entry): Component[] | undefined
   if (BUNDLED.test(path)) return (JSON.parse(read().toString()) as NpmPackage[]).map(npmPackage)
   if (NPM_PACKAGE.test(path)) {
     const found = JSON.parse(read().toString()) as Partial<NpmPackage>
-    return found.name === undefined || found.version === undefined ? [] : [npmPackage({ ...found, name: found.name, version: found.version })]
+    return found.name === undefined || found.version === undefined
+      ? []
+      : [npmPackage({ ...found, name: found.name, version: found.version })]
   }
   const isProgram = ((header.mode ?? 0) & 0o111) !== 0 && (header.size ?? 0) >= MIN_GO_BYTES
   return isProgram ? goModules(read()) : undefined

@@ -18,17 +18,23 @@ function goProgram(modules: string): Buffer {
   return Buffer.concat([Buffer.alloc(600_000), header, linked('go1.24.4'), linked(`${sentinel}${modules}${sentinel}`)])
 }
 
-const MODULES = 'path\ttest/cmd\nmod\ttest/Program\t(devel)\t\ndep\tgithub.com/Some/lib\tv1.2.3\th1:x\ndep\told\tv1.0.0\n=>\tnew\tv2.0.0\th1:y\n'
+const MODULES =
+  'path\ttest/cmd\nmod\ttest/Program\t(devel)\t\ndep\tgithub.com/Some/lib\tv1.2.3\th1:x\ndep\told\tv1.0.0\n=>\tnew\tv2.0.0\th1:y\n'
 
 test('an image is listed by its Debian packages, npm packages and Go modules, each once', () => {
   const inventory = openInventory()
   const installed = 'Package: bash\nStatus: install ok installed\nArchitecture: amd64\nVersion: 5.2.37-2+b5\n'
   const removed = 'Package: gone\nStatus: deinstall ok config-files\nArchitecture: all\nVersion: 1\n'
-  inventory.add([fileEntry('var/lib/dpkg/status', 'Package: older\nStatus: install ok installed\nArchitecture: all\nVersion: 1\n')])
+  inventory.add([
+    fileEntry('var/lib/dpkg/status', 'Package: older\nStatus: install ok installed\nArchitecture: all\nVersion: 1\n'),
+  ])
   inventory.add([
     fileEntry('var/lib/dpkg/status', `${installed}\n${removed}`),
     fileEntry('var/lib/dpkg/status.d/git', installed.replace('bash', 'git')),
-    fileEntry('usr/local/lib/node_modules/npm/node_modules/@npmcli/fs/package.json', '{"name": "@npmcli/fs", "version": "5.0.0", "license": "ISC"}'),
+    fileEntry(
+      'usr/local/lib/node_modules/npm/node_modules/@npmcli/fs/package.json',
+      '{"name": "@npmcli/fs", "version": "5.0.0", "license": "ISC"}',
+    ),
     fileEntry('usr/local/lib/node_modules/npm/lib/package.json', '{"type": "module"}'),
     fileEntry('opt/windlass/dist/packages.json', '[{"name": "zod", "version": "4.6.7", "license": "MIT"}]'),
     { header: { name: 'usr/bin/tool', type: 'file', mode: 0o755, size: 600_000 }, read: () => goProgram(MODULES) },
