@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createWriteStream, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { pack, type Header } from 'tar-stream'
@@ -20,7 +21,7 @@ async function tar(entries: readonly Given[]): Promise<Buffer> {
   const archive = pack()
   for (const [header, content = ''] of entries) archive.entry(header, content)
   archive.finalize()
-  return Buffer.concat(await Array.fromAsync(archive))
+  return buffer(Readable.from(archive))
 }
 
 /** Writes an archive as `docker save` does, for an image of one layer that was built at a time. */

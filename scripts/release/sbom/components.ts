@@ -77,7 +77,7 @@ export function debianPackages(status: string): Component[] {
   return status.split(/\n\n+/).flatMap((stanza) => {
     const field = (name: string): string | undefined => new RegExp(`^${name}: (.+)$`, 'm').exec(stanza)?.[1]
     const [name, version, architecture] = [field('Package'), field('Version'), field('Architecture')]
-    if (name === undefined || version === undefined || !/ installed$/.test(field('Status') ?? '')) return []
+    if (name === undefined || version === undefined || field('Status')?.endsWith(' installed') !== true) return []
     const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture ?? 'all'}&distro=debian-13`
     return [{ name, version, purl }]
   })
