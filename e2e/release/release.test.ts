@@ -18,6 +18,9 @@ import { makeKey, makeRelease, openBareMachine, type BareMachine, type Release }
 const root = join(import.meta.dirname, '../..')
 const images = await ensureImages('shell', 'tools', 'dind', 'windlass')
 
+/** Saves, rewrites and compresses a gigabyte of images. */
+const RELEASE_MS = 600_000
+
 let folder: string
 let key: string
 let release: Release
@@ -30,7 +33,7 @@ beforeAll(async () => {
   release = await makeRelease(join(folder, 'release'), key)
   machine = await openBareMachine()
   helm = await openHelm()
-})
+}, RELEASE_MS)
 
 afterAll(async () => {
   await removeImages((repository) => repository.startsWith('windlass.test/'))

@@ -63,7 +63,8 @@ function manifest(version: string): Record<string, unknown> {
     license,
     type: 'module',
     bin: { windlass: 'bin/windlass.js' },
-    man: 'man/windlass.1',
+    // npm links the pages of a list only.
+    man: ['man/windlass.1'],
     // `process.getBuiltinModule` exists since 20.16.
     engines: { node: '>=20.16' },
     files: ['bin', 'charts', 'dist', 'man', 'THIRD-PARTY-LICENSES'],

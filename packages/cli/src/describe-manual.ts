@@ -15,7 +15,7 @@ export function describeManual(): string {
     '.B windlass',
     '.I command',
     '[arguments] [options]',
-    ...[...groups].flatMap(([heading, of]) => [`.SH ${escape(heading.toUpperCase())} COMMANDS`, ...of.flatMap(describe)]),
+    ...[...groups].flatMap(([heading, of]) => [`.SH ${escape(heading.toUpperCase())}`, ...of.flatMap(describe)]),
     '.SH ENVIRONMENT',
     ...ENVIRONMENT.flatMap(([name, about]) => ['.TP', `.B ${name}`, escape(about)]),
     '.SH EXIT STATUS',
