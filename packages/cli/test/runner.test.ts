@@ -106,7 +106,7 @@ test('creates a secret store of the cluster from flags (R205)', async () => {
   expect(await read('plain')).toMatchObject({ data: { runtime: '*', resourceType: 'secret', resourceName: 'plain' } })
   const wrong = await sandbox.run([...words, 'other', '--resource-name', 'Not/Valid'])
   expect([wrong.code, wrong.stderr]).toEqual([
-    1,
+    2,
     expect.stringContaining('resourceName must be the name of a Secret or ConfigMap.'),
   ])
 })
