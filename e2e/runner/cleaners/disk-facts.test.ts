@@ -1,8 +1,9 @@
-/** The facts that the daemon's pod reports of its disk, by its own script on a small file system. */
+/** The facts that the daemon's pod reports of its disk, by its own program on a small file system. */
 import { appendFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readDiskFacts } from '@windlass/volumes/clean'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ensureImages } from '../../support/images.ts'
 import { runProgram } from '../../support/process.ts'
 import { mountLoopDisk, type LoopDisk } from './loop-disk.ts'
 
@@ -13,9 +14,10 @@ beforeEach(async () => {
 afterEach(() => disk.close())
 
 async function begin(pod: string, variables: Record<string, string> = {}): Promise<string> {
-  const script = join(import.meta.dirname, '../../../images/dind/disk')
-  const env = { PATH: process.env['PATH'], DOCKERD_DATA_ROOT: disk.path, POD_NAME: pod, ...variables }
-  await runProgram(script, ['begin'], { env })
+  const { DIND_IMAGE: image = '' } = await ensureImages('dind')
+  const env = Object.entries({ POD_NAME: pod, ...variables }).flatMap(([name, value]) => ['--env', `${name}=${value}`])
+  const volume = ['--volume', `${disk.path}:/var/lib/docker`]
+  await runProgram('docker', ['run', '--rm', '--network', 'none', ...env, ...volume, image, 'dind-helper', 'begin'])
   return readlink(join(disk.path, 'dind-volume/facts'))
 }
 

@@ -1,0 +1,3 @@
+module windlass.local/dind-helper
+
+go 1.24.0
