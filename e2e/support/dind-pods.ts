@@ -7,6 +7,8 @@ import { startCluster } from './cluster.ts'
 import { ensureImages } from './images.ts'
 
 const POD = 'dind-under-test'
+/** A busy machine starts pods slowly. */
+const READY_SECONDS = 180
 
 export interface Answer {
   readonly status: number
@@ -135,7 +137,9 @@ export async function openDindPods(namespace: string): Promise<DindPods> {
     kubectl,
     create,
     async ready() {
-      await kubectl('wait', '--for=condition=Ready', `pod/${POD}`, '--timeout=60s')
+      await kubectl('wait', '--for=condition=Ready', `pod/${POD}`, `--timeout=${READY_SECONDS}s`).catch(async (error: unknown) => {
+        throw new Error(`the pod is not ready: ${await kubectl('logs', POD)}`, { cause: error })
+      })
       return field('{.status.podIP}')
     },
     async firstAnswer() {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -27,7 +29,7 @@ const (
 type cleaner struct {
 	daemon  docker
 	timeout func() time.Duration
-	removed int
+	removed atomic.Int64
 }
 
 // clean cleans the disk when its daemon is asked to end. After `seconds` it stops and leaves the rest to the next build.
@@ -63,12 +65,12 @@ func clean(seconds string) error {
 	}
 	list, rest := filepath.Join(notes, "to-remove"), filepath.Join(notes, "left-over")
 	if !c.removeListed(list, left) {
-		note("clean: out of time with %d removals; the next build continues", c.removed)
+		note("clean: out of time with %d removals; the next build continues", c.removed.Load())
 		return os.Rename(list, rest)
 	}
 	_, _ = os.Remove(list), os.Remove(rest)
 	setStamp("cleaned")
-	note("clean: cleaned with %d removals", c.removed)
+	note("clean: cleaned with %d removals", c.removed.Load())
 	c.purge(left)
 	return nil
 }
@@ -133,9 +135,16 @@ func (c *cleaner) removeContainers(ctx context.Context) int {
 	if err != nil {
 		note("clean: the containers cannot be listed: %v", err)
 	}
+	// Each takes as long as its processes need to end.
+	var all sync.WaitGroup
 	for _, id := range containers {
-		c.remove(removeContainer(id))
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			c.remove(removeContainer(id))
+		}()
 	}
+	all.Wait()
 	return len(containers)
 }
 
@@ -200,6 +209,6 @@ func (c *cleaner) remove(what removal) bool {
 	if c.daemon.remove(ctx, what) != nil {
 		return false
 	}
-	c.removed++
+	c.removed.Add(1)
 	return true
 }

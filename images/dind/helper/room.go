@@ -41,7 +41,7 @@ func makeRoom(socket string) error {
 	cleaner.makeRoom(ctx)
 	setStamp("pruned")
 	now, _ := measure()
-	note("make-room: %d removals; %d of %d MiB are free", cleaner.removed, now.kbFree/1024, now.kbTotal/1024)
+	note("make-room: %d removals; %d of %d MiB are free", cleaner.removed.Load(), now.kbFree/1024, now.kbTotal/1024)
 	return loadTools(daemon)
 }
 

@@ -49,8 +49,8 @@ export async function openContext(options: AttemptOptions, parts: ContextParts):
 }
 
 /**
- * A daemon with a full disk starts by removing what no build needs and answers meanwhile (images/dind/clean), so a full disk is retried until
- * `toolsWaitMs` is over.
+ * A full disk is retried until `toolsWaitMs` is over. The daemon has made room before it answers (images/dind/run), but a disk in a folder of a node
+ * shares its space, and the cleaner of the node may free some.
  */
 async function open(options: AttemptOptions, parts: ContextParts): Promise<AttemptContext> {
   const { clock, log, toolsWaitMs = 0 } = options
@@ -62,7 +62,7 @@ async function open(options: AttemptOptions, parts: ContextParts): Promise<Attem
     } catch (error) {
       if (!isDiskFull(error) || clock.monotonic() >= until || stop.aborted) throw error
       log.info({ err: error, tries }, 'the disk of the daemon is full')
-      if (tries === 0) await parts.say('The disk of the build is full. Waiting for the daemon to free space.')
+      if (tries === 0) await parts.say('The disk of the build is full. Waiting for free space.')
       await clock.sleep(DISK_RETRY_MS, stop)
     }
   }
