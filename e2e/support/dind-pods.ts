@@ -137,9 +137,11 @@ export async function openDindPods(namespace: string): Promise<DindPods> {
     kubectl,
     create,
     async ready() {
-      await kubectl('wait', '--for=condition=Ready', `pod/${POD}`, `--timeout=${READY_SECONDS}s`).catch(async (error: unknown) => {
-        throw new Error(`the pod is not ready: ${await kubectl('logs', POD)}`, { cause: error })
-      })
+      await kubectl('wait', '--for=condition=Ready', `pod/${POD}`, `--timeout=${READY_SECONDS}s`).catch(
+        async (error: unknown) => {
+          throw new Error(`the pod is not ready: ${await kubectl('logs', POD)}`, { cause: error })
+        },
+      )
       return field('{.status.podIP}')
     },
     async firstAnswer() {
