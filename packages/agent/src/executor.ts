@@ -31,8 +31,8 @@ export interface ExecutorContext {
  * Contract:
  * - The agent never calls `start` and `stop` of one attempt at the same time; other attempts run side by side.
  * - Everything is idempotent by (build, attempt): a task is repeated after a lost answer, an expired lease or a restart of the agent.
- * - `start` resolves when all objects of the attempt are created and its pods have nodes, not when it runs. It may wait for room until it
- *   is aborted. Later changes are reported as facts.
+ * - `start` resolves when all objects of the attempt are created and its pods have nodes, not when it runs. It may wait for other
+ *   starts and for room until it is aborted. Later changes are reported as facts.
  * - A fault of `start` that is not retryable refuses the attempt permanently. Its details may carry `reason` (a protocol reason).
  * - `stop` resolves when no object of the attempt is left, also if there never was one.
  * - When its signal is aborted, a call ends soon and may leave partial results; it is repeated or followed by `stop`.
