@@ -1,5 +1,5 @@
 import type { ChunkRow, StreamRow } from '../schema.ts'
-import { prepared, preparedOne } from '../database/prepared.ts'
+import { prepared, preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 export interface StreamKey {
@@ -45,15 +45,15 @@ export async function findStreamEnds(
   return new Map(rows.map(({ stream, bytes }) => [stream, bytes]))
 }
 
-const setEnd = prepared((tx: Tx, buildId: string, attempt: number, stream: string, bytes: number) =>
+const put = preparedWrite((tx, row: StreamRow) =>
   tx.query
     .insertInto('stream')
-    .values({ build_id: buildId, attempt, stream, bytes })
-    .onConflict((conflict) => conflict.columns(['build_id', 'attempt', 'stream']).doUpdateSet({ bytes })),
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['build_id', 'attempt', 'stream']).doUpdateSet({ bytes: row.bytes })),
 )
 
 export async function setStreamEnd(tx: Tx, key: StreamKey, bytes: number): Promise<void> {
-  await setEnd(tx, key.buildId, key.attempt, key.stream, bytes)
+  await put(tx, { build_id: key.buildId, attempt: key.attempt, stream: key.stream, bytes })
 }
 
 /** Lists the streams of an attempt, or of all attempts of a build. */
