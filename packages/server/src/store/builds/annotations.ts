@@ -1,25 +1,20 @@
 import type { AnnotationRow } from '../schema.ts'
-import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** The entity that annotations belong to. */
 export type Annotated = Pick<AnnotationRow, 'account_id' | 'entity' | 'entity_id' | 'kind'>
 
-const list = prepared(
-  (query: Query, accountId: string, entity: AnnotationRow['entity'], entityId: string, kind: AnnotationRow['kind']) =>
-    query
-      .selectFrom('annotation')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('entity', '=', entity)
-      .where('entity_id', '=', entityId)
-      .where('kind', '=', kind)
-      .orderBy('name'),
-)
-
 /** Lists the annotations of an entity by name. */
 export async function listAnnotations(query: Query, on: Annotated): Promise<AnnotationRow[]> {
-  return list(query, on.account_id, on.entity, on.entity_id, on.kind)
+  return query
+    .selectFrom('annotation')
+    .selectAll()
+    .where('account_id', '=', on.account_id)
+    .where('entity', '=', on.entity)
+    .where('entity_id', '=', on.entity_id)
+    .where('kind', '=', on.kind)
+    .orderBy('name')
+    .execute()
 }
 
 /** Lists the annotations of these builds that are shown in lists. */
