@@ -143,7 +143,7 @@ test('agent and provisioner have only the rules of their packages and those of t
     '{"apiGroups":["apps"],"resourceNames":["cf-runtime-runner"],"resources":["deployments"],"verbs":["get"]}',
   ])
   expect(rules(one(objects, 'ClusterRole', 'runner-codefresh')['rules'])).toEqual([
-    '{"apiGroups":[""],"resources":["nodes"],"verbs":["get"]}',
+    '{"apiGroups":[""],"resources":["nodes"],"verbs":["get","list"]}',
     '{"apiGroups":["storage.k8s.io"],"resources":["storageclasses"],"verbs":["get"]}',
   ])
   const provisioner = 'packages/volumes/rbac/provisioner.yaml'

@@ -26,7 +26,7 @@ const agent = Agent.parse({
   name: 'prod_builds',
   runtimes: ['prod/builds'],
   status: 'offline',
-  version: '0.1.0',
+  version: '1.2.3',
   lastSeenAt: NOW - 120_000,
   createdAt: NOW - 86_400_000,
 })
@@ -35,7 +35,7 @@ const merged = {
   runtimeScheduler: { cluster: { namespace: 'builds', nodeSelector: { pool: 'engines' } } },
   dockerDaemonScheduler: { pvcs: { dind: { storageClassName: 'fast', volumeSize: '30Gi' } } },
 }
-const images = [{ component: 'dind', image: 'windlass/dind:0.1.0' }]
+const images = [{ component: 'dind', image: 'windlass/dind:1.2.3' }]
 const how = { style: styleFor(false), now: NOW }
 
 test('describes a runtime with its agent, load, disk, nodes and images', () => {
@@ -43,7 +43,7 @@ test('describes a runtime with its agent, load, disk, nodes and images', () => {
     'Runtime:        prod/builds',
     'Type:           kubernetes',
     'Default:        yes',
-    'Agent:          prod_builds (offline, seen 2m ago, version 0.1.0)',
+    'Agent:          prod_builds (offline, seen 2m ago, version 1.2.3)',
     'Builds:         2 running, 1 waiting',
     'Capacity:       20',
     expect.stringMatching(/^Version: {8}3, by admin on 2026-01-02/),
@@ -51,7 +51,7 @@ test('describes a runtime with its agent, load, disk, nodes and images', () => {
     'Namespace:      builds',
     'Disk:           30Gi, class fast',
     'Engine nodes:   pool=engines',
-    'Image of dind:  windlass/dind:0.1.0',
+    'Image of dind:  windlass/dind:1.2.3',
   ])
 })
 
