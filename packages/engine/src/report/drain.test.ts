@@ -499,3 +499,46 @@ test('sends one frame at a time to a server that does not request more', async (
   await drain.finish()
   expect(target.streams.get('step/a')?.length).toBe(3_500_000)
 })
+
+test('continues after the acknowledged bytes if a frame ahead was refused before they were stored', async () => {
+  const target = memory()
+  let refusals = 0
+  const sink: Sink = {
+    ...target.sink,
+    async frame(frame, signal) {
+      const end = target.streams.get(frame.stream)?.length ?? 0
+      await systemClock.sleep(frame.isAhead ? 10 : 1)
+      if (!frame.isAhead) return target.sink.frame(frame, signal)
+      refusals += 1
+      throw fault('log-offset', { offset: end })
+    },
+    inFlight: () => 4,
+  }
+  const { journal, drain } = await begin(sink)
+  // More than one file of the spool: those of acknowledged bytes are deleted.
+  const output = Buffer.concat(Array.from({ length: 20 }, (_, n) => Buffer.alloc(1_000_003, n)))
+  for (let at = 0; at < output.length; at += 1_000_000) await journal.stream('step/a').write(output.subarray(at, at + 1_000_000))
+  await finish(journal)
+  await drain.finish()
+  expect(target.streams.get('step/a')?.equals(output)).toBe(true)
+  expect(refusals).toBeGreaterThan(10)
+  // Nothing that was acknowledged is sent again.
+  expect(target.frames.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)).toBe(output.length)
+}, 30_000)
+
+test('begins the backoff anew when frames were accepted since the last fault', async () => {
+  let calls = 0
+  const target = memory((call) => {
+    calls += 1
+    if (call.startsWith('frame') && calls % 3 === 0) throw fault('server-unreachable')
+  })
+  const clock = recordPauses(systemClock)
+  const { journal, drain } = await begin({ ...target.sink, inFlight: () => 4 }, clock)
+  const output = Buffer.alloc(16_000_000, 'x')
+  for (let at = 0; at < output.length; at += 1_000_000) await journal.stream('step/a').write(output.subarray(at, at + 1_000_000))
+  await finish(journal)
+  await drain.finish()
+  expect(target.streams.get('step/a')?.equals(output)).toBe(true)
+  // The first pause of a backoff is at most 200 ms, the second at most 400 ms.
+  expect(Math.max(...clock.pauses)).toBeLessThanOrEqual(400)
+}, 30_000)

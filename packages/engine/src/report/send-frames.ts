@@ -13,6 +13,8 @@ export interface SenderOptions {
 interface Sent {
   /** End of the frame in the stream. */
   readonly end: number
+  /** It was sent while an earlier frame was in flight. */
+  readonly isAhead: boolean
   readonly answer: Promise<number>
   /** Contains the bytes of the frame until the answer. */
   readonly memory: Buffer
@@ -34,14 +36,16 @@ export class FrameSender {
   }
 
   /**
-   * Sends the unacknowledged bytes of a stream up to `to` and acknowledges them. Returns early if the receiver's copy ends elsewhere than expected;
-   * sending then continues there. Throws the fault of the sink once no frame is in flight any more. Calls must not overlap.
+   * Sends the unacknowledged bytes of a stream up to `to` and acknowledges them. Returns early if the receiver's copy ends elsewhere than expected, or
+   * if some bytes were acknowledged before a fault; the next call continues after them. Otherwise it throws the fault of the sink once no frame is in
+   * flight any more. Calls must not overlap.
    */
   async send(stream: string, to: number): Promise<void> {
     const { journal, sink } = this.#options
     const sent: Sent[] = []
+    const begun = journal.extent(stream).acked
     try {
-      for (let from = journal.extent(stream).acked; ;) {
+      for (let from = begun; ;) {
         while (from < to && sent.length < Math.min(sink.inFlight?.() ?? 1, MAX_IN_FLIGHT)) {
           const frame = await this.#begin(stream, from, sent.length > 0)
           if (frame === undefined) break
@@ -51,16 +55,19 @@ export class FrameSender {
         const [first] = sent
         if (first === undefined) return
         const end = await first.answer
-        await this.continueAt(stream, end)
+        // Only a frame that followed nothing in flight knows the end of the receiver's copy. An answer to a frame ahead may be older.
+        await this.continueAt(stream, first.isAhead ? Math.max(end, journal.extent(stream).acked) : end)
         sent.shift()
         this.#free.push(first.memory)
         from = Math.max(from, end)
       }
     } catch (error) {
-      if (isFault(error, 'payload-too-large')) this.#frameBytes = Math.max(MIN_FRAME_BYTES, this.#frameBytes / 2)
-      const offset = isFault(error, 'log-offset') ? error.details['offset'] : undefined
-      if (typeof offset !== 'number') throw error
-      await this.continueAt(stream, offset)
+      if (!isFault(error)) throw error
+      if (error.code === 'payload-too-large') this.#frameBytes = Math.max(MIN_FRAME_BYTES, this.#frameBytes / 2)
+      const offset = error.code === 'log-offset' ? error.details['offset'] : undefined
+      if (typeof offset === 'number') {
+        if (sent[0]?.isAhead === false) await this.continueAt(stream, offset)
+      } else if (journal.extent(stream).acked <= begun) throw error
     } finally {
       // The frames behind a refused one are refused too, or already stored. They are sent again.
       await Promise.allSettled(sent.map(({ answer }) => answer))
@@ -87,6 +94,6 @@ export class FrameSender {
     const answer = sink.frame({ ...frame, isAhead }, signal)
     // Awaited later. An earlier frame may be refused first.
     answer.catch(() => undefined)
-    return { end: frame.offset + frame.bytes.byteLength, answer, memory }
+    return { end: frame.offset + frame.bytes.byteLength, isAhead, answer, memory }
   }
 }
