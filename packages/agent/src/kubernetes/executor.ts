@@ -92,7 +92,8 @@ function openExecutor(
     labels,
     report: reportLive,
     onPlaced: (pod, node) => void notePlace(pod, node),
-    onState: (ref, pod, state) => starts.see(attemptKey(ref), { name: pod.metadata.name, nodes: nodesOf(pod), state }),
+    onState: (ref, pod, state) =>
+      starts.see(attemptKey(ref), { uid: pod.metadata.uid ?? pod.metadata.name, nodes: nodesOf(pod), state }),
     onSynced: () => starts.synced(),
   })
   const placer = openPlacer({ kube, clock, log, watch: pods, onStall })

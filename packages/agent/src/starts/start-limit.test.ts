@@ -36,7 +36,7 @@ function openScene({ synced = true } = {}): Scene {
 /** Lets everything happen that needs no time. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-const pod = (state: 'starting' | 'running' | 'waiting' | 'lost' | undefined) => ({ name: 'dind', nodes: '', state })
+const pod = (state: 'starting' | 'running' | 'waiting' | 'lost' | undefined, uid = 'dind') => ({ uid, nodes: '', state })
 
 test('the next start begins when the pods of the first run', async () => {
   const { starts, begin, begun } = openScene()
@@ -101,6 +101,37 @@ test('a start that got room after a wait takes a place again', async () => {
   void begin('b')
   await settle()
   expect(begun).toEqual(['a'])
+})
+
+test('the end of a replaced pod does not hide its successor', async () => {
+  const { starts, begin, begun } = openScene()
+  await begin('a')
+  starts.see('a', pod('starting', 'old'))
+  starts.end('a', 'created')
+  starts.see('a', pod('starting', 'new'))
+  starts.see('a', pod(undefined, 'old'))
+  void begin('b')
+  await settle()
+  expect(begun).toEqual(['a'])
+  starts.see('a', pod('running', 'new'))
+  await settle()
+  expect(begun).toEqual(['a', 'b'])
+})
+
+test('a start that is withdrawn does not end the wait of the others for the list of pods', async () => {
+  const { starts, begin, begun } = openScene({ synced: false })
+  const stop = new AbortController()
+  const withdrawn = begin('a', {}, stop.signal)
+  const other = begin('b', { pods: 2 })
+  stop.abort()
+  await expect(withdrawn).rejects.toThrow()
+  await settle()
+  void begin('c')
+  await settle()
+  expect(begun).toEqual([])
+  starts.synced()
+  await other
+  expect(begun).toEqual(['b'])
 })
 
 test('a new process counts the starts of the earlier one, and does not let an attempt with pods wait', async () => {

@@ -29,7 +29,7 @@ export interface StartLimit {
   /** Lets other starts begin while this one waits for something that they do not slow down. */
   stall(key: string): void
   /** Notes the state of a pod of an attempt; undefined if the pod is gone. */
-  see(key: string, pod: { readonly name: string; readonly nodes: string; readonly state: PodState | undefined }): void
+  see(key: string, pod: { readonly uid: string; readonly nodes: string; readonly state: PodState | undefined }): void
   /** Notes that all existing pods were seen. */
   synced(): void
   /** Forgets an attempt that is removed. */
@@ -99,7 +99,7 @@ class Queue implements StartLimit {
     this.#admit()
   }
 
-  see(key: string, pod: { readonly name: string; readonly nodes: string; readonly state: PodState | undefined }): void {
+  see(key: string, pod: { readonly uid: string; readonly nodes: string; readonly state: PodState | undefined }): void {
     this.#inProgress.see(key, { ...pod, now: this.#clock.monotonic() })
     if (this.#isSynced) this.#admit()
   }
@@ -120,8 +120,8 @@ class Queue implements StartLimit {
     const late = this.#clock.sleep(SYNC_MS, AbortSignal.any([signal, over.signal])).catch(() => undefined)
     await Promise.race([this.#synced.promise, late])
     over.abort()
-    this.#isSynced = true
     signal.throwIfAborted()
+    this.#isSynced = true
   }
 
   async #awaitTurn(start: PendingStart, signal: AbortSignal): Promise<void> {

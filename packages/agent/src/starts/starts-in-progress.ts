@@ -17,6 +17,7 @@ interface Start {
   nodes: string
   /** Time at which it began, or began again, by the monotonic clock. */
   since: number
+  /** By uid: a successor of the same name is another pod. */
   readonly pods: Map<string, PodState>
   /** Number of pods that a call of this process creates; 0 for a start of an earlier process. */
   expected: number
@@ -64,19 +65,19 @@ export class StartsInProgress {
   /** Notes the state of a pod; undefined if the pod is gone. */
   see(
     key: string,
-    pod: { readonly name: string; readonly nodes: string; readonly state: PodState | undefined; readonly now: number },
+    pod: { readonly uid: string; readonly nodes: string; readonly state: PodState | undefined; readonly now: number },
   ): void {
     const known = this.#starts.get(key)
     if (pod.state === undefined) {
-      known?.pods.delete(pod.name)
+      known?.pods.delete(pod.uid)
       if (known?.pods.size === 0 && !known.isOpen) this.#starts.delete(key)
       return
     }
     const fresh: Start = { nodes: pod.nodes, since: pod.now, pods: new Map(), expected: 0, isOpen: false, isStalled: false }
     const start = known ?? fresh
     this.#starts.set(key, start)
-    const before = start.pods.get(pod.name)
-    start.pods.set(pod.name, pod.state)
+    const before = start.pods.get(pod.uid)
+    start.pods.set(pod.uid, pod.state)
     if (pod.state !== 'starting') return
     start.isStalled = false
     if (before !== 'starting') start.since = pod.now

@@ -49,7 +49,11 @@ export function openWorkflowStarts({ kube, namespaces, rate, clock, log }: Workf
       }
       const { object } = change
       const { name } = object.metadata
-      starts.see(keyOf(name), { name, nodes: nodesOf(object), state: change.type === 'gone' ? undefined : stateOf(object) })
+      starts.see(keyOf(name), {
+        uid: object.metadata.uid ?? name,
+        nodes: nodesOf(object),
+        state: change.type === 'gone' ? undefined : stateOf(object),
+      })
     }
   }
 
