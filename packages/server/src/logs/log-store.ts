@@ -85,6 +85,8 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
   const memory = openReadMemory(READ_AHEAD_BYTES)
   let writes = 0
   let queuedBytes = 0
+  /** Bytes of frames that wait for earlier ones. */
+  let aheadBytes = 0
   const waitingBytes = openWaitingBytes()
   const tails = openTails()
   const inTurn = openTurns()
@@ -129,12 +131,15 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
       if (frame.offset === end || frame.offset === tails.endOf(frame)) return tails.during(frame, () => enqueue(frame))
       const left = deadline - clock.monotonic()
       if (frame.offset < end || ahead === undefined || ahead.aborted || left <= 0) throw offsetFault(end)
-      await watch.next(left, ahead)
+      if (queuedBytes + aheadBytes > MAX_QUEUED_BYTES) throw slowStorage()
+      aheadBytes += frame.bytes.byteLength
+      await watch.next(left, ahead).finally(() => (aheadBytes -= frame.bytes.byteLength))
     }
   }
 
   async function enqueue(frame: Frame): Promise<Stored> {
-    if (queuedBytes > MAX_QUEUED_BYTES) throw fault('unavailable', { message: 'The log storage is slower than its input.' })
+    // Frames ahead do not count: they wait for this one.
+    if (queuedBytes > MAX_QUEUED_BYTES) throw slowStorage()
     const { promise, resolve, reject } = Promise.withResolvers<Stored>()
     queue.push({ frame, resolve, reject })
     queuedBytes += frame.bytes.byteLength
@@ -194,6 +199,10 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
 
 function bytesOf(frames: readonly QueuedFrame[]): number {
   return frames.reduce((sum, { frame }) => sum + frame.bytes.byteLength, 0)
+}
+
+function slowStorage(): Error {
+  return fault('unavailable', { message: 'The log storage is slower than its input.' })
 }
 
 function offsetFault(end: number): Error {
