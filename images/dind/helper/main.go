@@ -64,7 +64,7 @@ func main() {
 	case "ready":
 		err = ready()
 	case "serve":
-		err = serve()
+		serve()
 	case "clean":
 		err = clean(argument)
 	case "end":

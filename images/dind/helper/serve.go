@@ -16,23 +16,9 @@ const (
 )
 
 // serve publishes the facts of the disk every 5 s, for the engine and for Prometheus, until it is killed.
-func serve() error {
+func serve() {
 	var page atomic.Pointer[string]
 	daemon := openDocker(dockerSocket)
-	go func() {
-		for ; ; time.Sleep(measureEvery) {
-			now, err := measure()
-			if err != nil {
-				note("serve: the disk cannot be measured: %v", err)
-				continue
-			}
-			if err := writeFacts(now); err != nil {
-				note("serve: the facts of the disk cannot be written: %v", err)
-			}
-			text := metrics(now, ping(daemon) == nil)
-			page.Store(&text)
-		}
-	}()
 	server := http.Server{
 		Addr:         metricsPort,
 		ReadTimeout:  2 * time.Second,
@@ -44,7 +30,22 @@ func serve() error {
 			}
 		}),
 	}
-	return server.ListenAndServe()
+	go func() {
+		// The engine needs the facts even if another container of the pod uses the port.
+		note("serve: no metrics are published: %v", server.ListenAndServe())
+	}()
+	for ; ; time.Sleep(measureEvery) {
+		now, err := measure()
+		if err != nil {
+			note("serve: the disk cannot be measured: %v", err)
+			continue
+		}
+		if err := writeFacts(now); err != nil {
+			note("serve: the facts of the disk cannot be written: %v", err)
+		}
+		text := metrics(now, ping(daemon) == nil)
+		page.Store(&text)
+	}
 }
 
 // metrics returns the metrics in the text format of Prometheus.

@@ -18,11 +18,14 @@ const (
 )
 
 const (
-	loadTime = 2 * time.Minute
+	// As long as an engine waits for its daemon.
+	loadTime = 10 * time.Minute
 	// Room for the records of the daemon beside the tools image.
 	spareKb = 16 * 1024
 	// More than the files of the tools image.
 	toolsInodes = 10_000
+	// Start of the reasons that the agent reads as a full disk.
+	diskFull = "No space left on device"
 )
 
 // hasTools reports whether the tools image is on the disk, without a daemon.
@@ -45,14 +48,19 @@ func fitsTools(now usage) bool {
 	return now.kbFree >= toolsKb() && (now.inodesTotal == 0 || now.inodesFree >= toolsInodes)
 }
 
-// load loads the tools image and marks it as loaded. The daemon serves the engine meanwhile.
+// load loads the tools image and marks it as loaded. The daemon serves the engine meanwhile, which pulls the image if it is not loaded. Only a full
+// disk is an error, because the pull would fail on it as well.
 func load() error {
 	daemon, err := awaitDaemon(dockerSocket)
 	if err != nil {
 		return giveReason("the Docker daemon does not answer: %v", err)
 	}
 	if err := loadTools(daemon); err != nil {
-		return err
+		if strings.HasPrefix(err.Error(), diskFull) {
+			return err
+		}
+		note("load: %v", err)
+		return nil
 	}
 	return os.WriteFile(loadedFile, nil, 0o644)
 }
@@ -90,7 +98,7 @@ func loadFailure(before usage, err error) string {
 	if !strings.Contains(err.Error(), "no space left on device") {
 		return fmt.Sprintf("the tools image cannot be loaded: %v", err)
 	}
-	return fmt.Sprintf("No space left on device: the tools image needs %d MiB on the disk of the build, which has %d MiB, of which %d MiB "+
+	return fmt.Sprintf(diskFull+": the tools image needs %d MiB on the disk of the build, which has %d MiB, of which %d MiB "+
 		"and %d inodes were free after everything was removed that earlier builds left. Increase the size of the disk (volumeSize). "+
 		"The Docker daemon reports: %v", toolsKb()/1024, before.kbTotal/1024, before.kbFree/1024, before.inodesFree, err)
 }
