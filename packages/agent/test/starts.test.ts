@@ -190,3 +190,31 @@ test('protocol v1 starts workflows by the same limit, and deletes while others w
   )
   starts.close()
 })
+
+test('protocol v1 ends the wait of a workflow that the platform terminates, and creates nothing for it', async () => {
+  await using scene = await openV1Scene()
+  const { kube } = scene
+  const clusterKube = kube.kube()
+  kube.cores = 1
+  const line = { kube: clusterKube, namespaces: ['builds'], clock: systemClock, log: silentLog }
+  const starts = openWorkflowStarts({ ...line, rate: { perCore: 1 } })
+  const cluster = { ...scene.cluster, kube: clusterKube, starts }
+  scene.agent({ clusterOf: () => cluster })
+  const create = (workflow: string): { _id: string } => task('CreatePod', { workflow, name: `dind-${workflow}` })
+  const [first, second] = [create('a'), create('b')]
+  scene.platform.script.push([first])
+  await until('the first workflow', () => kube.objects.has('pods/dind-a'))
+  scene.platform.script.push([second])
+  await until('the wait of the second workflow', () => scene.platform.script.length === 0)
+  const removal = task('DeletePod', { workflow: 'b', name: 'dind-b' })
+  // The platform repeats it until it hears of it. The first one may come before the second workflow waits.
+  await until('its withdrawal', () => {
+    if (scene.platform.script.length === 0 && scene.platform.reportsOf(removal._id).length === 0)
+      scene.platform.script.push([removal])
+    return scene.platform.reportsOf(second._id).length > 0
+  })
+  expect(scene.platform.reportsOf(second._id)).toMatchObject([{ reason: 'the workflow was terminated before its turn' }])
+  await until('the deletion', () => scene.platform.reportsOf(removal._id).length > 0)
+  expect(kube.calls.filter(({ line: each }) => each === 'POST pods/dind-b')).toEqual([])
+  starts.close()
+})

@@ -59,6 +59,8 @@ class PollingAgent implements V1Agent {
   readonly #heard = Promise.withResolvers<void>()
   readonly #work: Work<V1Task, TaskStatus>
   readonly #metrics: Metrics
+  /** Workflows that wait for their turn. Aborted when the platform ends the workflow. */
+  readonly #turns = new Map<string, AbortController>()
   #heardAt = 0
   #pollError: string | undefined
   /** Aborted when the right to poll is lost; undefined while another process has it. */
@@ -210,6 +212,8 @@ class PollingAgent implements V1Agent {
     this.#metrics.pulled({ agentTasks: agentTasks.length, clusterTasks: count })
     const queued = this.#work.waiting() - this.#work.waiting(AGENT_GROUP)
     this.#log.info({ workflows: batches.length, tasks: count, agentTasks: agentTasks.length, queued }, 'pulled')
+    for (const { workflowId, kind } of batches)
+      if (kind === 'terminate') this.#turns.get(workflowId)?.abort(new DOMException('the workflow is terminated', 'AbortError'))
     await this.#work.accept([
       ...agentTasks.map((task) => ({ group: AGENT_GROUP, lane: task._id, units: [toUnit(task)] })),
       ...batches.map((batch) => ({
@@ -233,12 +237,24 @@ class PollingAgent implements V1Agent {
   async #carryOut({ lane, units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {
     const { clusterOf, forceDeletePvc = false, clock, log } = this.#options
     const report = (task: V1Task, outcome: TaskOutcome): Promise<void> => this.#finish(run, task, outcome)
-    const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report, aside: run.aside }
+    const awaitTurn = (wait: (withdrawn: AbortSignal) => Promise<void>): Promise<void> =>
+      run.aside(() => this.#withdrawable(lane, wait))
+    const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report, awaitTurn }
     const batch = toBatch(
       lane,
       units.map(({ task }) => task),
     )
     await carryOut(parts, { batch, pulledAt: run.acceptedAt }, run.signal)
+  }
+
+  async #withdrawable(workflowId: string, wait: (withdrawn: AbortSignal) => Promise<void>): Promise<void> {
+    const withdrawal = new AbortController()
+    this.#turns.set(workflowId, withdrawal)
+    try {
+      await wait(withdrawal.signal)
+    } finally {
+      this.#turns.delete(workflowId)
+    }
   }
 
   async #runAgentTasks({ units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {

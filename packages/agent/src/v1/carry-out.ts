@@ -7,7 +7,6 @@ import { fault, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
 import { createOrAdopt, refOf, type Kube, type KubeObject as ClusterObject, type ObjectRef } from '@windlass/kube'
 import { CLAIM_NOTE, KubeObject } from '@windlass/protocol'
 import { claimRefsOf, isBound, untilBound } from '@windlass/volumes'
-import type { Aside } from '@windlass/work'
 import { z } from 'zod'
 import type { AgentPolicy } from '../kubernetes/policy/agent-policy.ts'
 import { checkProtocolV1Object, checkProtocolV1Removal, isOfWorkflow } from '../kubernetes/policy/check.ts'
@@ -26,8 +25,8 @@ export interface CarryOutOptions {
   readonly log: Logger
   /** Called once for each task, in order. Resolves when the outcome is stored. */
   readonly report: (task: V1Task, outcome: TaskOutcome) => Promise<void>
-  /** Waits without delaying the batches of other workflows. */
-  readonly aside: Aside
+  /** Waits without delaying the batches of other workflows. The signal is aborted if the platform ends this workflow meanwhile. */
+  readonly awaitTurn: (wait: (withdrawn: AbortSignal) => Promise<void>) => Promise<void>
 }
 
 /** A cluster for tasks of protocol v1. */
@@ -64,13 +63,32 @@ export async function carryOut(options: CarryOutOptions, { batch, pulledAt }: Pu
   }
   const start = await cluster.starts.describe(batch)
   if (start === undefined) return void (await carryOutTasks(options, { cluster, batch, pulledAt }, signal))
-  if (!cluster.starts.beginNow(start)) await options.aside(() => cluster.starts.begin(start, signal))
+  if (!cluster.starts.beginNow(start)) {
+    try {
+      await options.awaitTurn((withdrawn) => cluster.starts.begin(start, AbortSignal.any([signal, withdrawn])))
+    } catch (error) {
+      if (signal.aborted || !isAbort(error)) throw error
+      return withdraw(options, { cluster, batch, pulledAt }, signal)
+    }
+  }
   let isCreated = false
   try {
     isCreated = await carryOutTasks(options, { cluster, batch, pulledAt }, signal)
   } finally {
     cluster.starts.end(start.key, isCreated ? 'created' : 'failed')
   }
+}
+
+/** Reports the creates of a terminated workflow as failed, and carries out its deletions. */
+async function withdraw(
+  options: CarryOutOptions,
+  { cluster, batch, pulledAt }: PulledBatch & { readonly cluster: V1Cluster },
+  signal: AbortSignal,
+): Promise<void> {
+  const reason = 'the workflow was terminated before its turn'
+  for (const task of batch.tasks.filter(isCreate)) await options.report(task, { ok: false, isRetriable: true, reason })
+  const tasks = batch.tasks.filter((task) => !isCreate(task))
+  if (tasks.length > 0) await carryOutTasks(options, { cluster, batch: { ...batch, tasks }, pulledAt }, signal)
 }
 
 /** Carries out the tasks of a batch. Returns false if a create failed. */
