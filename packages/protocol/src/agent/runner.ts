@@ -2,7 +2,7 @@
  * The API that installers of a Runner (command line, chart) need besides agents and runtimes.
  *
  * GET    /v1/agent                     Agent: the owner of the token
- * PATCH  /v1/agents/{name}             AgentPatch -> Agent: a rename keeps the runtimes
+ * PATCH  /v1/agents/{name}             AgentPatch -> Agent: a rename keeps the runtimes; `runtimes` are all that it serves
  * DELETE /v1/agents/{name}             ?force=true
  * POST   /v1/agents/{name}/token       AgentCreated: a new token; the old one is revoked immediately
  * GET    /v1/clusters                  page of Cluster

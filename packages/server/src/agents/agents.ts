@@ -13,6 +13,7 @@ import {
   insertAgent,
   isOnline,
   listAgents,
+  releaseRuntimes,
   renameAgent,
   updateAgent,
 } from '../store/runtimes/agents.ts'
@@ -112,7 +113,10 @@ function newAgent(app: App, { id, hash, input }: { id: string; hash: string; inp
   }
 }
 
-/** Changes the given fields. Runtimes that name the agent get the new name. Throws `not-found`, `conflict` for a name in use. */
+/**
+ * Changes the given fields. Runtimes that name the agent get the new name; those that are not among the given runtimes name no agent any more. Throws
+ * `not-found`, `conflict` for a name in use.
+ */
 export async function changeAgent(app: App, name: string, patch: AgentPatch): Promise<Agent> {
   const row = await app.store.write(async (tx) => {
     const before = await requireAgent(tx, app, name)
@@ -120,6 +124,7 @@ export async function changeAgent(app: App, name: string, patch: AgentPatch): Pr
       ...defined({ name: patch.name }),
       ...(patch.runtimes !== undefined && { runtimes: JSON.stringify(patch.runtimes) }),
     }
+    if (patch.runtimes !== undefined) await releaseRuntimes(tx, before, patch.runtimes)
     if (patch.name !== undefined && patch.name !== before.name) {
       await requireFreeName(tx, app, patch.name)
       await renameAgent(tx, before, patch.name)

@@ -124,6 +124,18 @@ test('renames an agent together with the runtimes that name it, and a new token 
   expect(token.startsWith(`${id}.`)).toBe(true)
 })
 
+test('an agent serves only the runtimes that it is given, also if others name it', async () => {
+  await using scene = await openHttpScene()
+  const change = (runtimes: readonly string[]): Promise<z.output<typeof Agent>> =>
+    scene.admin.call('PATCH', '/v1/agents/agent', Agent, { body: { runtimes } })
+  expect(await change(['local', 'other'])).toMatchObject({ runtimes: ['local', 'other'] })
+  expect(await scene.admin.call('GET', '/v1/runtimes/local', Runtime)).toMatchObject({ agent: 'agent' })
+  expect(await change(['other'])).toMatchObject({ runtimes: ['other'] })
+  expect(await change([])).toMatchObject({ runtimes: [] })
+  expect(await scene.admin.call('GET', '/v1/runtimes/local', Runtime)).toMatchObject({ agentOnline: false })
+  expect(await change(['local'])).toMatchObject({ runtimes: ['local'] })
+})
+
 test('signs certificates of daemons with one CA per account, for the requested names, and only for admins and agents (R049)', async () => {
   await using scene = await openHttpScene()
   const { csr } = await request()
