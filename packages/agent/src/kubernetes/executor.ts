@@ -114,8 +114,7 @@ function openExecutor(
     const limit = startLimitOf({ perCore, max }, await cores.of(placementOf(first)))
     const onWait = (message: string): void =>
       reportLive({ buildId, attempt, state: 'waiting', reason: 'start-limit', message: message.slice(0, 8192) })
-    const start = { key: attemptKey(task), taskId, isWarm, limit, nodes: nodesOf(first), pods: ofTask.length }
-    return isWarm ? start : { ...start, onWait }
+    return { key: attemptKey(task), taskId, isWarm, limit, nodes: nodesOf(first), pods: ofTask.length, onWait }
   }
 
   return {

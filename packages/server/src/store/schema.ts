@@ -667,6 +667,8 @@ export interface WarmPairRow {
   message: string | null
   /** When its engine last requested a build. */
   waits_at: number | null
+  /** When it last waited for its turn on the nodes. */
+  turn_at: number | null
   /** When its engine was first seen running. */
   engine_since: number | null
   created_at: number

@@ -103,7 +103,7 @@ async function fillPool(app: App, tx: Tx, pool: Pool): Promise<void> {
     if (pair.status === 'stopping') continue
     const age = now - pair.created_at
     const isSilent = pool.judgesSilence && isSilentPair(app, pair, now)
-    const isLate = pair.status === 'starting' && age > spec.limits.electedMs
+    const isLate = pair.status === 'starting' && now - Math.max(pair.created_at, pair.turn_at ?? 0) > spec.limits.electedMs
     const isOld = age > maxAgeSeconds * 1000 || pair.spec_hash !== hash || pair.agent_id !== (agent?.id ?? pair.agent_id)
     const hasNeverCalled = pool.judgesSilence && neverCalled(app, pair, now)
     if (hasNeverCalled)
@@ -173,6 +173,7 @@ async function createPair(app: App, tx: Tx, { pool: { row, spec }, agent, like }
     message: null,
     waits_at: null,
     engine_since: null,
+    turn_at: null,
     created_at: now,
     ready_at: null,
     ended_at: null,

@@ -123,6 +123,7 @@ export async function takePairFact(
     await stopPair(tx, pair, { now, message: fact.message ?? fact.reason ?? 'Its pods ended.' })
     return undefined
   }
+  if (fact.reason === 'start-limit') await updatePair(tx, pair.id, { turn_at: now })
   if (saysEngineRuns(fact) && pair.engine_since === null) await updatePair(tx, pair.id, { engine_since: now })
   if (fact.dockerHost !== undefined) await notePair(tx, pair.id, { docker_host: fact.dockerHost }, now)
   return undefined

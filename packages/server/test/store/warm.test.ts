@@ -111,6 +111,27 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     expect(starts(await take(scene))).toHaveLength(5)
   })
 
+  test('the wait of a pair for its turn on the nodes is no failure', async () => {
+    await using held = await openTestApp(database)
+    const scene = await openScene(held.app)
+    await poolOf(scene, { warmPool: { min: 1, max: 1 }, limits: { electedMs: 5000 } })
+    await submit(scene)
+    await elect(held.app)
+    await take(scene)
+    await fillPools(held.app, true)
+    const [task] = starts(await take(scene))
+    for (const before of [2, 1]) {
+      const message = `${before} before this one`
+      await tell(scene, { buildId: task?.buildId ?? '', attempt: 1, state: 'waiting', reason: 'start-limit', message })
+      held.clock.advance(4000)
+      await fillPools(held.app, true)
+    }
+    expect(await pairs(scene)).toMatchObject([{ status: 'starting' }])
+    held.clock.advance(1001)
+    await fillPools(held.app, true)
+    expect(await pairs(scene)).toMatchObject([{ status: 'stopping', message: 'It was not ready in time.' }, {}])
+  })
+
   test('hands out the limit of starts of the runtime, and keeps its pairs if only the limit changes', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
