@@ -89,7 +89,8 @@ export async function beginRepeatable(
     },
     async recover(error) {
       const reply = await findReply(app.store.query, id).catch(() => undefined)
-      const answer = open(reply)
+      // Another server may have taken the key for another request in the same moment.
+      const answer = reply?.request_hash === requestHash ? open(reply) : undefined
       if (answer === undefined) throw error
       return answer
     },
