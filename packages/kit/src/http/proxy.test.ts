@@ -50,6 +50,11 @@ test('an error about an unsupported proxy names the variable but not its value',
   expect(() => proxyFrom({ ALL_PROXY: 'ftp://p:1' })).toThrow('ALL_PROXY is not the URL of an HTTP or SOCKS 5 proxy.')
 })
 
+test('ignores ALL_PROXY if it is not used', () => {
+  const env = { ALL_PROXY: 'socks4://p:1', HTTP_PROXY: 'http://q:1', HTTPS_PROXY: 'http://q:2' }
+  expect(proxyFrom(env)).toMatchObject({ http: 'http://q:1', https: 'http://q:2' })
+})
+
 test('accepts SOCKS 5 proxies, and ALL_PROXY for a scheme without a proxy (R061)', () => {
   expect(of('https://a.example', { HTTPS_PROXY: 'socks5://user:secret@p:1080' })).toBe('socks5://user:secret@p:1080')
   const env = { ALL_PROXY: 'socks5h://p:1080', http_proxy: 'http://q:1', no_proxy: 'near.example' }

@@ -26,8 +26,9 @@ const ALWAYS_DIRECT = [...LOCAL, ...METADATA_SERVICES]
  * `config-invalid` for a proxy URL with another scheme.
  */
 export function proxyFrom(env: Environment): ProxySettings {
-  const all = proxyUrl(env, 'ALL_PROXY')
-  const [http, https] = [proxyUrl(env, 'HTTP_PROXY') ?? all, proxyUrl(env, 'HTTPS_PROXY') ?? all]
+  // Read only if it is used: desktops set it to forms that other programs need.
+  const ofScheme = (name: string): string | undefined => proxyUrl(env, name) ?? proxyUrl(env, 'ALL_PROXY')
+  const [http, https] = [ofScheme('HTTP_PROXY'), ofScheme('HTTPS_PROXY')]
   const list = (read(env, 'NO_PROXY') ?? '').split(/[\s,]+/).filter((item) => item !== '')
   const api = env['KUBERNETES_SERVICE_HOST']
   return { http, https, isDirect: directHosts([...ALWAYS_DIRECT, ...(api === undefined ? [] : [api]), ...list]) }

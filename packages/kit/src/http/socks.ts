@@ -57,8 +57,8 @@ async function connectThrough(proxy: string, { host, port }: http.ClientRequestA
   // Loaded on demand: most processes have no such proxy.
   const { SocksClient } = await import('socks')
   const { hostname, port: proxyPort, username, password } = new URL(proxy)
-  const login = username === '' ? {} : { userId: decodeURIComponent(username), password: decodeURIComponent(password) }
   try {
+    const login = username === '' ? {} : { userId: decodeURIComponent(username), password: decodeURIComponent(password) }
     const { socket } = await SocksClient.createConnection({
       command: 'connect',
       destination: { host: withoutBrackets(host ?? 'localhost'), port: Number(port ?? 80) },
