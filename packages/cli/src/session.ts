@@ -71,7 +71,7 @@ export function withRetries(client: Client, clock: Clock = systemClock): Client 
       const callLimited = () => retry(limited, () => client.call(method, path, reply, options))
       if (options?.headers?.['idempotency-key'] === undefined) return callLimited()
       const retryIf = (error: unknown): boolean =>
-        isFault(error, 'server-unreachable', 'unavailable') && clock.monotonic() + retryAfterMs(error) < until
+        isFault(error, 'server-unreachable', 'unavailable', 'proxy-answered') && clock.monotonic() + retryAfterMs(error) < until
       return retry({ ...REPEAT, clock, signal: options.signal, retryIf }, callLimited)
     },
     withToken: (token) => withRetries(client.withToken(token), clock),

@@ -6,7 +6,7 @@ import { fault, isFault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
 import type { Agent } from '@windlass/protocol'
 import { readSecretFile } from './config.ts'
-import { orUndefined } from '../session.ts'
+import { isOutage, orUndefined } from '../session.ts'
 import { retryUnreachable, requireAdmin, type CommandContext } from './context.ts'
 import { readRuntimes } from './runtimes.ts'
 import { applySecret, readSecret } from './secrets.ts'
@@ -31,7 +31,7 @@ export async function register(context: CommandContext): Promise<void> {
     out.note(`agent ${agent}: ${made === undefined ? 'known' : 'registered'}`)
     if (context.admin !== undefined) await ensureRuntime(context, context.admin, agent)
   } catch (error) {
-    if (kept === undefined || !isFault(error, 'server-unreachable')) throw error
+    if (kept === undefined || !isOutage(error)) throw error
     // The agent has its token, and waits for the server itself.
     out.note('The server cannot be reached; the agent starts with its stored token.')
   }

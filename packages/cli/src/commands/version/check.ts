@@ -51,7 +51,7 @@ function compare(version: string, source: string): Compared {
 }
 
 function versionToUse({ server, release }: Readonly<Record<string, Compared>>): string {
-  return (server ?? release)?.version ?? VERSION
+  return [server, release].find((each) => each?.matches === false)?.version ?? VERSION
 }
 
 /** Returns the version of a release. Throws `file-not-found`, and `request-invalid` for another file. */

@@ -84,6 +84,13 @@ export async function attachInCluster(targets: AttachTargets): Promise<void> {
   const host = targets.host ?? (isSameCluster ? await addressInside(runtimeTarget) : addressOutside(runtimeTarget))
   const remote = { host, token: await tokenOf(targets, targets.account), crt: runtimeTarget.cluster.access.ca }
   await writeRuntimeFile(agentTarget, { ...file, policy: await policyOfRelease(runtimeTarget), remote })
+  // Not before the agent has the token that needs no renewal. A user without the right to delete roles leaves it.
+  if (targets.tokenSeconds === undefined)
+    await revokeTokenRenewal(runtimeTarget.cluster.kube, { namespace: runtimeTarget.namespace, name: targets.account }).catch(
+      (error: unknown) => {
+        if (!isFault(error, 'cluster-refused')) throw error
+      },
+    )
 }
 
 /** Sets a key of the Secret from which the agent reads its runtimes. */
@@ -118,11 +125,7 @@ function readsFiles(values: Tree): boolean {
 async function tokenOf({ runtimeTarget, tokenSeconds }: AttachTargets, name: string): Promise<string> {
   const { cluster, namespace } = runtimeTarget
   const account = { namespace, name }
-  if (tokenSeconds === undefined) {
-    const token = await lastingToken(cluster.kube, namespace, name)
-    await revokeTokenRenewal(cluster.kube, account)
-    return token
-  }
+  if (tokenSeconds === undefined) return lastingToken(cluster.kube, namespace, name)
   await grantTokenRenewal(cluster.kube, account)
   return (await cluster.kube.issueToken({ kind: 'ServiceAccount', ...account }, tokenSeconds)).token
 }
