@@ -16,24 +16,14 @@ const DROPPED = [
   /^var\/lib\/dpkg\/(?:status|available|statoverride)-old$/,
 ]
 
-const DEBIAN_SOURCES = `Types: deb
-URIs: http://deb.debian.org/debian
-Suites: trixie trixie-updates
-Components: main
-Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
-
-Types: deb
-URIs: http://deb.debian.org/debian-security
-Suites: trixie-security
-Components: main
-Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
-`
+/** An image names no mirror: that of the build may be private, and users have their own. */
+const NO_SOURCES = '# Name a Debian mirror here to install packages.\n'
 
 /** Files that name the day or the mirror of the build. */
 const REWRITTEN: Replacements = new Map<string, (content: Buffer) => string>([
   // The third field is the day of the last change of a password. Nobody has one.
   ['etc/shadow', (content) => content.toString().replaceAll(/^([^:]*:[^:]*):\d+:/gm, '$1:1:')],
-  ['etc/apt/sources.list.d/debian.sources', () => DEBIAN_SOURCES],
+  ['etc/apt/sources.list.d/debian.sources', () => NO_SOURCES],
 ])
 
 /** Returns the path of an entry as the tables have it: `./etc/` is `etc`. */
