@@ -165,14 +165,19 @@ test('without the right to read nodes, assumes four cores', async () => {
   expect(scene.begun()).toEqual(letters)
 })
 
+/** Returns a cluster of one core in which one workflow starts at a time. */
+function clusterOfOneCore({ kube, cluster }: Awaited<ReturnType<typeof openV1Scene>>) {
+  kube.cores = 1
+  const clusterKube = kube.kube()
+  const line = { kube: clusterKube, namespaces: ['builds'], clock: systemClock, log: silentLog }
+  const starts = openWorkflowStarts({ ...line, rate: { perCore: 1 } })
+  return { cluster: { ...cluster, kube: clusterKube, starts }, starts }
+}
+
 test('protocol v1 starts workflows by the same limit, and deletes while others wait', async () => {
   await using scene = await openV1Scene()
   const { kube } = scene
-  const clusterKube = kube.kube()
-  kube.cores = 1
-  const line = { kube: clusterKube, namespaces: ['builds'], clock: systemClock, log: silentLog }
-  const starts = openWorkflowStarts({ ...line, rate: { perCore: 1 } })
-  const cluster = { ...scene.cluster, kube: clusterKube, starts }
+  const { cluster, starts } = clusterOfOneCore(scene)
   scene.agent({ clusterOf: () => cluster, concurrency: 2 })
   const pods = (workflow: string): { _id: string }[] =>
     ['dind', 'engine'].map((app) => task('CreatePod', { workflow, name: `${app}-${workflow}` }))
@@ -194,11 +199,7 @@ test('protocol v1 starts workflows by the same limit, and deletes while others w
 test('protocol v1 ends the wait of a workflow that the platform terminates, and creates nothing for it', async () => {
   await using scene = await openV1Scene()
   const { kube } = scene
-  const clusterKube = kube.kube()
-  kube.cores = 1
-  const line = { kube: clusterKube, namespaces: ['builds'], clock: systemClock, log: silentLog }
-  const starts = openWorkflowStarts({ ...line, rate: { perCore: 1 } })
-  const cluster = { ...scene.cluster, kube: clusterKube, starts }
+  const { cluster, starts } = clusterOfOneCore(scene)
   scene.agent({ clusterOf: () => cluster })
   const create = (workflow: string): { _id: string } => task('CreatePod', { workflow, name: `dind-${workflow}` })
   const [first, second] = [create('a'), create('b')]

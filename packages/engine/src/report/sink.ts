@@ -18,9 +18,10 @@ export interface LogFrame {
 }
 
 /**
- * Contract: `events` is called one at a time. `frame` is called in order per stream, up to `inFlight` times before the first call has resolved. After an error, both may be called again with data that was
- * accepted before, which must be harmless. After a fault the call is retried with backoff forever unless `isFinal` returns true; any other error ends
- * the drain. Events that are rejected for their content (`request-invalid`, `payload-too-large`) are sent with less.
+ * Contract: `events` is called one at a time. `frame` is called in order per stream, up to `inFlight` times before the first call has resolved. After
+ * an error, both may be called again with data that was accepted before, which must be harmless. After a fault the call is retried with backoff
+ * forever unless `isFinal` returns true; any other error ends the drain. Events that are rejected for their content (`request-invalid`,
+ * `payload-too-large`) are sent with less.
  */
 export interface Sink {
   /** Takes events in order. Returns the sequence number up to which all are stored. */

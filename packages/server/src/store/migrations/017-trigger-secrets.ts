@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { maskStoredDocument, stringifyMasked } from '../../pipelines/mask-document.ts'
-import { cached, forEachRow, PAGE } from './documents.ts'
+import { cached, forEachRow, maskBuildDocuments, PAGE } from './documents.ts'
 
 /**
  * Removes the values of encrypted variables of triggers, which earlier versions stored in plain text: in the documents and settings of pipelines, and in the
@@ -27,19 +27,6 @@ export const triggerSecrets: Migration = {
       }
       return rows.map(({ id }) => id)
     })
-    await forEachRow(async (after) => {
-      const { rows } = await sql<{ build_id: string; document: string; fetched: string | null }>`
-        select build_id, document, fetched from build_plan
-        where build_id > ${after} and (document like '%encrypted%' or fetched like '%encrypted%')
-        order by build_id limit ${PAGE}`.execute(db)
-      for (const { build_id: id, document, fetched } of rows) {
-        const next = { document: masked(document), fetched: fetched === null ? null : masked(fetched) }
-        if (next.document !== document || next.fetched !== fetched)
-          await sql`update build_plan set document = ${next.document}, fetched = ${next.fetched} where build_id = ${id}`.execute(
-            db,
-          )
-      }
-      return rows.map(({ build_id: id }) => id)
-    })
+    await maskBuildDocuments(db, sql`'%encrypted%'`, masked)
   },
 }
