@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { extract, pack, type Header, type Pack } from 'tar-stream'
 
 /** Time of all entries. npm gives it to the files of all packages. */
-export const ENTRY_TIME = new Date('1985-10-26T08:15:00Z')
+const ENTRY_TIME = new Date('1985-10-26T08:15:00Z')
 
 export interface Entry {
   readonly header: Pick<Header, 'name' | 'type'> & Partial<Header>

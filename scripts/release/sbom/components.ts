@@ -73,7 +73,7 @@ export function npmPackage({ name, version, license }: NpmPackage): Component {
 }
 
 /** Returns the installed packages of `/var/lib/dpkg/status`, or of one file of `status.d`. */
-export function debianPackages(status: string): Component[] {
+function debianPackages(status: string): Component[] {
   return status.split(/\n\n+/).flatMap((stanza) => {
     const field = (name: string): string | undefined => new RegExp(`^${name}: (.+)$`, 'm').exec(stanza)?.[1]
     const [name, version, architecture] = [field('Package'), field('Version'), field('Architecture')]

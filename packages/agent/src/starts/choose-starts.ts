@@ -40,7 +40,7 @@ export interface StartRate {
 }
 
 /** Number of cores that is assumed if the agent may not read nodes. */
-export const ASSUMED_CORES = 4
+const ASSUMED_CORES = 4
 
 /** Returns the maximum number of starts in progress: at least 1, so that a cluster without nodes gets the pod for which it adds one. */
 export function startLimitOf({ perCore, max = Infinity }: StartRate, cores: number = ASSUMED_CORES): number {

@@ -50,7 +50,7 @@ const Node = z.looseObject({
 })
 
 /** Returns the allocatable cores of a node, such as 3.92 for `3920m`. */
-export function coresOf(node: KubeObject): number {
+function coresOf(node: KubeObject): number {
   const { cpu } = Node.parse(node).status.allocatable
   const cores = cpu.endsWith('m') ? Number(cpu.slice(0, -1)) / 1000 : Number(cpu)
   return Number.isFinite(cores) ? cores : 0

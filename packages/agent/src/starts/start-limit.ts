@@ -192,11 +192,7 @@ class Queue implements StartLimit {
 }
 
 /** Describes a wait: the limit, the starts in progress, and how many start earlier. */
-export function describeWait(wait: {
-  readonly limit: number
-  readonly before: number
-  readonly inProgress: readonly string[]
-}): string {
+function describeWait(wait: { readonly limit: number; readonly before: number; readonly inProgress: readonly string[] }): string {
   const { limit, before, inProgress } = wait
   const named = inProgress.slice(0, NAMED).map((key) => key.replace(/\/1$/, ''))
   const others = inProgress.length - named.length

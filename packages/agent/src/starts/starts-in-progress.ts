@@ -10,7 +10,7 @@ export type PodState = Fact['state']
 /**
  * Time after which a start no longer counts, whatever it waits for: a node that hangs must not block the starts on others. Milliseconds.
  */
-export const LONGEST_START_MS = 60_000
+const LONGEST_START_MS = 60_000
 
 interface Start {
   /** The nodes that it competes for. */

@@ -61,7 +61,7 @@ export interface Stored {
 const MAX_OBJECT_BYTES = 8_388_608
 const MAX_WRITES = 2
 /** Maximum time for which a frame waits for the earlier ones of its stream. They may be on the way to another server. Milliseconds. */
-export const AHEAD_MS = 2_000
+const AHEAD_MS = 2_000
 /** Maximum bytes of frames that wait for a slow storage. Further frames are refused, and their engines keep them. */
 const MAX_QUEUED_BYTES = 67_108_864
 /** Maximum bytes that all readers together fetch in advance. */

@@ -25,7 +25,7 @@ export async function revokeTokenRenewal(kube: Kube, account: Account): Promise<
 }
 
 /** Returns the Role and its binding. Pure. */
-export function objectsOf({ namespace, name }: Account): KubeObject[] {
+function objectsOf({ namespace, name }: Account): KubeObject[] {
   const metadata = { name: `${name}-token`, namespace, labels: { 'app.kubernetes.io/managed-by': 'windlass' } }
   const rules = [{ apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: [name], verbs: ['create'] }]
   const subjects = [{ kind: 'ServiceAccount', name, namespace }]
