@@ -60,6 +60,7 @@ export function newVolume(disk: NewDisk, claim: DiskClaim, now: number): KubeObj
         [NOTE.usedBy]: claim.pod,
         [NOTE.created]: new Date(now).toISOString(),
         [NOTE.backendId]: disk.id,
+        [NOTE.unconfirmed]: 'true',
         ...defined({ [NOTE.retention]: retention }),
         ...disk.annotations,
       },

@@ -105,10 +105,31 @@ class RetainedDisks implements DiskPool {
   async #complete({ claim }: DiskClaim, volume: Volume, signal: AbortSignal): Promise<void> {
     const ref = refOf(claim)
     const patch = completion(volume, volume.metadata.name)
-    await Promise.all([
+    const [seen] = await Promise.all([
       this.#kube.patch(ref, patch.claim, { signal }),
       this.#kube.patch(ref, patch.status, { signal, part: 'status' }),
     ])
+    if (seen.metadata.uid === claim.metadata.uid) await this.#confirm(volume, signal)
+  }
+
+  /**
+   * Admits a disk to the pool whose claim was seen after its creation. Without this write, for example after a crash, the disk is removed after its
+   * first build.
+   */
+  async #confirm(created: Volume, signal: AbortSignal): Promise<void> {
+    const { name, uid } = created.metadata
+    const ref = { kind: 'PersistentVolume', name } as const
+    for (let volume: Volume | undefined = created; volume?.metadata.annotations[NOTE.unconfirmed] !== undefined;) {
+      const { resourceVersion } = volume.metadata
+      try {
+        await this.#kube.patch(ref, { metadata: { resourceVersion, annotations: { [NOTE.unconfirmed]: null } } }, { signal })
+        return
+      } catch (error) {
+        if (!isFault(error, 'conflict', 'not-found')) throw error
+      }
+      const found = await this.#kube.find(ref, signal)
+      volume = found === undefined || found.metadata.uid !== uid ? undefined : toVolume(found)
+    }
   }
 
   /**

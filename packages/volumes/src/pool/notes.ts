@@ -24,6 +24,8 @@ export const NOTE = {
   free: 'windlass.io/available-bytes',
   /** Set by compare-and-swap before the disk is removed; no build takes it after that. */
   removing: 'windlass.io/removing-since',
+  /** On a new disk until its claim was seen after the creation; no build takes it before that. */
+  unconfirmed: 'windlass.io/unconfirmed',
   /** Zone of a cloud disk. */
   zone: 'windlass.io/zone',
   /** Provisioner of the volume; Kubernetes leaves the removal to it. */

@@ -47,13 +47,17 @@ export function mountCountOf({ metadata: { annotations } }: Volume): number {
   return Math.max(0, Math.floor(Number(annotations[NOTE.mountCount] ?? 0)) || 0)
 }
 
-/** Whether the removal of the disk was requested: no build takes it, and it is removed when no claim holds it. */
+/**
+ * Whether no other build takes the disk, and it is removed when no claim holds it: its removal was requested, or it was created for a claim that may
+ * already have been gone. A late removal of an earlier disk of that claim would delete the data of this one.
+ */
 export function isDoomed({ metadata, spec }: Volume): boolean {
   const { annotations, deletionTimestamp } = metadata
   return (
     deletionTimestamp !== undefined ||
     annotations[NOTE.deletion] !== undefined ||
     annotations[NOTE.removing] !== undefined ||
+    annotations[NOTE.unconfirmed] !== undefined ||
     spec.persistentVolumeReclaimPolicy === 'Delete'
   )
 }

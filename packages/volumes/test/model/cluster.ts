@@ -41,7 +41,7 @@ export class ModelCluster {
   readonly breaches: string[] = []
   readonly #random: Random
   readonly #pending: Pending[] = []
-  /** Called for every volume before it is written. */
+  /** Called for every volume before it is written or deleted. */
   onWrite: (name: string) => void = () => undefined
   #version = 1
   #now = Date.parse('2026-01-01T00:00:00Z')
@@ -99,7 +99,9 @@ export class ModelCluster {
       apply: (object) =>
         ask(true, () => {
           const there = this.objects.get(`${object.kind}/${object.metadata.name}`)
-          return structuredClone(there ?? this.put({ status: { phase: 'Pending' }, ...object, metadata: { ...object.metadata } }))
+          // An object that is created again under its old name is another object; a late deletion of the old one must not remove it.
+          const metadata = { ...object.metadata, uid: `uid-of-${this.#version + 1}` }
+          return structuredClone(there ?? this.put({ status: { phase: 'Pending' }, ...object, metadata }))
         }),
       find: (ref) => ask(false, () => structuredClone(this.objects.get(key(ref)))),
       list: ({ kind }: Selection) => ask(false, () => structuredClone(this.list(kind))),
@@ -107,6 +109,7 @@ export class ModelCluster {
         ask(true, () => {
           const there = this.objects.get(key(ref))
           if (there === undefined || (options?.uid !== undefined && options.uid !== there.metadata.uid)) return false
+          if (ref.kind === 'PersistentVolume') this.onWrite(ref.name)
           return this.objects.delete(key(ref))
         }),
       patch: (ref, patch) =>
