@@ -5,21 +5,9 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { build, type Plugin } from 'rolldown'
+import { PROGRAMS } from './programs.ts'
 
 const root = resolve(import.meta.dirname, '..')
-
-/** Entry points by the name of the file that is made: `agent` becomes `agent.js`. */
-const PROGRAMS: Readonly<Record<string, string>> = {
-  server: 'packages/server/src/main.ts',
-  'document-worker': 'packages/server/src/documents/document-worker.ts',
-  agent: 'packages/agent/src/main.ts',
-  engine: 'packages/engine/src/main.ts',
-  monitor: 'packages/monitor/src/main.ts',
-  windlass: 'packages/cli/src/main.ts',
-  provisioner: 'packages/volumes/src/provisioner/main.ts',
-  cleaner: 'packages/volumes/src/cleaner/main.ts',
-  'node-disk-cleaner': 'packages/volumes/src/node-disk-cleaner/main.ts',
-}
 
 /** Programs that load most of their modules only for some of their commands. */
 const SPLIT: ReadonlySet<string> = new Set(['windlass'])

@@ -39,7 +39,7 @@ function withContents(page: string): string {
 
 /** Returns the hint, and that of a fault with problems. */
 function hintsOf({ hint, problemsHint }: FaultSpec): string {
-  return problemsHint === undefined ? hint : `${hint} With \`problems\`: ${problemsHint}`
+  return problemsHint === undefined ? hint : `${hint} If the answer has \`problems\`: ${problemsHint.replace(hint, '').trim()}`
 }
 
 function faultPage(): string {

@@ -11,7 +11,7 @@ import { openRunnerStack } from '../stack/runner.ts'
 const ROW_RUNS = 200
 const COLD_RUNS = 8
 const EMPTY_RUNS = 3
-const BURST = 20
+export const BURST = 20
 const BURST_RUNS = 2
 const FLOOR_RUNS = 8
 
@@ -112,12 +112,13 @@ async function measureBuilds(
   return { first: spread(firsts), end: spread(ends) }
 }
 
+/** Runs one build. Returns the milliseconds until its first output and its end. */
 export async function timeBuild(
   { client }: ClusterStack,
   body: { document: string; resetVolume: boolean },
 ): Promise<{ first: number; end: number }> {
   const startedAt = performance.now()
-  // A key has ten concurrent calls with documents.
+  // A key may have ten concurrent calls with documents.
   const waiting = {
     clock: systemClock,
     tries: 20,
@@ -138,6 +139,7 @@ export async function timeBuild(
   return { first, end }
 }
 
+/** Runs BURST builds at once. Returns the seconds until the last one ended. */
 export async function measureBurst(stack: ClusterStack, document: string): Promise<number> {
   await stack.empty()
   const startedAt = performance.now()

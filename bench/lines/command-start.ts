@@ -1,7 +1,7 @@
 /** Start-up time of the command line, with a command that sends no request. */
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { WINDLASS } from '../../e2e/support/programs.ts'
 import { sample, type Line, type Row } from '../row.ts'
 
 const RUNS = 15
@@ -11,8 +11,7 @@ const run = promisify(execFile)
 export const commandStart: Line = { name: 'command-start', measure }
 
 async function measure(): Promise<Row[]> {
-  const launcher = join(import.meta.dirname, '../../windlass')
-  const value = await sample(RUNS, WARM_UP, async () => void (await run(launcher, ['version'])))
+  const value = await sample(RUNS, WARM_UP, async () => void (await run(WINDLASS, ['version'])))
   const floor = await sample(RUNS, WARM_UP, async () => void (await run(process.execPath, ['-e', '0'])))
   return [
     {

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { programFile } from '../../e2e/support/programs.ts'
 import { bareNodeMiB, rssMiB } from '../floors/processes.ts'
 import { MissingPartError, single, spread, type Line, type Row, type Spread } from '../row.ts'
 import { openProcessStack } from '../stack/cluster.ts'
@@ -48,7 +49,7 @@ async function clusterProcesses(): Promise<{ agent: Spread; engine: Spread }> {
   await using stack = await openProcessStack()
   const { installation, client } = stack
   await sleep(SETTLE_MS)
-  const agent = single(await rssMiB(await findProcess('packages/agent/src/main.ts', process.pid)))
+  const agent = single(await rssMiB(await findProcess(programFile('agent'), process.pid)))
   const image = installation.images['TOOLS_IMAGE'] ?? ''
   const { id } = await client.builds.create({ document: toDocument({ wait: { image, command: 'sleep 25' } }) })
   await sleep(12_000)

@@ -4,12 +4,12 @@ import { mergeLayers } from '@windlass/protocol'
 import { spread, type Line, type Row } from '../row.ts'
 import { openProcessStack, type ClusterStack } from '../stack/cluster.ts'
 import { toDocument } from '../stack/local.ts'
-import { measureBurst, timeBuild } from './cluster.ts'
+import { BURST, measureBurst, timeBuild } from './cluster.ts'
 
-const BUILDS = 20
 const RUNS = 3
-/** Starts per core; the last one is no limit. */
-const LIMITS = [1, 2, 4, 1_000]
+const UNLIMITED = 1_000
+/** Starts per core. */
+const LIMITS = [1, 2, 4, UNLIMITED]
 
 export const starts: Line = { name: 'starts', measure }
 
@@ -30,10 +30,10 @@ async function measure(): Promise<Row[]> {
       loads[index] = Math.max(loads[index] ?? 0, loadavg()[0] ?? 0)
     }
   }
-  const inARow = { what: `${BUILDS} builds one after the other`, value: spread(row) }
+  const inARow = { what: `${BURST} builds one after the other`, value: spread(row) }
   return LIMITS.map((perCore, index) => ({
-    name: `starts-${perCore === 1_000 ? 'unlimited' : perCore}`,
-    figure: `${BUILDS} builds at once, ${perCore === 1_000 ? 'no limit of starts' : `${perCore} starts per core`}: first submit -> last success recorded`,
+    name: `starts-${perCore === UNLIMITED ? 'unlimited' : perCore}`,
+    figure: `${BURST} builds at once, ${perCore === UNLIMITED ? 'no limit of starts' : `${perCore} starts per core`}: first submit -> last success recorded`,
     unit: 's' as const,
     value: spread(bursts[index] ?? []),
     warmUp: 1,
@@ -45,7 +45,7 @@ async function measure(): Promise<Row[]> {
 async function measureInARow(stack: ClusterStack, document: string): Promise<number> {
   await stack.empty()
   const startedAt = performance.now()
-  for (let n = 0; n < BUILDS; n += 1) await timeBuild(stack, { document, resetVolume: false })
+  for (let n = 0; n < BURST; n += 1) await timeBuild(stack, { document, resetVolume: false })
   return (performance.now() - startedAt) / 1_000
 }
 

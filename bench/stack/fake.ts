@@ -9,6 +9,7 @@ import { openClient, type ApiClient } from '@windlass/client'
 import type { Build, StartTask } from '@windlass/protocol'
 import { describeChild, type Child } from '../../e2e/chaos/processes/child.ts'
 import { firstAdmin } from '../../e2e/support/first-admin.ts'
+import { programFile } from '../../e2e/support/programs.ts'
 
 export interface FakeStack extends AsyncDisposable {
   readonly client: ApiClient
@@ -28,12 +29,11 @@ const DOCUMENT = 'version: "1.0"\nsteps:\n  hello:\n    image: windlass.local/sh
 export async function openFakeStack(): Promise<FakeStack> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-bench-'))
   const dataDir = join(folder, 'server')
-  const entry = join(import.meta.dirname, '../../e2e/chaos/processes/server.ts')
   const settings = JSON.stringify({ dataDir, minFreeShare: 0 })
   const server = describeChild({
     name: 'server',
     command: process.execPath,
-    args: [entry, settings],
+    args: [programFile('chaos-server'), settings],
     logFile: join(folder, 'server.log'),
   })
   await server.start()

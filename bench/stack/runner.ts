@@ -30,7 +30,7 @@ export async function openRunnerStack(): Promise<ClusterStack> {
   await writeFile(kubeconfig, JSON.stringify(await renamed(cluster.kubeconfig, context)), { mode: 0o600 })
   const port = await freePort()
   const url = `http://${cluster.host}:${port}`
-  const server = await restartable('packages/server/src/main.ts', `${url}/readyz`, {
+  const server = await restartable('server', `${url}/readyz`, {
     WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
     WINDLASS_SERVER_PORT: String(port),
     WINDLASS_SERVER_ADVERTISED_URL: url,

@@ -14,6 +14,7 @@ import { helloAgent, type TestAgent } from '../../packages/server/test/support/f
 import { firstAdmin } from '../support/first-admin.ts'
 import { ensureImages } from '../support/images.ts'
 import { runProgram } from '../support/process.ts'
+import { programFile } from '../support/programs.ts'
 import { dataDirOf, startServers, type ServerProcess } from './driver/stage.ts'
 
 const LINES = 120
@@ -68,8 +69,8 @@ async function openStage(): Promise<Stage> {
         spoolDir: spoolOf(task),
         toolsImage: images['TOOLS_IMAGE'],
       }
-      const script = join(import.meta.dirname, 'processes/engine.ts')
-      const engine = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'ignore'] })
+      const args = [programFile('chaos-engine'), JSON.stringify(options)]
+      const engine = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
       ready.defer(async () => kill(engine))
       return engine
     },

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { ensureImages } from '../support/images.ts'
 import { noteImages } from '../support/leftovers.ts'
 import { removeLocalRuns } from '../support/local-runs.ts'
+import { WINDLASS } from '../support/programs.ts'
 
 const root = join(import.meta.dirname, '../..')
 const examples = readdirSync(join(root, 'examples')).filter((name) => existsSync(join(root, 'examples', name, 'expected.json')))
@@ -41,7 +42,7 @@ test.each(examples)('the example %s ends as its expected.json says', (name) => {
   const file = join(folder, 'examples', name, 'codefresh.yml')
   const branch = expected.branch === undefined ? [] : ['--branch', expected.branch]
   const args = ['run', '--local', '--file', file, '--var-file', join(folder, 'images.env'), '--output', 'json', ...branch]
-  const { stdout, stderr } = spawnSync(join(root, 'windlass'), args, { encoding: 'utf8', cwd: folder, timeout: 110_000 })
+  const { stdout, stderr } = spawnSync(WINDLASS, args, { encoding: 'utf8', cwd: folder, timeout: 110_000 })
   expect(stdout, stderr).not.toBe('')
   const final = Final.parse(JSON.parse(stdout))
   const steps = Object.fromEntries(final.steps.map((step) => [step.name, step.status]))

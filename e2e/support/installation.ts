@@ -12,6 +12,7 @@ import { type Cluster, startCluster } from './cluster.ts'
 import { codeFileOf } from './first-admin.ts'
 import { ensureImages } from './images.ts'
 import { freePort, type Service, startService } from './process.ts'
+import { NODE, programFile, type ProgramName, WINDLASS } from './programs.ts'
 import { applyRoles } from './roles.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -93,14 +94,14 @@ export async function startInstallation(namespace: string, options: Installation
       ({ status }) => status === 200,
       () => false,
     )
-  const server = await restartable('packages/server/src/main.ts', answers, {
+  const server = await restartable('server', answers, {
     WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
     WINDLASS_SERVER_PORT: String(port),
     WINDLASS_SERVER_ADVERTISED_URL: url,
     ...options.serverEnv,
   })
   const environment = { ...process.env, WINDLASS_CONFIG: join(folder, 'config.yaml'), NO_COLOR: '1', ...options.userEnv }
-  const windlass = (...args: string[]): Promise<Finished> => finish(join(root, 'windlass'), args, environment)
+  const windlass = (...args: string[]): Promise<Finished> => finish(WINDLASS, args, environment)
   const file = async (name: string, text: string): Promise<string> => {
     await writeFile(join(folder, name), text)
     return join(folder, name)
@@ -114,7 +115,7 @@ export async function startInstallation(namespace: string, options: Installation
   const agents: Restartable[] = []
   const addAgent = async (): Promise<Restartable> => {
     const health = await freePort()
-    const agent = await restartable('packages/agent/src/main.ts', `http://127.0.0.1:${health}/readyz`, {
+    const agent = await restartable('agent', `http://127.0.0.1:${health}/readyz`, {
       WINDLASS_AGENT_SERVER_URL: url,
       WINDLASS_AGENT_TOKEN_FILE: tokenFile,
       WINDLASS_AGENT_KUBECONFIG: kubeconfig,
@@ -195,16 +196,16 @@ async function installRoles(cluster: Cluster, { namespace, folder }: { namespace
   return path
 }
 
-/** Starts a process of the project, `main` relative to the root of the project. It is ready when a URL responds, or when `ready` returns true. */
+/** Starts a program of the project. It is ready when a URL responds, or when `ready` returns true. */
 export async function restartable(
-  main: string,
+  name: ProgramName,
   ready: string | (() => Promise<boolean>),
   env: Record<string, string>,
 ): Promise<Restartable> {
   const launch = (): Promise<Service> =>
     startService({
-      command: join(root, 'node_modules/node/bin/node'),
-      args: [join(root, main)],
+      command: NODE,
+      args: [programFile(name)],
       env,
       ready: typeof ready === 'string' ? () => isOk(ready) : ready,
     })

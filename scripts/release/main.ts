@@ -1,5 +1,5 @@
 /**
- * `node scripts/release/main.ts [--key FILE] [--out FOLDER] [--level N] [IMAGE...]`: makes what users install without a clone (docs/operate/releases.md).
+ * `node scripts/release/main.ts [--key FILE] [--out FOLDER] [--level N] [IMAGE...]`: builds the files of a release (docs/operate/releases.md).
  * Two runs for the same commit write the same bytes. `--level` is the level of gzip for the layers of images: 1 is fast.
  */
 import { execFileSync } from 'node:child_process'
@@ -74,8 +74,11 @@ const out = resolve(values.out ?? join(root, 'dist/release'))
 const part = `${out}.part`
 rmSync(part, { recursive: true, force: true })
 mkdirSync(part, { recursive: true })
+const facts = readFacts(Number(values.level))
 execFileSync(join(root, 'scripts/images'), names, { stdio: ['ignore', 'ignore', 'inherit'] })
-await release(part, names, readFacts(Number(values.level)))
+await release(part, names, facts)
+const { revision } = readFacts(facts.level)
+if (revision !== facts.revision) throw new Error(`the sources changed from ${facts.revision} to ${revision}: run it again`)
 await writeChecksums(part, key)
 rmSync(out, { recursive: true, force: true })
 renameSync(part, out)

@@ -15,6 +15,7 @@ export type Part =
   | 'registry'
   | 'skopeo'
   | 'node20'
+  | 'programs'
   | 'postgres'
   | 'moto'
   | 'docker'
@@ -38,12 +39,16 @@ export interface Group {
   readonly sharesProcess?: boolean
   /** Groups that must end before this one starts, because it breaks what they use, or both need all resources. */
   readonly after?: readonly string[]
+  /** Group that must have begun before this one starts. */
+  readonly beside?: string
+  /** True if its tests wait more than they compute: it runs in addition to the lanes. False by default. */
+  readonly mostlyWaits?: boolean
   /** Time limit of one test; milliseconds. */
   readonly timeoutMs?: number
 }
 
 const IMAGES: readonly Part[] = ['image:shell', 'image:debian', 'image:node', 'image:tools']
-const CLUSTER: readonly Part[] = [...IMAGES, 'image:dind', 'image:windlass', 'cluster', 'git', 'openssl', 'registry']
+const CLUSTER: readonly Part[] = [...IMAGES, 'image:dind', 'image:windlass', 'cluster', 'git', 'openssl', 'programs', 'registry']
 /** Tests that freeze or kill parts of the cluster, or take its node away. */
 const DRILLS: readonly string[] = ['e2e/runner/drills/cluster.test.ts']
 /** Tests that need an image that is compiled first. */
@@ -68,13 +73,14 @@ export const GROUPS: readonly Group[] = [
     include: ['e2e/runner/**/*.test.ts'],
     exclude: DRILLS,
     parts: [...CLUSTER, 'helm', 'moto', 'postgres', 'python', 'system'],
+    mostlyWaits: true,
     timeoutMs: DRILL_MS,
   },
   {
     name: 'docker',
     include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts', 'e2e/conformance/local.test.ts'],
     exclude: BUILDS,
-    parts: ['docker', ...IMAGES, 'image:pause', 'git', 'openssl', 'python', 'registry'],
+    parts: ['docker', ...IMAGES, 'image:pause', 'git', 'openssl', 'programs', 'python', 'registry'],
     workers: 2,
   },
   {
@@ -83,18 +89,40 @@ export const GROUPS: readonly Group[] = [
     parts: [...CLUSTER, 'image:deploy'],
     timeoutMs: DRILL_MS,
   },
-  { name: 'drills', include: DRILLS, parts: [...CLUSTER, 'postgres'], after: ['runner', 'cluster'], timeoutMs: DRILL_MS },
+  {
+    name: 'drills',
+    include: DRILLS,
+    parts: [...CLUSTER, 'postgres'],
+    after: ['runner', 'cluster'],
+    mostlyWaits: true,
+    timeoutMs: DRILL_MS,
+  },
   {
     name: 'http',
     include: ['packages/server/test/http/**/*.test.ts', 'packages/{agent,cli,cloud,local,volumes,work}/test/**/*.test.ts'],
-    parts: ['docker', 'image:shell', 'image:tools', 'image:windlass', 'git', 'openssl', 'postgres', 'python', 'registry', 'moto'],
+    parts: [
+      'docker',
+      'image:shell',
+      'image:tools',
+      'image:windlass',
+      'git',
+      'openssl',
+      'postgres',
+      'programs',
+      'python',
+      'registry',
+      'moto',
+    ],
     workers: 2,
     sharesProcess: true,
   },
   {
     name: 'chaos',
     include: ['e2e/chaos/**/*.test.ts'],
-    parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'system'],
+    parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'programs', 'system'],
+    // On a bare machine it would only delay the compiler.
+    beside: 'runner',
+    mostlyWaits: true,
     // A drill continues until its faults have hit, which takes minutes on a busy machine.
     timeoutMs: 3 * DRILL_MS,
   },

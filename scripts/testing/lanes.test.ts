@@ -39,3 +39,18 @@ test('a job with predecessors starts when they have ended, and later jobs do not
   expect(log.indexOf('+drill')).toBeGreaterThan(log.indexOf('-a'))
   expect(log.slice(0, 2)).toEqual(['+a', '+b'])
 })
+
+test('a job that mostly waits starts beside another one, in addition to the lanes', async () => {
+  const { log, job } = record()
+  const parts = Promise.withResolvers<void>()
+  const open = job('open', { run: () => Promise.resolve(parts.resolve()) })
+  await runLanes(
+    [open, job('drill', { beside: 'long', mostlyWaits: true }), job('long', { ready: parts.promise }), job('next')],
+    1,
+  )
+  expect(log.indexOf('+drill')).toBeGreaterThan(log.indexOf('+long'))
+  expect(log.indexOf('+drill')).toBeLessThan(log.indexOf('-long'))
+  expect(log.toSorted()).toEqual(['+drill', '+long', '+next', '-drill', '-long', '-next'])
+  await runLanes([job('alone', { beside: 'not asked for', mostlyWaits: true })], 1)
+  expect(log.at(-1)).toBe('-alone')
+})

@@ -18,7 +18,7 @@ const root = resolve(import.meta.dirname, '../..')
 const node = join(root, 'node_modules/node/bin/node')
 const cache = process.env['WINDLASS_CACHE'] ?? join(homedir(), '.cache/windlass')
 const state = join(cache, 'run')
-/** On two processors. A third lane makes each group so much slower that the run is not shorter. */
+/** On two processors. Groups that mostly wait run in addition to them. */
 const LANES = Number(process.env['WINDLASS_TEST_LANES'] ?? 2)
 const HOUR = 3_600
 
@@ -153,7 +153,9 @@ async function main(args: readonly string[]): Promise<void> {
       name: group.name,
       ready: preparation.ready(group.parts),
       run: async () => void results.push(await runGroup(group, preparation, folder)),
-      ...(group.after === undefined ? {} : { after: group.after }),
+      ...(group.after !== undefined && { after: group.after }),
+      ...(group.beside !== undefined && { beside: group.beside }),
+      mostlyWaits: group.mostlyWaits === true,
     }))
     await runLanes(jobs, LANES)
     if (parts.includes('docker')) results.push(await nothingLeft(before, look))

@@ -21,6 +21,7 @@ const image = (name: string, recipe: Omit<Recipe, 'command'> = {}): Recipe => ({
 
 /** In the order in which they are started. The position of a compiled part depends on the first group that needs it. */
 export const RECIPES: Readonly<Record<Part, Recipe>> = {
+  programs: { command: ['node_modules/.bin/node', 'scripts/testing/programs.ts', 'build'], environment: true },
   git: packages('git'),
   openssl: packages('openssl'),
   python: packages('python'),

@@ -16,6 +16,11 @@ const MORTAL: Partial<FakeScript> = {
   silentChance: 0.5,
 }
 
+/** Returns the least numbers of builds for a run with fewer builds. Faults do not depend on the number of builds: a run continues until they have hit. */
+function ended<K extends string>(scale: number, least: Readonly<Record<K, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries<number>(least).map(([what, count]) => [what, Math.ceil(count * Math.min(scale, 1))]))
+}
+
 /** 150 builds in about 20 seconds, times `scale`, while server, agent and engines are killed about every 0.9 s, or every two engines. SQLite. */
 export function killsOnSqlite(seed: number, scale: number): ChaosPlan {
   return {
@@ -24,7 +29,7 @@ export function killsOnSqlite(seed: number, scale: number): ChaosPlan {
     loadMs: 20_000 * scale,
     replicas: 1,
     script: MORTAL,
-    least: { 'killed server': 4, 'killed agent': 4, 'killed engine': 5, success: 50, unharmed: 20 },
+    least: { 'killed server': 4, 'killed agent': 4, 'killed engine': 5, ...ended(scale, { success: 50, unharmed: 20 }) },
     kills: { everyMs: [300, 1_500], enginesPerKill: 2, victims: ['server', 'agent', 'engine', 'engine'] },
   }
 }
@@ -40,7 +45,13 @@ export function killsOnPostgres(seed: number, scale: number, postgres: Postgres)
     skewMs: [0, 60_000],
     script: MORTAL,
     databaseUrl: postgres.url,
-    least: { 'killed server': 4, 'killed agent': 2, 'killed engine': 4, 'killed database': 2, success: 50, unharmed: 20 },
+    least: {
+      'killed server': 4,
+      'killed agent': 2,
+      'killed engine': 4,
+      'killed database': 2,
+      ...ended(scale, { success: 50, unharmed: 20 }),
+    },
     dump: () => dump(postgres),
     kills: {
       everyMs: [300, 1_500],
@@ -63,7 +74,7 @@ export function retentionOnSqlite(seed: number, scale: number): ChaosPlan {
     replicas: 1,
     script: MORTAL,
     retention: { logMs: 15_000, buildMs: 20_000 },
-    least: { 'killed server': 1, success: 10, 'removed builds': 10 },
+    least: { 'killed server': 1, ...ended(scale, { success: 10, 'removed builds': 10 }) },
     kills: { everyMs: [4_000, 8_000], victims: ['server', 'engine', 'agent'] },
   }
 }
@@ -101,7 +112,7 @@ function outages(seed: number, scale: number, { kinds, longest, database }: Outa
   return {
     seed,
     builds: Math.ceil(seconds * scale),
-    loadMs: seconds * 1_000 * scale,
+    loadMs: seconds * 1_000 * Math.max(scale, 1),
     // Long enough for faults in the middle of steps.
     script: { stepMs: [50, 2_000] },
     // Longer than any outage, as 15 minutes are with the default settings.
@@ -130,14 +141,22 @@ export function agentTrouble(seed: number, scale: number): ChaosPlan {
     replicas: 1,
     timings: { ...FAST, suspectMs: 60_000, deadMs: 120_000 },
     electedMs: 120_000,
-    least: { 'killed agent': 10, 'froze agent': 1, success: 50, unharmed: 20 },
+    least: { 'killed agent': 10, 'froze agent': 1, ...ended(scale, { success: 50, unharmed: 20 }) },
     kills: { everyMs: [100, 500], victims: ['agent'], downMs: [0, 200], freeze: { every: 10, forMs: [2_500, 4_000] } },
   }
 }
 
 /** 150 builds over a network that drops, delays, stalls, repeats and cuts. No process is killed. */
 export function badNetwork(seed: number, scale: number): ChaosPlan {
-  const least = { drops: 20, delays: 20, stalls: 1, lostCalls: 20, cutReplies: 20, repeated: 100, success: 30, unharmed: 20 }
+  const least = {
+    drops: 20,
+    delays: 20,
+    stalls: 1,
+    lostCalls: 20,
+    cutReplies: 20,
+    repeated: 100,
+    ...ended(scale, { success: 30, unharmed: 20 }),
+  }
   return { seed, builds: 150 * scale, loadMs: 25_000 * scale, replicas: 1, network: STORM, http: hurt, least }
 }
 

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Retention, ServerOptions, Timings } from '@windlass/server'
 import { freePort } from '../../support/process.ts'
+import { programFile } from '../../support/programs.ts'
 import { describeChild, type Child } from '../processes/child.ts'
 import { RETAIN_MS, type RetentionLimits } from './retention.ts'
 
@@ -61,12 +62,11 @@ export async function startServers(options: StageOptions): Promise<ServerProcess
       retention: options.retention && toRetention(options.retention),
       minFreeShare: 0,
     }
-    const entry = join(import.meta.dirname, '../processes/server.ts')
     const logFile = join(options.folder, `server-${n}.log`)
     const child = describeChild({
       name: `server ${n}`,
       command: process.execPath,
-      args: [entry, JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })],
+      args: [programFile('chaos-server'), JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })],
       logFile,
     })
     await child.start()
@@ -92,8 +92,7 @@ export async function startAgentProcess(options: {
   name: string
 }): Promise<Child> {
   const { folder, name, ...settings } = options
-  const entry = join(import.meta.dirname, '../processes/agent.ts')
-  const args = [entry, JSON.stringify(settings)]
+  const args = [programFile('chaos-agent'), JSON.stringify(settings)]
   const child = describeChild({ name, command: process.execPath, args, logFile: join(folder, `${name}.log`) })
   await child.start()
   return child

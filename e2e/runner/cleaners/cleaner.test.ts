@@ -8,6 +8,7 @@ import { removeUnusedDisks } from '../../../packages/volumes/src/cleaner/unused-
 import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/installation.ts'
 import { runProgram } from '../../support/process.ts'
+import { programFile } from '../../support/programs.ts'
 
 const NAMESPACE = `cleaner-${process.pid}`
 const PROVISIONER = `codefresh.io/dind-volume-provisioner-${NAMESPACE}`
@@ -89,13 +90,12 @@ async function doomed(): Promise<string[]> {
 
 /** Runs the job as the chart does. */
 async function runJob(args: string[], env: Record<string, string> = {}): Promise<string> {
-  const main = `${import.meta.dirname}/../../../packages/volumes/src/cleaner/main.ts`
   const settings = {
     WINDLASS_CLEANER_KUBECONFIG: cluster.kubeconfig,
     PROVISIONED_BY: PROVISIONER,
     WINDLASS_CLEANER_LOG_LEVEL: 'silent',
   }
-  return runProgram(process.execPath, [main, ...args], { env: { ...process.env, ...settings, ...env } })
+  return runProgram(process.execPath, [programFile('cleaner'), ...args], { env: { ...process.env, ...settings, ...env } })
 }
 
 test('removes disks unused for four days; keeps those in use, with longer retention or of others (R111, R113, R114, V12, V13)', async () => {

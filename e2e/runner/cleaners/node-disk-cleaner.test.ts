@@ -11,6 +11,7 @@ import { runCycle } from '../../../packages/volumes/src/node-disk-cleaner/cycle.
 import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/installation.ts'
 import { freePort, startService } from '../../support/process.ts'
+import { programFile } from '../../support/programs.ts'
 import { mountLoopDisk, type LoopDisk } from './loop-disk.ts'
 
 const NAMESPACE = `node-disk-cleaner-${process.pid}`
@@ -247,7 +248,7 @@ test('serves metrics of its disks, and SIGUSR2 pauses and resumes it (R119)', as
   const port = await freePort()
   const cleaner = await startService({
     command: process.execPath,
-    args: [join(import.meta.dirname, '../../../packages/volumes/src/node-disk-cleaner/main.ts')],
+    args: [programFile('node-disk-cleaner')],
     env: {
       NODE_NAME: NODE,
       VOLUME_PARENT_DIR: disk.path,

@@ -15,6 +15,7 @@ import { codeFileOf } from '../../support/first-admin.ts'
 import { ensureImages } from '../../support/images.ts'
 import { eventually } from '../../support/installation.ts'
 import { freePort, runProgram, type Service, startService } from '../../support/process.ts'
+import { NODE, programFile, WINDLASS } from '../../support/programs.ts'
 import { openTerminal } from './terminal.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -38,7 +39,7 @@ let agentId = ''
 
 type Finished = { readonly code: number | null; readonly stdout: string; readonly stderr: string; readonly all: string }
 async function windlass(...args: string[]): Promise<Finished> {
-  const child = spawn(join(root, 'windlass'), args, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 })
+  const child = spawn(WINDLASS, args, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')))
@@ -85,8 +86,8 @@ beforeAll(async () => {
   }
   for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']) delete env[name]
   server = await startService({
-    command: join(root, 'node_modules/node/bin/node'),
-    args: [join(root, 'packages/server/src/main.ts')],
+    command: NODE,
+    args: [programFile('server')],
     env: {
       WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
       WINDLASS_SERVER_PORT: String(port),
@@ -151,7 +152,7 @@ test('values for Helm are written, with the agent and runtime on the server, and
 test('the wizard continues where it stopped when it is killed and called again (R012, R039)', async () => {
   const image = images['TOOLS_IMAGE'] ?? ''
   const args = ['runner', 'init', ...disks('disks'), '--demo-image', image, '--install-monitor=false', '--set-default-runtime']
-  const wizard = openTerminal(join(root, 'windlass'), args, { env, cwd: folder })
+  const wizard = openTerminal(WINDLASS, args, { env, cwd: folder })
   await wizard.says('Kubernetes context')
   wizard.type(ENTER)
   await wizard.says('Namespace')
@@ -286,6 +287,17 @@ test('a build runs without a context of the command line: the agent has its own 
   }
 })
 
+/** Stores another runtime with the settings of the second one. Returns its name. */
+async function otherRuntime(): Promise<string> {
+  const { runtimes } = await client()
+  const { type, spec } = await runtimes.get(`${CONTEXT}/${SECOND}`)
+  const name = `${CONTEXT}/other`
+  const file = join(folder, 'other.yml')
+  await writeFile(file, JSON.stringify({ kind: 'runtime', metadata: { name }, spec: { ...spec, type } }))
+  await succeed('apply', '-f', file)
+  return name
+}
+
 test('a runtime is detached and attached again; other runtimes of the agent stay (R141)', async () => {
   const runtime = `${CONTEXT}/${SECOND}`
   const at = ['--runtime-name', runtime, '--agent-name', AGENT, '--agent-kube-namespace', FIRST]
@@ -299,11 +311,19 @@ test('a runtime is detached and attached again; other runtimes of the agent stay
   expect(await keys()).toEqual([`${CONTEXT}.${FIRST}.runtime.yaml`])
   const again = await windlass('detach', 'runtime', ...at)
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is not attached to the agent')])
+  const renewals = async (): Promise<number> =>
+    (await cluster.kubectl('--namespace', SECOND, 'get', 'roles', '--output', 'name')).split('runner-token').length - 1
+  expect(await renewals()).toBe(1)
+  // Another runtime of this namespace has a token that does not expire, which needs no right to renew it.
+  const name = await otherRuntime()
+  const other = ['--runtime-name', name, '--agent-name', AGENT, '--agent-kube-namespace', FIRST]
+  await succeed('attach', 'runtime', ...other, '--runtime-kube-namespace', SECOND)
+  expect(await renewals()).toBe(1)
+  await succeed('detach', 'runtime', ...other)
+  await succeed('delete', 're', name)
   await succeed('attach', 'runtime', ...at, '--runtime-kube-namespace', SECOND)
   expect(await keys()).toEqual(both)
-  // A token that does not expire needs no right to renew it.
-  const roles = ['get', 'roles', '--output', 'name']
-  expect(await cluster.kubectl('--namespace', SECOND, ...roles)).not.toContain('runner-token')
+  expect(await renewals()).toBe(0)
 })
 
 test('the monitor is installed and removed separately (R170)', async () => {

@@ -88,7 +88,7 @@ test('a cleaner that is killed during removals touches no live disk, and the nex
     const fill = join(disk.path, 'fill')
     await disk.fillTo(0.95, fill)
     const port = await freePort()
-    const cleaner = await restartable('packages/volumes/src/node-disk-cleaner/main.ts', `http://127.0.0.1:${port}/readyz`, {
+    const cleaner = await restartable('node-disk-cleaner', `http://127.0.0.1:${port}/readyz`, {
       NODE_NAME: 'node-under-test',
       VOLUME_PARENT_DIR: disk.path,
       SLEEP_INTERVAL: '0.2',

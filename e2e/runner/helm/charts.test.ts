@@ -230,6 +230,8 @@ test('a registry in the values is prepended to every image, including those of b
   const digest = await render({ image: { digest: 'sha256:abc' }, runner: { image: { tag: '9' } } })
   expect(pod(digest, 'Deployment', 'runner').containers[0]?.image).toBe('windlass/windlass:9')
   expect(pod(digest, 'Deployment', 'volume-provisioner').containers[0]?.image).toBe('windlass/windlass@sha256:abc')
+  const own = await render({ image: { digest: 'sha256:abc' }, runner: { image: { digest: 'sha256:def' } } })
+  expect(pod(own, 'Deployment', 'runner').containers[0]?.image).toBe('windlass/windlass@sha256:def')
 })
 
 test('proxies and CAs reach every container, the engine and the daemon (R061, R063)', async () => {

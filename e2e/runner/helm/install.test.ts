@@ -15,6 +15,7 @@ import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { type Helm, openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
 import { eventually, isOk } from '../../support/installation.ts'
+import { WINDLASS } from '../../support/programs.ts'
 import { type Registry, startRegistry } from '../../support/registry.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -116,7 +117,7 @@ const runtimeValues = (more: object = {}): object => ({
 type Finished = { readonly code: number; readonly stdout: string; readonly stderr: string }
 async function windlass(...args: string[]): Promise<Finished> {
   const env = { ...process.env, WINDLASS_CONFIG: join(folder, 'config.yaml'), NO_COLOR: '1' }
-  const child = spawn(join(root, 'windlass'), args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 200_000 })
+  const child = spawn(WINDLASS, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 200_000 })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')))

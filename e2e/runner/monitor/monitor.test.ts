@@ -13,11 +13,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/installation.ts'
+import { WINDLASS } from '../../support/programs.ts'
 
 const NAMESPACE = `monitor-${process.pid}`
 const CLUSTER = 'test-cluster'
-const root = join(import.meta.dirname, '../../..')
-const rules = join(root, 'packages/monitor/rbac/role.yaml')
+const rules = join(import.meta.dirname, '../../../packages/monitor/rbac/role.yaml')
 
 let cluster: Cluster
 let scene: HttpScene
@@ -130,7 +130,7 @@ test('removes objects that were deleted while no monitor ran, when the next one 
 })
 
 test('the command line shows the reported objects', async () => {
-  const shown = await promisify(execFile)(join(root, 'windlass'), ['get', 'objects', 'node'], {
+  const shown = await promisify(execFile)(WINDLASS, ['get', 'objects', 'node'], {
     env: { ...process.env, WINDLASS_URL: scene.server.url, WINDLASS_API_KEY: scene.adminToken, NO_COLOR: '1' },
   })
   expect(shown.stdout).toMatch(/^NAME +READY +SCHEDULABLE +VERSION/)

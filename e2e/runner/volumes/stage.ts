@@ -88,7 +88,7 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
   }
   await makeClass(className)
   const port = await freePort()
-  const provisioner = await restartable('packages/volumes/src/provisioner/main.ts', `http://127.0.0.1:${port}/readyz`, {
+  const provisioner = await restartable('provisioner', `http://127.0.0.1:${port}/readyz`, {
     WINDLASS_PROVISIONER_KUBECONFIG: kubeconfig,
     WINDLASS_PROVISIONER_PORT: String(port),
     WINDLASS_PROVISIONER_LEASE_SECONDS: '3',

@@ -1,12 +1,11 @@
 /** Output of a step that tries to control the terminal of the user who reads it. */
-import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { openTerminal } from '../../../e2e/runner/cli/terminal.ts'
+import { WINDLASS } from '../../../e2e/support/programs.ts'
 import { openHttpScene } from '../../server/test/support/http-scene.ts'
 import { windlass } from './windlass.ts'
 
-const launcher = join(import.meta.dirname, '../../../windlass')
 /** Sequences that another character interrupts. Some terminals complete them, and so does a filter that removes only that character. */
 const INTERRUPTED = '\u001B[\u00072J\u001B[\u009F6n\u001B[?1049\u0007h\u001B[\t2J\u001B[>4;2m'
 /** Writes to the clipboard, sets the title, clears the screen, moves the cursor, resets the terminal, and asks for its state. */
@@ -41,7 +40,7 @@ test('a step cannot control the terminal of a user by its output, title or error
     ['get', 'builds', '-o', 'yaml'],
   ]
   for (const words of commands) {
-    const terminal = openTerminal(launcher, words, { env, cwd: tmpdir() })
+    const terminal = openTerminal(WINDLASS, words, { env, cwd: tmpdir() })
     await terminal.ended
     const received = terminal.received()
     expect(received, words.join(' ')).toMatch(words[0] === 'logs' ? /green.*text/ : /failed|error/)

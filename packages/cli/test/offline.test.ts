@@ -1,11 +1,14 @@
 /** Commands that need no server and no Docker. */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSandbox, type Sandbox } from './support.ts'
 
+/** The command of the clone. */
+const SOURCES = join(import.meta.dirname, '../../../windlass')
 let sandbox: Sandbox
 
 beforeAll(async () => {
@@ -110,7 +113,9 @@ test('`version` loads only the command line, pure packages and one library', asy
 import { appendFileSync } from 'node:fs'
 registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(list)}, url + '\\n'); return next(url, context) } })
 `
-  const { stdout } = await sandbox.run(['version'], { env: { NODE_OPTIONS: `--import=${await sandbox.file('hook.mjs', hook)}` } })
+  // The sources: a bundle does not have the packages as files.
+  const env = { ...process.env, NODE_OPTIONS: `--import=${await sandbox.file('hook.mjs', hook)}` }
+  const { stdout } = await promisify(execFile)(SOURCES, ['version'], { env })
   expect(stdout).toMatch(/^windlass \d/)
   const loaded = await readFile(list, 'utf8')
   const names = (pattern: RegExp): string[] =>
@@ -146,11 +151,7 @@ test('the bash completion script is valid and completes', async () => {
 })
 
 test('exits quietly when the reader closes the pipe', async () => {
-  const child = spawn('bash', [
-    '-c',
-    `"$0" run --help | head -1; echo "\${PIPESTATUS[0]}"`,
-    `${import.meta.dirname}/../../../windlass`,
-  ])
+  const child = spawn('bash', ['-c', `"$0" run --help | head -1; echo "\${PIPESTATUS[0]}"`, SOURCES])
   let text = ''
   let errors = ''
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))

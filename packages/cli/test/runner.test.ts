@@ -91,6 +91,37 @@ test('describes a runtime environment in one view', async () => {
   const parsed = JSON.parse((await succeed('describe', 'runtime', 'local', '-o', 'json')).stdout)
   expect(parsed).toMatchObject({ runtime: { name: 'local' }, agent: { name: 'local' } })
   expect((await sandbox.run(['describe', 're', 'missing'])).code).toBe(3)
+  const { keys } = openClient({ url: up.url, token: up.adminKey, transport: nodeTransport() })
+  const { token } = await keys.create({ name: 'reader', role: 'admin', scopes: ['runtime:read'] })
+  const reader = await sandbox.run(['describe', 're', 'local'], { env: { WINDLASS_URL: up.url, WINDLASS_API_KEY: token } })
+  expect(reader.stdout).toContain('local (online; reading more needs the scope agent:read)')
+})
+
+test('shows, replaces and removes the layers that runtime environments extend', async () => {
+  expect((await succeed('get', 'sys-re', '--no-headers')).stdout).toMatch(/^system\/default\/hybrid\/k8s +built in$/m)
+  const shown = parse((await succeed('get', 'sys-re', 'system/default/hybrid/k8s', '-o', 'yaml')).stdout)
+  expect(shown).toMatchObject({ version: 0, metadata: { name: 'system/default/hybrid/k8s', agent: false } })
+  const daemon = { ...shown.dockerDaemonScheduler, cluster: { nodeSelector: { pool: 'builds' } } }
+  const changed = { ...shown, dockerDaemonScheduler: daemon }
+  const file = await sandbox.file('base.yaml', JSON.stringify(changed))
+  expect((await succeed('patch', 'sys-re', '-f', file)).stdout).toBe(
+    'System runtime environment: "system/default/hybrid/k8s" patched\n',
+  )
+  const runtime = await sandbox.file(
+    'on-base.yml',
+    JSON.stringify({ kind: 'runtime', metadata: { name: 'ctx/on-base' }, spec: {} }),
+  )
+  await succeed('apply', '-f', runtime)
+  const merged = async (): Promise<string> => (await succeed('get', 're', 'ctx/on-base', '--extend', '-o', 'json')).stdout
+  expect(await merged()).toContain('"pool": "builds"')
+  const wrong = await sandbox.file('wrong.yaml', JSON.stringify({ ...changed, metadata: { name: 'team/base' } }))
+  expect((await sandbox.run(['patch', 'sys-re', '-f', wrong])).stderr).toContain('must begin with "system/"')
+  expect((await succeed('delete', 'sys-re', 'system/default/hybrid/k8s')).stdout).toBe(
+    'system runtime/system/default/hybrid/k8s deleted\n',
+  )
+  expect(await merged()).not.toContain('builds"')
+  expect((await sandbox.run(['delete', 'sys-re', 'system/default/hybrid/k8s'])).code).toBe(3)
+  await succeed('delete', 're', 'ctx/on-base')
 })
 
 test('creates a secret store of the cluster from flags (R205)', async () => {

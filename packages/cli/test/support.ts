@@ -1,4 +1,4 @@
-/** Runs the real command against real servers: tests spawn `./windlass`, as a user does. */
+/** Runs the real command against real servers: tests spawn `windlass`, as a user does. */
 import { existsSync } from 'node:fs'
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,8 +12,7 @@ import { ensureImages } from '../../../e2e/support/images.ts'
 import { removeBuilds } from '../../../e2e/support/leftovers.ts'
 import { removeLocalRuns } from '../../../e2e/support/local-runs.ts'
 import { freePort } from '../../../e2e/support/process.ts'
-
-const launcher = join(import.meta.dirname, '../../../windlass')
+import { WINDLASS } from '../../../e2e/support/programs.ts'
 
 export interface Finished {
   readonly code: number | null
@@ -52,7 +51,7 @@ export async function openSandbox(): Promise<Sandbox> {
   const start: Sandbox['start'] = (words, options = {}) => {
     const { WINDLASS_URL: _url, WINDLASS_API_KEY: _key, ...inherited } = process.env
     const env = { ...inherited, NO_COLOR: '1', WINDLASS_CONFIG: configFile, ...options.env }
-    return watch(spawn(launcher, words, { env, cwd: options.cwd ?? folder }), options.input ?? '')
+    return watch(spawn(WINDLASS, words, { env, cwd: options.cwd ?? folder }), options.input ?? '')
   }
   return {
     folder,

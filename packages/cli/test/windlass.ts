@@ -1,9 +1,7 @@
 /** Runs the command against the server of a scene, which needs no Docker and no images. */
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
+import { WINDLASS } from '../../../e2e/support/programs.ts'
 import type { HttpScene } from '../../server/test/support/http-scene.ts'
-
-const launcher = join(import.meta.dirname, '../../../windlass')
 
 interface Finished {
   readonly code: number
@@ -20,7 +18,7 @@ export function windlass({ server, adminToken }: HttpScene, words: readonly stri
     WINDLASS_CONFIG: '/nowhere/config',
   }
   return new Promise((resolve) => {
-    execFile(launcher, words, { env }, (error, stdout, stderr) =>
+    execFile(WINDLASS, words, { env }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, text: stdout + stderr }),
     )
   })

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort, runProgram } from '../../../e2e/support/process.ts'
+import { programFile } from '../../../e2e/support/programs.ts'
 
-const main = join(import.meta.dirname, '../src/main.ts')
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'first-contact-'))
@@ -23,7 +23,7 @@ interface Line {
 
 /** Starts an engine process with the settings of a pod and reads its log. */
 function startEngine(url: string, env: Record<string, string> = {}): AsyncDisposable & { next(text: RegExp): Promise<Line> } {
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [programFile('engine')], {
     env: {
       PATH: process.env['PATH'],
       WINDLASS_ENGINE_SERVER_URL: url,

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { freePort } from '../../../../e2e/support/process.ts'
-
-const root = join(import.meta.dirname, '../../../..')
+import { NODE, programFile } from '../../../../e2e/support/programs.ts'
 
 export interface AgentProcess extends AsyncDisposable {
   /** Base URL of `/livez`, `/readyz`, `/health` and `/metrics`. */
@@ -18,8 +16,7 @@ export interface AgentProcess extends AsyncDisposable {
 export async function startAgentProcess(env: Record<string, string>, ...args: string[]): Promise<AgentProcess> {
   const port = await freePort()
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
-  const command = [join(root, 'packages/agent/src/main.ts'), ...args]
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', join(root, 'node_modules/node/bin/node'), ...command], {
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', NODE, programFile('agent'), ...args], {
     env: { PATH, HOME, NODE_COMPILE_CACHE, PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -9,9 +9,8 @@ import { nodeTransport, openLog } from '@windlass/kit'
 import { ApiKeyCreated, createClient, type Client } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
+import { WINDLASS } from '../../../../e2e/support/programs.ts'
 import { BOOTSTRAP_CODE_FILE, startServer, type ServerOptions } from '../../src/index.ts'
-
-const WINDLASS = join(import.meta.dirname, '../../../../windlass')
 
 interface Fresh extends AsyncDisposable {
   readonly nobody: Client

@@ -9,14 +9,13 @@ import { ApiKeyCreated, Build, Context, createClient, MasterKeys, type Client } 
 import { expect, test } from 'vitest'
 import { firstAdmin } from '../../../../e2e/support/first-admin.ts'
 import { freePort } from '../../../../e2e/support/process.ts'
+import { programFile } from '../../../../e2e/support/programs.ts'
 import { windlass } from '../../../cli/test/windlass.ts'
 import { openSecrets } from '../../src/builds/create/build-secrets.ts'
 import { openContextVariables } from '../../src/contexts/context-data.ts'
 import { openApp } from '../../src/open-app.ts'
 import { openHttpScene } from '../support/http-scene.ts'
 import { dumpTables, plantSecrets, reopen } from '../support/secrets-scene.ts'
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
 const lines = async (dataDir: string): Promise<string[]> =>
   (await readFile(join(dataDir, 'master.key'), 'utf8')).trim().split('\n')
@@ -58,7 +57,7 @@ test('older keys stay until they are pruned, and the command reports which lines
 
 function run(env: Record<string, string>): ChildProcess {
   const settings = Object.fromEntries(Object.entries(env).map(([key, value]) => [`WINDLASS_SERVER_${key}`, value]))
-  return spawn(process.execPath, [MAIN], { env: { ...process.env, ...settings }, stdio: 'ignore' })
+  return spawn(process.execPath, [programFile('server')], { env: { ...process.env, ...settings }, stdio: 'ignore' })
 }
 
 async function kill(child: ChildProcess): Promise<void> {

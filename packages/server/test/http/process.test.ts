@@ -12,15 +12,17 @@ import { AgentCreated, ApiKeyCreated, Build, createClient, FeedItem, Runtime, ty
 import { expect, test } from 'vitest'
 import { firstAdmin } from '../../../../e2e/support/first-admin.ts'
 import { freePort } from '../../../../e2e/support/process.ts'
+import { programFile } from '../../../../e2e/support/programs.ts'
 import { startServer } from '../../src/index.ts'
 import { helloAgent, startEngine } from '../support/fake-agent.ts'
 import { HELLO } from '../support/http-scene.ts'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
-
 function run(env: Record<string, string>): ChildProcess {
   const settings = Object.fromEntries(Object.entries(env).map(([key, value]) => [`WINDLASS_SERVER_${key}`, value]))
-  return spawn(process.execPath, [MAIN], { env: { ...process.env, ...settings }, stdio: ['ignore', 'ignore', 'pipe'] })
+  return spawn(process.execPath, [programFile('server')], {
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
 }
 
 async function ready(client: Client): Promise<void> {

@@ -119,6 +119,10 @@ POST   /v1/runtimes/{name}/default                                           adm
 GET    /v1/runtimes/{name}/versions                                          viewer      runtime:read
 GET    /v1/runtimes/{name}/diff                                              viewer      runtime:read
 GET    /v1/runtimes/{name}/images                                            viewer      runtime:read
+GET    /v1/runtime-bases                                                     admin       runtime:read
+GET    /v1/runtime-bases/{name}                                              admin       runtime:read
+PUT    /v1/runtime-bases/{name}                                              admin       runtime:write
+DELETE /v1/runtime-bases/{name}                                              admin       runtime:write
 POST   /v1/builds                                                            user        build:write        steps
 POST   /v1/builds/{id}/restart                                               user        build:write
 POST   /v1/builds/{id}/terminate                                             user        build:write        parent

@@ -130,7 +130,10 @@ test('an agent serves only the runtimes that it is given, also if others name it
     scene.admin.call('PATCH', '/v1/agents/agent', Agent, { body: { runtimes } })
   expect(await change(['local', 'other'])).toMatchObject({ runtimes: ['local', 'other'] })
   expect(await scene.admin.call('GET', '/v1/runtimes/local', Runtime)).toMatchObject({ agent: 'agent' })
+  const { version } = await scene.admin.call('GET', '/v1/runtimes/local', Runtime)
   expect(await change(['other'])).toMatchObject({ runtimes: ['other'] })
+  // Who read the runtime before must not attach it again by a conditional change.
+  expect(await scene.admin.call('GET', '/v1/runtimes/local', Runtime)).toMatchObject({ version: version + 1, changedBy: 'admin' })
   expect(await change([])).toMatchObject({ runtimes: [] })
   expect(await scene.admin.call('GET', '/v1/runtimes/local', Runtime)).toMatchObject({ agentOnline: false })
   expect(await change(['local'])).toMatchObject({ runtimes: ['local'] })

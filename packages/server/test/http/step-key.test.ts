@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Annotations, Build, Pipeline, type Client } from '@windlass/protocol'
 import { expect, test } from 'vitest'
+import { WINDLASS } from '../../../../e2e/support/programs.ts'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, openHttpScene, type HttpScene } from '../support/http-scene.ts'
-
-const WINDLASS = join(import.meta.dirname, '../../../../windlass')
 
 async function store(scene: HttpScene, name: string, more: object = {}): Promise<void> {
   await scene.admin.call('PUT', `/v1/pipelines/${encodeURIComponent(name)}`, Pipeline, {

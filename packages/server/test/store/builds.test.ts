@@ -415,7 +415,7 @@ describe.each(DATABASES)('builds on $name', ({ open }) => {
     const scene = await openScene(held.app)
     const { id: buildId } = await submit(scene)
     await elect(held.app)
-    const message = 'The limit of starts at once on the nodes is 2. 3 builds start before this one.'
+    const message = 'At most 2 builds and warm pairs start at once on these nodes. 3 builds start before this one.'
     await tell(scene, { buildId, attempt: 1, state: 'waiting', reason: 'start-limit', message })
     expect(await show(held.app, buildId)).toMatchObject({ status: 'elected', reason: 'start-limit', message })
     await tell(scene, { buildId, attempt: 1, state: 'starting', object: 'dind-1' })

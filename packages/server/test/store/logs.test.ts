@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sha256 } from '@windlass/kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { retain } from '../../src/retention.ts'
@@ -15,6 +16,15 @@ async function readAll(
   const parts: Buffer[] = []
   for await (const part of app.logs.read(key, { from, to })) parts.push(part)
   return Buffer.concat(parts)
+}
+
+/** Resolves to whether the call has ended within a time. Milliseconds. */
+function settledWithin(ms: number, call: Promise<unknown>): Promise<boolean> {
+  const settled = call.then(
+    () => true,
+    () => true,
+  )
+  return Promise.race([settled, sleep(ms, false)])
 }
 
 describe.each(DATABASES)('logs on $name', ({ open }) => {
@@ -89,7 +99,7 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
     expect(Buffer.concat(seen).equals(whole)).toBe(true)
   })
 
-  test('refuses a frame whose earlier ones do not arrive, and waits no longer once the server closes', async () => {
+  test('refuses a frame whose earlier ones do not arrive within 2 s or before the server closes', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)
@@ -97,9 +107,15 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
     const bytes = Buffer.from('late')
     const closing = new AbortController()
     const frame = { ...key, offset: 5, at: 1, bytes, sha256: sha256(bytes) }
-    const waiting = app.logs.append(frame, closing.signal)
+    const refusal = { code: 'log-offset', details: { offset: 0 } }
+    const closed = app.logs.append(frame, closing.signal)
+    expect(await settledWithin(200, closed)).toBe(false)
     closing.abort()
-    await expect(waiting).rejects.toMatchObject({ code: 'log-offset', details: { offset: 0 } })
+    await expect(closed).rejects.toMatchObject(refusal)
+    const late = app.logs.append(frame, new AbortController().signal)
+    expect(await settledWithin(200, late)).toBe(false)
+    held.clock.advance(2_001)
+    await expect(late).rejects.toMatchObject(refusal)
     expect(await readAll(app, key, 9)).toHaveLength(0)
   })
 

@@ -1,0 +1,17 @@
+/**
+ * `node scripts/testing/programs.ts FOLDER`: bundles the programs that tests start (ADR 0075). Prints the folder for the environment of the tests.
+ * `windlass` in it is the command.
+ */
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { TEST_PROGRAMS } from '../../e2e/support/programs.ts'
+import { bundle, bundleProgram } from '../bundle.ts'
+
+const [folder = ''] = process.argv.slice(2).map((path) => resolve(path))
+if (folder === '') throw new Error('usage: node scripts/testing/programs.ts FOLDER')
+await bundle(folder)
+for (const [name, entry] of Object.entries(TEST_PROGRAMS)) await bundleProgram({ name, entry }, folder)
+const node = resolve(import.meta.dirname, '../../node_modules/node/bin/node')
+writeFileSync(join(folder, 'windlass'), `#!/bin/sh\nexec '${node}' "$(dirname "$(readlink -f "$0")")/windlass.js" "$@"\n`)
+chmodSync(join(folder, 'windlass'), 0o755)
+console.log(`WINDLASS_PROGRAMS=${folder}`)
