@@ -80,7 +80,7 @@ codefresh.io/dind-volume-provisioner-runner-{{ .Release.Namespace }}
 {{- $registry := default (default $default.registry $one.registry) .root.Values.global.imageRegistry -}}
 {{- if .registry -}}{{- $registry = .registry -}}{{- end -}}
 {{- $version := printf ":%s" (default (default .root.Chart.AppVersion $default.tag) $one.tag | toString) -}}
-{{- $digest := ternary $default.digest $one.digest (and (not $one.tag) (not $one.repository)) -}}
+{{- $digest := default (ternary $default.digest "" (and (not $one.tag) (not $one.repository))) $one.digest -}}
 {{- if $digest -}}{{- $version = printf "@%s" $digest -}}{{- end -}}
 {{- with $registry -}}{{ . | trimSuffix "/" }}/{{- end -}}{{ $repository }}{{ $version }}
 {{- end -}}

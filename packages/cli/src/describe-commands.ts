@@ -6,12 +6,22 @@ import { commands, headingOf } from './table.ts'
 /** Meanings of the exit codes. */
 export const EXIT_TEXT: readonly (readonly [number, string])[] = [
   [EXIT.success, 'success'],
-  [EXIT.failed, 'the build failed, or the document is invalid'],
+  [EXIT.failed, 'the build failed, the document is invalid, or the versions differ'],
   [EXIT.terminated, 'the build was terminated, or the command line is wrong'],
   [EXIT.notFound, 'the resource or file does not exist'],
   [EXIT.notAllowed, 'not allowed'],
-  [EXIT.unreachable, 'the server cannot be reached'],
+  [EXIT.unreachable, 'the server cannot be reached, or a proxy answered instead of it'],
   [EXIT.interrupted, 'interrupted by Ctrl-C'],
+]
+
+/** Environment variables of the command line, and their meanings. */
+export const ENVIRONMENT: readonly (readonly [string, string])[] = [
+  ['WINDLASS_URL', 'URL of the server, instead of that of the current context'],
+  ['WINDLASS_API_KEY', 'API key, instead of that of the current context'],
+  ['WINDLASS_CONFIG', 'configuration file (default: ~/.config/windlass/config.yaml)'],
+  ['WINDLASS_CA_FILE', 'PEM file of additional certificate authorities'],
+  ['WINDLASS_DEBUG', 'shows stack traces'],
+  ['NO_COLOR', 'turns colors off'],
 ]
 
 /** Returns the Markdown of `docs/reference/cli.md`. */
@@ -25,8 +35,9 @@ export function describeCommands(): string {
     '|---|---|',
     ...EXIT_TEXT.map(([code, text]) => `| ${code} | ${text} |`),
     '',
-    'Environment variables: `WINDLASS_URL` and `WINDLASS_API_KEY` override the current context, `WINDLASS_CONFIG` names another',
-    'configuration file, `WINDLASS_CA_FILE` adds certificate authorities, `WINDLASS_DEBUG` shows stack traces, `NO_COLOR` turns colors off.',
+    '| environment variable | meaning |',
+    '|---|---|',
+    ...ENVIRONMENT.map(([name, text]) => `| \`${name}\` | ${text} |`),
     '',
     ...contents(),
     ...commands.flatMap((command) => section(command)),

@@ -1,7 +1,7 @@
 /** The manual page, generated from the command table. */
 import { VERSION } from '@windlass/plan/version'
 import type { Command } from './command.ts'
-import { EXIT_TEXT, usageOf } from './describe-commands.ts'
+import { ENVIRONMENT, EXIT_TEXT, usageOf } from './describe-commands.ts'
 import { commands, headingOf } from './table.ts'
 
 /** Returns the source of `windlass.1`, for `man`. */
@@ -23,15 +23,6 @@ export function describeManual(): string {
   ]
   return `${lines.join('\n')}\n`
 }
-
-const ENVIRONMENT = [
-  ['WINDLASS_URL', 'URL of the server, instead of that of the current context'],
-  ['WINDLASS_API_KEY', 'API key, instead of that of the current context'],
-  ['WINDLASS_CONFIG', 'configuration file (default: ~/.config/windlass/config.yaml)'],
-  ['WINDLASS_CA_FILE', 'PEM file of additional certificate authorities'],
-  ['WINDLASS_DEBUG', 'shows stack traces'],
-  ['NO_COLOR', 'turns colors off'],
-] as const
 
 function describe(command: Command): string[] {
   const lines = ['.TP', `.B ${escape(usageOf(command))}`, `${escape(command.summary)}.`]

@@ -3,7 +3,7 @@ import { isFault, type FaultCode } from '@windlass/kit/faults'
 
 export const EXIT = {
   success: 0,
-  /** A failed build, or an invalid document. */
+  /** A failed build, an invalid document, or versions that differ. */
   failed: 1,
   /** A terminated build, or a wrong command line. */
   usage: 2,

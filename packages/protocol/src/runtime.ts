@@ -103,3 +103,23 @@ export const RuntimeRemoval = z.object({ force: z.stringbool().optional() })
 
 /** `GET /v1/runtimes/{name}/images`. */
 export const RuntimeImages = z.object({ items: z.array(z.object({ component: z.string(), image: z.string() })) })
+
+/**
+ * A layer that runtimes extend, such as `system/default/hybrid/k8s`. Built in, or stored by the operator in place of the built-in one. With
+ * `?merged=true`, `spec` includes everything that the layer itself extends.
+ */
+export const RuntimeBase = z.object({
+  name: z.string(),
+  /** 0 for a built-in layer. Increases with every change. */
+  version: z.int().nonnegative(),
+  /** Name of the API key or service that stored it; empty for a built-in layer. */
+  changedBy: z.string(),
+  spec: StoredLayer,
+})
+export type RuntimeBase = z.infer<typeof RuntimeBase>
+
+/** Body of PUT. `spec` replaces the complete layer. */
+export const RuntimeBaseInput = z.strictObject({ spec: RuntimeLayerInput })
+
+/** Query of `GET /v1/runtime-bases/{name}`. */
+export const RuntimeBaseQuery = z.object({ merged: z.stringbool().optional() })

@@ -157,8 +157,8 @@ export function readServerConfig(env: Readonly<Record<string, string | undefined
   const config = readConfig(ServerConfig, env, 'WINDLASS_SERVER_')
   if ((config.TLS_CERT_PATH === undefined) !== (config.TLS_KEY_PATH === undefined)) {
     throw fault('config-invalid', {
-      message: 'Set WINDLASS_SERVER_TLS_CERT_PATH and WINDLASS_SERVER_TLS_KEY_PATH together.',
-      hint: 'Set the path that is missing, or remove the other one.',
+      message: 'Only one of WINDLASS_SERVER_TLS_CERT_PATH and WINDLASS_SERVER_TLS_KEY_PATH is set.',
+      hint: 'Set both or neither.',
     })
   }
   if (!(config.HEARTBEAT_MS < config.SUSPECT_MS && config.SUSPECT_MS < config.DEAD_MS)) {

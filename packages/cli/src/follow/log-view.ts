@@ -139,7 +139,7 @@ export class LogView implements Disposable {
     const phase = textField(data, 'phase')
     if (phase === undefined) {
       this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}`)
-      // A local run asks by itself.
+      // A local run prompts for the approval.
       const { buildId } = this.#options
       if (buildId !== undefined)
         this.note(this.#style.yellow(`‖ ${step} waits for an approval: windlass approve ${buildId} ${step}`))
@@ -158,20 +158,24 @@ export class LogView implements Disposable {
     this.note(this.#style.yellow(`… waiting: ${why}`))
   }
 
-  /** Ends the output of a lost attempt: what its steps had begun to write comes before the note. */
-  #attemptLost({ attempt, data }: ViewItem & { kind: 'event' }): void {
+  /** Prints the unfinished lines of the steps, and forgets these steps. */
+  #endOutput(): void {
     for (const name of this.#streams.keys()) this.#flush(name)
     this.#running.clear()
     this.#groups.clear()
     this.#updateStatus()
+  }
+
+  /** Prints unfinished lines of a lost attempt before the note about the loss. */
+  #attemptLost({ attempt, data }: ViewItem & { kind: 'event' }): void {
+    this.#endOutput()
     this.note(this.#style.yellow(`! attempt ${attempt} was lost: ${describeOutcome(data)}`))
   }
 
   #attemptStarted(attempt: number): void {
     this.#waitsFor = undefined
     if (attempt > 1 && attempt !== this.#attempt) {
-      for (const name of this.#streams.keys()) this.#flush(name)
-      this.#running.clear()
+      this.#endOutput()
       this.#open = undefined
       this.#afterHeading = false
       this.#heading(this.#style.yellow(`↻ attempt ${attempt}`))

@@ -42,7 +42,7 @@ function failedStep({ steps }: BuildRecord): StepRecord | undefined {
   return failed.find(({ type, name }) => type !== 'group' && !/\.on_(success|fail|finish)(\.|$)/.test(name)) ?? failed[0]
 }
 
-/** On a terminal long names are cut, so that the other columns stay in sight; a file keeps them whole. */
+/** Returns the table of steps. A terminal cuts long names to keep the other columns visible; a file has them in full. */
 function stepTable(steps: readonly StepRecord[], { style, columns, isTTY }: Terminal): string[] {
   const isUsed = steps.some(({ usage }) => usage !== null)
   const head = ['STEP', 'STATUS', 'TIME', ...(isUsed ? ['USED'] : []), 'REASON'].map((cell) => style.dim(cell))

@@ -34,3 +34,9 @@ test('cuts a text by characters, not by code units', () => {
 test('formats ages in one unit', () => {
   expect([5_000, 300_000, 3 * 3_600_000, 5 * 86_400_000].map((ms) => formatAge(0, ms))).toEqual(['5s', '5m', '3h', '5d'])
 })
+
+test('cuts a colored text by its width, and keeps the code that ends the color', () => {
+  const { red } = styleFor(true)
+  expect(cut(`${red('abcdef')}gh`, 4)).toBe(red('abc…'))
+  expect(cut(`${red('abc')}def`, 4)).toBe(`${red('abc')}…`)
+})

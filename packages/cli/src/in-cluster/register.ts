@@ -22,8 +22,10 @@ export async function register(context: CommandContext): Promise<void> {
     })
   const kept = await readSecret(context.kube(), secret, config.AGENT_SECRET_KEY)
   const token = kept ?? readSecretFile(config.GIVEN_AGENT_TOKEN_PATH)
+  let isRefused = false
   try {
     const known = token === undefined ? undefined : await retryUnreachable(() => agentOfToken(context.server.withToken(token)))
+    isRefused = known === undefined
     const made = known === undefined ? await create(context, name) : undefined
     const fresh = made?.token ?? token
     if (fresh !== undefined && fresh !== kept) await storeToken(context, secret, fresh)
@@ -31,7 +33,8 @@ export async function register(context: CommandContext): Promise<void> {
     out.note(`agent ${agent}: ${made === undefined ? 'known' : 'registered'}`)
     if (context.admin !== undefined) await ensureRuntime(context, context.admin, agent)
   } catch (error) {
-    if (kept === undefined || !isOutage(error)) throw error
+    // With a token that the server has refused, the agent would only end. The next start of this container registers it.
+    if (kept === undefined || isRefused || !isOutage(error)) throw error
     // The agent has its token, and waits for the server itself.
     out.note('The server cannot be reached; the agent starts with its stored token.')
   }

@@ -16,6 +16,6 @@ test.each([
   await writeFile(file, text)
   if (token !== undefined) return expect(readTokenFile(file)).toBe(token)
   expect(() => readTokenFile(file)).toThrow(
-    expect.objectContaining({ code: 'usage', message: `${file} does not contain an API key.` }),
+    expect.objectContaining({ code: 'usage', message: `${file} does not contain a key or token.` }),
   )
 })

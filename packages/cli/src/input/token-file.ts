@@ -11,5 +11,5 @@ export function readTokenFile(path: string): string {
   const { name, text } = readInput(path)
   const token = text.trim()
   if (token.length <= MAX_TOKEN_CHARS && /^[\x21-\x7e]+$/.test(token)) return token
-  throw fault('usage', { message: `${name} does not contain an API key.`, hint: 'Write only the key to the file.' })
+  throw fault('usage', { message: `${name} does not contain a key or token.`, hint: 'Write only the key or token to the file.' })
 }

@@ -16,6 +16,9 @@ import {
   ObjectQuery,
   page,
   Runtime,
+  RuntimeBase,
+  RuntimeBaseInput,
+  RuntimeBaseQuery,
   RuntimeChange,
   RuntimeDiff,
   RuntimeDiffQuery,
@@ -55,6 +58,17 @@ export const runtimes = {
   versions: route('GET', '/v1/runtimes/{name}/versions', { answer: page(RuntimeVersion) }),
   diff: route('GET', '/v1/runtimes/{name}/diff', { query: RuntimeDiffQuery, answer: RuntimeDiff }),
   images: route('GET', '/v1/runtimes/{name}/images', { answer: RuntimeImages }),
+}
+
+/** Layers that runtimes extend. */
+export const runtimeBases = {
+  list: route('GET', '/v1/runtime-bases', { answer: page(RuntimeBase) }),
+  /** Returns a layer; `merged` includes everything that it extends. */
+  get: route('GET', '/v1/runtime-bases/{name}', { query: RuntimeBaseQuery, answer: RuntimeBase }),
+  /** Creates or replaces a layer. Throws `request-invalid` if a runtime that extends it would become inconsistent. */
+  put: route('PUT', '/v1/runtime-bases/{name}', { body: RuntimeBaseInput, answer: RuntimeBase }),
+  /** Deletes a stored layer; a built-in one of the same name applies again. */
+  delete: route('DELETE', '/v1/runtime-bases/{name}', { answer: 'nothing' }),
 }
 
 export const clusters = {

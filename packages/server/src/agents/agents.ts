@@ -13,10 +13,10 @@ import {
   insertAgent,
   isOnline,
   listAgents,
-  releaseRuntimes,
   renameAgent,
   updateAgent,
 } from '../store/runtimes/agents.ts'
+import { releaseRuntimes } from '../runtimes/release-runtimes.ts'
 import type { AgentRow } from '../store/schema.ts'
 import { endPairsOf } from '../store/runtimes/warm-pairs.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
@@ -114,17 +114,17 @@ function newAgent(app: App, { id, hash, input }: { id: string; hash: string; inp
 }
 
 /**
- * Changes the given fields. Runtimes that name the agent get the new name; those that are not among the given runtimes name no agent any more. Throws
- * `not-found`, `conflict` for a name in use.
+ * Changes the given fields. Runtimes that name the agent get the new name; those that are not among the given runtimes name no agent any more. `by` is
+ * the name of the caller. Throws `not-found`, `conflict` for a name in use.
  */
-export async function changeAgent(app: App, name: string, patch: AgentPatch): Promise<Agent> {
+export async function changeAgent(app: App, name: string, patch: AgentPatch, by: string): Promise<Agent> {
   const row = await app.store.write(async (tx) => {
     const before = await requireAgent(tx, app, name)
     const changes: Partial<AgentRow> = {
       ...defined({ name: patch.name }),
       ...(patch.runtimes !== undefined && { runtimes: JSON.stringify(patch.runtimes) }),
     }
-    if (patch.runtimes !== undefined) await releaseRuntimes(tx, before, patch.runtimes)
+    if (patch.runtimes !== undefined) await releaseRuntimes(tx, before, { kept: patch.runtimes, by, now: app.clock.now() })
     if (patch.name !== undefined && patch.name !== before.name) {
       await requireFreeName(tx, app, patch.name)
       await renameAgent(tx, before, patch.name)

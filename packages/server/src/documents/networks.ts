@@ -55,8 +55,8 @@ export function openNetworks(networks: readonly string[]): BlockList {
     const network = readNetwork(text)
     if (network === undefined)
       throw fault('config-invalid', {
-        message: `"${text}" is not a network. Use the form 10.1.0.0/16.`,
-        hint: 'Correct the network in the setting.',
+        message: `"${text}" is not a network.`,
+        hint: 'Use the form 10.1.0.0/16.',
       })
     list.addSubnet(network.address, network.prefix, network.type)
   }

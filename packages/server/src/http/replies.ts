@@ -11,7 +11,7 @@ export interface Repeatable {
   /** Response of the first call, if there is one. */
   readonly earlier: Answer | undefined
   /**
-   * Stores the response. Throws `unavailable` if a call with the same key on another server was faster; a repeat gets the response of that call.
+   * Stores the status and body of the response; other headers are not repeated. Throws `unavailable` if a call with the same key on another server was faster; a repeat gets the response of that call.
    */
   settle(tx: Tx, answer: Answer): Promise<void>
   /** Stores the response of a call that did not store it in its own transaction. */
@@ -68,7 +68,7 @@ export async function beginRepeatable(
   let isSettled = false
   const settle = async (tx: Tx, answer: Answer): Promise<void> => {
     const body = (await app.vault.sealer(tx)).seal(sealedAt, JSON.stringify(answer.body ?? null))
-    if (!(await finishReply(tx, id, { status: answer.status, body })))
+    if (!(await finishReply(tx, { ...id, requestHash }, { status: answer.status, body })))
       throw fault('unavailable', {
         message: 'Another call with this Idempotency-Key has finished in the meantime.',
         hint: 'Repeat the call with the same key to get its answer.',

@@ -14,6 +14,7 @@ import { contextRoutes } from './routes/resource.ts'
 import { ok, route, type Route } from './route.ts'
 import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes/runner.ts'
 import { runtimeRoutes } from './routes/runtime.ts'
+import { runtimeBaseRoutes } from './routes/runtime-base.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { healthRoutes, identityRoutes } from './routes/system.ts'
@@ -33,6 +34,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...clusterRoutes(app),
     ...installationRoutes(app),
     ...runtimeRoutes(app),
+    ...runtimeBaseRoutes(app),
     ...buildRoutes(app),
     ...annotationRoutes(app),
     ...imageRoutes(app),

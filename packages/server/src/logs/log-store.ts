@@ -35,8 +35,8 @@ export interface LogStore {
   /** Returns since when all writes have failed, epoch milliseconds; undefined if the last one succeeded. */
   readonly failingSince: () => number | undefined
   /**
-   * Stores a frame. Resolves with the new end of the stream. A frame that is already stored changes nothing. A frame that its engine sent before the
-   * answer to the earlier ones waits for them for up to `AHEAD_MS`, or until `ahead` is aborted. Throws `log-hash`, `log-offset` (with `offset`) if it
+   * Stores a frame. Resolves with the new end of the stream. A frame that is already stored changes nothing. With `ahead`, a frame waits for the
+   * earlier ones of its stream for at most 2 s or until `ahead` is aborted. Without it, such a frame is refused at once. Throws `log-hash`, `log-offset` (with `offset`) if it
    * does not start at the end of the stream, `attempt-stale`, `rate-limited` if too many frames of the attempt wait, and `unavailable` if the storage
    * is unreachable or too slow.
    */
@@ -131,7 +131,8 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
       if (frame.offset === end || frame.offset === tails.endOf(frame)) return tails.during(frame, () => enqueue(frame))
       const left = deadline - clock.monotonic()
       if (frame.offset < end || ahead === undefined || ahead.aborted || left <= 0) throw offsetFault(end)
-      if (queuedBytes + aheadBytes > MAX_QUEUED_BYTES) throw slowStorage()
+      // Not `unavailable`: that would count as an outage, during which no engine is judged. The engine sends the frame again.
+      if (queuedBytes + aheadBytes > MAX_QUEUED_BYTES) throw offsetFault(end)
       aheadBytes += frame.bytes.byteLength
       await watch.next(left, ahead).finally(() => (aheadBytes -= frame.bytes.byteLength))
     }

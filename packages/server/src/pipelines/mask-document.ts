@@ -51,8 +51,8 @@ export function maskDocument(document: string, variables: readonly Variable[]): 
     .map(({ name }) => name)
     .join(', ')
   throw fault('request-invalid', {
-    message: `Write the value of the encrypted variable ${names} next to its key, not behind an alias.`,
-    hint: 'Replace the alias by the value, then send the document again.',
+    message: `The value of the encrypted variable ${names} is behind an alias.`,
+    hint: 'Write the value next to its key, then send the document again.',
   })
 }
 

@@ -21,7 +21,8 @@ export interface Precondition {
 }
 
 /**
- * Creates a pipeline and returns it with the problems of its document. `within` runs in the same transaction. Throws `conflict` if the name is taken.
+ * Creates a pipeline and returns it with the problems of its document. `within` runs in the same transaction. Throws `conflict` if the name is taken,
+ * `document-invalid` and `request-invalid` if the document cannot be stored.
  */
 export async function createPipeline(app: App, input: PipelineInput, within?: Within<Pipeline>): Promise<Pipeline> {
   const document = await readPutDocument(app, input)

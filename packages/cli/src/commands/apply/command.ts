@@ -61,10 +61,11 @@ export const applyCommands = [
   }),
   command('create context secret-store kubernetes-runtime', {
     summary: 'Create a secret store that is a Secret or ConfigMap in the cluster of the builds',
-    about: 'The agent must be allowed to read it: WINDLASS_AGENT_ALLOWED_SECRETS. Pipelines read it as ${{secrets.NAME.key}}.',
+    about:
+      'Set WINDLASS_AGENT_ALLOWED_SECRETS of the agent to allow it to read the object. Pipelines read a key as ${{secrets.NAME.key}}.',
     arguments: [{ name: '<name>', summary: 'Name of the context' }],
     options: {
-      runtime: text('--runtime <name>', 'Runtime environment whose builds may read it; * for all (default: *)'),
+      runtime: text('--runtime <name>', 'Runtime environment whose builds may read it (default: "*", all of them)'),
       resourceType: oneOf('--resource-type <type>', 'Type of the object (default: secret)', ['secret', 'configmap']),
       resourceName: text('--resource-name <name>', 'Name of the Secret or ConfigMap (default: the name of the context)'),
     },

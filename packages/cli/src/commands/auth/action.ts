@@ -9,6 +9,7 @@ import { currentContext, readConfigFile, saveContext, writeConfigFile, type Serv
 import { EXIT } from '../../exit-codes.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { readInput } from '../../input/input-files.ts'
+import { readTokenFile } from '../../input/token-file.ts'
 import type { Printer } from '../../printer.ts'
 import { openSession } from '../../session.ts'
 import type { Settings } from '../../config.ts'
@@ -125,8 +126,9 @@ function parseUrl(text: string): string {
 }
 
 async function findKey(keyFile: string | undefined, settings: Settings): Promise<string> {
+  if (keyFile !== undefined) return readTokenFile(keyFile)
   const hint = 'Pass it with --key-file or WINDLASS_API_KEY.'
-  return findSecret({ file: keyFile, given: settings.apiKey, question: 'API key', hint })
+  return findSecret({ file: undefined, given: settings.apiKey, question: 'API key', hint })
 }
 
 interface Secret {

@@ -9,6 +9,7 @@ import {
   detachInCluster,
   detachOnServer,
   findAgent,
+  isAttachedInCluster,
   enableRuntimeFiles,
   refreshAgentFiles,
   restartAgent,
@@ -94,9 +95,11 @@ export async function detachRuntime({ options, out, settings }: Invocation<Attac
   const { runtimeName } = options
   if (runtimeName === undefined) throw fault('usage', { message: 'No runtime was given.', hint: 'Add --runtime-name.' })
   const { client } = openSession(settings)
-  await detachOnServer(client, await findAgent(client, options), runtimeName)
-  if (!options.platformOnly) {
+  const agent = await findAgent(client, options)
+  if (options.platformOnly) await detachOnServer(client, agent, runtimeName)
+  else {
     await using agentTarget = await openInstallTarget(agentFlags(options), options, settings)
+    await detachOnServer(client, agent, runtimeName, await isAttachedInCluster(agentTarget, runtimeName))
     await detachInCluster(agentTarget, runtimeName)
     if (options.restartAgent === true) await restartAgent(agentTarget)
     else await refreshAgentFiles(agentTarget)

@@ -159,7 +159,9 @@ export async function uninstallRuntime({
   const session = openSession(settings)
   const name = options.name ?? options.runtimeName ?? ''
   const agent = await findAgent(session.client, options)
-  await detachOnServer(session.client, agent, name)
+  // An interrupted call is repeated: the runtime is deleted last.
+  const runtime = await orUndefined(session.client.runtimes.get(name))
+  await detachOnServer(session.client, agent, name, runtime !== undefined && runtime.agent === undefined)
   const agentFlags = {
     ...options,
     kubeNamespace: options.agentKubeNamespace ?? options.kubeNamespace,

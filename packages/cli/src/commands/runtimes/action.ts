@@ -11,7 +11,7 @@ import { printValue } from '../../format/output.ts'
 import { printTable, type Listing } from '../../format/table.ts'
 import { readInput } from '../../input/input-files.ts'
 import { runtimes as runtimeKind, type Columns } from '../../resources/kinds.ts'
-import { diffTrees, fromDocument, toDocument } from '../../runner/runtime-document.ts'
+import { diffTrees, fromDocument, toDocument, type RuntimeChange } from '../../runner/runtime-document.ts'
 import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
 import { openSession } from '../../session.ts'
 
@@ -111,7 +111,8 @@ export async function patchRuntime({ args, options, out, settings }: Invocation<
   out.line(`Runtime environment: "${name}" patched`)
 }
 
-function readChange(path: string, name: string | undefined) {
+/** Reads a specification in the Codefresh format. Throws `usage` for another kind of file, and `document-invalid`. */
+export function readChange(path: string, name: string | undefined): RuntimeChange {
   if (path !== '-' && !['.json', '.yml', '.yaml'].includes(extname(path)))
     throw fault('usage', {
       message: `${path} is not a JSON or YAML file.`,

@@ -33,6 +33,33 @@ export const runtimeCommands = [
     examples: ['windlass describe re prod/builds'],
     run: async (invocation) => (await import('./describe.ts')).describeRuntimeNamed(invocation),
   }),
+  command('get system-runtimes', {
+    summary: 'List the layers that runtime environments extend, or show one (also: get sys-re)',
+    arguments: [{ name: '[name]', summary: 'Name of a layer, such as system/default' }],
+    options: { ...listing, extend: optionalBoolean('--extend', 'Include everything that it extends') },
+    examples: ['windlass get sys-re', 'windlass get sys-re system/default -o yaml > base.yaml'],
+    run: async (invocation) => (await import('./bases.ts')).getBases(invocation),
+  }),
+  command('patch system-runtimes', {
+    summary: 'Replace a layer that runtime environments extend with a file (also: patch sys-re)',
+    about:
+      'The file has the format of `windlass get sys-re NAME -o yaml`. The layer applies to all runtime environments that extend it, from their ' +
+      'next builds on. The name in the file takes precedence over the argument.',
+    arguments: [{ name: '[name]', summary: 'Name of the layer; begins with system/' }],
+    options: {
+      file: text('-f, --file <file>', 'YAML or JSON; - reads standard input'),
+      extends: texts('--extends <name>', 'Layer to inherit from; repeatable'),
+    },
+    examples: ['windlass patch sys-re system/default -f base.yaml'],
+    run: async (invocation) => (await import('./bases.ts')).patchBase(invocation),
+  }),
+  command('delete system-runtimes', {
+    summary: 'Delete a stored layer, so that the built-in one applies again (also: delete sys-re)',
+    arguments: [{ name: '<name>', summary: 'Name of the layer' }],
+    options: {},
+    examples: ['windlass delete sys-re system/default'],
+    run: async (invocation) => (await import('./bases.ts')).deleteBase(invocation),
+  }),
   command('get runtime-images', {
     summary: 'Show the images that a runtime environment uses for builds (also: get re-base-images)',
     arguments: [runtime],

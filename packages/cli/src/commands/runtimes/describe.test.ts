@@ -55,6 +55,13 @@ test('describes a runtime with its agent, load, disk, nodes and images', () => {
   ])
 })
 
+test('shows the agent of a runtime to a key that may not read agents, without its details', () => {
+  const hidden = describeRuntime({ runtime, merged, agent: 'hidden', images: [] }, how)
+  expect(hidden).toContain('Agent:         prod_builds (offline; reading more needs the scope agent:read)')
+  const deleted = describeRuntime({ runtime, merged, agent: 'deleted', images: [] }, how)
+  expect(deleted).toContain('Agent:         prod_builds (the agent is deleted)')
+})
+
 test('says how to attach an agent to a runtime without one, and what is wrong with its warm pairs', () => {
   const { agent: _agent, ...alone } = { ...runtime, warm: { ready: 0, starting: 1, problem: 'image not found' } }
   const lines = describeRuntime({ runtime: alone, merged: {}, agent: undefined, images: [] }, how)

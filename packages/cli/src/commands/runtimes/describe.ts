@@ -1,5 +1,7 @@
 /** The command `describe re`. */
 import { systemClock } from '@windlass/kit'
+import type { ApiClient } from '@windlass/client'
+import { isFault } from '@windlass/kit/faults'
 import { isRecord } from '@windlass/kit/json'
 import type { Agent, Runtime } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
@@ -8,7 +10,7 @@ import { printValue } from '../../format/output.ts'
 import { paintStatus, type Style } from '../../format/style.ts'
 import { formatAge, formatTime } from '../../format/time.ts'
 import { namespaceOf } from '../../runner/runtime-document.ts'
-import { openSession, orUndefined } from '../../session.ts'
+import { openSession } from '../../session.ts'
 
 /** Everything that the description shows. */
 export interface DescribedRuntime {
@@ -16,7 +18,8 @@ export interface DescribedRuntime {
   readonly runtime: Runtime
   /** Its specification with everything that it extends. */
   readonly merged: Runtime['spec']
-  readonly agent: Agent | undefined
+  /** Undefined if the runtime has none; `deleted`, or `hidden` from this key. */
+  readonly agent: Agent | 'deleted' | 'hidden' | undefined
   readonly images: readonly { readonly component: string; readonly image: string }[]
 }
 
@@ -31,7 +34,7 @@ export async function describeRuntimeNamed({
   const [name = ''] = args
   const runtime = await client.runtimes.get(name)
   const { spec: merged } = await client.runtimes.get(name, { query: { merged: true } })
-  const agent = runtime.agent === undefined ? undefined : await orUndefined(client.agents.get(runtime.agent))
+  const agent = runtime.agent === undefined ? undefined : await readAgent(client, runtime.agent)
   const { items: images } = await client.runtimes.images(name)
   const described = { runtime, merged, agent, images: [...images] }
   if (options.output !== undefined) return printValue(out, described, options.output)
@@ -60,13 +63,24 @@ export function describeRuntime(described: DescribedRuntime, { style, now }: { s
   return alignColumns(rows.filter(([, value]) => value !== ''))
 }
 
-function agentOf(runtime: Runtime, agent: Agent | undefined, { style, now }: { style: Style; now: number }): string {
+/** Reading a runtime does not include reading its agent. */
+async function readAgent(client: ApiClient, name: string): Promise<Agent | 'deleted' | 'hidden'> {
+  try {
+    return await client.agents.get(name)
+  } catch (error) {
+    if (isFault(error, 'not-found')) return 'deleted'
+    if (isFault(error, 'forbidden', 'scope-missing')) return 'hidden'
+    throw error
+  }
+}
+
+function agentOf(runtime: Runtime, agent: DescribedRuntime['agent'], { style, now }: { style: Style; now: number }): string {
   if (runtime.agent === undefined) return 'none; attach one: `windlass attach runtime`'
   const status = paintStatus(style, runtime.agentOnline ? 'online' : 'offline')
-  const seen = agent?.lastSeenAt === undefined ? 'never seen' : `seen ${formatAge(agent.lastSeenAt, now)} ago`
-  const more = [agent?.version === undefined ? '' : `version ${agent.version}`, agent?.message ?? ''].filter(
-    (text) => text !== '',
-  )
+  if (agent === 'hidden') return `${runtime.agent} (${status}; reading more needs the scope agent:read)`
+  if (agent === undefined || agent === 'deleted') return `${runtime.agent} (the agent is deleted)`
+  const seen = agent.lastSeenAt === undefined ? 'never seen' : `seen ${formatAge(agent.lastSeenAt, now)} ago`
+  const more = [agent.version === undefined ? '' : `version ${agent.version}`, agent.message ?? ''].filter((text) => text !== '')
   return `${runtime.agent} (${[status, seen, ...more].join(', ')})`
 }
 

@@ -6,8 +6,8 @@ export const versionCommands = [
   command('version', {
     summary: 'Print the version',
     about:
-      'With --check, compares it with the version of the server and exits with 1 if they differ. With --release, also with a release: its file ' +
-      '`images.json`. Neighboring versions work together; use the version of the server.',
+      'With --check, compares the version with that of the server. With --release, compares it with the file `images.json` of a release. Exits ' +
+      'with 1 if a version differs. Use the version of the server.',
     options: {
       check: flag('--check', 'Compare with the server'),
       release: text('--release <file>', 'Compare with the file images.json of a release; - reads standard input'),

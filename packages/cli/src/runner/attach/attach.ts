@@ -10,13 +10,13 @@ import { isRecord } from '@windlass/kit/json'
 import type { Agent } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Printer } from '../../printer.ts'
-import { lastingToken, RUNTIMES_SECRET, setSecretKeys } from '../cluster/secrets.ts'
+import { lastingToken, readSecret, RUNTIMES_SECRET, setSecretKeys } from '../cluster/secrets.ts'
 import { runtimeFileOf } from '../init/names.ts'
 import type { InstallTarget } from '../install/target.ts'
 import { mergeTrees, type Tree } from '../values/read-values.ts'
 import { namespaceOf } from '../runtime-document.ts'
 import { policyOfRelease } from './release-policy.ts'
-import { grantTokenRenewal, revokeTokenRenewal } from './token-renewal.ts'
+import { grantTokenRenewal, revokeTokenRenewal, type Renewal } from './token-renewal.ts'
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER, runtimeFileText, type RuntimeFile } from './runtime-file.ts'
 
 const RESTART_WAIT_MS = 60_000
@@ -52,9 +52,14 @@ export async function attachOnServer(client: ApiClient, agent: Agent, runtime: s
   if (!agent.runtimes.includes(runtime)) await client.agents.patch(agent.name, { runtimes: [...agent.runtimes, runtime] })
 }
 
-/** Removes the runtime from those of the agent. Throws `conflict` if the agent does not serve it. */
-export async function detachOnServer(client: ApiClient, agent: Agent, runtime: string): Promise<void> {
-  if (!agent.runtimes.includes(runtime))
+/**
+ * Removes the runtime from those of the agent. Throws `conflict` if the agent does not serve it, unless an interrupted detachment left something of
+ * it (`isLeft`).
+ */
+export async function detachOnServer(client: ApiClient, agent: Agent, runtime: string, isLeft = false): Promise<void> {
+  const isAttached = agent.runtimes.includes(runtime)
+  if (!isAttached && isLeft) return
+  if (!isAttached)
     throw fault('conflict', {
       message: `The runtime ${runtime} is not attached to the agent ${agent.name}.`,
       hint: 'Run `windlass get agents` to see the runtimes of each agent.',
@@ -82,15 +87,13 @@ export async function attachInCluster(targets: AttachTargets): Promise<void> {
   const file = { name: runtime, namespaces: [runtimeTarget.namespace] }
   if (isSameCluster && runtimeTarget.namespace === agentTarget.namespace) return writeRuntimeFile(agentTarget, file)
   const host = targets.host ?? (isSameCluster ? await addressInside(runtimeTarget) : addressOutside(runtimeTarget))
-  const remote = { host, token: await tokenOf(targets, targets.account), crt: runtimeTarget.cluster.access.ca }
+  const remote = { host, token: await tokenOf(targets), crt: runtimeTarget.cluster.access.ca }
   await writeRuntimeFile(agentTarget, { ...file, policy: await policyOfRelease(runtimeTarget), remote })
   // Not before the agent has the token that needs no renewal. A user without the right to delete roles leaves it.
   if (targets.tokenSeconds === undefined)
-    await revokeTokenRenewal(runtimeTarget.cluster.kube, { namespace: runtimeTarget.namespace, name: targets.account }).catch(
-      (error: unknown) => {
-        if (!isFault(error, 'cluster-refused')) throw error
-      },
-    )
+    await revokeTokenRenewal(runtimeTarget.cluster.kube, renewalOf(targets)).catch((error: unknown) => {
+      if (!isFault(error, 'cluster-refused')) throw error
+    })
 }
 
 /** Sets a key of the Secret from which the agent reads its runtimes. */
@@ -122,12 +125,21 @@ function readsFiles(values: Tree): boolean {
 }
 
 /** Returns a token of the account. The agent renews one that expires. */
-async function tokenOf({ runtimeTarget, tokenSeconds }: AttachTargets, name: string): Promise<string> {
+async function tokenOf(targets: AttachTargets): Promise<string> {
+  const { runtimeTarget, account: name, tokenSeconds } = targets
   const { cluster, namespace } = runtimeTarget
-  const account = { namespace, name }
   if (tokenSeconds === undefined) return lastingToken(cluster.kube, namespace, name)
-  await grantTokenRenewal(cluster.kube, account)
-  return (await cluster.kube.issueToken({ kind: 'ServiceAccount', ...account }, tokenSeconds)).token
+  await grantTokenRenewal(cluster.kube, renewalOf(targets))
+  return (await cluster.kube.issueToken({ kind: 'ServiceAccount', namespace, name }, tokenSeconds)).token
+}
+
+function renewalOf({ runtime, runtimeTarget, account }: AttachTargets): Renewal {
+  return { runtime, namespace: runtimeTarget.namespace, name: account }
+}
+
+/** Returns true if the runtime has a key in the agent's Secret. */
+export async function isAttachedInCluster({ cluster, namespace }: InstallTarget, runtime: string): Promise<boolean> {
+  return (await readSecret(cluster.kube, namespace, RUNTIMES_SECRET))?.[runtimeFileOf(runtime)] !== undefined
 }
 
 /** Removes the runtime's key. */

@@ -4,7 +4,7 @@
  */
 import { isFault } from '@windlass/kit/faults'
 import { isKind, KubeObject, refOf, type Kube } from '@windlass/kube'
-import { revokeTokenRenewal } from '../attach/token-renewal.ts'
+import { revokeTokenRenewals } from '../attach/token-renewal.ts'
 import type { Tree } from '../values/read-values.ts'
 import { mergeTrees } from '../values/read-values.ts'
 import type { InstallTarget } from './target.ts'
@@ -20,7 +20,7 @@ export async function applyAgentAccount(target: InstallTarget, values: Tree): Pr
 
 /** Deletes the account and its permissions. Missing objects are ignored. */
 export async function removeAgentAccount(target: InstallTarget, values: Tree): Promise<void> {
-  await revokeTokenRenewal(target.cluster.kube, { namespace: target.namespace, name: AGENT_ACCOUNT })
+  await revokeTokenRenewals(target.cluster.kube, { namespace: target.namespace, name: AGENT_ACCOUNT })
   for (const object of await accountObjects(target, values)) await target.cluster.kube.delete(refOf(object))
 }
 

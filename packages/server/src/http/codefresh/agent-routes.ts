@@ -152,7 +152,7 @@ export function publicAgentRoutes(app: App, authenticator: Authenticator): Route
       params: ByAgent,
       body: z.object({ name: z.string().min(1).max(150).optional(), runtimes: Runtimes.optional() }),
       replies: { 200: PublicAgent },
-      handle: async ({ params, body }) => ok(toPublic(await changeAgent(app, params.agent, body))),
+      handle: async ({ params, body, actor }) => ok(toPublic(await changeAgent(app, params.agent, body, nameOf(actor)))),
     }),
     route('DELETE', '/api/agent/{agent}', {
       summary: 'Delete an agent and revoke its token',

@@ -70,7 +70,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
       params: ByName,
       body: AgentInput.omit({ token: true }),
       replies: { 200: Agent },
-      handle: async ({ params, body }) => ok(await changeAgent(app, params.name, body)),
+      handle: async ({ params, body, actor }) => ok(await changeAgent(app, params.name, body, nameOf(actor))),
     }),
     route('PATCH', '/v1/agents/{name}', {
       summary: 'Rename an agent, or replace its runtimes',
@@ -79,7 +79,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
       params: ByName,
       body: AgentPatch,
       replies: { 200: Agent },
-      handle: async ({ params, body }) => ok(await changeAgent(app, params.name, body)),
+      handle: async ({ params, body, actor }) => ok(await changeAgent(app, params.name, body, nameOf(actor))),
     }),
     route('POST', '/v1/agents/{name}/token', {
       summary: 'Create a new token for an agent and revoke the old one at once',

@@ -34,10 +34,10 @@ export async function insertReply(tx: Tx, reply: ReplyKey & { requestHash: strin
     .execute()
 }
 
-/** Stores the response of the call; returns false if there already is one. */
+/** Stores the response of the call; returns false if there already is one, or the key belongs to another request. */
 export async function finishReply(
   tx: Tx,
-  { accountId, actorId, key }: ReplyKey,
+  { accountId, actorId, key, requestHash }: ReplyKey & { readonly requestHash: string },
   answer: { status: number; body: string },
 ): Promise<boolean> {
   const { numUpdatedRows } = await tx.query
@@ -46,6 +46,7 @@ export async function finishReply(
     .where('account_id', '=', accountId)
     .where('actor_id', '=', actorId)
     .where('key', '=', key)
+    .where('request_hash', '=', requestHash)
     .where('status', '=', 0)
     .executeTakeFirstOrThrow()
   return numUpdatedRows > 0n

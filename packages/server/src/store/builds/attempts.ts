@@ -58,7 +58,7 @@ export async function listAttempts(query: Query, buildId: string): Promise<Attem
 const CREDENTIAL = ['account_id', 'build_id', 'number', 'status', 'bootstrap_hash', 'token_hash'] as const
 
 /** What a credential of an attempt is checked against. */
-export type AttemptCredential = Pick<AttemptRow, (typeof CREDENTIAL)[number]>
+type AttemptCredential = Pick<AttemptRow, (typeof CREDENTIAL)[number]>
 
 const BY_TOKEN = {
   bootstrap_id: preparedOne((query: Query, id: string) =>

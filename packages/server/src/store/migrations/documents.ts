@@ -9,7 +9,7 @@ export async function forEachRow(change: (after: string) => Promise<readonly str
   for (let ids = await change(''); ids.length === PAGE; ids = await change(ids.at(-1) ?? '')) continue
 }
 
-/** Most builds of a pipeline have the same document. */
+/** Returns `mask` with its last result cached, because most builds of a pipeline have the same document. */
 export function cached(mask: (text: string) => string): (text: string) => string {
   let last: { readonly text: string; readonly masked: string } | undefined
   return (text) => {

@@ -52,20 +52,6 @@ export async function renameAgent(tx: Tx, agent: Pick<AgentRow, 'account_id' | '
     .execute()
 }
 
-/** Removes the agent from the runtimes that name it, except those in `kept`. */
-export async function releaseRuntimes(
-  tx: Tx,
-  agent: Pick<AgentRow, 'account_id' | 'name'>,
-  kept: readonly string[],
-): Promise<void> {
-  const ofAgent = tx.query
-    .updateTable('runtime')
-    .set({ agent: null })
-    .where('account_id', '=', agent.account_id)
-    .where('agent', '=', agent.name)
-  await (kept.length === 0 ? ofAgent : ofAgent.where('name', 'not in', kept)).execute()
-}
-
 export async function deleteAgent(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('agent').where('id', '=', id).execute()
 }
