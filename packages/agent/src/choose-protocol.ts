@@ -28,8 +28,8 @@ const UNDECIDED = [
 
 /**
  * Returns v2 for a server that has spoken it before, without asking it. Otherwise sends an empty hello until an answer decides: a server
- * that speaks v2 refuses it as invalid and changes nothing. If the path is not found or the token is unknown, a heartbeat of v1 decides. The page of
- * a proxy decides nothing.
+ * that speaks v2 refuses it as invalid and changes nothing. If the path is not found, a proxy answers, or the token is unknown, the agent sends a
+ * heartbeat of v1 and uses v1 if the server accepts it. If it does not, an unknown token means v2, and after the other answers the agent asks again.
  * Throws `config-invalid` if v1 is needed and the agent has no id, and the reason of the signal.
  */
 export async function chooseProtocol(options: ChooseOptions, signal: AbortSignal): Promise<'v1' | 'v2'> {

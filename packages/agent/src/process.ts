@@ -178,8 +178,8 @@ async function startV1(parts: AgentParts, platform: Platform | undefined): Promi
   const { config, clusters, transport, log } = parts
   if (platform === undefined)
     throw fault('config-invalid', {
-      message: 'Protocol v1 needs the id of the agent. Set WINDLASS_AGENT_ID (or AGENT_ID).',
-      hint: 'Take it from `windlass get agents -o json`.',
+      message: 'Protocol v1 needs the id of the agent, and WINDLASS_AGENT_ID (or AGENT_ID) is not set.',
+      hint: 'Set it; on a Windlass server, `windlass get agents -o json` shows it.',
     })
   // Loaded on demand: its metrics and its ledger take 5 MB of memory, which an agent of v2 does not need.
   const { startV1Agent, openWorkflowStarts } = await import('./v1/index.ts')
@@ -197,7 +197,7 @@ async function startV1(parts: AgentParts, platform: Platform | undefined): Promi
     platform,
     clusterOf(runtime) {
       const cluster = clusters.find(runtime)
-      const ofCluster = starts.get(cluster?.entry.name ?? '')
+      const ofCluster = cluster && starts.get(cluster.entry.name)
       if (cluster === undefined || ofCluster === undefined) return undefined
       const { kube, entry } = cluster
       return { kube, policy: policyOf({ ...config, ...entry.policy }, namespacesOf(config, entry)), starts: ofCluster }

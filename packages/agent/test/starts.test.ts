@@ -103,7 +103,7 @@ test('a build that waits for its turn says which starts and how many are before 
   await using scene = await openScene(1)
   const done = Promise.all(['a', 'b', 'c'].map((letter) => scene.executor.start(start(letter), signal)))
   await until('two reports', () => scene.facts.filter(({ reason }) => reason === 'start-limit').length >= 2)
-  const limit = `The limit of starts at once on the nodes is 1. Starting: ${buildOf('a')}.`
+  const limit = `At most one build or warm pair starts at once on these nodes. Starting: ${buildOf('a')}.`
   expect(scene.facts.filter(({ reason }) => reason === 'start-limit')).toMatchObject([
     { buildId: buildOf('b'), attempt: 1, state: 'waiting', message: `${limit} This build is next.` },
     { buildId: buildOf('c'), attempt: 1, state: 'waiting', message: `${limit} 1 build starts before this one.` },

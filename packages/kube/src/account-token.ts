@@ -17,6 +17,10 @@ const Claims = z.object({
   'kubernetes.io': z.object({ namespace: z.string(), serviceaccount: z.object({ name: z.string() }) }),
 })
 const Expiry = z.object({ exp: z.number() })
+const Namespaces = z.object({
+  'kubernetes.io': z.object({ namespace: z.string() }).optional(),
+  'kubernetes.io/serviceaccount/namespace': z.string().optional(),
+})
 
 /** Returns what a token says about itself; undefined for a token that does not expire, or is not of a service account. */
 export function readAccountToken(token: string): AccountToken | undefined {
@@ -24,6 +28,12 @@ export function readAccountToken(token: string): AccountToken | undefined {
   if (claims === undefined) return undefined
   const { namespace, serviceaccount } = claims['kubernetes.io']
   return { namespace, account: serviceaccount.name, issuedAt: claims.iat * 1000, expiresAt: claims.exp * 1000 }
+}
+
+/** Returns the namespace of the account of a token; undefined if it does not say. */
+export function tokenNamespace(token: string): string | undefined {
+  const claims = Namespaces.safeParse(claimsOf(token)).data
+  return claims?.['kubernetes.io']?.namespace ?? claims?.['kubernetes.io/serviceaccount/namespace']
 }
 
 /** Returns when a token expires, epoch milliseconds; undefined if it does not say. */

@@ -1,4 +1,4 @@
-export { readAccountToken, type AccountToken } from './account-token.ts'
+export { readAccountToken, tokenNamespace, type AccountToken } from './account-token.ts'
 export { accessOf, inCluster, readKubeconfig, type ClusterAccess } from './config.ts'
 export { type TerminalSize } from './channels.ts'
 export { type Attachment, type AttachOptions, type ContainerStreams, type ExecOptions, type Execution } from './exec.ts'

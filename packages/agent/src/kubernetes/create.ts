@@ -9,6 +9,7 @@ import { CLAIM_NOTE, LABEL, type KubeObject, type StartTask } from '@windlass/pr
 import { claimNamesOf, untilBound, type DiskPool } from '@windlass/volumes'
 import { z } from 'zod'
 import type { AttemptRef, ReportFact } from '../executor.ts'
+import { withExpiry } from './expiry.ts'
 import type { Placer } from './place.ts'
 import { untilGone } from './until-gone.ts'
 
@@ -28,7 +29,8 @@ export interface CreateOptions {
 const SAME = [LABEL.build, LABEL.attempt]
 /** Creates the missing objects of a task. Resolves when its pods have nodes. Throws faults with the message of Kubernetes. */
 export async function createAttempt(options: CreateOptions, task: StartTask, signal: AbortSignal): Promise<void> {
-  const ofKind = (kind: string): KubeObject[] => task.objects.filter((object) => object.kind === kind)
+  const objects = withExpiry(task.objects, options.clock.now())
+  const ofKind = (kind: string): KubeObject[] => objects.filter((object) => object.kind === kind)
   const secrets: ClusterObject[] = []
   for (const secret of ofKind('Secret')) secrets.push(await apply(options, secret, signal))
   const owned = (object: KubeObject): KubeObject => withOwner(object, secrets[0])

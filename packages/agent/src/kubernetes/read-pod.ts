@@ -191,9 +191,9 @@ function deletedFromOutside(pod: PodShape): Reading {
 }
 
 /**
- * Words of Kubernetes for a node whose disk is full: of the kubelet that evicts (`The node was low on resource: ephemeral-storage`) or refuses a pod
+ * Messages of Kubernetes about a full disk of a node: of the kubelet that evicts (`The node was low on resource: ephemeral-storage`) or refuses a pod
  * (`The node had condition: [DiskPressure]`), of the scheduler (`untolerated taint(s) {node.kubernetes.io/disk-pressure: }`), and of the container
- * runtime, which has nowhere to put an image or a container. A pod over its own limit is evicted with other words.
+ * runtime, which has nowhere to put an image or a container. The message about a pod over its own limit differs.
  */
 const NODE_DISK_FULL =
   /low on resource: (ephemeral-storage|inodes)|DiskPressure|node\.kubernetes\.io\/disk-pressure|no space left on device/i

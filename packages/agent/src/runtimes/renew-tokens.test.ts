@@ -200,7 +200,7 @@ test('tries again while the cluster is unreachable, logs it once, and continues 
   clock.advance(0.6 * HOUR)
   for (let count = 0; count < 3; count += 1) await agent.check()
   expect(await agent.used()).toBe(first)
-  await expect.poll(() => messages(agent)).toEqual(['cannot renew the token of the runtime; trying again'])
+  await expect.poll(() => messages(agent)).toEqual(['cannot renew the token of the runtime; retrying'])
   refuse = undefined
   clock.advance(0.3 * HOUR)
   await agent.check()
@@ -217,7 +217,7 @@ test('uses a renewed token that cannot be stored, and stores the latest one when
   expect(await agent.used()).toBe(issued[0])
   await expect
     .poll(() => messages(agent))
-    .toEqual(['token renewed', 'cannot store the renewed token of the runtime; it is in use, and stored later'])
+    .toEqual(['token renewed', 'cannot store the renewed token of the runtime; using it from memory and retrying'])
   clock.advance(0.6 * HOUR)
   await agent.check()
   home.intercept = () => undefined
@@ -247,7 +247,7 @@ test('says that a token has expired, where, and what to do; a call says it too',
     ])
   await expect(agent.used()).rejects.toMatchObject({
     code: 'cluster-refused',
-    message: `The token for the Kubernetes API at ${far.url} expired at 2026-01-01T01:00:00.000Z. Attach the runtime again: \`windlass attach runtime --runtime-name far/builds\`.`,
+    message: `The token for the Kubernetes API at ${far.url} expired at 2026-01-01T01:00:00.000Z. Attach the runtime again: \`windlass attach runtime --runtime-name far/builds --token-lifetime SECONDS\`.`,
   })
 })
 

@@ -5,6 +5,7 @@
 import { isAbort, type Clock, type Logger } from '@windlass/kit'
 import { readAccountToken, type AccountToken } from '@windlass/kube'
 import type { Cluster, Clusters } from './clusters.ts'
+import { attachCommand } from './runtime-files.ts'
 import type { TokenStore } from './token-store.ts'
 
 export interface RenewalOptions {
@@ -62,14 +63,14 @@ class Renewal {
     try {
       if (this.#isDue(about)) await this.#renew(cluster, { file, token, about })
     } catch (error) {
-      this.#report(name, error, { expiresAt: isoOf(about), text: 'cannot renew the token of the runtime; trying again' })
+      this.#report(name, error, { token, expiresAt: isoOf(about), text: 'cannot renew the token of the runtime; retrying' })
       return
     }
     try {
       if (this.#unsaved.has(name)) await this.#save(cluster, file)
     } catch (error) {
-      const text = 'cannot store the renewed token of the runtime; it is in use, and stored later'
-      this.#report(name, error, { expiresAt: isoOf(about), text })
+      const text = 'cannot store the renewed token of the runtime; using it from memory and retrying'
+      this.#report(name, error, { token, expiresAt: isoOf(about), text })
       return
     }
     this.#reported.delete(name)
@@ -85,7 +86,7 @@ class Renewal {
     { file, token, about }: { file: string; token: string; about: AccountToken },
   ): Promise<void> {
     const { clusters, store, log } = this.#options
-    const stored = await this.#options.store.read(file).catch(() => undefined)
+    const stored = await store.read(file).catch(() => undefined)
     const isNewer = stored !== undefined && (readAccountToken(stored)?.expiresAt ?? 0) > about.expiresAt
     const next = isNewer ? stored : (await kube.issueToken(accountOf(about), lifetimeOf(about))).token
     // A file with another token was read meanwhile.
@@ -105,11 +106,12 @@ class Renewal {
     const fields = { runtime: entry.name, file, store: store.name }
     if (result === 'missing')
       log.warn(fields, 'the file of the runtime is not in the store: its renewed token is lost at the next start')
-    else log.info(fields, result === 'replaced' ? 'renewed token stored' : 'another token was stored meanwhile, which counts')
+    else
+      log.info(fields, result === 'replaced' ? 'renewed token stored' : 'another token was stored meanwhile and takes precedence')
   }
 
   /** Logs a failure once. After the expiry only the user can help. */
-  #report(runtime: string, error: unknown, { expiresAt, text }: { expiresAt: string; text: string }): void {
+  #report(runtime: string, error: unknown, { token, expiresAt, text }: { token: string; expiresAt: string; text: string }): void {
     if (isAbort(error)) return
     const isExpired = Date.parse(expiresAt) <= this.#options.clock.now()
     const message = error instanceof Error ? error.message : String(error)
@@ -117,7 +119,7 @@ class Renewal {
     if (this.#reported.get(runtime) === key) return
     this.#reported.set(runtime, key)
     const { log } = this.#options
-    const remedy = `windlass attach runtime --runtime-name ${runtime} --token-lifetime SECONDS`
+    const remedy = attachCommand(runtime, token)
     if (isExpired)
       log.error({ runtime, expiresAt, err: error, remedy }, 'the token of the runtime has expired; attach the runtime again')
     else log.warn({ runtime, expiresAt, err: error, remedy }, text)

@@ -1,7 +1,7 @@
 /** Reads files that describe how to reach the clusters of runtimes: one `*.runtime.yaml` per runtime, as the public agent does. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import type { ClusterAccess } from '@windlass/kube'
+import { readAccountToken, tokenNamespace, type ClusterAccess } from '@windlass/kube'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { PolicyOfRuntime, type PolicyConfig } from '../kubernetes/policy/settings.ts'
@@ -110,10 +110,16 @@ function accessOf(file: z.output<typeof Shape>, insecure: boolean, here: Cluster
     server: host.replace(/\/+$/, ''),
     insecure,
     token: () => token,
-    remedy: `Attach the runtime again: \`windlass attach runtime --runtime-name ${file.name}\`.`,
+    remedy: `Attach the runtime again: \`${attachCommand(file.name, token)}\`.`,
     namespace: namespaceOf(file.name, token),
     ...(crt !== undefined && { ca: toPem(crt) }),
   }
+}
+
+/** Returns the command that attaches a runtime again. A token that expires is replaced by one that expires. */
+export function attachCommand(runtime: string, token: string): string {
+  const lifetime = readAccountToken(token) === undefined ? '' : ' --token-lifetime SECONDS'
+  return `windlass attach runtime --runtime-name ${runtime}${lifetime}`
 }
 
 function toPem(crt: string): string {
@@ -127,15 +133,5 @@ function toPem(crt: string): string {
 function namespaceOf(name: string, token: string): string {
   const after = name.split('/').slice(1).at(-1)
   if (after !== undefined && after !== '') return after
-  try {
-    const claims = TokenClaims.parse(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')))
-    return claims['kubernetes.io']?.namespace ?? claims['kubernetes.io/serviceaccount/namespace'] ?? 'default'
-  } catch {
-    return 'default'
-  }
+  return tokenNamespace(token) ?? 'default'
 }
-
-const TokenClaims = z.looseObject({
-  'kubernetes.io': z.looseObject({ namespace: z.string() }).optional(),
-  'kubernetes.io/serviceaccount/namespace': z.string().optional(),
-})

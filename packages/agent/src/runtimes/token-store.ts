@@ -88,7 +88,8 @@ function tokenIn(text: string): string | undefined {
 /** Returns the text of the file with another token and everything else unchanged. Throws for text that is not YAML. */
 function withToken(text: string, token: string): string {
   const document = parseDocument(text, { prettyErrors: false })
-  if (document.errors.length > 0) throw fault('config-invalid', { message: 'The stored runtime file is not valid YAML.' })
+  if (document.errors.length > 0)
+    throw fault('config-invalid', { message: 'The stored runtime file is not valid YAML.', hint: 'Attach the runtime again.' })
   document.set('token', token)
   return document.toString({ lineWidth: 0 })
 }

@@ -186,11 +186,13 @@ test('says who starts and how many are before a build, after a second and then e
   await settle()
   expect(await pass(500)).toEqual([])
   expect(await pass(500)).toEqual([
-    'The limit of starts at once on the nodes is 1. Starting: one. 1 build starts before this one.',
-    'The limit of starts at once on the nodes is 1. Starting: one. This build is next.',
+    'At most one build or warm pair starts at once on these nodes. Starting: one. 1 build starts before this one.',
+    'At most one build or warm pair starts at once on these nodes. Starting: one. This build is next.',
   ])
   starts.forget('one/1')
   await settle()
   expect(await pass(9_500)).toEqual([])
-  expect(await pass(500)).toEqual(['The limit of starts at once on the nodes is 1. Starting: three. This build is next.'])
+  expect(await pass(500)).toEqual([
+    'At most one build or warm pair starts at once on these nodes. Starting: three. This build is next.',
+  ])
 })

@@ -22,7 +22,7 @@ export interface StartLimit {
    * signal.
    */
   begin(start: PendingStart, signal: AbortSignal): Promise<void>
-  /** Begins a start if it does not have to wait, as `begin` does. Returns false if it has to. */
+  /** Begins a start like `begin` if it does not have to wait. Returns false if it has to, or if the existing pods are not known yet. */
   beginNow(start: PendingStart): boolean
   /** Notes that the objects of a start exist, or that its creation failed. */
   end(key: string, outcome: 'created' | 'failed'): void
@@ -200,5 +200,6 @@ function describeWait(wait: { readonly limit: number; readonly before: number; r
   const ahead =
     before === 0 ? 'This build is next.' : `${before} ${before === 1 ? 'build starts' : 'builds start'} before this one.`
   const starting = holders === '' ? '' : ` Starting: ${holders}.`
-  return `The limit of starts at once on the nodes is ${limit}.${starting} ${ahead}`
+  const most = limit === 1 ? 'one build or warm pair starts' : `${limit} builds and warm pairs start`
+  return `At most ${most} at once on these nodes.${starting} ${ahead}`
 }

@@ -48,6 +48,10 @@ export function startV1Agent(options: V1Options): V1Agent {
 /** The group of the agent tasks. Those of the workflows are called `runtime/NAME`. */
 const AGENT_GROUP = 'agent-tasks'
 
+function terminated(): DOMException {
+  return new DOMException('the workflow is terminated', 'AbortError')
+}
+
 class PollingAgent implements V1Agent {
   readonly ready: Promise<void>
   readonly ended: Promise<void>
@@ -59,8 +63,10 @@ class PollingAgent implements V1Agent {
   readonly #heard = Promise.withResolvers<void>()
   readonly #work: Work<V1Task, TaskStatus>
   readonly #metrics: Metrics
-  /** Workflows that wait for their turn. Aborted when the platform ends the workflow. */
-  readonly #turns = new Map<string, AbortController>()
+  /** By workflow, the batch in progress. Aborted when the platform terminates the workflow, which ends its wait for a turn. */
+  readonly #withdrawals = new Map<string, AbortController>()
+  /** Workflows whose termination is accepted and not yet carried out. */
+  readonly #terminated = new Set<string>()
   #heardAt = 0
   #pollError: string | undefined
   /** Aborted when the right to poll is lost; undefined while another process has it. */
@@ -213,7 +219,10 @@ class PollingAgent implements V1Agent {
     const queued = this.#work.waiting() - this.#work.waiting(AGENT_GROUP)
     this.#log.info({ workflows: batches.length, tasks: count, agentTasks: agentTasks.length, queued }, 'pulled')
     for (const { workflowId, kind } of batches)
-      if (kind === 'terminate') this.#turns.get(workflowId)?.abort(new DOMException('the workflow is terminated', 'AbortError'))
+      if (kind === 'terminate') {
+        this.#terminated.add(workflowId)
+        this.#withdrawals.get(workflowId)?.abort(terminated())
+      }
     await this.#work.accept([
       ...agentTasks.map((task) => ({ group: AGENT_GROUP, lane: task._id, units: [toUnit(task)] })),
       ...batches.map((batch) => ({
@@ -237,23 +246,20 @@ class PollingAgent implements V1Agent {
   async #carryOut({ lane, units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {
     const { clusterOf, forceDeletePvc = false, clock, log } = this.#options
     const report = (task: V1Task, outcome: TaskOutcome): Promise<void> => this.#finish(run, task, outcome)
-    const awaitTurn = (wait: (withdrawn: AbortSignal) => Promise<void>): Promise<void> =>
-      run.aside(() => this.#withdrawable(lane, wait))
+    const withdrawal = new AbortController()
+    this.#withdrawals.set(lane, withdrawal)
+    if (this.#terminated.has(lane)) withdrawal.abort(terminated())
+    const awaitTurn = (wait: (withdrawn: AbortSignal) => Promise<void>): Promise<void> => run.aside(() => wait(withdrawal.signal))
     const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report, awaitTurn }
     const batch = toBatch(
       lane,
       units.map(({ task }) => task),
     )
-    await carryOut(parts, { batch, pulledAt: run.acceptedAt }, run.signal)
-  }
-
-  async #withdrawable(workflowId: string, wait: (withdrawn: AbortSignal) => Promise<void>): Promise<void> {
-    const withdrawal = new AbortController()
-    this.#turns.set(workflowId, withdrawal)
+    if (batch.kind === 'terminate') this.#terminated.delete(lane)
     try {
-      await wait(withdrawal.signal)
+      await carryOut(parts, { batch, pulledAt: run.acceptedAt }, run.signal)
     } finally {
-      this.#turns.delete(workflowId)
+      this.#withdrawals.delete(lane)
     }
   }
 

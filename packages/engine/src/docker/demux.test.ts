@@ -37,6 +37,12 @@ test('separates both outputs completely and in order for any chunking', () => {
   )
 })
 
+test('joins neighboring frames of one output in a chunk', () => {
+  const of = (source: 1 | 2, text: string): { source: 1 | 2; bytes: Buffer } => ({ source, bytes: Buffer.from(text) })
+  const wire = multiplex([of(1, 'a'), of(1, 'b'), of(2, 'c'), of(2, ''), of(2, 'd'), of(1, 'e')])
+  expect(new Demultiplexer().push(wire)).toEqual([of(1, 'ab'), of(2, 'cd'), of(1, 'e')])
+})
+
 test('detects a connection that closes in the middle of a frame', () => {
   const wire = multiplex([{ source: 1, bytes: Buffer.from('hello') }])
   const cut = new Demultiplexer()

@@ -1,6 +1,6 @@
 /**
  * Demultiplexes the output of a container: frames of an 8-byte header (stream, three zeros, u32 length) and payload (Docker Engine API, "Attach to a
- * container"). Accepts chunks of any size and never copies payload bytes.
+ * container"). Accepts chunks of any size.
  */
 
 /** Consecutive bytes of one output: 1 is standard output, 2 standard error. */
@@ -10,6 +10,7 @@ export interface OutputPart {
 }
 
 const HEADER_BYTES = 8
+const EMPTY = Buffer.alloc(0)
 
 export class Demultiplexer {
   #source: 1 | 2 = 1
@@ -17,9 +18,9 @@ export class Demultiplexer {
   #left = 0
   #header = Buffer.alloc(0)
 
-  /** Returns the parts in a chunk, in order. */
+  /** Returns the parts in a chunk, in order. Neighbors have different sources: each part is masked, hashed and stored separately. */
   push(chunk: Buffer): OutputPart[] {
-    const parts: OutputPart[] = []
+    const runs: { readonly source: 1 | 2; readonly pieces: Buffer[] }[] = []
     let position = 0
     while (position < chunk.length) {
       if (this.#left === 0) {
@@ -27,11 +28,17 @@ export class Demultiplexer {
         continue
       }
       const end = Math.min(position + this.#left, chunk.length)
-      parts.push({ source: this.#source, bytes: chunk.subarray(position, end) })
+      const piece = chunk.subarray(position, end)
+      const last = runs.at(-1)
+      if (last?.source === this.#source) last.pieces.push(piece)
+      else runs.push({ source: this.#source, pieces: [piece] })
       this.#left -= end - position
       position = end
     }
-    return parts
+    return runs.map(({ source, pieces: [first = EMPTY, ...more] }) => ({
+      source,
+      bytes: more.length === 0 ? first : Buffer.concat([first, ...more]),
+    }))
   }
 
   /** False if the connection closed in the middle of a frame. */

@@ -66,7 +66,6 @@ export function openStepOutput(options: StepOutputOptions): StepOutput {
 
   return {
     async write(parts, signal) {
-      // Separate writes; joining the parts would copy every byte once more.
       for (const { source, bytes } of parts) await put(further[source].push(maskers[source].push(bytes)), signal)
     },
     redact,

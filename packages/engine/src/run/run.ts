@@ -2,14 +2,13 @@
  * Runs one attempt in a loop: decide, act on the decisions, fold the resulting events into the snapshot. The pure functions of `plan` decide; this
  * file starts steps, waits for them and records the events.
  */
-import { defined, isFault, isLoopback } from '@windlass/kit'
+import { defined, isFault } from '@windlass/kit'
 import {
   buildScope,
   decide,
   fold,
   isFinalStep,
   isGroup,
-  isInfra,
   isInOnFinish,
   kindOf,
   resolveStep,
@@ -18,7 +17,6 @@ import {
   stepsInside,
   stoppedBy,
   VERSION,
-  VOLUME_PATH,
   workflowResultAt,
   type BuildContext,
   type BuildScope,
@@ -26,7 +24,6 @@ import {
   type PlanStep,
   type Reason,
   type Snapshot,
-  type StepFact,
 } from '@windlass/plan'
 import {
   serviceStream,
@@ -36,7 +33,6 @@ import {
   type AttemptOutcome,
   type Command,
   type DebugPhase,
-  type EngineEventBody,
 } from '@windlass/protocol'
 import { startCleaner, type DiskCleaner } from '../clean/cleaner.ts'
 import { Debugger, isDebugCommand } from '../debug/debugger.ts'
@@ -45,22 +41,23 @@ import { openStepOutput, type Allowance, type StepOutput } from '../output/step-
 import { lengthsOf } from '../report/announce.ts'
 import { Services } from '../services/services.ts'
 import { copyResources } from '../git/git-file.ts'
-import { runStep, sealedNames, type StepEnd } from '../steps/run-step.ts'
+import { runStep, type StepEnd } from '../steps/run-step.ts'
 import { openMeter } from '../containers/usage.ts'
 import { clip } from '../attempt/clip.ts'
 import { addCleanup, type AttemptContext } from '../attempt/context.ts'
 import { GroupClock, type GroupRestart } from './group-clock.ts'
 import type { AttemptOptions } from '../attempt/input.ts'
+import { builtinsOf } from './builtins.ts'
 import { stopFor } from './commands.ts'
+import { closeContext, recordOutcome } from './end-attempt.ts'
 import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
 import { reasonOf } from './reason-of.ts'
-import { hasKubeconfig, KUBECONFIG_PATH } from '../secrets/private-files.ts'
+import { decidedEnd, performedEnd, type StepEvent } from './step-events.ts'
 import { redactEvent } from '../secrets/redact-event.ts'
 import { secretsOf, type SecretSource } from '../secrets/secrets.ts'
 import { sweepEnvironments, sweepOld } from './sweep.ts'
 import { watchDaemon } from './watch-daemon.ts'
-import { removeLeftovers } from '../attempt/workspace.ts'
 import { StepStop } from '../attempt/step-outcome.ts'
 
 /**
@@ -144,7 +141,7 @@ class Attempt {
         return outcome
       })
       const final = await this.#finish(closed)
-      if (context !== undefined) await close(context, final)
+      if (context !== undefined) await closeContext(context, final)
       return final
     } finally {
       signal.removeEventListener('abort', onStop)
@@ -197,7 +194,7 @@ class Attempt {
    */
   async #fetchResources(context: AttemptContext): Promise<boolean> {
     const { plan, secrets } = this.#options.input
-    const scope = buildScope({ plan, snapshot: this.#snapshot, builtins: this.#builtins(), secrets })
+    const scope = buildScope({ plan, snapshot: this.#snapshot, builtins: builtinsOf(this.#options), secrets })
     const signal = this.#untilStopped()
     try {
       await copyResources({ context, output: this.#system, signal, step: { name: 'resources' } }, scope)
@@ -279,33 +276,16 @@ class Attempt {
 
   async #finish(outcome: AttemptOutcome | undefined): Promise<AttemptOutcome | undefined> {
     if (outcome === undefined || this.#options.signal.aborted) return undefined
-    const { journal, log } = this.#options
-    const streams: Record<string, { bytes: number; sha256: string }> = {}
-    for (const [name, { bytes, sha256 }] of Object.entries(await journal.totals())) {
-      streams[name] = { bytes, sha256: sha256 ?? '' }
-      await journal.flushed(name).catch((error: unknown) => log.warn({ err: error, stream: name }, 'log is incomplete'))
-    }
-    const final = { ...outcome, message: clip(outcome.message) }
-    journal.appendLast(redactEvent({ type: 'attempt.finished', outcome: final, streams }, this.#redact))
+    await recordOutcome(this.#options, outcome, this.#redact)
     return outcome
   }
 
   #carryOut(context: AttemptContext, decision: Extract<Decision, { type: 'start' | 'finish' }>): void {
     const { plan } = this.#options.input
     if (decision.type === 'finish') {
-      const { step, status, reason, message, outputs } = decision
-      const sealed = sealedNames({ members: {}, outputs }, (value) => this.#redact(value) !== value)
-      const details = {
-        try: 0,
-        status,
-        reason,
-        message: clip(message),
-        ...(outputs !== undefined && { outputs: { ...outputs } }),
-        ...defined({ sealed }),
-      }
-      this.#groups.end(step)
-      void this.#services?.release(step)
-      this.#record({ type: 'step.finished', step, ...details, members: {}, exports: [] })
+      this.#groups.end(decision.step)
+      void this.#services?.release(decision.step)
+      this.#record(decidedEnd(decision, (value) => this.#redact(value) !== value))
       return
     }
     const step = plan.steps.find(({ name }) => name === decision.step)
@@ -398,29 +378,10 @@ class Attempt {
     }
   }
 
-  #recordEnd(
-    step: string,
-    { try: number, status, reason, message, hint, exitCode, members, exports, outputs, sealed, usage }: StepEnd,
-    streams: Record<string, number>,
-  ): void {
+  #recordEnd(step: string, end: StepEnd, streams: Record<string, number>): void {
     // An engine that is stopping or that lost its daemon records no outcome: the next attempt runs these steps again.
     if (this.#options.signal.aborted || this.#broken !== undefined) return
-    const variables = exports.map(({ name, value, secret }) => ({ name, value, secret }))
-    this.#record({
-      type: 'step.finished',
-      step,
-      try: number,
-      status,
-      reason,
-      message: clip(message),
-      hint: clip(hint),
-      exitCode,
-      members: { ...members },
-      exports: variables,
-      ...(outputs !== undefined && { outputs: { ...outputs } }),
-      ...defined({ sealed, usage }),
-      streams,
-    })
+    this.#record(performedEnd(step, end, streams))
   }
 
   readonly #redact = (text: string): string => maskText(this.#secrets(this.#snapshot), text)
@@ -488,21 +449,7 @@ class Attempt {
     const { input, only = input.only, skip = input.skip } = this.#options
     const { secrets } = input
     const { expired } = this.#groups
-    return { builtins: this.#builtins(), secrets, cancelled: this.#cancelled, forced: this.#forced, only, skip, expired }
-  }
-
-  #builtins(): Record<string, string> {
-    const { input, serverUrl } = this.#options
-    return {
-      ...defined({ CF_API_KEY: input.buildToken }),
-      // Steps share the network of the engine, so its server address works for them. CF_URL is for links and may not be reachable.
-      ...(serverUrl !== undefined && !isLoopback(serverUrl) && { WINDLASS_URL: serverUrl }),
-      CI: 'true',
-      CF_BUILD_ID: input.buildId,
-      CF_VOLUME_NAME: input.volumeName,
-      CF_VOLUME_PATH: VOLUME_PATH,
-      ...(hasKubeconfig(input) && { CF_KUBECONFIG_PATH: KUBECONFIG_PATH }),
-    }
+    return { builtins: builtinsOf(this.#options), secrets, cancelled: this.#cancelled, forced: this.#forced, only, skip, expired }
   }
 
   #openOutput(name: string): StepOutput {
@@ -518,22 +465,3 @@ class Attempt {
 
 /** How long the logs of services may take to end if the daemon is lost. Milliseconds. */
 const SERVICE_LOGS_MS = 2_000
-
-/** An event about a step, without the number that the journal adds. */
-type StepEvent = Extract<EngineEventBody, { type: StepFact['type'] }>
-
-/**
- * Removes what the attempt created on the daemon. After an infrastructure failure or a pending approval, the state of the build is kept for the next
- * attempt.
- */
-async function close(context: AttemptContext, outcome: AttemptOutcome | undefined): Promise<void> {
-  const isOver = outcome !== undefined && outcome.status !== 'pending-approval'
-  const forget = isOver && (outcome.reason === undefined || !isInfra(outcome.reason))
-  await Promise.all([...context.cleanups, context.namespaces.settled()])
-  await context.workspace.close({ forget }).catch((error: unknown) => context.log.warn({ err: error }, 'clean-up failed'))
-  if (context.deferredCleanups.size === 0) return
-  await Promise.all(context.deferredCleanups)
-  // Each container may have been removed twice at the same time, and then neither removal could free its network.
-  const { docker, input, log } = context
-  await removeLeftovers(docker, input.buildId).catch((error: unknown) => log.warn({ err: error }, 'clean-up failed'))
-}

@@ -1,0 +1,18 @@
+import { defined, isLoopback } from '@windlass/kit'
+import { VOLUME_PATH } from '@windlass/plan'
+import type { AttemptOptions } from '../attempt/input.ts'
+import { hasKubeconfig, KUBECONFIG_PATH } from '../secrets/private-files.ts'
+
+/** Returns the variables that the engine itself gives to all steps. Pure. */
+export function builtinsOf({ input, serverUrl }: Pick<AttemptOptions, 'input' | 'serverUrl'>): Record<string, string> {
+  return {
+    ...defined({ CF_API_KEY: input.buildToken }),
+    // Steps share the network of the engine, so its server address works for them. CF_URL is for links and may not be reachable.
+    ...(serverUrl !== undefined && !isLoopback(serverUrl) && { WINDLASS_URL: serverUrl }),
+    CI: 'true',
+    CF_BUILD_ID: input.buildId,
+    CF_VOLUME_NAME: input.volumeName,
+    CF_VOLUME_PATH: VOLUME_PATH,
+    ...(hasKubeconfig(input) && { CF_KUBECONFIG_PATH: KUBECONFIG_PATH }),
+  }
+}
