@@ -28,7 +28,7 @@ gen: ## the reference pages and schemas, from the code
 	@scripts/setup npm
 	@npm run --silent gen
 
-release: ## what users install without a clone, in dist/release; KEY=FILE signs it
+release: ## files for an installation without a clone, in dist/release; KEY=FILE signs them
 	@scripts/setup npm git
 	@node_modules/.bin/node scripts/release/main.ts $(if $(KEY),--key $(KEY)) $(IMAGES)
 

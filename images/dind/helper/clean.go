@@ -122,14 +122,17 @@ func (c *cleaner) removeLeftovers() {
 	if err != nil {
 		note("clean: the images cannot be listed: %v", err)
 	}
+	images := 0
 	for _, each := range carriers {
-		c.remove(removeImage(each.ID))
+		if c.remove(removeImage(each.ID)) {
+			images++
+		}
 	}
 	c.remove(pruneNetworks())
-	note("clean: removed %d containers and %d images that carried files", containers, len(carriers))
+	note("clean: removed %d containers and %d images that carried files", containers, images)
 }
 
-// removeContainers removes all containers and returns their number.
+// removeContainers removes all containers. Returns how many the daemon removed.
 func (c *cleaner) removeContainers(ctx context.Context) int {
 	containers, err := c.daemon.containers(ctx)
 	if err != nil {
@@ -137,15 +140,18 @@ func (c *cleaner) removeContainers(ctx context.Context) int {
 	}
 	// Each takes as long as its processes need to end.
 	var all sync.WaitGroup
+	var removed atomic.Int64
 	for _, id := range containers {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			c.remove(removeContainer(id))
+			if c.remove(removeContainer(id)) {
+				removed.Add(1)
+			}
 		}()
 	}
 	all.Wait()
-	return len(containers)
+	return int(removed.Load())
 }
 
 // removeListed removes what the list of the engine names. Returns false if the time was over first.
@@ -183,7 +189,7 @@ func (c *cleaner) purge(left func() time.Duration) {
 	}
 	c.remove(pruneCache())
 	c.remove(pruneVolumes())
-	if left() > 0 {
+	if left() > 0 && !isOn("CLEANER_DRY_RUN") {
 		setStamp("pruned")
 		note("clean: still too full: removed everything that is not in use")
 	}
@@ -198,7 +204,7 @@ func fraction(name string) float64 {
 	return value
 }
 
-// remove returns true if the daemon removed it. A refusal, for example of an image with children, is no error.
+// remove returns true if the daemon removed it. A refusal, for example of an image with children, is not an error.
 func (c *cleaner) remove(what removal) bool {
 	if isOn("CLEANER_DRY_RUN") {
 		note("clean: dry run: would remove %s", what.what)

@@ -11,7 +11,7 @@
 //	clean SECONDS     cleans the disk when its daemon is asked to end
 //	end               tells Kubernetes how much room is left
 //
-// A command that fails because of the disk or the daemon writes its reason to reasonFile.
+// make-room and load write the reason of their failure to reasonFile. The others only log it.
 package main
 
 import (

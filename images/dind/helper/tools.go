@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -18,7 +19,7 @@ const (
 )
 
 const (
-	// As long as an engine waits for its daemon.
+	// Longer than an engine waits before it pulls the image (WINDLASS_ENGINE_TOOLS_WAIT_MS): the pull may fail.
 	loadTime = 10 * time.Minute
 	// Room for the records of the daemon beside the tools image.
 	spareKb = 16 * 1024
@@ -27,6 +28,8 @@ const (
 	// Start of the reasons that the agent reads as a full disk.
 	diskFull = "No space left on device"
 )
+
+var errSlow = fmt.Errorf("the tools image was not loaded within %v", loadTime)
 
 // hasTools reports whether the tools image is on the disk, without a daemon.
 func hasTools() bool {
@@ -48,15 +51,15 @@ func fitsTools(now usage) bool {
 	return now.kbFree >= toolsKb() && (now.inodesTotal == 0 || now.inodesFree >= toolsInodes)
 }
 
-// load loads the tools image and marks it as loaded. The daemon serves the engine meanwhile, which pulls the image if it is not loaded. Only a full
-// disk is an error, because the pull would fail on it as well.
+// load loads the tools image and marks it as loaded. The daemon serves the engine meanwhile, which waits for the image and then pulls it. A load that
+// takes too long is not an error, because the pull may be faster.
 func load() error {
 	daemon, err := awaitDaemon(dockerSocket)
 	if err != nil {
 		return giveReason("the Docker daemon does not answer: %v", err)
 	}
 	if err := loadTools(daemon); err != nil {
-		if strings.HasPrefix(err.Error(), diskFull) {
+		if !errors.Is(err, errSlow) {
 			return err
 		}
 		note("load: %v", err)
@@ -88,6 +91,9 @@ func loadTools(daemon docker) error {
 	}
 	defer tar.Close()
 	if err := daemon.loadImage(ctx, tar); err != nil {
+		if ctx.Err() != nil {
+			return errSlow
+		}
 		return giveReason("%s", loadFailure(before, err))
 	}
 	return nil
@@ -99,7 +105,7 @@ func loadFailure(before usage, err error) string {
 		return fmt.Sprintf("the tools image cannot be loaded: %v", err)
 	}
 	return fmt.Sprintf(diskFull+": the tools image needs %d MiB on the disk of the build, which has %d MiB, of which %d MiB "+
-		"and %d inodes were free after everything was removed that earlier builds left. Increase the size of the disk (volumeSize). "+
+		"and %d inodes were free before the load. Increase the size of the disk (volumeSize). "+
 		"The Docker daemon reports: %v", toolsKb()/1024, before.kbTotal/1024, before.kbFree/1024, before.inodesFree, err)
 }
 
