@@ -1,15 +1,8 @@
 /** The packages of an image, by the records that package managers and compilers leave in it. */
 import type { Entry } from '../tar.ts'
 import { pathOf } from '../oci/layer.ts'
+import type { Component } from './component.ts'
 import { goModules } from './go-modules.ts'
-
-export interface Component {
-  readonly name: string
-  readonly version: string
-  /** Package URL, by which databases of vulnerabilities know the package. */
-  readonly purl: string
-  readonly license?: string
-}
 
 const DPKG_STATUS = /^var\/lib\/dpkg\/status(?:\.d\/[^/]+)?$/
 const NPM_PACKAGE = /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/

@@ -1,5 +1,6 @@
 /** Software bills of materials in the JSON format of CycloneDX 1.6. */
-import { sortComponents, type Component } from './components.ts'
+import type { Component } from './component.ts'
+import { sortComponents } from './components.ts'
 
 export interface Subject {
   readonly type: 'application' | 'container'

@@ -1,5 +1,5 @@
 /** The modules of a Go program, from the record that the linker writes into it (`go version -m` prints the same). */
-import type { Component } from './components.ts'
+import type { Component } from './component.ts'
 
 const MAGIC = Buffer.from('\xff Go buildinf:', 'latin1')
 const HEADER_BYTES = 32
