@@ -109,27 +109,7 @@ class RetainedDisks implements DiskPool {
       this.#kube.patch(ref, patch.claim, { signal }),
       this.#kube.patch(ref, patch.status, { signal, part: 'status' }),
     ])
-    if (seen.metadata.uid === claim.metadata.uid) await this.#confirm(volume, signal)
-  }
-
-  /**
-   * Admits a disk to the pool whose claim was seen after its creation. Without this write, for example after a crash, the disk is removed after its
-   * first build.
-   */
-  async #confirm(created: Volume, signal: AbortSignal): Promise<void> {
-    const { name, uid } = created.metadata
-    const ref = { kind: 'PersistentVolume', name } as const
-    for (let volume: Volume | undefined = created; volume?.metadata.annotations[NOTE.unconfirmed] !== undefined;) {
-      const { resourceVersion } = volume.metadata
-      try {
-        await this.#kube.patch(ref, { metadata: { resourceVersion, annotations: { [NOTE.unconfirmed]: null } } }, { signal })
-        return
-      } catch (error) {
-        if (!isFault(error, 'conflict', 'not-found')) throw error
-      }
-      const found = await this.#kube.find(ref, signal)
-      volume = found === undefined || found.metadata.uid !== uid ? undefined : toVolume(found)
-    }
+    if (seen.metadata.uid === claim.metadata.uid) await confirmDisk(this.#kube, volume, signal)
   }
 
   /**
@@ -220,6 +200,27 @@ class RetainedDisks implements DiskPool {
 }
 
 const BoundClaim = z.looseObject({ spec: z.looseObject({ volumeName: z.string().optional() }).prefault({}) })
+
+/**
+ * Admits a disk to the pool. Its claim must have been seen after the given state of the volume. Does nothing if the disk is confirmed, or if the
+ * volume is gone.
+ */
+export async function confirmDisk(kube: Kube, seen: Volume, signal: AbortSignal): Promise<void> {
+  const { name, uid } = seen.metadata
+  const ref = { kind: 'PersistentVolume', name } as const
+  let volume: Volume | undefined = seen
+  while (volume?.metadata.annotations[NOTE.unconfirmed] !== undefined) {
+    const { resourceVersion } = volume.metadata
+    try {
+      await kube.patch(ref, { metadata: { resourceVersion, annotations: { [NOTE.unconfirmed]: null } } }, { signal })
+      return
+    } catch (error) {
+      if (!isFault(error, 'conflict', 'not-found')) throw error
+    }
+    const found = await kube.find(ref, signal)
+    volume = found === undefined || found.metadata.uid !== uid ? undefined : toVolume(found)
+  }
+}
 
 /**
  * Whether the claim that the volume names exists. The disk is then in use, whatever its phase is. A claim that is being deleted exists

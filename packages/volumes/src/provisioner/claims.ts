@@ -9,7 +9,7 @@ import type { Backend } from '../backends/backend.ts'
 import { TAG } from '../backends/backend.ts'
 import { REFUSALS, refusalOf, type Refusal } from '../pool/choose-disk.ts'
 import { overlooksClaim, TOUCH_MS, touchClaims } from '../pool/bound.ts'
-import { openDiskPool, type Disk, type DiskPool } from '../pool/disk.ts'
+import { confirmDisk, isClaimed, openDiskPool, type Disk, type DiskPool } from '../pool/disk.ts'
 import { claimKey, type DiskMaker } from '../pool/maker.ts'
 import { NOTE } from '../pool/notes.ts'
 import { acceptsPod, isWithinReach, Placement, ZONE_LABEL, zoneAskedFor } from '../pool/placement.ts'
@@ -49,6 +49,7 @@ export function openClaims(parts: Parts, signal: AbortSignal): Claims {
       if (claim === undefined) return void firstSeen.delete(key)
       if (claim.spec.volumeName !== '' && claim.status.phase === 'Bound') {
         firstSeen.delete(key)
+        await confirmBound(parts, claim, signal)
         await noteKept(parts, claim)
         return touchForScheduler(parts, claim)
       }
@@ -196,6 +197,13 @@ function requireZone({ metadata }: DiskClass, backend: Backend, { placement }: D
       `Disks of the class ${metadata.name} are in zone ${backend.zone}, but the pod of the build asks for nodes with ` +
       `${ZONE_LABEL}=${asked}. Use a class of that zone, or select nodes of ${backend.zone}.`,
   })
+}
+
+/** Confirms the disk of a bound claim if the process that created it could not. */
+async function confirmBound({ kube, view }: Parts, { spec, metadata: { uid } }: Claim, signal: AbortSignal): Promise<void> {
+  const volume = view.volumes.get(spec.volumeName)
+  if (volume?.metadata.annotations[NOTE.unconfirmed] === undefined || volume.spec.claimRef?.uid !== uid) return
+  if (await isClaimed(kube, volume, signal)) await confirmDisk(kube, volume, signal)
 }
 
 /** Copies the time until which a disk is kept for its build from the claim to the volume, and confirms it on the claim. */

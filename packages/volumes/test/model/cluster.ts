@@ -63,13 +63,16 @@ export class ModelCluster {
     call.run(call.isWrite && this.#random.chance(0.04))
   }
 
-  /** Lets the volume controller catch up: phases follow the state. */
+  /** Lets the volume controller catch up: it completes prepared bindings, and phases follow the state. */
   reconcile(): void {
     for (const volume of this.list('PersistentVolume')) {
       const held = claimRefOf(volume)
-      const claim = held === undefined ? undefined : this.objects.get(`PersistentVolumeClaim/${held.name}`)
-      const phase = held === undefined ? 'Available' : claim?.metadata.uid === held.uid ? 'Bound' : 'Released'
+      const named = held === undefined ? undefined : this.objects.get(`PersistentVolumeClaim/${held.name}`)
+      const claim = named?.metadata.uid === held?.uid ? named : undefined
+      const phase = held === undefined ? 'Available' : claim === undefined ? 'Released' : 'Bound'
       if (phaseOf(volume) !== phase) this.put({ ...volume, status: { phase } })
+      if (claim !== undefined && phaseOf(claim) !== 'Bound')
+        this.put({ ...claim, spec: { ...Object(claim['spec']), volumeName: volume.metadata.name }, status: { phase: 'Bound' } })
     }
   }
 

@@ -7,6 +7,7 @@ import type { Kube, KubeObject } from '@windlass/kube'
 import type { Backend } from '../../src/backends/backend.ts'
 import { refusalOf } from '../../src/pool/choose-disk.ts'
 import { claimKey } from '../../src/pool/maker.ts'
+import { NOTE } from '../../src/pool/notes.ts'
 import { Claim, requestOf } from '../../src/pool/request.ts'
 import { toVolume, type Volume } from '../../src/pool/volume.ts'
 import { openClaims } from '../../src/provisioner/claims.ts'
@@ -100,8 +101,12 @@ class History {
       }
       while (this.#running.size > 0) await this.#turn(8)
     }
-    for (const claim of this.#cluster.list('PersistentVolumeClaim'))
+    for (const claim of this.#cluster.list('PersistentVolumeClaim')) {
       if (!isBound(claim)) this.#breach(`the claim ${claim.metadata.name} has no disk in the end`)
+      const volume = this.#cluster.objects.get(`PersistentVolume/${volumeOf(claim)}`)
+      if (volume?.metadata.annotations?.[NOTE.unconfirmed] !== undefined)
+        this.#breach(`the disk of the claim ${claim.metadata.name} is unconfirmed in the end`)
+    }
     this.#check()
   }
 
@@ -157,7 +162,8 @@ class History {
 
   async #bind(process: Process, key: string): Promise<void> {
     const claim = process.parts.view.claims.get(key)
-    if (claim === undefined || claim.spec.volumeName !== '') return
+    if (claim === undefined) return
+    if (claim.spec.volumeName !== '') return void (await process.claims.reconcile(key))
     const id = `${key}/${process.parts.owner}`
     // One call per key at a time, as in the queue of the provisioner.
     if (this.#warm.has(id)) return
