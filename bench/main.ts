@@ -7,7 +7,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { LINES } from './lines/index.ts'
-import { MissingPartError, type Row } from './row.ts'
+import { MissingPartError, reachesGoal, type Row } from './row.ts'
 import { toTable } from './table.ts'
 
 interface Report {
@@ -75,6 +75,8 @@ console.log(
 )
 console.log(`load ${report.load.map((load) => load.toFixed(2)).join(' -> ')}\n`)
 console.log(toTable(rows))
+const missed = rows.filter((row) => reachesGoal(row) === false).map(({ name }) => name)
+console.log(`\ngoals missed: ${missed.length === 0 ? 'none' : missed.join(', ')}`)
 for (const { line, why } of missing) console.log(`NOT MEASURED ${line}: ${why}`)
 for (const { line, why } of broken) console.log(`BROKE ${line}: ${why}`)
 process.exit(broken.length > 0 ? 1 : 0)

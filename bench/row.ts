@@ -22,6 +22,8 @@ export interface Row {
   /** Target for the median: a minimum for rates, otherwise a maximum. */
   readonly goal?: number
   readonly goalP99?: number
+  /** Maximum of the median as a multiple of the median of the floor. It holds on a fast and a slow machine, an absolute goal does not. */
+  readonly goalRatio?: number
   readonly note?: string
 }
 
@@ -65,10 +67,19 @@ export async function sample(n: number, warmUp: number, work: (round: number) =>
   return spread(samples)
 }
 
-/** Whether the row reaches its goal. Undefined if it has none. */
+/** Returns the median as a multiple of the median of the floor. Undefined for rates and rows without a floor. */
+export function ratioOf({ unit, value, floor }: Row): number | undefined {
+  return unit === '1/s' || floor === undefined ? undefined : value.median / floor.value.median
+}
+
+/** Whether the row reaches all its goals. Undefined if it has none. */
 export function reachesGoal(row: Row): boolean | undefined {
-  if (row.goal === undefined) return undefined
-  const median = row.unit === '1/s' ? row.value.median >= row.goal : row.value.median <= row.goal
-  const tail = row.goalP99 === undefined || row.value.p99 === undefined || row.value.p99 <= row.goalP99
-  return median && tail
+  const { unit, value, goal, goalP99, goalRatio } = row
+  const ratio = ratioOf(row)
+  const checks = [
+    goal === undefined ? undefined : unit === '1/s' ? value.median >= goal : value.median <= goal,
+    goalP99 === undefined || value.p99 === undefined ? undefined : value.p99 <= goalP99,
+    goalRatio === undefined || ratio === undefined ? undefined : ratio <= goalRatio,
+  ].filter((check) => check !== undefined)
+  return checks.length === 0 ? undefined : checks.every(Boolean)
 }

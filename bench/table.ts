@@ -1,7 +1,7 @@
 /** The rows as a table for users. */
-import { reachesGoal, type Row, type Spread } from './row.ts'
+import { ratioOf, reachesGoal, type Row, type Spread } from './row.ts'
 
-const COLUMNS = ['line', 'value', 'n', 'range', 'p99', 'floor', 'goal', ''] as const
+const COLUMNS = ['line', 'value', 'n', 'range', 'p99', 'floor', 'ratio', 'goal', ''] as const
 
 /** Returns a text with one line for each row, columns aligned, and the notes below. */
 export function toTable(rows: readonly Row[]): string {
@@ -21,19 +21,30 @@ export function toTable(rows: readonly Row[]): string {
 }
 
 function toCells(row: Row): string[] {
-  const { value, unit, floor, goal, goalP99 } = row
+  const { value, floor } = row
+  const ratio = ratioOf(row)
   const reached = reachesGoal(row)
-  const compare = unit === '1/s' ? '>=' : '<='
   return [
     row.name,
-    `${round(value.median)} ${unit}`,
+    `${round(value.median)} ${row.unit}`,
     String(value.n),
     value.n > 1 ? toRange(value) : '',
     value.p99 === undefined ? '' : round(value.p99),
     floor === undefined ? '' : round(floor.value.median),
-    goal === undefined ? '' : `${compare} ${goal}${goalP99 === undefined ? '' : ` / ${goalP99}`}`,
+    ratio === undefined ? '' : `${ratio.toFixed(2)}x`,
+    toGoals(row),
     reached === undefined ? '' : reached ? 'reached' : 'MISSED',
   ]
+}
+
+function toGoals({ unit, goal, goalP99, goalRatio }: Row): string {
+  return [
+    goal === undefined ? '' : `${unit === '1/s' ? '>=' : '<='} ${goal}`,
+    goalP99 === undefined ? '' : `p99 <= ${round(goalP99)}`,
+    goalRatio === undefined ? '' : `<= ${goalRatio}x`,
+  ]
+    .filter((text) => text !== '')
+    .join(', ')
 }
 
 function toRange(value: Spread): string {

@@ -5,6 +5,9 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseProcessStat } from '@windlass/kit'
 
+/** Unit of the kernel for processor times (USER_HZ, proc(5)). */
+const TICKS_PER_SECOND = 100
+
 /** Returns the resident memory of a process. MiB. */
 export async function rssMiB(pid: number): Promise<number> {
   return field(await readFile(`/proc/${pid}/status`, 'utf8'), 'VmRSS')
@@ -32,6 +35,14 @@ function field(status: string, name: string): number {
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   return (parseProcessStat(stat)?.cpuMs ?? Number.NaN) / 1000
+}
+
+/** Returns the processor time that all processes of this machine and the kernel have used so far. Seconds. */
+export async function machineCpuSeconds(): Promise<number> {
+  const [line = ''] = (await readFile('/proc/stat', 'utf8')).split('\n')
+  // user, nice, system, idle, iowait, irq, softirq
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = line.split(/\s+/).slice(1).map(Number)
+  return (user + nice + system + irq + softirq) / TICKS_PER_SECOND
 }
 
 /** Returns the resident memory of an idle Node process in MiB, the minimum for all processes of Windlass. */

@@ -45,6 +45,7 @@ async function measure(): Promise<Row[]> {
       warmUp: WARM_UP,
       floor: { what: `${FLOOR}, to its exit code`, value: spread(floors.map(({ exit }) => exit)) },
       goal: 400,
+      goalRatio: 2,
     },
   ]
 }

@@ -31,10 +31,14 @@ export async function requireCluster(): Promise<void> {
   })
 }
 
+/** Number of stacks that this process opened. The namespace of one is still being deleted when the next one is opened. */
+let opened = 0
+
 /** Starts server and agent as processes. Throws as `requireCluster` does. */
 export async function openProcessStack(): Promise<ProcessStack> {
   await requireCluster()
-  const namespace = `bench-${process.pid}`
+  opened += 1
+  const namespace = `bench-${process.pid}-${opened}`
   const installation = await startInstallation(namespace)
   const { images, cluster, client } = installation
   const stack = toStack({

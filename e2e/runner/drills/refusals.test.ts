@@ -33,15 +33,20 @@ async function addRuntime(name: string, spec: object): Promise<string> {
   return name
 }
 
+/** Waits for a state of a build and returns it. An error has the state that the build was in instead. */
+async function until(what: string, id: string, is: (build: Build) => boolean, timeoutMs: number): Promise<Build> {
+  const look = async (): Promise<Build | undefined> => {
+    const build = await stage.look(id)
+    return is(build) ? build : undefined
+  }
+  return eventually(what, look, timeoutMs).catch(async (error: unknown) => {
+    throw new Error(`${what}: ${JSON.stringify(await stage.look(id))}`, { cause: error })
+  })
+}
+
 /** Waits for the end of a build and returns it with its message. */
 async function follow(id: string): Promise<Build> {
-  const ended = async (): Promise<Build | undefined> => {
-    const build = await stage.look(id)
-    return isFinalBuild(build.status) ? build : undefined
-  }
-  return eventually('the build says why and ends', ended, 240_000).catch(async (error: unknown) => {
-    throw new Error(JSON.stringify(await stage.look(id)), { cause: error })
-  })
+  return until('the build says why and ends', id, ({ status }) => isFinalBuild(status), 240_000)
 }
 
 interface Refusal {
@@ -205,10 +210,7 @@ test('a build that fits on no node shows this and can be terminated (R-26)', asy
     dockerDaemonScheduler: { defaultDindResources: resources },
   })
   const id = await stage.trigger(undefined, runtime)
-  const waiting = await eventually('it says that no node has room', async () => {
-    const build = await stage.look(id)
-    return build.reason === 'unschedulable' ? build : undefined
-  })
+  const waiting = await until('it says that no node has room', id, ({ reason }) => reason === 'unschedulable', 120_000)
   stage.landed('refusal')
   expect(waiting.message).toMatch(/Insufficient cpu/)
   await stage.terminate(id)
