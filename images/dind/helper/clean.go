@@ -65,7 +65,7 @@ func clean(seconds string) error {
 	}
 	list, rest := filepath.Join(notes, "to-remove"), filepath.Join(notes, "left-over")
 	if !c.removeListed(list, left) {
-		note("clean: out of time with %d removals; the next build continues", c.removed.Load())
+		note("clean: stopped after %d removals because the time is over; the next build continues", c.removed.Load())
 		return os.Rename(list, rest)
 	}
 	_, _ = os.Remove(list), os.Remove(rest)

@@ -40,7 +40,7 @@ export interface SpooledFrame {
 }
 
 export interface FrameOptions {
-  /** An offset that is not acknowledged and at most the end of the stream. */
+  /** Offset to read from: not acknowledged, and at most the end of the stream. Default: the first unacknowledged byte. */
   readonly from?: number | undefined
   readonly into?: Buffer | undefined
 }

@@ -105,7 +105,7 @@ function openExecutor(
     await tick(log, 'note the node of a disk', async () => Promise.all(claims.map((claim) => disks.assignNode(claim, node))))
   }
 
-  /** Describes a start for its turn: its nodes are those of the daemon, which needs the most. */
+  /** Describes a start for the limit. Its nodes are those of the daemon, which needs most resources. */
   async function pendingStart(task: StartTask): Promise<PendingStart> {
     const { buildId, attempt, id: taskId, warm: isWarm = false } = task
     const ofTask = task.objects.filter(({ kind }) => kind === 'Pod')

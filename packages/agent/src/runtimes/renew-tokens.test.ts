@@ -228,7 +228,7 @@ test('uses a renewed token that cannot be stored, and stores the latest one when
   expect(await agent.used()).toBe(issued[1])
 })
 
-test('says that a token has expired, where, and what to do; a call says it too', async () => {
+test('names an expired token, its time and the command that replaces it in the log and in failed calls', async () => {
   storeFirst()
   const agent = openAgent()
   far.intercept = () => ({ status: 401, reason: 'Unauthorized' })

@@ -1,7 +1,7 @@
 /**
- * Limits how many attempts start at once in a cluster, because pods that start together on few cores are slower than one after the other, and time
- * out. The state is in the pods: after a restart, the agent counts the starts of the earlier process by them, and the server hands out the waiting
- * tasks again in the same order. Each agent counts only the pods of its runtimes.
+ * Limits how many attempts start at once in a cluster, because many pods that start on few cores at once are slower than one after the other and
+ * time out. The state is in the pods: after a restart, the agent counts the starts that the earlier process began, and the server hands out the
+ * waiting tasks again in the same order. Each agent counts only the pods of its runtimes.
  */
 import type { Clock, Logger } from '@windlass/kit'
 import { chooseStarts, orderStarts, type WaitingStart } from './choose-starts.ts'
