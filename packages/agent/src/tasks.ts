@@ -4,6 +4,7 @@ import { agentCalls } from '@windlass/client/agent'
 import { isBeingDeleted } from '@windlass/kube'
 import { ReasonName, type Client, type Task, type TaskReport } from '@windlass/protocol'
 import { attemptKey, type AttemptRef, type Executor } from './executor.ts'
+import { failureMessage } from './failure-message.ts'
 
 export interface TaskTable {
   /** Starts a task, or notes the newer revision of a task in progress. */
@@ -133,7 +134,7 @@ function isPassing(error: unknown): boolean {
 }
 
 function toOutcome(error: unknown): Outcome {
-  const message = (error instanceof Error ? error.message : String(error)).slice(0, 8192)
+  const message = failureMessage(error).slice(0, 8192)
   if (isAbort(error)) return { status: 'failed', message }
   if (!(error instanceof Fault)) return { status: 'failed', reason: 'internal', message }
   const named = ReasonName.safeParse(error.details['reason'])
