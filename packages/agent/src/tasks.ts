@@ -1,5 +1,5 @@
 /** The tasks that an agent is carrying out. Tasks of one attempt run one after the other; a stop aborts a start in progress. */
-import { endsWork, Fault, isAbort, isRefusal, retry, type Clock, type Logger } from '@windlass/kit'
+import { endsWork, Fault, isAbort, isRefusal, openSerial, retry, type Clock, type Logger } from '@windlass/kit'
 import { agentCalls } from '@windlass/client/agent'
 import { isBeingDeleted } from '@windlass/kube'
 import { ReasonName, type Client, type Task, type TaskReport } from '@windlass/protocol'
@@ -46,8 +46,8 @@ export function openTasks(options: TaskTableOptions): TaskTable {
   const { executor, clock, log } = options
   const server = agentCalls(options.client)
   const entries = new Map<string, Entry>()
-  /** The last task of each attempt, for which the next one waits. */
-  const tails = new Map<string, Promise<void>>()
+  /** By attempt. */
+  const serial = openSerial()
 
   async function carryOut(entry: Entry): Promise<void> {
     const { task } = entry
@@ -101,17 +101,10 @@ export function openTasks(options: TaskTableOptions): TaskTable {
       }
       const entry: Entry = { task, controller: new AbortController(), dropped: false }
       entries.set(task.id, entry)
-      const key = attemptKey(task)
-      const work = (tails.get(key) ?? Promise.resolve())
-        .then(() => carryOut(entry))
-        .finally(() => {
-          entries.delete(task.id)
-          if (tails.get(key) === work) tails.delete(key)
-        })
-      tails.set(key, work)
+      void serial.run(attemptKey(task), () => carryOut(entry).finally(() => entries.delete(task.id)))
     },
     ids: () => [...entries.keys()],
-    has: (ref) => tails.has(attemptKey(ref)),
+    has: (ref) => serial.has(attemptKey(ref)),
     drop(ids) {
       for (const id of ids) {
         const entry = entries.get(id)
@@ -120,9 +113,7 @@ export function openTasks(options: TaskTableOptions): TaskTable {
         entry.controller.abort(new DOMException('the lease was lost', 'AbortError'))
       }
     },
-    async idle() {
-      while (tails.size > 0) await Promise.all(tails.values())
-    },
+    idle: () => serial.idle(),
   }
 }
 
