@@ -198,7 +198,8 @@ func (c *cleaner) purge(left func() time.Duration) {
 // fraction returns a threshold of the cleaner, 0.8 unless it is set.
 func fraction(name string) float64 {
 	value, err := strconv.ParseFloat(os.Getenv(name), 64)
-	if err != nil || value < 0 || value > 1 {
+	// Also false for NaN, which no use of a disk exceeds.
+	if isShare := value >= 0 && value <= 1; err != nil || !isShare {
 		return 0.8
 	}
 	return value
