@@ -22,12 +22,10 @@ interface Module {
   /** The statements that declare the names of the file. */
   readonly declared: ReadonlyMap<string, Node>
   readonly imported: ReadonlyMap<string, Export>
-  /** The files of `export * from`. */
-  readonly reexported: readonly string[]
 }
 
 /** Names of values that hold options. A read from any other object is not one of an option. */
-const HOLDERS = new Set(['options', 'flags', 'listing', 'given', 'choice', 'asked'])
+const HOLDERS = new Set(['options', 'flags'])
 
 const modules = new Map<string, Module>()
 
@@ -68,7 +66,7 @@ function readsFrom(start: Node, module: Module): Set<string> {
 
 /** Returns the names that the node itself reads: `options.name`, or the keys of a pattern such as `({ name })`. */
 function namesRead(node: Node): string[] {
-  if (node.type === 'MemberExpression') return isHolder(node['object']) ? [nameOf(node['property'])] : []
+  if (node.type === 'MemberExpression') return node['computed'] !== true && isHolder(node['object']) ? [nameOf(node['property'])] : []
   if (node.type === 'VariableDeclarator') return isHolder(node['init']) ? keysOf(node['id']) : []
   return nodesOf(node['params']).flatMap((parameter) => keysOf(parameter))
 }
@@ -115,12 +113,7 @@ function find({ file, name }: Export): { node: Node; module: Module } | undefine
   const node = module.declared.get(name)
   if (node !== undefined) return { node, module }
   const other = module.imported.get(name)
-  if (other !== undefined) return find(other)
-  for (const from of module.reexported) {
-    const found = find({ file: from, name })
-    if (found !== undefined) return found
-  }
-  return undefined
+  return other === undefined ? undefined : find(other)
 }
 
 function open(file: string): Module {
@@ -128,8 +121,7 @@ function open(file: string): Module {
   if (known !== undefined) return known
   // A program is a node.
   const { body } = parseAst(readFileSync(file, 'utf8'), { lang: 'ts' }) as unknown as { body: Node[] }
-  const reexported = body.filter(({ type }) => type === 'ExportAllDeclaration').flatMap((statement) => sourceOf(statement, file))
-  const module = { file, body, declared: new Map(body.flatMap(declarationsOf)), imported: importsOf(body, file), reexported }
+  const module = { file, body, declared: new Map(body.flatMap(declarationsOf)), imported: importsOf(body, file) }
   modules.set(file, module)
   return module
 }
