@@ -65,9 +65,12 @@ Source: packages/kit/src/faults.ts. A more specific message may replace the text
 
 ${table(
   ['code', 'status', 'text', 'hint', 'with `problems`'],
-  Object.entries<FaultSpec>(faults).map(([name, spec]) => [
+  Object.entries<FaultSpec>(faults).map(([name, { status, text, hint, problemsHint = '' }]) => [
     code(name),
-    ...[String(spec.status), spec.text, spec.hint, spec.problemsHint ?? ''],
+    String(status),
+    text,
+    hint,
+    problemsHint,
   ]),
 )}
 

@@ -66,7 +66,8 @@ function readsFrom(start: Node, module: Module): Set<string> {
 
 /** Returns the names that the node itself reads: `options.name`, or the keys of a pattern such as `({ name })`. */
 function namesRead(node: Node): string[] {
-  if (node.type === 'MemberExpression') return node['computed'] !== true && isHolder(node['object']) ? [nameOf(node['property'])] : []
+  if (node.type === 'MemberExpression')
+    return node['computed'] !== true && isHolder(node['object']) ? [nameOf(node['property'])] : []
   if (node.type === 'VariableDeclarator') return isHolder(node['init']) ? keysOf(node['id']) : []
   return nodesOf(node['params']).flatMap((parameter) => keysOf(parameter))
 }

@@ -88,7 +88,9 @@ export const AgentConfig = z.object({
     .number()
     .positive()
     .default(2)
-    .describe('Maximum number of builds and warm pairs that start at once, per core of the nodes. `starts` of a runtime overrides it.'),
+    .describe(
+      'Maximum number of builds and warm pairs that start at once, per core of the nodes. `starts` of a runtime overrides it.',
+    ),
   MAX_STARTS: z.coerce
     .number()
     .int()

@@ -104,9 +104,7 @@ test('shows, replaces and removes base layers of runtime environments', async ()
   const daemon = { ...shown.dockerDaemonScheduler, cluster: { nodeSelector: { pool: 'builds' } } }
   const changed = { ...shown, dockerDaemonScheduler: daemon }
   const file = await sandbox.file('base.yaml', JSON.stringify(changed))
-  expect((await succeed('patch', 'sys-re', '-f', file)).stdout).toBe(
-    'Base layer: "system/default/hybrid/k8s" patched\n',
-  )
+  expect((await succeed('patch', 'sys-re', '-f', file)).stdout).toBe('Base layer: "system/default/hybrid/k8s" patched\n')
   const runtime = await sandbox.file(
     'on-base.yml',
     JSON.stringify({ kind: 'runtime', metadata: { name: 'ctx/on-base' }, spec: {} }),

@@ -34,7 +34,14 @@ test.each(['', '<html>default backend - 404</html>', '{"error":"no route"}'])(
 )
 
 test('a refused login has the hint of the credentials, not that of an answer of Kubernetes', async () => {
-  const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Unauthorized', code: 401, message: 'Unauthorized' })
+  const body = JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    reason: 'Unauthorized',
+    code: 401,
+    message: 'Unauthorized',
+  })
   await expect(findPod(401, body, { hint: 'Log in again.' })).rejects.toMatchObject({
     message: expect.stringContaining('does not accept the credentials: Unauthorized.'),
     hint: 'Log in again.',

@@ -120,8 +120,7 @@ class Renewal {
     this.#reported.set(runtime, key)
     const { log } = this.#options
     const hint = `Attach the runtime again: \`${attachCommand(runtime, token)}\`.`
-    if (isExpired)
-      log.error({ runtime, expiresAt, err: error, hint }, 'the token of the runtime has expired')
+    if (isExpired) log.error({ runtime, expiresAt, err: error, hint }, 'the token of the runtime has expired')
     else log.warn({ runtime, expiresAt, err: error, hint }, text)
   }
 }

@@ -206,7 +206,8 @@ function describeWait({ limit, isWarm }: WaitingStart, { before, inProgress }: A
   const holders = `${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
   const starting = holders === '' ? '' : ` Starting: ${holders}.`
   const most = limit === 1 ? 'one build or warm pair starts' : `${limit} builds and warm pairs start`
-  const ahead = before.length === 0 ? `This ${isWarm ? 'warm pair' : 'build'} is next.` : `${countStarts(before)} before this one.`
+  const ahead =
+    before.length === 0 ? `This ${isWarm ? 'warm pair' : 'build'} is next.` : `${countStarts(before)} before this one.`
   return `At most ${most} at once on these nodes.${starting} ${ahead}`
 }
 

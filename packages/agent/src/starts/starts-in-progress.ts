@@ -73,7 +73,14 @@ export class StartsInProgress {
       if (known?.pods.size === 0 && !known.isOpen) this.#starts.delete(key)
       return
     }
-    const fresh: Start = { nodeGroup: pod.nodeGroup, since: pod.now, pods: new Map(), expected: 0, isOpen: false, isStalled: false }
+    const fresh: Start = {
+      nodeGroup: pod.nodeGroup,
+      since: pod.now,
+      pods: new Map(),
+      expected: 0,
+      isOpen: false,
+      isStalled: false,
+    }
     const start = known ?? fresh
     this.#starts.set(key, start)
     const before = start.pods.get(pod.uid)

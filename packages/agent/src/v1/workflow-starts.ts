@@ -70,7 +70,14 @@ export function openWorkflowStarts({ kube, namespaces, rate, clock, log }: Workf
       const limit = startLimitOf(rate, await cores.of(placementOf(pod)))
       const { createdAt } = task.metadata
       const order = `${createdAt} ${task._id}`
-      return { key: keyOf(pod.metadata.name), taskId: order, isWarm: false, limit, nodeGroup: nodeGroupOf(pod), pods: pods.length }
+      return {
+        key: keyOf(pod.metadata.name),
+        taskId: order,
+        isWarm: false,
+        limit,
+        nodeGroup: nodeGroupOf(pod),
+        pods: pods.length,
+      }
     },
     close: () => stop.abort(),
   }

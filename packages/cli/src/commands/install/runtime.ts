@@ -154,11 +154,7 @@ async function registerCluster(
 type UninstallRuntimeOptions = Omit<AttachOptions, 'tokenLifetime' | 'platformOnly'> & HelmFlags & { name?: string | undefined }
 
 /** Detaches the runtime, and removes it from its cluster and from the server. Pipelines are kept. */
-export async function uninstallRuntime({
-  options,
-  out,
-  settings,
-}: Invocation<UninstallRuntimeOptions>): Promise<void> {
+export async function uninstallRuntime({ options, out, settings }: Invocation<UninstallRuntimeOptions>): Promise<void> {
   const session = openSession(settings)
   const name = options.name ?? options.runtimeName ?? ''
   const agent = await findAgent(session.client, options)
