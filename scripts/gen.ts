@@ -37,21 +37,17 @@ function withContents(page: string): string {
   return page.replace('\n## ', () => `\nOn this page: ${links.join(' · ')}\n\n## `)
 }
 
-/** Returns the hint, and that of a fault with problems. */
-function hintsOf({ hint, problemsHint }: FaultSpec): string {
-  return problemsHint === undefined ? hint : `${hint} If the answer has \`problems\`: ${problemsHint.replace(hint, '').trim()}`
-}
-
 function faultPage(): string {
   const rows = Object.entries<FaultSpec>(faults).map(([code, spec]) => [
     `\`${code}\``,
     String(spec.status),
     spec.text,
-    hintsOf(spec),
+    spec.hint,
+    spec.problemsHint ?? '',
     spec.retry === true ? 'yes' : '',
     spec.ends?.join(', ') ?? '',
   ])
-  return `${NOTE}\n# Error codes\n\nSource: packages/kit/src/faults.ts. The API returns them as \`application/problem+json\` with \`code\`, \`detail\` and \`hint\`. *Retry*: the same request may succeed later without a change. *Ends*: the work that the error ends permanently (a running attempt, the claim of an engine, an agent); after any other error it continues and retries.\n\n${table(['code', 'HTTP', 'meaning', 'what to do', 'retry', 'ends'], rows)}\n`
+  return `${NOTE}\n# Error codes\n\nSource: packages/kit/src/faults.ts. The API returns them as \`application/problem+json\` with \`code\`, \`detail\` and \`hint\`. *With problems*: the hint if the answer has \`problems\`. *Retry*: the same request may succeed later without a change. *Ends*: the work that the error ends permanently (a running attempt, the claim of an engine, an agent); after any other error it continues and retries.\n\n${table(['code', 'HTTP', 'meaning', 'what to do', 'with `problems`', 'retry', 'ends'], rows)}\n`
 }
 
 /** All texts that users see and that are in tables, on one page, so that they can be read and compared as a set. */
@@ -68,8 +64,14 @@ All messages that are in tables, on one page. [Error codes](errors.md) and [stat
 Source: packages/kit/src/faults.ts. A more specific message may replace the text.
 
 ${table(
-  ['code', 'status', 'text', 'hint'],
-  Object.entries<FaultSpec>(faults).map(([name, spec]) => [code(name), String(spec.status), spec.text, hintsOf(spec)]),
+  ['code', 'status', 'text', 'hint', 'with `problems`'],
+  Object.entries<FaultSpec>(faults).map(([name, { status, text, hint, problemsHint = '' }]) => [
+    code(name),
+    String(status),
+    text,
+    hint,
+    problemsHint,
+  ]),
 )}
 
 ## Reasons

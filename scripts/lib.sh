@@ -31,7 +31,7 @@ need_packages() {
   apt-get -qq -o DPkg::Lock::Timeout=600 update >>"$state/apt.log" 2>&1 </dev/null || true
   "${install[@]}" >>"$state/apt.log" 2>&1 </dev/null && return
   tail -n 5 "$state/apt.log" >&2
-  die "apt-get could not install ${missing[*]}; the whole story is in $state/apt.log"
+  die "apt-get could not install ${missing[*]}; see $state/apt.log for the complete output"
 }
 
 # digest PATH...: prints 16 hex digits of a hash of the names and bytes of all files below the paths (relative to the current folder). The path `-`
@@ -118,7 +118,7 @@ compile_go_tools() { # MODULE SENTENCE PACKAGE...: prints the folder
   mkdir -p "$bin.part" "$bin"
   (cd "$root/scripts/$module" && CGO_ENABLED=0 nice -n 10 go build "${go_flags[@]}" -ldflags '-s -w' -o "$bin.part/" "${missing[@]}") \
     >"$state/go-tools-$module.log" 2>&1 ||
-    { tail -n 15 "$state/go-tools-$module.log" >&2; die "$module cannot be compiled; the whole story is in $state/go-tools-$module.log"; }
+    { tail -n 15 "$state/go-tools-$module.log" >&2; die "$module cannot be compiled; see $state/go-tools-$module.log for the complete output"; }
   mv "$bin.part"/* "$bin/"
   rmdir "$bin.part"
 }

@@ -49,9 +49,9 @@ test('a spool on a full disk throws, and every byte that it accepted can be read
   await expect(fill()).rejects.toThrow(faults['spool-full'].text)
   let read = 0
   for (
-    let frame = await journal.nextFrame('step/test', 65_536);
+    let frame = await journal.readFrame('step/test', 65_536);
     frame !== undefined;
-    frame = await journal.nextFrame('step/test', 65_536)
+    frame = await journal.readFrame('step/test', 65_536)
   ) {
     expect(Buffer.from(frame.bytes).equals(Buffer.alloc(frame.bytes.byteLength, 'x'))).toBe(true)
     read += frame.bytes.byteLength

@@ -46,7 +46,7 @@ function writeText(path: string, text: string): void {
 /** Returns the digest of an image. Throws if the release does not have it. */
 function digestOf(name: string, images: readonly ReleasedImage[]): string {
   const found = images.find((image) => image.name === name)
-  if (found === undefined) throw new Error(`the charts need the image ${name}: name it, too`)
+  if (found === undefined) throw new Error(`the charts need the image ${name}: add it to the arguments`)
   return found.digest
 }
 

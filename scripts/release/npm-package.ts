@@ -11,14 +11,14 @@ import { fileEntry, type Entry } from './tar.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-export interface NpmPackage {
+export interface CliPackage {
   readonly entries: readonly Entry[]
   /** The npm packages in the bundle. */
   readonly bundled: readonly BundledPackage[]
 }
 
 /** Bundles the command and returns the files of its package. */
-export async function makeNpmPackage(version: string, digests: ChartDigests): Promise<NpmPackage> {
+export async function makeNpmPackage(version: string, digests: ChartDigests): Promise<CliPackage> {
   const folder = mkdtempSync(join(tmpdir(), 'windlass-npm-'))
   try {
     const command = await bundleProgram(

@@ -65,7 +65,7 @@ func clean(seconds string) error {
 	}
 	list, rest := filepath.Join(notes, "to-remove"), filepath.Join(notes, "left-over")
 	if !c.removeListed(list, left) {
-		note("clean: out of time with %d removals; the next build continues", c.removed.Load())
+		note("clean: stopped after %d removals because the time is over; the next build continues", c.removed.Load())
 		return os.Rename(list, rest)
 	}
 	_, _ = os.Remove(list), os.Remove(rest)
@@ -198,7 +198,8 @@ func (c *cleaner) purge(left func() time.Duration) {
 // fraction returns a threshold of the cleaner, 0.8 unless it is set.
 func fraction(name string) float64 {
 	value, err := strconv.ParseFloat(os.Getenv(name), 64)
-	if err != nil || value < 0 || value > 1 {
+	// Also false for NaN, which no use of a disk exceeds.
+	if isShare := value >= 0 && value <= 1; err != nil || !isShare {
 		return 0.8
 	}
 	return value

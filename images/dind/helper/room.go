@@ -11,7 +11,7 @@ import (
 const (
 	// A disk that is fuller than this at the beginning of a build would fail it.
 	full = 0.97
-	// Room is made until the disk is below the default threshold of the cleaning during builds.
+	// Cleaning stops when less than this is used: the default threshold of the cleaner during builds.
 	roomy = 0.9
 	// Time to make room.
 	roomTime = 2 * time.Minute

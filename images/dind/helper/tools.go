@@ -82,7 +82,7 @@ func loadTools(daemon docker) error {
 		return nil
 	}
 	if !isNotFound(err) {
-		return giveReason("the Docker daemon does not tell whether it has the tools image: %v", err)
+		return giveReason("the Docker daemon cannot be asked for the tools image: %v", err)
 	}
 	before, _ := measure()
 	tar, err := os.Open(toolsTar)

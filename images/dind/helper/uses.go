@@ -12,7 +12,7 @@ import (
 // uses are the last uses of images, by id and name, and of volumes. Epoch seconds.
 type uses struct{ images, volumes map[string]int64 }
 
-// Actions of events that count as uses, as in packages/volumes/src/clean/history.ts.
+// Actions of events that count as uses. A test of packages/volumes/src/clean/history.ts compares them with its own.
 var useActions = []string{"create", "mount", "pull", "tag", "load", "import"}
 
 // readUses reads the events that the engines of earlier builds recorded in the folder `events`.

@@ -42,7 +42,7 @@ export const AgentConfig = z.object({
     .min(1)
     .default('runnerconf')
     .describe(
-      'Secret in the namespace of the agent that CONFIG_DIR is mounted from. Renewed tokens of runtimes are written to it; outside of a pod, to the files.',
+      'Secret in the namespace of the agent that is mounted as CONFIG_DIR. The agent writes renewed tokens of runtimes to it. Outside of a pod, it writes them to the files.',
     ),
   STATE_DIR: z
     .string()
@@ -88,7 +88,9 @@ export const AgentConfig = z.object({
     .number()
     .positive()
     .default(2)
-    .describe('Number of builds and warm pairs that start at once per core of the nodes; `starts` of a runtime overrides it.'),
+    .describe(
+      'Maximum number of builds and warm pairs that start at once, per core of the nodes. `starts` of a runtime overrides it.',
+    ),
   MAX_STARTS: z.coerce
     .number()
     .int()

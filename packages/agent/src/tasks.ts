@@ -1,9 +1,10 @@
 /** The tasks that an agent is carrying out. Tasks of one attempt run one after the other; a stop aborts a start in progress. */
-import { endsWork, Fault, isAbort, isRefusal, retry, type Clock, type Logger } from '@windlass/kit'
+import { endsWork, Fault, isAbort, isRefusal, openSerial, retry, type Clock, type Logger } from '@windlass/kit'
 import { agentCalls } from '@windlass/client/agent'
 import { isBeingDeleted } from '@windlass/kube'
 import { ReasonName, type Client, type Task, type TaskReport } from '@windlass/protocol'
 import { attemptKey, type AttemptRef, type Executor } from './executor.ts'
+import { failureMessage } from './failure-message.ts'
 
 export interface TaskTable {
   /** Starts a task, or notes the newer revision of a task in progress. */
@@ -45,8 +46,8 @@ export function openTasks(options: TaskTableOptions): TaskTable {
   const { executor, clock, log } = options
   const server = agentCalls(options.client)
   const entries = new Map<string, Entry>()
-  /** The last task of each attempt, for which the next one waits. */
-  const tails = new Map<string, Promise<void>>()
+  /** By attempt. */
+  const serial = openSerial()
 
   async function carryOut(entry: Entry): Promise<void> {
     const { task } = entry
@@ -100,17 +101,10 @@ export function openTasks(options: TaskTableOptions): TaskTable {
       }
       const entry: Entry = { task, controller: new AbortController(), dropped: false }
       entries.set(task.id, entry)
-      const key = attemptKey(task)
-      const work = (tails.get(key) ?? Promise.resolve())
-        .then(() => carryOut(entry))
-        .finally(() => {
-          entries.delete(task.id)
-          if (tails.get(key) === work) tails.delete(key)
-        })
-      tails.set(key, work)
+      void serial.run(attemptKey(task), () => carryOut(entry).finally(() => entries.delete(task.id)))
     },
     ids: () => [...entries.keys()],
-    has: (ref) => tails.has(attemptKey(ref)),
+    has: (ref) => serial.has(attemptKey(ref)),
     drop(ids) {
       for (const id of ids) {
         const entry = entries.get(id)
@@ -119,9 +113,7 @@ export function openTasks(options: TaskTableOptions): TaskTable {
         entry.controller.abort(new DOMException('the lease was lost', 'AbortError'))
       }
     },
-    async idle() {
-      while (tails.size > 0) await Promise.all(tails.values())
-    },
+    idle: () => serial.idle(),
   }
 }
 
@@ -133,7 +125,7 @@ function isPassing(error: unknown): boolean {
 }
 
 function toOutcome(error: unknown): Outcome {
-  const message = (error instanceof Error ? error.message : String(error)).slice(0, 8192)
+  const message = failureMessage(error).slice(0, 8192)
   if (isAbort(error)) return { status: 'failed', message }
   if (!(error instanceof Fault)) return { status: 'failed', reason: 'internal', message }
   const named = ReasonName.safeParse(error.details['reason'])

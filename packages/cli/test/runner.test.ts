@@ -97,16 +97,14 @@ test('describes a runtime environment in one view', async () => {
   expect(reader.stdout).toContain('local (online; reading more needs the scope agent:read)')
 })
 
-test('shows, replaces and removes the layers that runtime environments extend', async () => {
+test('shows, replaces and removes base layers of runtime environments', async () => {
   expect((await succeed('get', 'sys-re', '--no-headers')).stdout).toMatch(/^system\/default\/hybrid\/k8s +built in$/m)
   const shown = parse((await succeed('get', 'sys-re', 'system/default/hybrid/k8s', '-o', 'yaml')).stdout)
   expect(shown).toMatchObject({ version: 0, metadata: { name: 'system/default/hybrid/k8s', agent: false } })
   const daemon = { ...shown.dockerDaemonScheduler, cluster: { nodeSelector: { pool: 'builds' } } }
   const changed = { ...shown, dockerDaemonScheduler: daemon }
   const file = await sandbox.file('base.yaml', JSON.stringify(changed))
-  expect((await succeed('patch', 'sys-re', '-f', file)).stdout).toBe(
-    'System runtime environment: "system/default/hybrid/k8s" patched\n',
-  )
+  expect((await succeed('patch', 'sys-re', '-f', file)).stdout).toBe('Base layer: "system/default/hybrid/k8s" patched\n')
   const runtime = await sandbox.file(
     'on-base.yml',
     JSON.stringify({ kind: 'runtime', metadata: { name: 'ctx/on-base' }, spec: {} }),
@@ -117,10 +115,13 @@ test('shows, replaces and removes the layers that runtime environments extend', 
   const wrong = await sandbox.file('wrong.yaml', JSON.stringify({ ...changed, metadata: { name: 'team/base' } }))
   expect((await sandbox.run(['patch', 'sys-re', '-f', wrong])).stderr).toContain('must begin with "system/"')
   expect((await succeed('delete', 'sys-re', 'system/default/hybrid/k8s')).stdout).toBe(
-    'system runtime/system/default/hybrid/k8s deleted\n',
+    'system-runtime/system/default/hybrid/k8s deleted\n',
   )
   expect(await merged()).not.toContain('builds"')
-  expect((await sandbox.run(['delete', 'sys-re', 'system/default/hybrid/k8s'])).code).toBe(3)
+  const again = await sandbox.run(['delete', 'sys-re', 'system/default/hybrid/k8s'])
+  expect(again.code).toBe(3)
+  expect(again.stderr).toContain('No base layer "system/default/hybrid/k8s" is stored, so there is nothing to delete.')
+  expect((await sandbox.run(['get', 'sys-re', 'system/none'])).stderr).toContain('Base layer "system/none" does not exist.')
   await succeed('delete', 're', 'ctx/on-base')
 })
 

@@ -29,7 +29,7 @@ test('version --check compares with the server and with a release, and fails if 
     expect(text).toMatchObject({ code: 1, text: expect.stringContaining('hint: Use version 99.0.0 of windlass.') })
     await writeFile(path, '{}')
     const broken = await windlass(scene, ['version', '--release', path])
-    expect(broken).toMatchObject({ code: 2, text: expect.stringContaining('is not the file images.json of a release') })
+    expect(broken).toMatchObject({ code: 2, text: expect.stringContaining('is not the images.json of a release') })
   } finally {
     await rm(folder, { recursive: true })
   }

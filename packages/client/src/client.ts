@@ -7,7 +7,8 @@ type Groups = { readonly [G in keyof typeof ROUTES]: Calls<(typeof ROUTES)[G]> }
 
 /**
  * Typed methods by resource: `client.builds.create({ document })`, `client.runtimes.get(name, { query: { merged: true } })`. Answers are read with
- * `tolerant`: a newer server may return a state or reason that the types do not list. The methods of `Client` take any path and body: they are for tests of invalid input, with `pathOf(ROUTES.builds.create)`.
+ * `tolerant`: a newer server may return a state or reason that the types do not list. The methods of `Client` take any path and body. They are for tests
+ * of invalid input, with `pathOf(ROUTES.builds.create)`.
  */
 export interface ApiClient extends Client, Groups {
   withToken(token: string): ApiClient

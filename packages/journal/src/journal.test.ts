@@ -46,7 +46,7 @@ function open(
 async function takeAll(journal: Journal<TestEvent>, stream: string, maxBytes = 100): Promise<Buffer> {
   const parts: Buffer[] = []
   for (;;) {
-    const frame = await journal.nextFrame(stream, maxBytes)
+    const frame = await journal.readFrame(stream, maxBytes)
     if (frame === undefined) return Buffer.concat(parts)
     expect(frame.bytes.length).toBeLessThanOrEqual(maxBytes)
     expect(frame.sha256).toBe(sha256(frame.bytes))
@@ -95,7 +95,7 @@ test('delivers every byte and event once for any writes, sends, losses and crash
       const words: string[] = []
       let events: TestEvent[] = []
       const deliver = async (stream: number, maxBytes: number, lost: boolean): Promise<void> => {
-        const frame = await journal.nextFrame(String(stream), maxBytes)
+        const frame = await journal.readFrame(String(stream), maxBytes)
         if (frame === undefined) return
         const end = kept[stream]?.length ?? 0
         // The receiver takes contiguous frames and returns its end. A lost response means that the frame is sent again.
@@ -178,7 +178,7 @@ test('limits a frame to bytes of 100 ms and returns the time of its first byte',
     clock.advance(60)
   }
   const seen: string[] = []
-  for (let frame = await journal.nextFrame('s', 100); frame !== undefined; frame = await journal.nextFrame('s', 100)) {
+  for (let frame = await journal.readFrame('s', 100); frame !== undefined; frame = await journal.readFrame('s', 100)) {
     seen.push(`${frame.at}:${Buffer.from(frame.bytes).toString()}`)
     await journal.acknowledge('s', frame.offset + frame.bytes.length)
   }
@@ -337,7 +337,7 @@ test('closes every file that it opened for a reader and a writer at the same tim
   await journal.close()
   const next = await open(dir)
   const stream = next.stream('s')
-  await Promise.all([next.nextFrame('s', 100), stream.write(Buffer.from('second'))])
+  await Promise.all([next.readFrame('s', 100), stream.write(Buffer.from('second'))])
   await next.flushed('s')
   expect((await takeAll(next, 's')).toString()).toBe('first second')
   await next.close()

@@ -5,12 +5,15 @@
  * machine, whose loss ends the attempt anyway; syncing each batch would cost more than writing it. If the machine restarts, each file may have lost
  * its end, and what remains of a stream is its beginning. The engine package reads and sends the spool.
  */
-import { mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync, renameSync, ftruncateSync } from 'node:fs'
+import { mkdirSync, openSync, closeSync, readFileSync, rmSync, ftruncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFault, sha256, type Clock } from '@windlass/kit'
+import { AckFile, type Acks } from './acks.ts'
+import { Changes } from './changes.ts'
 import { EventLog, type Numbered, type Unnumbered } from './event-log.ts'
-import { appendRecord, isNoSpace, scanRecords } from './record.ts'
+import { appendRecord, scanRecords } from './record.ts'
 import type { KeepAllowance } from './recent.ts'
+import { Reserve } from './reserve.ts'
 import { StreamSpool } from './stream-spool.ts'
 
 export interface JournalOptions<E extends Numbered> {
@@ -40,7 +43,7 @@ export interface SpooledFrame {
 }
 
 export interface FrameOptions {
-  /** An offset that is not acknowledged and at most the end of the stream. */
+  /** Offset to read from: not acknowledged, and at most the end of the stream. Default: the first unacknowledged byte. */
   readonly from?: number | undefined
   readonly into?: Buffer | undefined
 }
@@ -82,10 +85,10 @@ export interface Journal<E extends Numbered> {
   /** Returns the streams with written, unacknowledged bytes. */
   waiting(): readonly { readonly stream: string; readonly bytes: number }[]
   /**
-   * Returns the frame of a stream at `from`, by default its first unacknowledged one, with at most `maxBytes`. Returns undefined at the end of what is
+   * Reads the frame of a stream at `from`, by default its first unacknowledged one, with at most `maxBytes`. Returns undefined at the end of what is
    * written. The bytes may be in `into`, which belongs to the frame until the caller is done with it.
    */
-  nextFrame(stream: string, maxBytes: number, { from, into }?: FrameOptions): Promise<SpooledFrame | undefined>
+  readFrame(stream: string, maxBytes: number, { from, into }?: FrameOptions): Promise<SpooledFrame | undefined>
   /** Sets the end of the receiver's copy of a stream. Sending continues there, forward or back. Returns false if the offset is not in the spool. */
   acknowledge(stream: string, offset: number): Promise<boolean>
   /** Returns length and hash of every stream. A stream ends where its disk failed. */
@@ -109,7 +112,6 @@ export async function openJournal<E extends Numbered>(options: JournalOptions<E>
   return new Spool(options)
 }
 
-const SAVE_EVERY_MS = 1_000
 /** Bytes of log that stay in memory after they are written, for a sender that keeps up. */
 const MEMORY_BYTES = 4 * 1024 * 1024
 
@@ -121,10 +123,10 @@ class Spool<E extends Numbered> implements Journal<E> {
   #namesEnd = 0
   readonly #blocked: (() => void)[] = []
   readonly #keep: KeepAllowance = { left: MEMORY_BYTES }
+  readonly #changes = new Changes()
+  readonly #reserve: Reserve
+  readonly #acks: AckFile
   readonly foundEvents: number
-  version = 0
-  #savedAt = -Infinity
-  #wake: (() => void)[] = []
 
   constructor(options: JournalOptions<E>) {
     this.#options = options
@@ -137,13 +139,20 @@ class Spool<E extends Numbered> implements Journal<E> {
       this.#namesEnd = record.end
     }
     ftruncateSync(this.#names, this.#namesEnd)
-    this.#restore()
-    this.#reserve()
+    this.#acks = new AckFile({ path: join(options.dir, 'acks.json'), clock: options.clock, current: () => this.#positions() })
+    const { events, streams } = this.#acks.read()
+    this.#events.acknowledge(events)
+    for (const [name, offset] of Object.entries(streams)) this.#streams.get(name)?.restore(offset)
+    this.#reserve = new Reserve(join(options.dir, 'reserve'), options.reserveBytes ?? 0)
+  }
+
+  get version(): number {
+    return this.#changes.version
   }
 
   append(body: Unnumbered<E>): E {
     const event = this.#events.append(body)
-    this.#notify()
+    this.#changes.notify()
     this.#options.onAppend?.(event)
     return event
   }
@@ -153,7 +162,7 @@ class Spool<E extends Numbered> implements Journal<E> {
       return this.append(body)
     } catch (error) {
       if (!isFault(error, 'spool-full')) throw error
-      rmSync(this.#reservePath, { force: true })
+      this.#reserve.release()
       return this.append(body)
     }
   }
@@ -185,8 +194,8 @@ class Spool<E extends Numbered> implements Journal<E> {
 
   acknowledgeEvents(seq: number): void {
     this.#events.acknowledge(seq)
-    this.#saveSoon()
-    this.#notify()
+    this.#acks.saveSoon()
+    this.#changes.notify()
   }
 
   extent(stream: string): { bytes: number; written: number; acked: number } {
@@ -204,7 +213,7 @@ class Spool<E extends Numbered> implements Journal<E> {
       .map(({ name, readable }) => ({ stream: name, bytes: readable }))
   }
 
-  async nextFrame(stream: string, maxBytes: number, options?: FrameOptions): Promise<SpooledFrame | undefined> {
+  async readFrame(stream: string, maxBytes: number, options?: FrameOptions): Promise<SpooledFrame | undefined> {
     const found = await this.#streams.get(stream)?.read(maxBytes, options)
     return found === undefined ? undefined : { stream, ...found, sha256: sha256(found.bytes) }
   }
@@ -212,8 +221,8 @@ class Spool<E extends Numbered> implements Journal<E> {
   async acknowledge(stream: string, offset: number): Promise<boolean> {
     const known = await this.#streams.get(stream)?.acknowledge(offset)
     if (known !== true) return false
-    this.#saveSoon()
-    this.#notify()
+    this.#acks.saveSoon()
+    this.#changes.notify()
     if (!this.#isFull() && this.#blocked.length > 0) {
       this.#options.onFull?.(false)
       for (const wake of this.#blocked.splice(0)) wake()
@@ -231,18 +240,12 @@ class Spool<E extends Numbered> implements Journal<E> {
     return this.#events.acked === this.#events.last && [...this.#streams.values()].every(({ acked, bytes }) => acked === bytes)
   }
 
-  async changed(seen: number, signal: AbortSignal): Promise<void> {
-    if (this.version !== seen || signal.aborted) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const wake = (): void => resolve()
-    this.#wake.push(wake)
-    signal.addEventListener('abort', wake, { once: true })
-    await promise
-    signal.removeEventListener('abort', wake)
+  changed(seen: number, signal: AbortSignal): Promise<void> {
+    return this.#changes.after(seen, signal)
   }
 
   async close(): Promise<void> {
-    this.#save()
+    this.#acks.save()
     for (const stream of this.#streams.values()) await stream.close()
     this.#events.close()
     closeSync(this.#names)
@@ -253,21 +256,6 @@ class Spool<E extends Numbered> implements Journal<E> {
     rmSync(this.#options.dir, { recursive: true, force: true })
   }
 
-  get #reservePath(): string {
-    return join(this.#options.dir, 'reserve')
-  }
-
-  /** Occupies the reserved space. A disk that is full already has none: the spool works without it. */
-  #reserve(): void {
-    const { reserveBytes = 0 } = this.#options
-    if (reserveBytes === 0) return
-    try {
-      writeFileSync(this.#reservePath, Buffer.alloc(reserveBytes))
-    } catch (error) {
-      if (!isNoSpace(error)) throw error
-    }
-  }
-
   #nextFolder(): string {
     return join(this.#options.dir, String(this.#streams.size + 1).padStart(4, '0'))
   }
@@ -275,12 +263,8 @@ class Spool<E extends Numbered> implements Journal<E> {
   #openStream(name: string): StreamSpool {
     const dir = this.#nextFolder()
     mkdirSync(dir, { recursive: true })
-    const spool = new StreamSpool(name, {
-      dir,
-      clock: this.#options.clock,
-      onWritten: () => this.#notify(),
-      keep: this.#keep,
-    })
+    const { clock } = this.#options
+    const spool = new StreamSpool(name, { dir, clock, onWritten: () => this.#changes.notify(), keep: this.#keep })
     this.#streams.set(name, spool)
     return spool
   }
@@ -294,9 +278,7 @@ class Spool<E extends Numbered> implements Journal<E> {
   async #awaitSpace(signal: AbortSignal | undefined): Promise<void> {
     if (this.#blocked.length === 0) this.#options.onFull?.(true)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const abort = (): void => {
-      reject(signal?.reason)
-    }
+    const abort = (): void => reject(signal?.reason)
     signal?.throwIfAborted()
     signal?.addEventListener('abort', abort, { once: true })
     this.#blocked.push(resolve)
@@ -307,53 +289,8 @@ class Spool<E extends Numbered> implements Journal<E> {
     }
   }
 
-  #notify(): void {
-    this.version += 1
-    for (const wake of this.#wake.splice(0)) wake()
+  #positions(): Acks {
+    const streams = Object.fromEntries([...this.#streams].map(([name, { acked }]) => [name, acked]))
+    return { events: this.#events.acked, streams }
   }
-
-  /** Saves at most once a second: a rename waits for other writers of the disk (2 ms and more). */
-  #saveSoon(): void {
-    const now = this.#options.clock.monotonic()
-    if (now - this.#savedAt < SAVE_EVERY_MS) return
-    this.#savedAt = now
-    this.#save()
-  }
-
-  /** Replaces the file without syncing it, because its loss only means that some data is sent again. Keeps the old file on a full disk. */
-  #save(): void {
-    const acks = {
-      events: this.#events.acked,
-      streams: Object.fromEntries([...this.#streams].map(([name, { acked }]) => [name, acked])),
-    }
-    const path = join(this.#options.dir, 'acks.json')
-    try {
-      writeFileSync(`${path}.new`, JSON.stringify(acks))
-      renameSync(`${path}.new`, path)
-    } catch (error) {
-      if (!isNoSpace(error)) throw error
-    }
-  }
-
-  #restore(): void {
-    const acks = readAcks(join(this.#options.dir, 'acks.json'))
-    this.#events.acknowledge(acks.events)
-    for (const [name, offset] of Object.entries(acks.streams)) this.#streams.get(name)?.restore(offset)
-  }
-}
-
-function readAcks(path: string): { events: number; streams: Record<string, number> } {
-  const acks: { events: number; streams: Record<string, number> } = { events: 0, streams: {} }
-  let saved: unknown
-  try {
-    saved = JSON.parse(readFileSync(path, 'utf8'))
-  } catch {
-    return acks
-  }
-  if (typeof saved !== 'object' || saved === null) return acks
-  if ('events' in saved && typeof saved.events === 'number') acks.events = saved.events
-  if ('streams' in saved && typeof saved.streams === 'object' && saved.streams !== null) {
-    for (const [name, offset] of Object.entries(saved.streams)) if (typeof offset === 'number') acks.streams[name] = offset
-  }
-  return acks
 }

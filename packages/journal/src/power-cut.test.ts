@@ -22,7 +22,7 @@ function open(dir: string): Promise<Journal<Word>> {
 
 async function readAll(journal: Journal<Word>, stream: string): Promise<string> {
   let text = ''
-  for (let frame = await journal.nextFrame(stream, 1e6); frame !== undefined; frame = await journal.nextFrame(stream, 1e6)) {
+  for (let frame = await journal.readFrame(stream, 1e6); frame !== undefined; frame = await journal.readFrame(stream, 1e6)) {
     text += Buffer.from(frame.bytes).toString()
     expect(await journal.acknowledge(stream, frame.offset + frame.bytes.length)).toBe(true)
   }
@@ -142,7 +142,7 @@ test('a stream ends where one of its earlier files ends', async () => {
   await again.stream('a').write(Buffer.from('more'))
   await again.flushed('a')
   let text = Buffer.alloc(0)
-  for (let frame = await again.nextFrame('a', 1e6); frame !== undefined; frame = await again.nextFrame('a', 1e6)) {
+  for (let frame = await again.readFrame('a', 1e6); frame !== undefined; frame = await again.readFrame('a', 1e6)) {
     text = Buffer.concat([text, frame.bytes])
     await again.acknowledge('a', frame.offset + frame.bytes.length)
   }

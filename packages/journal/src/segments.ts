@@ -93,11 +93,11 @@ export class Segments {
 
   /** Reads bytes from `offset`: at most `maxBytes`, and none that are `spanMs` or more younger than the first. Undefined at the end. */
   read(offset: number, limits: { maxBytes: number; spanMs: number }): Promise<{ bytes: Buffer; at: number } | undefined> {
-    return this.#inTurn(() => this.#read(offset, limits))
+    return this.#serialize(() => this.#read(offset, limits))
   }
 
   /** Serializes work: a sender may read a stream while it is hashed from the same files. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#busy.then(work)
     this.#busy = done.catch(() => undefined)
     return done
@@ -142,7 +142,7 @@ export class Segments {
 
   /** Deletes the segments that end at or before `offset`, except the last. */
   drop(offset: number): Promise<void> {
-    return this.#inTurn(() => this.#drop(offset))
+    return this.#serialize(() => this.#drop(offset))
   }
 
   async #drop(offset: number): Promise<void> {

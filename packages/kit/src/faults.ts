@@ -67,7 +67,7 @@ export const faults = {
   'request-invalid': {
     status: 400,
     text: 'The request is not valid.',
-    hint: 'Correct the request as the message says, then send it again.',
+    hint: 'Correct the request as described in the message, then send it again.',
     problemsHint: 'See `problems` for the fields that are wrong.',
   },
   'not-found': { status: 404, text: 'The resource does not exist.', hint: 'Check the name or ID.' },
@@ -293,7 +293,7 @@ export const faults = {
   'proxy-answered': {
     status: 502,
     text: 'A proxy or another server answered instead of the Windlass server.',
-    hint: 'Try again. If it persists, check that the URL leads to the Windlass server, also through proxies and gateways.',
+    hint: 'Try again. If the error persists, check that the URL, and every proxy and gateway on the way, leads to the Windlass server.',
     retry: true,
   },
   'wait-timeout': {

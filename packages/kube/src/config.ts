@@ -17,8 +17,8 @@ export interface ClusterAccess {
   readonly clientKey?: string | undefined
   /** Called before each call, because service account tokens are replaced on disk every hour. */
   readonly token?: (() => string) | undefined
-  /** What to do if the API server does not accept the credentials: a sentence for the message. */
-  readonly remedy?: string | undefined
+  /** What to do if the API server does not accept the credentials. A sentence in the imperative. */
+  readonly hint?: string | undefined
   /** Namespace of the context or of the pod. */
   readonly namespace: string
 }
@@ -110,6 +110,7 @@ export async function readKubeconfig(path: string, contextName?: string): Promis
     clientCert: login?.clientCert ?? pemOf(user['client-certificate-data'], user['client-certificate']),
     clientKey: login?.clientKey ?? pemOf(user['client-key-data'], user['client-key']),
     token: login?.token ?? tokenOf(user, path),
+    hint: 'Log in to the cluster again, or name another kubeconfig.',
     namespace: context.namespace ?? 'default',
   }
 }
@@ -158,6 +159,7 @@ export function inCluster(
     ca: readText(`${dir}/ca.crt`),
     insecure: false,
     token: () => readText(`${dir}/token`).trim(),
+    hint: 'Check that the service account of the pod exists, then restart the pod.',
     namespace: readText(`${dir}/namespace`).trim(),
   }
 }

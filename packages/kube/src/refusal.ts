@@ -1,5 +1,5 @@
 /** Converts answers of the API server with an error status to faults. */
-import { fault, parseJson } from '@windlass/kit'
+import { defined, fault, parseJson } from '@windlass/kit'
 import { expiryOf } from './account-token.ts'
 import type { ClusterAccess } from './config.ts'
 import { Status, type KubeAnswer } from './http.ts'
@@ -10,7 +10,7 @@ const UNKNOWN_PATH = '404 page not found'
 interface RefusedCall {
   readonly method: string
   readonly path: string
-  readonly access: Pick<ClusterAccess, 'server' | 'token' | 'remedy'>
+  readonly access: Pick<ClusterAccess, 'server' | 'token' | 'hint'>
   /** Epoch milliseconds. */
   readonly now: number
 }
@@ -24,7 +24,8 @@ export function refusal(answer: Pick<KubeAnswer, 'status' | 'text'>, request: Re
     httpStatus: answer.status,
     ...(status.success && status.data.reason !== undefined && { kubeReason: status.data.reason }),
   }
-  if (answer.status === 401) return fault('cluster-refused', { ...details, message: notAccepted(request) })
+  if (answer.status === 401)
+    return fault('cluster-refused', { ...details, message: notAccepted(request), ...defined({ hint: request.access.hint }) })
   // Only the API server knows that an object is gone. A 404 page of a proxy in front of it would end builds whose pods exist.
   if (answer.status === 404)
     return fault(status.success || answer.text.trim() === UNKNOWN_PATH ? 'not-found' : 'cluster-unreachable', details)
@@ -34,12 +35,10 @@ export function refusal(answer: Pick<KubeAnswer, 'status' | 'text'>, request: Re
 }
 
 /** Says why credentials are not accepted. The API server itself says only `Unauthorized`. */
-function notAccepted({ access: { server, token, remedy }, now }: RefusedCall): string {
+function notAccepted({ access: { server, token }, now }: RefusedCall): string {
   const given = token?.()
   const expiresAt = given === undefined ? undefined : expiryOf(given)
-  const what =
-    expiresAt !== undefined && expiresAt <= now
-      ? `The token for the Kubernetes API at ${server} expired at ${new Date(expiresAt).toISOString()}.`
-      : `The Kubernetes API at ${server} does not accept the ${given === undefined ? 'credentials' : 'token'}: Unauthorized.`
-  return remedy === undefined ? what : `${what} ${remedy}`
+  return expiresAt !== undefined && expiresAt <= now
+    ? `The token for the Kubernetes API at ${server} expired at ${new Date(expiresAt).toISOString()}.`
+    : `The Kubernetes API at ${server} does not accept the ${given === undefined ? 'credentials' : 'token'}: Unauthorized.`
 }

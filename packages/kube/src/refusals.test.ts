@@ -5,11 +5,11 @@ import { expect, test } from 'vitest'
 import { openKube } from './index.ts'
 
 /** Looks up a pod at a server that gives this answer to every call. */
-async function findPod(status: number, body: string): Promise<unknown> {
+async function findPod(status: number, body: string, credentials: { hint?: string } = {}): Promise<unknown> {
   const server = createServer((_, response) => response.writeHead(status).end(body))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const access = { server: `http://127.0.0.1:${port}`, insecure: false, namespace: 'ci' }
+  const access = { server: `http://127.0.0.1:${port}`, insecure: false, namespace: 'ci', ...credentials }
   const kube = openKube({ access, log: silentLog })
   try {
     return await kube.find({ kind: 'Pod', namespace: 'ci', name: 'engine' })
@@ -32,3 +32,18 @@ test.each(['', '<html>default backend - 404</html>', '{"error":"no route"}'])(
     await expect(findPod(404, body)).rejects.toMatchObject({ code: 'cluster-unreachable' })
   },
 )
+
+test('a refused login has the hint of the credentials, not that of an answer of Kubernetes', async () => {
+  const body = JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    reason: 'Unauthorized',
+    code: 401,
+    message: 'Unauthorized',
+  })
+  await expect(findPod(401, body, { hint: 'Log in again.' })).rejects.toMatchObject({
+    message: expect.stringContaining('does not accept the credentials: Unauthorized.'),
+    hint: 'Log in again.',
+  })
+})

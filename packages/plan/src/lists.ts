@@ -105,7 +105,7 @@ export const REASONS = {
   'runtime-capacity': { blame: 'waiting', text: 'The runtime environment is at capacity.' },
   'agent-offline': { blame: 'waiting', text: 'The agent of the runtime environment is not connected.' },
   'runtime-missing': { blame: 'waiting', text: 'No runtime environment is available for the build.' },
-  'start-limit': { blame: 'waiting', text: 'The nodes start a limited number of builds at once.' },
+  'start-limit': { blame: 'waiting', text: 'The agent reached its limit of builds that start at once.' },
   'retry-pending': { blame: 'waiting', text: 'The next attempt starts once the pods of the lost one are gone.' },
   approval: { blame: 'waiting', text: 'The step is waiting for approval.' },
   debugger: { blame: 'waiting', text: 'The step is stopped in the debugger.' },

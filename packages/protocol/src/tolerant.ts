@@ -4,8 +4,8 @@ import { z } from 'zod'
 const known = new WeakMap<z.core.$ZodType, z.core.$ZodType>()
 
 /**
- * Returns the schema of an answer for its readers: each value of a closed list is any text, and further fields are ignored. The type lists the values that
- * this version knows, so a reader must have a text for others. The kind of each option of a discriminated union stays as it is, because the other
+ * Returns the schema of an answer for its readers: each value of a closed list is any text, and further fields are ignored. The type lists only the
+ * values of this version, so callers must handle others. The kind of each option of a discriminated union stays as it is, because the other
  * fields depend on it.
  */
 export function tolerant<S extends z.ZodType>(schema: S): S {

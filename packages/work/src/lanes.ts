@@ -12,7 +12,10 @@ export interface Lanes<T> {
   idle(): Promise<void>
 }
 
-/** Waits for something. Meanwhile the piece counts as queued, so that pieces of other lanes can be processed. */
+/**
+ * Waits for something. Meanwhile the piece counts as queued, so that pieces of other lanes can be processed. When the wait is over the piece continues
+ * at once, so more than `concurrency` pieces can be in progress.
+ */
 export type Aside = <R>(wait: () => Promise<R>) => Promise<R>
 
 export interface LanesOptions<T> {

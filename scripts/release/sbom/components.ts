@@ -1,4 +1,5 @@
 /** The packages of an image, by the records that package managers and compilers leave in it. */
+import type { BundledPackage } from '../../bundle.ts'
 import type { Entry } from '../tar.ts'
 import { pathOf } from '../oci/layer.ts'
 import type { Component } from './component.ts'
@@ -42,9 +43,9 @@ export function sortComponents(components: readonly Component[]): Component[] {
 function inspect(path: string, { header, read }: Entry): Component[] | undefined {
   if (read === undefined) return undefined
   if (DPKG_STATUS.test(path)) return debianPackages(read().toString())
-  if (BUNDLED.test(path)) return (JSON.parse(read().toString()) as NpmPackage[]).map(npmPackage)
+  if (BUNDLED.test(path)) return (JSON.parse(read().toString()) as BundledPackage[]).map(npmPackage)
   if (NPM_PACKAGE.test(path)) {
-    const found = JSON.parse(read().toString()) as Partial<NpmPackage>
+    const found = JSON.parse(read().toString()) as Partial<BundledPackage>
     return found.name === undefined || found.version === undefined
       ? []
       : [npmPackage({ ...found, name: found.name, version: found.version })]
@@ -53,14 +54,8 @@ function inspect(path: string, { header, read }: Entry): Component[] | undefined
   return isProgram ? goModules(read()) : undefined
 }
 
-export interface NpmPackage {
-  readonly name: string
-  readonly version: string
-  readonly license?: unknown
-}
-
-/** Returns the component of an npm package. */
-export function npmPackage({ name, version, license }: NpmPackage): Component {
+/** Returns the component of an npm package. Older packages have other values than a text as their license. */
+export function npmPackage({ name, version, license }: BundledPackage): Component {
   const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
   return { name, version, purl, ...(typeof license === 'string' && { license }) }
 }

@@ -26,7 +26,7 @@ import { attemptOf } from './read-pod.ts'
 import { removeAttempt } from './remove.ts'
 import { startLimitOf, type StartRate } from '../starts/choose-starts.ts'
 import { openNodeCores } from '../starts/node-cores.ts'
-import { nodesOf, placementOf } from '../starts/pod-nodes.ts'
+import { nodeGroupOf, placementOf } from '../starts/pod-nodes.ts'
 import { openStartLimit, type PendingStart } from '../starts/start-limit.ts'
 
 export interface KubernetesOptions {
@@ -93,7 +93,7 @@ function openExecutor(
     report: reportLive,
     onPlaced: (pod, node) => void notePlace(pod, node),
     onState: (ref, pod, state) =>
-      starts.see(attemptKey(ref), { uid: pod.metadata.uid ?? pod.metadata.name, nodes: nodesOf(pod), state }),
+      starts.see(attemptKey(ref), { uid: pod.metadata.uid ?? pod.metadata.name, nodeGroup: nodeGroupOf(pod), state }),
     onSynced: () => starts.synced(),
   })
   const placer = openPlacer({ kube, clock, log, watch: pods, onStall })
@@ -105,7 +105,7 @@ function openExecutor(
     await tick(log, 'note the node of a disk', async () => Promise.all(claims.map((claim) => disks.assignNode(claim, node))))
   }
 
-  /** Describes a start for its turn: its nodes are those of the daemon, which needs the most. */
+  /** Describes a start for the limit. Its node group is that of the daemon, which needs most resources. */
   async function pendingStart(task: StartTask): Promise<PendingStart> {
     const { buildId, attempt, id: taskId, warm: isWarm = false } = task
     const ofTask = task.objects.filter(({ kind }) => kind === 'Pod')
@@ -114,7 +114,7 @@ function openExecutor(
     const limit = startLimitOf({ perCore, max }, await cores.of(placementOf(first)))
     const onWait = (message: string): void =>
       reportLive({ buildId, attempt, state: 'waiting', reason: 'start-limit', message: message.slice(0, 8192) })
-    return { key: attemptKey(task), taskId, isWarm, limit, nodes: nodesOf(first), pods: ofTask.length, onWait }
+    return { key: attemptKey(task), taskId, isWarm, limit, nodeGroup: nodeGroupOf(first), pods: ofTask.length, onWait }
   }
 
   return {

@@ -1,6 +1,6 @@
 /**
- * Moves the time after which the objects of an attempt are leftovers (`sweep.ts`). The server renders it when it makes the task, and an attempt can
- * wait for its turn for hours after that.
+ * Sets the time after which `sweep.ts` removes the objects of an attempt. The server sets it when it creates the task, and the attempt may start
+ * hours later.
  */
 import { LABEL, type KubeObject } from '@windlass/protocol'
 import { z } from 'zod'

@@ -228,7 +228,9 @@ test('uses a renewed token that cannot be stored, and stores the latest one when
   expect(await agent.used()).toBe(issued[1])
 })
 
-test('says that a token has expired, where, and what to do; a call says it too', async () => {
+const COMMAND = 'Attach the runtime again: `windlass attach runtime --runtime-name far/builds --token-lifetime SECONDS`.'
+
+test('names an expired token, its time and the command that replaces it in the log and in failed calls', async () => {
   storeFirst()
   const agent = openAgent()
   far.intercept = () => ({ status: 401, reason: 'Unauthorized' })
@@ -241,13 +243,14 @@ test('says that a token has expired, where, and what to do; a call says it too',
       {
         runtime: 'far/builds',
         expiresAt: '2026-01-01T01:00:00.000Z',
-        remedy: 'windlass attach runtime --runtime-name far/builds --token-lifetime SECONDS',
-        msg: 'the token of the runtime has expired; attach the runtime again',
+        hint: COMMAND,
+        msg: 'the token of the runtime has expired',
       },
     ])
   await expect(agent.used()).rejects.toMatchObject({
     code: 'cluster-refused',
-    message: `The token for the Kubernetes API at ${far.url} expired at 2026-01-01T01:00:00.000Z. Attach the runtime again: \`windlass attach runtime --runtime-name far/builds --token-lifetime SECONDS\`.`,
+    message: `The token for the Kubernetes API at ${far.url} expired at 2026-01-01T01:00:00.000Z.`,
+    hint: COMMAND,
   })
 })
 

@@ -119,10 +119,9 @@ class Renewal {
     if (this.#reported.get(runtime) === key) return
     this.#reported.set(runtime, key)
     const { log } = this.#options
-    const remedy = attachCommand(runtime, token)
-    if (isExpired)
-      log.error({ runtime, expiresAt, err: error, remedy }, 'the token of the runtime has expired; attach the runtime again')
-    else log.warn({ runtime, expiresAt, err: error, remedy }, text)
+    const hint = `Attach the runtime again: \`${attachCommand(runtime, token)}\`.`
+    if (isExpired) log.error({ runtime, expiresAt, err: error, hint }, 'the token of the runtime has expired')
+    else log.warn({ runtime, expiresAt, err: error, hint }, text)
   }
 }
 

@@ -110,7 +110,7 @@ function accessOf(file: z.output<typeof Shape>, insecure: boolean, here: Cluster
     server: host.replace(/\/+$/, ''),
     insecure,
     token: () => token,
-    remedy: `Attach the runtime again: \`${attachCommand(file.name, token)}\`.`,
+    hint: `Attach the runtime again: \`${attachCommand(file.name, token)}\`.`,
     namespace: namespaceOf(file.name, token),
     ...(crt !== undefined && { ca: toPem(crt) }),
   }

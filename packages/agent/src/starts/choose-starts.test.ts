@@ -4,7 +4,7 @@ import { chooseStarts, startLimitOf, type WaitingStart } from './choose-starts.t
 
 const start = (taskId: string, more: Partial<WaitingStart> = {}): WaitingStart => ({
   taskId,
-  nodes: '',
+  nodeGroup: '',
   isWarm: false,
   limit: 2,
   ...more,
@@ -20,7 +20,7 @@ test('starts builds before warm pairs, each by age', () => {
 })
 
 test('a start in progress takes one place of its nodes only', () => {
-  const waiting = [start('1'), start('2'), start('3', { nodes: 'pool=large' })]
+  const waiting = [start('1'), start('2'), start('3', { nodeGroup: 'pool=large' })]
   expect(chosen(waiting, { '': 1 })).toEqual(['1', '3'])
   expect(chosen(waiting, { '': 2 })).toEqual(['3'])
   expect(chosen(waiting, { 'pool=large': 2 })).toEqual(['1', '2'])
@@ -32,7 +32,7 @@ test('a later start with a higher limit does not overtake one that waits', () =>
 
 test('never exceeds a limit, and chooses while there is room', () => {
   const waiting = fc.uniqueArray(
-    fc.record({ taskId: fc.string({ minLength: 1 }), nodes: fc.constantFrom('a', 'b'), isWarm: fc.boolean() }),
+    fc.record({ taskId: fc.string({ minLength: 1 }), nodeGroup: fc.constantFrom('a', 'b'), isWarm: fc.boolean() }),
     { selector: ({ taskId }) => taskId, maxLength: 30 },
   )
   const counts = fc.record({ a: fc.nat(5), b: fc.nat(5) })
@@ -40,9 +40,9 @@ test('never exceeds a limit, and chooses while there is room', () => {
     fc.property(waiting, counts, fc.integer({ min: 1, max: 6 }), (starts, used, limit) => {
       const all = starts.map((each) => ({ ...each, limit }))
       const begun = chooseStarts(all, new Map(Object.entries(used)))
-      for (const nodes of ['a', 'b'] as const) {
-        const [wanted, got] = [all, begun].map((list) => list.filter((each) => each.nodes === nodes).length)
-        expect(got).toBe(Math.min(wanted ?? 0, Math.max(0, limit - used[nodes])))
+      for (const nodeGroup of ['a', 'b'] as const) {
+        const [wanted, got] = [all, begun].map((list) => list.filter((each) => each.nodeGroup === nodeGroup).length)
+        expect(got).toBe(Math.min(wanted ?? 0, Math.max(0, limit - used[nodeGroup])))
       }
     }),
   )

@@ -2,8 +2,8 @@
 
 /** A start that waits for its turn. */
 export interface WaitingStart {
-  /** Starts with the same value compete for the same nodes. */
-  readonly nodes: string
+  /** Starts of one group compete for the same nodes. */
+  readonly nodeGroup: string
   /** A warm pair, which no build waits for. */
   readonly isWarm: boolean
   /** Ids of tasks increase with time, so the order is the same after a restart of the agent. */
@@ -18,17 +18,17 @@ export function orderStarts<S extends WaitingStart>(waiting: readonly S[]): S[] 
 }
 
 /**
- * Returns the starts that may begin now, in their order. A start that has to wait holds back the later ones on its nodes, also those with a higher
+ * Returns the starts that may begin now, in their order. A start that has to wait holds back the later ones of its node group, also those with a higher
  * limit, so that none is overtaken forever.
  */
 export function chooseStarts<S extends WaitingStart>(waiting: readonly S[], inProgress: ReadonlyMap<string, number>): S[] {
   const used = new Map(inProgress)
   const closed = new Set<string>()
-  return orderStarts(waiting).filter(({ nodes, limit }) => {
-    const count = used.get(nodes) ?? 0
-    if (count >= limit) closed.add(nodes)
-    if (closed.has(nodes)) return false
-    used.set(nodes, count + 1)
+  return orderStarts(waiting).filter(({ nodeGroup, limit }) => {
+    const count = used.get(nodeGroup) ?? 0
+    if (count >= limit) closed.add(nodeGroup)
+    if (closed.has(nodeGroup)) return false
+    used.set(nodeGroup, count + 1)
     return true
   })
 }

@@ -12,9 +12,10 @@ export function placementOf(pod: PodLike | undefined): Placement {
 }
 
 /**
- * Returns a text that is equal for pods of the same node selector. Tolerations do not count, because Kubernetes adds some to existing pods.
+ * Returns the group of nodes that a pod may run on: a text that is equal for pods of the same node selector. Tolerations do not count, because
+ * Kubernetes adds some to existing pods.
  */
-export function nodesOf(pod: PodLike | undefined): string {
+export function nodeGroupOf(pod: PodLike | undefined): string {
   const { nodeSelector } = placementOf(pod)
   return Object.entries(nodeSelector)
     .map(([key, value]) => `${key}=${value}`)

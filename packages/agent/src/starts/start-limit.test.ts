@@ -20,7 +20,7 @@ function openScene({ synced = true } = {}): Scene {
   if (synced) starts.synced()
   const begun: string[] = []
   const messages: string[] = []
-  const fixed = { nodes: '', isWarm: false, limit: 1, pods: 1, onWait: (message: string) => void messages.push(message) }
+  const fixed = { nodeGroup: '', isWarm: false, limit: 1, pods: 1, onWait: (message: string) => void messages.push(message) }
   return {
     starts,
     clock,
@@ -36,7 +36,7 @@ function openScene({ synced = true } = {}): Scene {
 /** Lets everything happen that needs no time. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-const pod = (state: 'starting' | 'running' | 'waiting' | 'lost' | undefined, uid = 'dind') => ({ uid, nodes: '', state })
+const pod = (state: 'starting' | 'running' | 'waiting' | 'lost' | undefined, uid = 'dind') => ({ uid, nodeGroup: '', state })
 
 test('the next start begins when the pods of the first run', async () => {
   const { starts, begin, begun } = openScene()
@@ -194,5 +194,40 @@ test('says who starts and how many are before a build, after a second and then e
   expect(await pass(9_500)).toEqual([])
   expect(await pass(500)).toEqual([
     'At most one build or warm pair starts at once on these nodes. Starting: three. This build is next.',
+  ])
+})
+
+test('names warm pairs and later attempts in the reason for waiting', async () => {
+  const { clock, begin, messages } = openScene()
+  await begin('one/2')
+  void begin('pair-1/1', { isWarm: true })
+  void begin('pair-2/1', { isWarm: true })
+  void begin('two/1')
+  await settle()
+  for (let at = 0; at < 1_000; at += 500) {
+    clock.advance(500)
+    await settle()
+  }
+  const limit = 'At most one build or warm pair starts at once on these nodes. Starting: one (attempt 2).'
+  expect(messages).toEqual([
+    `${limit} 1 build starts before this one.`,
+    `${limit} 2 builds or warm pairs start before this one.`,
+    `${limit} This build is next.`,
+  ])
+})
+
+test('a warm pair that is next says so', async () => {
+  const { clock, begin, messages } = openScene()
+  await begin('one/1')
+  void begin('pair-1/1', { isWarm: true })
+  void begin('pair-2/1', { isWarm: true })
+  await settle()
+  for (let at = 0; at < 1_000; at += 500) {
+    clock.advance(500)
+    await settle()
+  }
+  expect(messages.map((message) => message.split('Starting: one. ')[1])).toEqual([
+    'This warm pair is next.',
+    '1 warm pair starts before this one.',
   ])
 })

@@ -1,7 +1,7 @@
 /**
- * Limits how many attempts start at once in a cluster, because pods that start together on few cores are slower than one after the other, and time
- * out. The state is in the pods: after a restart, the agent counts the starts of the earlier process by them, and the server hands out the waiting
- * tasks again in the same order. Each agent counts only the pods of its runtimes.
+ * Limits how many attempts start at once in a cluster, because many pods that start on few cores at once are slower than one after the other and
+ * time out. The state is in the pods: after a restart, the agent counts the starts that the earlier process began, and the server hands out the
+ * waiting tasks again in the same order. Each agent counts only the pods of its runtimes.
  */
 import type { Clock, Logger } from '@windlass/kit'
 import { chooseStarts, orderStarts, type WaitingStart } from './choose-starts.ts'
@@ -29,7 +29,7 @@ export interface StartLimit {
   /** Lets other starts begin while this one waits for something that they do not slow down. */
   stall(key: string): void
   /** Notes the state of a pod of an attempt; undefined if the pod is gone. */
-  see(key: string, pod: { readonly uid: string; readonly nodes: string; readonly state: PodState | undefined }): void
+  see(key: string, pod: { readonly uid: string; readonly nodeGroup: string; readonly state: PodState | undefined }): void
   /** Notes that all existing pods were seen. */
   synced(): void
   /** Forgets an attempt that is removed. */
@@ -99,7 +99,7 @@ class Queue implements StartLimit {
     this.#admit()
   }
 
-  see(key: string, pod: { readonly uid: string; readonly nodes: string; readonly state: PodState | undefined }): void {
+  see(key: string, pod: { readonly uid: string; readonly nodeGroup: string; readonly state: PodState | undefined }): void {
     this.#inProgress.see(key, { ...pod, now: this.#clock.monotonic() })
     if (this.#isSynced) this.#admit()
   }
@@ -142,8 +142,8 @@ class Queue implements StartLimit {
     }
   }
 
-  #open({ key, nodes, pods }: PendingStart): void {
-    this.#inProgress.open(key, { nodes, pods, now: this.#clock.monotonic() })
+  #open({ key, nodeGroup, pods }: PendingStart): void {
+    this.#inProgress.open(key, { nodeGroup, pods, now: this.#clock.monotonic() })
   }
 
   /** Admits the starts whose turn it is. */
@@ -159,10 +159,10 @@ class Queue implements StartLimit {
     }
   }
 
-  /** Returns the number of starts in progress by their nodes. */
+  /** Returns the number of starts in progress by node group. */
   #used(): Map<string, number> {
-    const inProgress = this.#inProgress.byNodes(this.#clock.monotonic())
-    return new Map([...inProgress].map(([nodes, keys]) => [nodes, keys.length]))
+    const inProgress = this.#inProgress.byNodeGroup(this.#clock.monotonic())
+    return new Map([...inProgress].map(([nodeGroup, keys]) => [nodeGroup, keys.length]))
   }
 
   /** Admits and reports while starts wait, because a start also stops counting by time. */
@@ -181,25 +181,43 @@ class Queue implements StartLimit {
     const due = [...this.#waiting].filter(({ reportedAt }) => now - reportedAt >= REPORT_MS)
     if (due.length === 0) return
     const order = orderStarts([...this.#waiting].map(({ start }) => start))
-    const inProgress = this.#inProgress.byNodes(now)
+    const inProgress = this.#inProgress.byNodeGroup(now)
     for (const waiter of due) {
       waiter.reportedAt = now
-      const { nodes, limit, onWait } = waiter.start
-      const before = order.filter((other) => other.nodes === nodes).indexOf(waiter.start)
-      onWait?.(describeWait({ limit, before, inProgress: inProgress.get(nodes) ?? [] }))
+      const { nodeGroup, onWait } = waiter.start
+      const queue = order.filter((other) => other.nodeGroup === nodeGroup)
+      const before = queue.slice(0, queue.indexOf(waiter.start))
+      onWait?.(describeWait(waiter.start, { before, inProgress: inProgress.get(nodeGroup) ?? [] }))
     }
   }
 }
 
-/** Describes a wait: the limit, the starts in progress, and how many start earlier. */
-function describeWait(wait: { readonly limit: number; readonly before: number; readonly inProgress: readonly string[] }): string {
-  const { limit, before, inProgress } = wait
-  const named = inProgress.slice(0, NAMED).map((key) => key.replace(/\/1$/, ''))
+interface Ahead {
+  /** The starts of the same nodes that begin earlier. */
+  readonly before: readonly WaitingStart[]
+  /** Keys of the starts in progress. */
+  readonly inProgress: readonly string[]
+}
+
+/** Describes a wait: the limit, the starts in progress, and how many begin earlier. */
+function describeWait({ limit, isWarm }: WaitingStart, { before, inProgress }: Ahead): string {
+  const named = inProgress.slice(0, NAMED).map(nameOfKey)
   const others = inProgress.length - named.length
   const holders = `${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
-  const ahead =
-    before === 0 ? 'This build is next.' : `${before} ${before === 1 ? 'build starts' : 'builds start'} before this one.`
   const starting = holders === '' ? '' : ` Starting: ${holders}.`
   const most = limit === 1 ? 'one build or warm pair starts' : `${limit} builds and warm pairs start`
+  const ahead =
+    before.length === 0 ? `This ${isWarm ? 'warm pair' : 'build'} is next.` : `${countStarts(before)} before this one.`
   return `At most ${most} at once on these nodes.${starting} ${ahead}`
+}
+
+function countStarts(starts: readonly WaitingStart[]): string {
+  const [first] = starts
+  if (starts.length === 1) return first?.isWarm === true ? '1 warm pair starts' : '1 build starts'
+  return `${starts.length} ${starts.some(({ isWarm }) => isWarm) ? 'builds or warm pairs' : 'builds'} start`
+}
+
+/** Returns the name of an attempt for messages: the id of its build, with the number of a later attempt. */
+function nameOfKey(key: string): string {
+  return key.replace(/\/1$/, '').replace(/\/(\d+)$/, ' (attempt $1)')
 }

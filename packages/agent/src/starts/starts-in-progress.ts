@@ -13,8 +13,8 @@ export type PodState = Fact['state']
 const LONGEST_START_MS = 60_000
 
 interface Start {
-  /** The nodes that it competes for. */
-  nodes: string
+  /** Starts of one group compete for the same nodes. */
+  nodeGroup: string
   /** Time at which it began, or began again, by the monotonic clock. */
   since: number
   /** By uid: a successor of the same name is another pod. */
@@ -31,9 +31,9 @@ export class StartsInProgress {
   readonly #starts = new Map<string, Start>()
 
   /** Notes that this process creates the objects of an attempt. */
-  open(key: string, { nodes, pods, now }: { readonly nodes: string; readonly pods: number; readonly now: number }): void {
+  open(key: string, { nodeGroup, pods, now }: { readonly nodeGroup: string; readonly pods: number; readonly now: number }): void {
     const known = this.#starts.get(key)
-    const start = { nodes, since: now, expected: pods, isOpen: true, isStalled: false }
+    const start = { nodeGroup, since: now, expected: pods, isOpen: true, isStalled: false }
     this.#starts.set(key, { ...start, pods: known?.pods ?? new Map() })
   }
 
@@ -65,7 +65,7 @@ export class StartsInProgress {
   /** Notes the state of a pod; undefined if the pod is gone. */
   see(
     key: string,
-    pod: { readonly uid: string; readonly nodes: string; readonly state: PodState | undefined; readonly now: number },
+    pod: { readonly uid: string; readonly nodeGroup: string; readonly state: PodState | undefined; readonly now: number },
   ): void {
     const known = this.#starts.get(key)
     if (pod.state === undefined) {
@@ -73,7 +73,14 @@ export class StartsInProgress {
       if (known?.pods.size === 0 && !known.isOpen) this.#starts.delete(key)
       return
     }
-    const fresh: Start = { nodes: pod.nodes, since: pod.now, pods: new Map(), expected: 0, isOpen: false, isStalled: false }
+    const fresh: Start = {
+      nodeGroup: pod.nodeGroup,
+      since: pod.now,
+      pods: new Map(),
+      expected: 0,
+      isOpen: false,
+      isStalled: false,
+    }
     const start = known ?? fresh
     this.#starts.set(key, start)
     const before = start.pods.get(pod.uid)
@@ -88,14 +95,14 @@ export class StartsInProgress {
     return (this.#starts.get(key)?.pods.size ?? 0) > 0
   }
 
-  /** Returns the keys of the starts in progress by their nodes, oldest first. */
-  byNodes(now: number): Map<string, string[]> {
+  /** Returns the keys of the starts in progress by node group, oldest first. */
+  byNodeGroup(now: number): Map<string, string[]> {
     const found = new Map<string, string[]>()
     const counted = [...this.#starts].filter(([, start]) => isInProgress(start, now))
     for (const [key, start] of counted.toSorted(([, a], [, b]) => a.since - b.since)) {
-      const keys = found.get(start.nodes) ?? []
+      const keys = found.get(start.nodeGroup) ?? []
       keys.push(key)
-      found.set(start.nodes, keys)
+      found.set(start.nodeGroup, keys)
     }
     return found
   }

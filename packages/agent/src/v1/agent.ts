@@ -7,12 +7,13 @@ import type { Transport } from '@windlass/protocol'
 import { openWork, retryDelayMs, type Batch, type Run, type Unit, type Work } from '@windlass/work'
 import { withoutElection, type Leadership } from '@windlass/kube'
 import type { Agent } from '../agent.ts'
-import { carryOut, type V1Cluster } from './carry-out.ts'
+import { carryOut, type CarryOutOptions, type V1Cluster } from './carry-out.ts'
 import { openMetrics, type Metrics } from './metrics.ts'
 import type { Platform } from './platform.ts'
 import { runAgentTask } from './proxy-task.ts'
 import { readTasks, TaskStatusShape, toStatus, V1Task, type TaskOutcome, type TaskStatus } from './shapes.ts'
 import { isCreate, splitTasks, toBatch } from './split.ts'
+import { openTerminations } from './terminations.ts'
 
 export interface V1Options {
   readonly platform: Platform
@@ -48,10 +49,6 @@ export function startV1Agent(options: V1Options): V1Agent {
 /** The group of the agent tasks. Those of the workflows are called `runtime/NAME`. */
 const AGENT_GROUP = 'agent-tasks'
 
-function terminated(): DOMException {
-  return new DOMException('the workflow is terminated', 'AbortError')
-}
-
 class PollingAgent implements V1Agent {
   readonly ready: Promise<void>
   readonly ended: Promise<void>
@@ -63,10 +60,7 @@ class PollingAgent implements V1Agent {
   readonly #heard = Promise.withResolvers<void>()
   readonly #work: Work<V1Task, TaskStatus>
   readonly #metrics: Metrics
-  /** By workflow, the batch in progress. Aborted when the platform terminates the workflow, which ends its wait for a turn. */
-  readonly #withdrawals = new Map<string, AbortController>()
-  /** Workflows whose termination is accepted and not yet carried out. */
-  readonly #terminated = new Set<string>()
+  readonly #terminations = openTerminations()
   #heardAt = 0
   #pollError: string | undefined
   /** Aborted when the right to poll is lost; undefined while another process has it. */
@@ -218,11 +212,7 @@ class PollingAgent implements V1Agent {
     this.#metrics.pulled({ agentTasks: agentTasks.length, clusterTasks: count })
     const queued = this.#work.waiting() - this.#work.waiting(AGENT_GROUP)
     this.#log.info({ workflows: batches.length, tasks: count, agentTasks: agentTasks.length, queued }, 'pulled')
-    for (const { workflowId, kind } of batches)
-      if (kind === 'terminate') {
-        this.#terminated.add(workflowId)
-        this.#withdrawals.get(workflowId)?.abort(terminated())
-      }
+    for (const { workflowId, kind } of batches) if (kind === 'terminate') this.#terminations.terminate(workflowId)
     await this.#work.accept([
       ...agentTasks.map((task) => ({ group: AGENT_GROUP, lane: task._id, units: [toUnit(task)] })),
       ...batches.map((batch) => ({
@@ -246,21 +236,16 @@ class PollingAgent implements V1Agent {
   async #carryOut({ lane, units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {
     const { clusterOf, forceDeletePvc = false, clock, log } = this.#options
     const report = (task: V1Task, outcome: TaskOutcome): Promise<void> => this.#finish(run, task, outcome)
-    const withdrawal = new AbortController()
-    this.#withdrawals.set(lane, withdrawal)
-    if (this.#terminated.has(lane)) withdrawal.abort(terminated())
-    const awaitTurn = (wait: (withdrawn: AbortSignal) => Promise<void>): Promise<void> => run.aside(() => wait(withdrawal.signal))
-    const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report, awaitTurn }
     const batch = toBatch(
       lane,
       units.map(({ task }) => task),
     )
-    if (batch.kind === 'terminate') this.#terminated.delete(lane)
-    try {
+    await this.#terminations.during(lane, async (withdrawn) => {
+      if (batch.kind === 'terminate') this.#terminations.carriedOut(lane)
+      const awaitTurn: CarryOutOptions['awaitTurn'] = (wait) => run.aside(() => wait(withdrawn))
+      const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report, awaitTurn }
       await carryOut(parts, { batch, pulledAt: run.acceptedAt }, run.signal)
-    } finally {
-      this.#withdrawals.delete(lane)
-    }
+    })
   }
 
   async #runAgentTasks({ units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {

@@ -52,7 +52,7 @@ interface PulledBatch {
   readonly pulledAt: number
 }
 
-/** Carries out a batch; if it creates pods, when it is its turn. Throws only errors of `report` and the reason of the signal. */
+/** Carries out a batch. A batch that creates pods waits for its turn. Throws only errors of `report` and the reason of the signal. */
 export async function carryOut(options: CarryOutOptions, { batch, pulledAt }: PulledBatch, signal: AbortSignal): Promise<void> {
   const { clusterOf, report } = options
   const cluster = clusterOf(batch.runtime)

@@ -1,6 +1,7 @@
 /** Decides which failures are retriable, mostly as the public agent does. */
 import { Fault, isFault } from '@windlass/kit'
 import { isAlreadyThere } from '@windlass/kube'
+import { failureMessage } from '../failure-message.ts'
 import type { TaskOutcome } from './shapes.ts'
 
 /**
@@ -11,8 +12,7 @@ const FINAL = [400, 401, 403, 405, 406, 413, 415, 422]
 
 /** Returns the failure to report; `doing` is `creating` or `deleting`, `object` is `namespace\name`. */
 export function toFailure(error: unknown, doing: string, object: string): TaskOutcome & { ok: false } {
-  const cause = error instanceof Error ? error.message : String(error)
-  return { ok: false, isRetriable: isTransient(error), reason: `failed ${doing} resource: ${object}: ${cause}` }
+  return { ok: false, isRetriable: isTransient(error), reason: `failed ${doing} resource: ${object}: ${failureMessage(error)}` }
 }
 
 function isTransient(error: unknown): boolean {

@@ -5,7 +5,7 @@ import { KubeObject } from '@windlass/protocol'
 import { stateOf } from '../kubernetes/read-pod.ts'
 import { startLimitOf, type StartRate } from '../starts/choose-starts.ts'
 import { openNodeCores } from '../starts/node-cores.ts'
-import { nodesOf, placementOf } from '../starts/pod-nodes.ts'
+import { nodeGroupOf, placementOf } from '../starts/pod-nodes.ts'
 import { openStartLimit, type PendingStart, type StartLimit } from '../starts/start-limit.ts'
 import type { WorkflowBatch } from './split.ts'
 
@@ -51,7 +51,7 @@ export function openWorkflowStarts({ kube, namespaces, rate, clock, log }: Workf
       const { name } = object.metadata
       starts.see(keyOf(name), {
         uid: object.metadata.uid ?? name,
-        nodes: nodesOf(object),
+        nodeGroup: nodeGroupOf(object),
         state: change.type === 'gone' ? undefined : stateOf(object),
       })
     }
@@ -70,7 +70,14 @@ export function openWorkflowStarts({ kube, namespaces, rate, clock, log }: Workf
       const limit = startLimitOf(rate, await cores.of(placementOf(pod)))
       const { createdAt } = task.metadata
       const order = `${createdAt} ${task._id}`
-      return { key: keyOf(pod.metadata.name), taskId: order, isWarm: false, limit, nodes: nodesOf(pod), pods: pods.length }
+      return {
+        key: keyOf(pod.metadata.name),
+        taskId: order,
+        isWarm: false,
+        limit,
+        nodeGroup: nodeGroupOf(pod),
+        pods: pods.length,
+      }
     },
     close: () => stop.abort(),
   }

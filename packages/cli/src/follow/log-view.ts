@@ -4,12 +4,12 @@
  */
 import { isTerminalStream } from '@windlass/protocol'
 import type { Clock } from '@windlass/kit'
-import { formatDuration } from '@windlass/plan'
 import { markOf, paintStatus } from '../format/style.ts'
 import { formatTime } from '../format/time.ts'
 import type { Terminal } from '../printer.ts'
-import { lineSplitter, sanitizeLine, textFor, type LineSplitter } from './line-splitter.ts'
-import { openStatusLine, type StatusLine } from './status-line.ts'
+import { lineSplitter, type LineSplitter } from './line-splitter.ts'
+import { LineWriter, SYSTEM_MARK } from './line-writer.ts'
+import { describeDecision, describeResult, describeStepWait } from './notes.ts'
 import { describeOutcome, isPassing, textField } from './wording.ts'
 
 /** An item to show: an event of the build, or bytes of one of its streams. */
@@ -42,8 +42,6 @@ export interface LogViewOptions {
 const KEPT_LINES = 10
 const KEPT_LINE_CHARS = 500
 const STEP_PREFIX = 'step/'
-/** Prefix of lines written by the engine. */
-const SYSTEM_MARK = '[SYSTEM]'
 
 interface Stream {
   readonly lines: LineSplitter
@@ -54,7 +52,7 @@ interface Stream {
 
 export class LogView implements Disposable {
   readonly #options: LogViewOptions
-  readonly #status: StatusLine
+  readonly #writer: LineWriter
   readonly #streams = new Map<string, Stream>()
   /** Running steps with their start times, epoch milliseconds. */
   readonly #running = new Map<string, number>()
@@ -65,13 +63,10 @@ export class LogView implements Disposable {
   #attempt = 0
   /** The reason of the last note about a wait. */
   #waitsFor: string | undefined
-  #isFirst = true
-  #afterSkipped = false
-  #afterHeading = false
 
   constructor(options: LogViewOptions) {
     this.#options = options
-    this.#status = openStatusLine(options.terminal, options.clock)
+    this.#writer = new LineWriter(options.terminal, options.clock)
   }
 
   /** Shows one item. Callers must pass each item once, in order. */
@@ -84,12 +79,12 @@ export class LogView implements Disposable {
 
   /** Sets the status line while no step runs; undefined clears it. */
   wait(text: string | undefined): void {
-    if (this.#running.size === 0) this.#status.set(text)
+    if (this.#running.size === 0) this.#writer.setStatus(text)
   }
 
   /** Prints a note, which is not part of the log. */
   note(text: string): void {
-    if (this.#options.step === undefined) this.#write(`${text}\n`)
+    if (this.#options.step === undefined) this.#writer.line(text)
   }
 
   /** Returns the last shown lines of a step. */
@@ -105,7 +100,7 @@ export class LogView implements Disposable {
   /** Flushes incomplete lines and removes the status line. */
   [Symbol.dispose](): void {
     for (const name of this.#streams.keys()) this.#flush(name)
-    this.#status[Symbol.dispose]()
+    this.#writer[Symbol.dispose]()
   }
 
   #showEvent(item: ViewItem & { kind: 'event' }): void {
@@ -136,19 +131,11 @@ export class LogView implements Disposable {
   }
 
   #stepWaiting(step: string, data: Readonly<Record<string, unknown>>): void {
-    const phase = textField(data, 'phase')
-    if (phase === undefined) {
-      this.#status.set(`${step} waits: ${textField(data, 'reason') ?? ''}`)
-      // A local run prompts for the approval.
-      const { buildId } = this.#options
-      if (buildId !== undefined)
-        this.note(this.#style.yellow(`‖ ${step} waits for an approval: windlass approve ${buildId} ${step}`))
-      return
-    }
-    // A terminal may be attached from here on, so the status line must not draw over it.
-    this.#status.set(undefined)
-    const how = this.#options.buildId === undefined ? '' : `: windlass debug ${this.#options.buildId} ${step}`
-    this.note(this.#style.yellow(`‖ ${step} is held by the debugger (${phase})${how}`))
+    // A terminal may be attached to a held step from here on, so the status line must not draw over it.
+    const isHeld = textField(data, 'phase') !== undefined
+    this.#writer.setStatus(isHeld ? undefined : `${step} waits: ${textField(data, 'reason') ?? ''}`)
+    const text = describeStepWait(step, data, this.#options.buildId)
+    if (text !== undefined) this.note(this.#style.yellow(text))
   }
 
   /** The build and its attempt may wait for the same reason, which is shown once. */
@@ -177,9 +164,7 @@ export class LogView implements Disposable {
     if (attempt > 1 && attempt !== this.#attempt) {
       this.#endOutput()
       this.#open = undefined
-      this.#afterHeading = false
-      this.#heading(this.#style.yellow(`↻ attempt ${attempt}`))
-      this.#afterHeading = false
+      this.#writer.title(this.#style.yellow(`↻ attempt ${attempt}`))
     }
     this.#attempt = attempt
     this.wait('starting')
@@ -194,13 +179,13 @@ export class LogView implements Disposable {
     if (this.#running.size === 1) this.#open = step
     const title = this.#options.titleOf?.(step) ?? step
     const isPlain = title === step || step.endsWith(`.${title}`)
-    this.#heading(this.#style.bold(`${markOf('running')} ${step}`) + (isPlain ? '' : this.#style.dim(`  ${title}`)))
+    this.#writer.heading(this.#style.bold(`${markOf('running')} ${step}`) + (isPlain ? '' : this.#style.dim(`  ${title}`)))
   }
 
   /** Shows only the name of a group; its result follows when it ends. */
   #groupStarted(step: string, at: number): void {
     this.#groups.set(step, at)
-    if (this.#options.step === undefined) this.#heading(this.#style.dim(`${markOf('running')} ${step}`))
+    if (this.#options.step === undefined) this.#writer.heading(this.#style.dim(`${markOf('running')} ${step}`))
   }
 
   #stepFinished(step: string, item: ViewItem & { kind: 'event' }): void {
@@ -211,10 +196,9 @@ export class LogView implements Disposable {
     if (this.#options.step !== undefined) return
     const status = textField(item.data, 'status') ?? 'success'
     const text = this.#isShownAbove(step, describeOutcome(item.data)) ? '' : describeOutcome(item.data)
-    const time = since === undefined ? '' : formatDuration(Math.max(0, item.at - since))
-    const line = [`${markOf(status)} ${step}`, time, status === 'success' ? '' : text].filter((part) => part !== '').join('  ')
-    if (status === 'skipped' && since === undefined) this.#skipped(line)
-    else this.#write(`${paintStatus(this.#style, status, line)}\n`)
+    const line = describeResult(step, { status, text, durationMs: since === undefined ? undefined : item.at - since })
+    if (status === 'skipped' && since === undefined) this.#writer.skipped(line)
+    else this.#writer.line(paintStatus(this.#style, status, line))
   }
 
   /** Returns true if the line above is the engine's line with this message. */
@@ -226,19 +210,8 @@ export class LogView implements Disposable {
   #stepDecided(step: string, data: Readonly<Record<string, unknown>>): void {
     this.#running.delete(step)
     this.#updateStatus()
-    const decision = textField(data, 'decision') ?? ''
-    const by = data['by']
-    const who = typeof by === 'object' && by !== null && 'name' in by && typeof by.name === 'string' ? ` by ${by.name}` : ''
-    const status = ({ approved: 'success', denied: 'error' } as Record<string, string>)[decision] ?? 'terminated'
-    if (this.#options.step === undefined)
-      this.#write(`${paintStatus(this.#style, status, `${markOf(status)} ${step}  ${decision}${who}`)}\n`)
-  }
-
-  /** Prints skipped steps without blank lines between them. */
-  #skipped(line: string): void {
-    if (this.#afterSkipped) this.#write(`${this.#style.dim(line)}\n`)
-    else this.#heading(this.#style.dim(line))
-    this.#afterSkipped = true
+    const { status, line } = describeDecision(step, data)
+    if (this.#options.step === undefined) this.#writer.line(paintStatus(this.#style, status, line))
   }
 
   #notice(data: Readonly<Record<string, unknown>>): void {
@@ -255,12 +228,12 @@ export class LogView implements Disposable {
     if (step !== undefined) this.#flush(STEP_PREFIX + step)
     const isPlain = step === undefined || this.#options.step !== undefined || step === this.#open
     const text = `${isPlain ? '' : `${step}: `}${textField(data, 'message') ?? ''}`
-    this.#write(`${this.#style.yellow(`! ${text}`)}\n`)
+    this.#writer.line(this.#style.yellow(`! ${text}`))
   }
 
   #updateStatus(): void {
     const names = [...this.#running.keys()]
-    this.#status.set(names.length === 0 ? undefined : names.join(', '))
+    this.#writer.setStatus(names.length === 0 ? undefined : names.join(', '))
   }
 
   #showBytes(name: string, bytes: Uint8Array, at: number): void {
@@ -286,10 +259,7 @@ export class LogView implements Disposable {
       .trimEnd()
       .split('\n')
     stream.last = [...stream.last, ...end].slice(-KEPT_LINES)
-    this.#isFirst = false
-    this.#afterSkipped = false
-    this.#afterHeading = false
-    this.#status.write(lines)
+    this.#writer.whole(lines)
   }
 
   #flush(name: string): void {
@@ -303,7 +273,7 @@ export class LogView implements Disposable {
     if (this.#options.step !== undefined && step !== this.#options.step) return
     stream.last.push(line.subarray(0, KEPT_LINE_CHARS).toString())
     if (stream.last.length > KEPT_LINES) stream.last.shift()
-    this.#write(this.#prefix(step, stream.at), line)
+    this.#writer.output(this.#prefix(step, stream.at), line)
   }
 
   /** Returns the prefix of a line; empty if its step is clear from the context. */
@@ -313,27 +283,6 @@ export class LogView implements Disposable {
     if (this.#running.size > 1) this.#open = undefined
     const isPlain = step === undefined || this.#options.step !== undefined || step === this.#open
     return this.#style.dim(time) + (isPlain ? '' : this.#style.cyan(`${step} | `))
-  }
-
-  /** Prints a heading, separated by a blank line unless it follows another heading. */
-  #heading(line: string): void {
-    const isSeparated = !this.#isFirst && !this.#afterHeading
-    this.#write(isSeparated ? `\n${line}\n` : `${line}\n`)
-    this.#afterHeading = true
-  }
-
-  /** Writes a line. A pipe receives the raw bytes; on a terminal they must not move the cursor. */
-  #write(text: string, line?: Buffer): void {
-    this.#isFirst = false
-    this.#afterSkipped = false
-    this.#afterHeading = false
-    const { terminal } = this.#options
-    if (line === undefined) return this.#status.write(textFor(terminal, text))
-    if (terminal.isTTY) {
-      const safe = sanitizeLine(line.toString())
-      return this.#status.write(`${text}${safe.startsWith(SYSTEM_MARK) ? this.#style.dim(safe) : `${safe}\u001B[0m`}\n`)
-    }
-    this.#status.write(Buffer.concat([Buffer.from(text), line, Buffer.from('\n')]))
   }
 
   get #style(): Terminal['style'] {

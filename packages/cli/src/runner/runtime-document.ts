@@ -32,7 +32,7 @@ export function fromDocument(document: unknown, { file, name }: { file: string; 
   if (!isRecord(document))
     throw fault('document-invalid', {
       message: `${file} must be a mapping.`,
-      hint: 'Write the fields of the runtime, such as `name` and `spec`, at the top level of the file.',
+      hint: 'Write the file as `windlass get re NAME -o yaml` prints it.',
     })
   const metadata = isRecord(document['metadata']) ? document['metadata'] : {}
   const own = metadata['name'] ?? name

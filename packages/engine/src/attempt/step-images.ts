@@ -27,7 +27,7 @@ export interface EnsureOptions {
 }
 
 export interface StepImages {
-  /** Finds or pulls an image. Throws `StepFailure` (`image-not-found`, `integration-missing`; `dind-lost` for an own image). */
+  /** Finds or pulls an image. Throws `StepFailure` (`image-not-found`, `integration-missing`; `dind-lost` for an image of Windlass). */
   ensure(request: ImageRequest, options: EnsureOptions): Promise<FoundImage>
   /**
    * Runs `work` with an image. If the daemon refuses a call of `work` because it no longer has the image, finds or pulls the image again and runs
@@ -183,7 +183,7 @@ function isTransient(error: unknown): boolean {
   )
 }
 
-/** Converts the failure to find an own image. Other errors are returned unchanged. */
+/** Converts the failure to find an image of Windlass. Other errors are returned unchanged. */
 function toOwnFailure({ name }: ImageRequest, error: unknown): unknown {
   if (!(error instanceof StepFailure) || error.reason !== 'image-not-found') return error
   return new StepFailure(

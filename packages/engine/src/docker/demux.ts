@@ -18,7 +18,7 @@ export class Demultiplexer {
   #left = 0
   #header = Buffer.alloc(0)
 
-  /** Returns the parts in a chunk, in order. Neighbors have different sources: each part is masked, hashed and stored separately. */
+  /** Returns the parts in a chunk, in order. Adjacent frames of one source are one part, because each part is masked, hashed and stored separately. */
   push(chunk: Buffer): OutputPart[] {
     const runs: { readonly source: 1 | 2; readonly pieces: Buffer[] }[] = []
     let position = 0

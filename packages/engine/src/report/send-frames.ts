@@ -86,7 +86,7 @@ export class FrameSender {
   async #begin(stream: string, from: number, isAhead: boolean): Promise<Sent | undefined> {
     const { journal, sink, signal } = this.#options
     const memory = this.#free.pop() ?? Buffer.allocUnsafeSlow(MAX_FRAME_BYTES)
-    const frame = await journal.nextFrame(stream, this.#frameBytes, { from, into: memory })
+    const frame = await journal.readFrame(stream, this.#frameBytes, { from, into: memory })
     if (frame === undefined) {
       this.#free.push(memory)
       return undefined

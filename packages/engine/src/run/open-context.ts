@@ -72,7 +72,7 @@ async function prepare(options: AttemptOptions, { end, stop, redact }: ContextPa
   const { input, docker, clock, log } = options
   const claims = openImageClaims()
   const name = options.toolsImage ?? TOOLS_IMAGE
-  // The daemon of a pod belongs to the infrastructure. On the daemon of a user an own image is missing like any other.
+  // The daemon of a pod belongs to the infrastructure. On the daemon of a user, a missing image of Windlass is an ordinary `image-not-found`.
   const own = options.hostFiles === true ? [] : [name, BUILDKIT_IMAGE, COSIGN_IMAGE, DEPLOY_IMAGE]
   const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end, claims, own })
   const say = async (): Promise<void> => undefined

@@ -6,6 +6,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type { Readable } from 'node:stream'
 import { isFault, type Fault } from '../faults.ts'
+import { hideLogin } from '../hide-login.ts'
 import { hasCode } from '../system-error.ts'
 
 export interface HttpCall {
@@ -107,10 +108,10 @@ function limitConnect(request: http.ClientRequest, ms: number, giveUp: (error: E
   return stop
 }
 
-/** Removes user name and password of the proxy, which Node puts into the message of a refused tunnel. */
+/** Hides user name and password of the proxy, which Node puts into the message of a refused tunnel. */
 function withoutPassword(error: NodeJS.ErrnoException): Error {
   if (error.code !== 'ERR_PROXY_TUNNEL') return error
-  return Object.assign(new Error(error.message.replace(/\/\/[^\s]*@/g, '//')), { code: error.code })
+  return Object.assign(new Error(hideLogin(error.message)), { code: error.code })
 }
 
 /**

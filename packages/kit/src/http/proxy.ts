@@ -26,7 +26,7 @@ const ALWAYS_DIRECT = [...LOCAL, ...METADATA_SERVICES]
  * `config-invalid` for a proxy URL with another scheme.
  */
 export function proxyFrom(env: Environment): ProxySettings {
-  // Read only if it is used: desktops set it to forms that other programs need.
+  // ALL_PROXY is parsed only if it is needed, because desktops set it to values of other programs.
   const ofScheme = (name: string): string | undefined => proxyUrl(env, name) ?? proxyUrl(env, 'ALL_PROXY')
   const [http, https] = [ofScheme('HTTP_PROXY'), ofScheme('HTTPS_PROXY')]
   const list = (read(env, 'NO_PROXY') ?? '').split(/[\s,]+/).filter((item) => item !== '')

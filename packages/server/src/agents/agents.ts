@@ -16,7 +16,7 @@ import {
   renameAgent,
   updateAgent,
 } from '../store/runtimes/agents.ts'
-import { releaseRuntimes } from '../runtimes/release-runtimes.ts'
+import { detachRuntimes } from '../runtimes/detach-runtimes.ts'
 import type { AgentRow } from '../store/schema.ts'
 import { endPairsOf } from '../store/runtimes/warm-pairs.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
@@ -124,7 +124,7 @@ export async function changeAgent(app: App, name: string, patch: AgentPatch, by:
       ...defined({ name: patch.name }),
       ...(patch.runtimes !== undefined && { runtimes: JSON.stringify(patch.runtimes) }),
     }
-    if (patch.runtimes !== undefined) await releaseRuntimes(tx, before, { kept: patch.runtimes, by, now: app.clock.now() })
+    if (patch.runtimes !== undefined) await detachRuntimes(tx, before, { kept: patch.runtimes, by, now: app.clock.now() })
     if (patch.name !== undefined && patch.name !== before.name) {
       await requireFreeName(tx, app, patch.name)
       await renameAgent(tx, before, patch.name)

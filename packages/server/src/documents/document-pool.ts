@@ -271,7 +271,7 @@ function reasonOf(exit: Exit): Error {
   if (exit.how === 'killed')
     return fault('unavailable', {
       message: 'The process that reads documents was killed.',
-      hint: 'Retry in a moment. If it persists, give the server more memory.',
+      hint: 'Retry in a moment. If the error persists, increase the memory of the server.',
     })
   return new Error('the document process ended unexpectedly', { cause: exit.err })
 }

@@ -1,7 +1,6 @@
 /** Idempotency-Key: a repeated POST gets the response of the first one, for a day. */
 import { fault, sha256 } from '@windlass/kit'
 import type { App } from '../app.ts'
-import type { Actor } from '../identity/actor.ts'
 import { replyPlace } from '../secrets/places.ts'
 import { finishReply, findReply, insertReply } from '../store/account/replies.ts'
 import type { Tx } from '../store/store.ts'
@@ -11,7 +10,8 @@ export interface Repeatable {
   /** Response of the first call, if there is one. */
   readonly earlier: Answer | undefined
   /**
-   * Stores the status and body of the response; other headers are not repeated. Throws `unavailable` if a call with the same key on another server was faster; a repeat gets the response of that call.
+   * Stores the status and body of the response; other headers are not repeated. Throws `unavailable` if a call with the same key on another server was
+   * faster; a repeat gets the response of that call.
    */
   settle(tx: Tx, answer: Answer): Promise<void>
   /** Stores the response of a call that did not store it in its own transaction. */
@@ -35,14 +35,14 @@ const running = new Map<string, Promise<void>>()
  */
 export async function beginRepeatable(
   app: App,
-  actor: Actor,
+  actor: { readonly id: string },
   request: { key: string; method: string; url: string; body: unknown },
 ): Promise<Repeatable> {
   const { key } = request
-  if (key.length > MAX_KEY || actor.kind === 'nobody')
+  if (key.length > MAX_KEY)
     throw fault('request-invalid', {
-      message: 'The Idempotency-Key cannot be used here.',
-      hint: `Use at most ${MAX_KEY} characters.`,
+      message: `The Idempotency-Key has more than ${MAX_KEY} characters.`,
+      hint: 'Use a shorter key.',
     })
   const id = { accountId: app.accountId, actorId: actor.id, key }
   const requestHash = sha256(JSON.stringify([request.method, request.url, request.body]))

@@ -24,7 +24,7 @@ import { listUnreferencedObjects } from '../store/retention.ts'
 import type { BuildRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { inOrder } from './in-order.ts'
-import { MAX_SMALL_OBJECTS } from './log-store.ts'
+import { MAX_SMALL_OBJECTS } from './write-batch.ts'
 import { isSettled, newObjectKey, SETTLE_MS } from './object-keys.ts'
 import { planPacks } from './packs.ts'
 

@@ -29,7 +29,7 @@ export async function listBases(app: App): Promise<BaseLayer[]> {
 export async function getBase(app: App, name: string, { merged }: { merged: boolean }): Promise<BaseLayer> {
   const found = requireFound(
     (await listBases(app)).find((base) => base.name === name),
-    `runtime "${name}"`,
+    `base layer "${name}"`,
   )
   if (!merged) return found
   return { ...found, layer: mergeRuntime(found, await readLayers(app.store.query, app.accountId)) }
@@ -40,8 +40,8 @@ export async function putBase(app: App, base: Omit<BaseLayer, 'version'>): Promi
   const { name, layer, changedBy } = base
   if (!name.startsWith(BASE_PREFIX))
     throw fault('request-invalid', {
-      message: `The name of a base must begin with "${BASE_PREFIX}", not "${name}".`,
-      hint: 'Rename the base.',
+      message: `The name of a base layer must begin with "${BASE_PREFIX}", not "${name}".`,
+      hint: `Use a name that begins with "${BASE_PREFIX}".`,
     })
   return app.store.write(async (tx) => {
     const before = (await listBaseLayers(tx.query, app.accountId)).find((row) => row.name === name)
@@ -63,10 +63,11 @@ export async function putBase(app: App, base: Omit<BaseLayer, 'version'>): Promi
 /** Deletes a stored base layer, so that the built-in one of this name applies again. Throws `not-found`, and `request-invalid` while a runtime needs it. */
 export async function removeBase(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
-    requireFound(
-      (await listBaseLayers(tx.query, app.accountId)).find((row) => row.name === name),
-      `runtime "${name}"`,
-    )
+    if (!(await listBaseLayers(tx.query, app.accountId)).some((row) => row.name === name))
+      throw fault('not-found', {
+        message: `No base layer "${name}" is stored, so there is nothing to delete.`,
+        hint: 'Run `windlass get sys-re`: layers of version "built in" cannot be deleted.',
+      })
     await deleteBaseLayer(tx, app.accountId, name)
     await refreshRuntimes(tx, app.accountId)
   })

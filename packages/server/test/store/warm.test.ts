@@ -111,7 +111,7 @@ describe.each(DATABASES)('warm pairs on $name', ({ open }) => {
     expect(starts(await take(scene))).toHaveLength(5)
   })
 
-  test('the wait of a pair for its turn on the nodes is no failure', async () => {
+  test('a pair that waits for its turn on the nodes does not count as failed', async () => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     await poolOf(scene, { warmPool: { min: 1, max: 1 }, limits: { electedMs: 5000 } })

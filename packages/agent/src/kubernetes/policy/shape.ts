@@ -73,12 +73,12 @@ export function text(judge: (value: string) => string | undefined = () => undefi
   }
 }
 
-/** One of a few values. `remedy` says how the owner of the cluster allows others. */
-export function oneOf(values: readonly (string | number | boolean)[], remedy = NO_SETTING): Shape {
+/** One of a few values. `hint` says how the owner of the cluster allows others. */
+export function oneOf(values: readonly (string | number | boolean)[], hint = NO_SETTING): Shape {
   return (value, place) => {
     if (values.some((allowed) => allowed === value)) return
     const expected = values.length === 0 ? 'no value is allowed' : `must be ${values.map(quote).join(' or ')}`
-    place.refuse(place.path, `is ${quote(value)}, but ${expected}. ${remedy}`)
+    place.refuse(place.path, `is ${quote(value)}, but ${expected}. ${hint}`)
   }
 }
 

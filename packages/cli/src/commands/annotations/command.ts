@@ -4,7 +4,7 @@ import { command, oneOf, text } from '../../command.ts'
 
 const format = oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml'])
 const entityArguments = [
-  { name: '<entity>', summary: ANNOTATED_ENTITIES.join(', '), choices: ANNOTATED_ENTITIES },
+  { name: '<entity>', summary: 'Kind of the entity', choices: ANNOTATED_ENTITIES },
   { name: '<name>', summary: 'Name or id of the entity' },
 ]
 

@@ -62,7 +62,7 @@ export const applyCommands = [
   command('create context secret-store kubernetes-runtime', {
     summary: 'Create a secret store that is a Secret or ConfigMap in the cluster of the builds',
     about:
-      'Set WINDLASS_AGENT_ALLOWED_SECRETS of the agent to allow it to read the object. Pipelines read a key as ${{secrets.NAME.key}}.',
+      'To allow the agent to read the object, set WINDLASS_AGENT_ALLOWED_SECRETS on the agent. Pipelines read a key as ${{secrets.NAME.key}}.',
     arguments: [{ name: '<name>', summary: 'Name of the context' }],
     options: {
       runtime: text('--runtime <name>', 'Runtime environment whose builds may read it (default: "*", all of them)'),

@@ -3,11 +3,14 @@ import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
 import { KIND_NAMES } from '../../kind-names.ts'
 import { OUTPUT_FORMATS } from '../../output-formats.ts'
 
+/** Builds are kept until their retention ends. */
+const DELETABLE_KINDS = KIND_NAMES.filter((name) => name !== 'builds')
+
 export const getCommands = [
   command('get', {
     summary: 'List resources, or show one by name',
     arguments: [
-      { name: '<kind>', summary: `Kind of resource: ${KIND_NAMES.join(', ')}`, choices: KIND_NAMES },
+      { name: '<kind>', summary: 'Kind of resource', choices: KIND_NAMES },
       { name: '[name]', summary: 'Name of the resource (builds: id)' },
     ],
     options: {
@@ -36,7 +39,7 @@ export const getCommands = [
   command('delete', {
     summary: 'Delete a resource',
     arguments: [
-      { name: '<kind>', summary: 'pipeline, project, context, runtime, agent, key or step-type', choices: KIND_NAMES },
+      { name: '<kind>', summary: 'Kind of resource', choices: DELETABLE_KINDS },
       { name: '<name>', summary: 'Name of the resource (keys: id; step types: name:version)' },
     ],
     options: {

@@ -77,7 +77,9 @@ export async function installAgent({ options, out, settings }: Invocation<Instal
 }
 
 /** Treats `--agent-kube-namespace` and `--kube-namespace` as the same option; the Codefresh documentation uses both. */
-function withAgentTarget(options: InstallAgentOptions): InstallAgentOptions {
+function withAgentTarget<T extends Pick<InstallAgentOptions, 'agentKubeNamespace' | 'agentKubeContextName'> & ValueFlags>(
+  options: T,
+): T {
   return {
     ...options,
     kubeNamespace: options.agentKubeNamespace ?? options.kubeNamespace,
@@ -130,6 +132,7 @@ async function renderAgent(target: InstallTarget, installValues: InstallValues, 
 
 export interface UninstallAgentOptions extends ValueFlags, HelmFlags {
   readonly name?: string | undefined
+  readonly agentKubeContextName?: string | undefined
   readonly agentKubeNamespace?: string | undefined
 }
 
@@ -139,11 +142,7 @@ export async function uninstallAgent({ options, out, settings }: Invocation<Unin
     throw fault('usage', { message: 'No agent was given.', hint: 'Add --name; list them with `windlass get agents`.' })
   const session = openSession(settings)
   const agent = await session.client.agents.get(options.name)
-  await using target = await openInstallTarget(
-    { ...options, kubeNamespace: options.agentKubeNamespace ?? options.kubeNamespace },
-    options,
-    settings,
-  )
+  await using target = await openInstallTarget(withAgentTarget(options), options, settings)
   await removeParts(target, ['agent'])
   await target.cluster.kube.delete({ kind: 'Secret', namespace: target.namespace, name: TOKEN_SECRET.name })
   await session.client.agents.delete(agent.name)

@@ -82,7 +82,8 @@ function runtimeFlags(options: AttachOptions): ValueFlags {
   }
 }
 
-function agentFlags(options: AttachOptions): ValueFlags {
+/** Returns the flags of the agent's cluster. Without them, the agent is in the cluster of the general flags. */
+export function agentFlags(options: Omit<AttachOptions, 'platformOnly'>): ValueFlags {
   return {
     kubeNamespace: options.agentKubeNamespace ?? options.kubeNamespace,
     kubeContextName: options.agentKubeContextName ?? options.kubeContextName,

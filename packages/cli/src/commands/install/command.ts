@@ -2,14 +2,16 @@
 import { withAliases, command, text, texts, optionalBoolean } from '../../command.ts'
 import {
   accepted,
+  agentAccount,
   agentClusterOptions,
-  attachOptions,
+  agentToken,
   dryRun,
   helmOptions,
   inCluster,
   kubeOptions,
   networkOptions,
   platformOnly,
+  runtimeAndAgent,
   runtimeClusterOptions,
   valueOptions,
 } from '../runner/options.ts'
@@ -50,7 +52,8 @@ export const installCommands = [
   command('install runtime', {
     summary: 'Install only a runtime environment; prints its name',
     options: {
-      ...attachOptions,
+      ...runtimeAndAgent,
+      ...agentToken,
       ...kubeOptions,
       ...runtimeClusterOptions,
       ...agentClusterOptions,
@@ -102,14 +105,14 @@ export const installCommands = [
   command('uninstall runtime', {
     summary: 'Detach a runtime environment and remove it from its cluster and from the server',
     options: {
-      name: text('--name <name>', 'Runtime environment'),
-      ...attachOptions,
+      name: text('--name <name>', 'Runtime environment; same as --runtime-name'),
+      ...runtimeAndAgent,
+      ...agentAccount,
       ...kubeOptions,
       ...runtimeClusterOptions,
       ...agentClusterOptions,
       ...inCluster,
       storageClassName: text('--storage-class-name <name>', 'Accepted: the storage class is removed with its release'),
-      platformOnly,
       ...helmOptions,
     },
     run: async (invocation) => (await import('./runtime.ts')).uninstallRuntime(invocation),
@@ -122,7 +125,8 @@ export const installCommands = [
   command('attach runtime', {
     summary: 'Attach a runtime environment in another namespace or cluster to an agent',
     options: {
-      ...attachOptions,
+      ...runtimeAndAgent,
+      ...agentToken,
       ...kubeOptions,
       ...runtimeClusterOptions,
       ...agentClusterOptions,
@@ -141,7 +145,7 @@ export const installCommands = [
   }),
   command('detach runtime', {
     summary: 'Detach a runtime environment from an agent',
-    options: { ...attachOptions, ...kubeOptions, ...agentClusterOptions, ...inCluster, platformOnly, ...helmOptions },
+    options: { ...runtimeAndAgent, ...kubeOptions, ...agentClusterOptions, ...inCluster, platformOnly, ...helmOptions },
     run: async (invocation) => (await import('./attach-runtime.ts')).detachRuntime(invocation),
   }),
 ]

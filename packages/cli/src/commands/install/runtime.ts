@@ -8,6 +8,7 @@ import { detachInCluster, detachOnServer, findAgent, restartAgent, writeRuntimeF
 import { ensureNamespace, lastingToken } from '../../runner/cluster/secrets.ts'
 import { runtimeNameOf } from '../../runner/init/names.ts'
 import { printManifests, renderRuntime } from '../../runner/init/render.ts'
+import { revokeTokenRenewal } from '../../runner/attach/token-renewal.ts'
 import { applyAgentAccount, removeAgentAccount } from '../../runner/install/agent-account.ts'
 import { openInstallTarget, partsOf, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
 import { addParts, removeParts } from '../../runner/install/release.ts'
@@ -15,7 +16,7 @@ import { toChartValues, type InstallFacts } from '../../runner/values/chart-valu
 import { readInstallValues, type ValueFlags, type InstallValues } from '../../runner/values/install-values.ts'
 import { withClusterUrl } from '../../runner/cluster-url.ts'
 import { openSession, orUndefined, type Session } from '../../session.ts'
-import { attachRuntimeOf, type AttachOptions } from './attach-runtime.ts'
+import { agentFlags, attachRuntimeOf, type AttachOptions } from './attach-runtime.ts'
 
 export interface InstallRuntimeOptions extends ValueFlags, HelmFlags {
   readonly runtimeName?: string | undefined
@@ -150,30 +151,26 @@ async function registerCluster(
   })
 }
 
+type UninstallRuntimeOptions = Omit<AttachOptions, 'tokenLifetime' | 'platformOnly'> & HelmFlags & { name?: string | undefined }
+
 /** Detaches the runtime, and removes it from its cluster and from the server. Pipelines are kept. */
-export async function uninstallRuntime({
-  options,
-  out,
-  settings,
-}: Invocation<HelmFlags & ValueFlags & AttachOptions & { name?: string | undefined; platformOnly: boolean }>): Promise<void> {
+export async function uninstallRuntime({ options, out, settings }: Invocation<UninstallRuntimeOptions>): Promise<void> {
   const session = openSession(settings)
   const name = options.name ?? options.runtimeName ?? ''
   const agent = await findAgent(session.client, options)
   // An interrupted call is repeated: the runtime is deleted last.
   const runtime = await orUndefined(session.client.runtimes.get(name))
   await detachOnServer(session.client, agent, name, runtime !== undefined && runtime.agent === undefined)
-  const agentFlags = {
-    ...options,
-    kubeNamespace: options.agentKubeNamespace ?? options.kubeNamespace,
-    kubeContextName: options.agentKubeContextName ?? options.kubeContextName,
-  }
-  await using agentTarget = await openInstallTarget(agentFlags, options, settings)
+  await using agentTarget = await openInstallTarget(agentFlags(options), options, settings)
   await detachInCluster(agentTarget, name)
   if (options.restartAgent === true) await restartAgent(agentTarget)
   await using runtimeTarget = await openInstallTarget(withRuntimeTarget(options), options, settings)
   const values = await runtimeTarget.helm().values(runtimeTarget.release)
   await removeParts(runtimeTarget, ['runtime', 'monitor'])
   if (values !== undefined && !partsOf(values).agent) await removeAgentAccount(runtimeTarget, values)
+  const { runtimeKubeServiceAccount: account } = options
+  if (account !== undefined)
+    await revokeTokenRenewal(runtimeTarget.cluster.kube, { runtime: name, namespace: runtimeTarget.namespace, name: account })
   await orUndefined(session.client.runtimes.delete(name, { query: { force: true } }))
   out.line(`Runtime ${name} was uninstalled`)
 }

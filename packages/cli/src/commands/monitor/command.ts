@@ -13,7 +13,7 @@ export const monitorCommands = [
   command('get objects', {
     summary: 'List the objects in a cluster, as reported by its monitor',
     about: 'The monitor only reads. Environment variables, data and Secrets do not leave the cluster.',
-    arguments: [{ name: '<kind>', summary: MONITORED_KINDS.join(', '), choices: MONITORED_KINDS }],
+    arguments: [{ name: '<kind>', summary: 'Kind of the objects', choices: MONITORED_KINDS }],
     options: {
       cluster: text('--cluster <name>', 'Name of the cluster; optional if only one has a monitor'),
       namespace: text('-n, --namespace <namespace>', 'Filter by namespace'),

@@ -47,9 +47,9 @@ export const runnerCommands = [
       ...helmOptions,
       ...accepted,
       ...grouped('Not supported', {
-        appProxy: optionalBoolean('--app-proxy', 'App-Proxy'),
-        appProxyHost: text('--app-proxy-host <host>', 'Its host'),
-        appProxyIngressClass: text('--app-proxy-ingress-class <name>', 'Its ingress class'),
+        appProxy: optionalBoolean('--app-proxy', 'Not supported: the app-proxy of Codefresh'),
+        appProxyHost: text('--app-proxy-host <host>', 'Not supported: host of the app-proxy'),
+        appProxyIngressClass: text('--app-proxy-ingress-class <name>', 'Not supported: ingress class of the app-proxy'),
       }),
     },
     examples: [

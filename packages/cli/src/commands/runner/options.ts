@@ -54,21 +54,24 @@ export const runtimeClusterOptions = grouped('Cluster of the runtime', {
   runtimeKubeNamespace: text('--runtime-kube-namespace <name>', 'Namespace of its builds; same as --kube-namespace'),
   runtimeKubeConfigPath: text('--runtime-kube-config-path <file>', "Kubeconfig of the runtime's cluster"),
 })
-export const attachOptions = {
+/** Names a runtime and the agent that serves it. */
+export const runtimeAndAgent = {
   runtimeName: text('--runtime-name <name>', 'Runtime environment'),
   agentName: text('--agent-name <name>', 'Name of the agent; optional if only one exists'),
   agentId: text('--agent-id <id>', 'Id of the agent'),
   agentKubeConfigPath: text('--agent-kube-config-path <file>', "Kubeconfig of the agent's cluster"),
   agentKubeServiceAccount: text('--agent-kube-service-account <name>', 'Accepted: the agent needs no other account'),
+  restartAgent: optionalBoolean('--restart-agent', 'Restart the agent, so that the change takes effect immediately'),
+}
+export const agentAccount = {
   runtimeKubeServiceAccount: text(
     '--runtime-kube-service-account <name>',
-    "Service account of the agent in the runtime's namespace",
+    "Service account of the agent in the runtime's namespace (default: runner)",
   ),
-  tokenLifetime: integer(
-    '--token-lifetime <seconds>',
-    'Give the agent a token with this lifetime, which the agent renews (at least 600)',
-  ),
-  restartAgent: optionalBoolean('--restart-agent', 'Restart the agent, so that it serves the runtime immediately'),
+}
+export const agentToken = {
+  ...agentAccount,
+  tokenLifetime: integer('--token-lifetime <seconds>', "Lifetime of the agent's token, at least 600 s; the agent renews it"),
 }
 export const platformOnly = flag('--platform-only', 'Change only the server, not the cluster')
 export const dryRun = flag('--dry-run', 'Print the manifests without applying them')

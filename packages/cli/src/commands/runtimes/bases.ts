@@ -1,4 +1,4 @@
-/** The commands `get sys-re`, `patch sys-re` and `delete sys-re`: the layers that runtime environments extend. */
+/** The commands `get sys-re`, `patch sys-re` and `delete sys-re`: the base layers of runtime environments. */
 import { fault } from '@windlass/kit/faults'
 import type { RuntimeBase } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
@@ -13,7 +13,7 @@ interface GetOptions extends Listing {
   readonly extend: boolean | undefined
 }
 
-/** Prints one layer or all layers. */
+/** Prints one base layer or all of them. */
 export async function getBases({ args, options, out, settings }: Invocation<GetOptions>): Promise<void> {
   const { client } = openSession(settings)
   const [name] = args
@@ -21,7 +21,7 @@ export async function getBases({ args, options, out, settings }: Invocation<GetO
   if (one !== undefined && (options.output === 'json' || options.output === 'yaml'))
     return printValue(out, toDocument(one), options.output)
   await printTable(out, options, {
-    kind: 'system runtime',
+    kind: 'system-runtime',
     list: async () =>
       (one === undefined ? (await client.runtimeBases.list()).items : [one]).map((item) => ({ ...item, id: item.name })),
     nameOf: ({ name: own }) => own,
@@ -47,26 +47,26 @@ interface PatchOptions {
   readonly extends: readonly string[]
 }
 
-/** Replaces a layer. Throws `usage`, `document-invalid`, `not-found` without a file for a layer that does not exist. */
+/** Replaces a base layer. Throws `usage`, `document-invalid`, `not-found` without a file for a base layer that does not exist. */
 export async function patchBase({ args, options, out, settings }: Invocation<PatchOptions>): Promise<void> {
   const { client } = openSession(settings)
   const change = options.file === undefined ? undefined : readChange(options.file, args[0])
   const name = change?.name ?? args[0]
   if (name === undefined)
-    throw fault('usage', { message: 'No layer was given.', hint: 'Run `windlass patch sys-re NAME -f FILE`.' })
+    throw fault('usage', { message: 'No base layer was given.', hint: 'Run `windlass patch sys-re NAME -f FILE`.' })
   if (change === undefined && options.extends.length === 0)
     throw fault('usage', {
       message: 'No change was given.',
-      hint: 'Name a file with -f, or a layer to inherit from with --extends.',
+      hint: 'Name a file with -f, or a base layer to inherit from with --extends.',
     })
   const spec = change?.spec ?? (await client.runtimeBases.get(name)).spec
   const parents = options.extends.length > 0 ? { extends: options.extends } : {}
   await client.runtimeBases.put(name, { spec: mergeTrees(spec, parents) })
-  out.line(`System runtime environment: "${name}" patched`)
+  out.line(`Base layer: "${name}" patched`)
 }
 
 export async function deleteBase({ args, out, settings }: Invocation<object>): Promise<void> {
   const [name = ''] = args
   await openSession(settings).client.runtimeBases.delete(name)
-  out.line(`system runtime/${name} deleted`)
+  out.line(`system-runtime/${name} deleted`)
 }

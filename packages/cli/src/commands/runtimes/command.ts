@@ -34,28 +34,28 @@ export const runtimeCommands = [
     run: async (invocation) => (await import('./describe.ts')).describeRuntimeNamed(invocation),
   }),
   command('get system-runtimes', {
-    summary: 'List the layers that runtime environments extend, or show one (also: get sys-re)',
-    arguments: [{ name: '[name]', summary: 'Name of a layer, such as system/default' }],
+    summary: 'List the base layers of runtime environments, or show one (also: get sys-re)',
+    arguments: [{ name: '[name]', summary: 'Name of a base layer, such as system/default' }],
     options: { ...listing, extend: optionalBoolean('--extend', 'Include everything that it extends') },
     examples: ['windlass get sys-re', 'windlass get sys-re system/default -o yaml > base.yaml'],
     run: async (invocation) => (await import('./bases.ts')).getBases(invocation),
   }),
   command('patch system-runtimes', {
-    summary: 'Replace a layer that runtime environments extend with a file (also: patch sys-re)',
+    summary: 'Replace a base layer of runtime environments with a file (also: patch sys-re)',
     about:
-      'The file has the format of `windlass get sys-re NAME -o yaml`. The layer applies to all runtime environments that extend it, from their ' +
-      'next builds on. The name in the file takes precedence over the argument.',
-    arguments: [{ name: '[name]', summary: 'Name of the layer; begins with system/' }],
+      'The file has the format of `windlass get sys-re NAME -o yaml`. It applies to the next builds of all runtime environments that extend it. ' +
+      'The name in the file takes precedence over the argument.',
+    arguments: [{ name: '[name]', summary: 'Name of the base layer; begins with system/' }],
     options: {
       file: text('-f, --file <file>', 'YAML or JSON; - reads standard input'),
-      extends: texts('--extends <name>', 'Layer to inherit from; repeatable'),
+      extends: texts('--extends <name>', 'Base layer to inherit from; repeatable'),
     },
     examples: ['windlass patch sys-re system/default -f base.yaml'],
     run: async (invocation) => (await import('./bases.ts')).patchBase(invocation),
   }),
   command('delete system-runtimes', {
-    summary: 'Delete a stored layer, so that the built-in one applies again (also: delete sys-re)',
-    arguments: [{ name: '<name>', summary: 'Name of the layer' }],
+    summary: 'Delete a stored base layer, so that the built-in one applies again (also: delete sys-re)',
+    arguments: [{ name: '<name>', summary: 'Name of the base layer' }],
     options: {},
     examples: ['windlass delete sys-re system/default'],
     run: async (invocation) => (await import('./bases.ts')).deleteBase(invocation),

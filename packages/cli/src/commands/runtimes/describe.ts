@@ -10,6 +10,7 @@ import { printValue } from '../../format/output.ts'
 import { paintStatus, type Style } from '../../format/style.ts'
 import { formatAge, formatTime } from '../../format/time.ts'
 import { namespaceOf } from '../../runner/runtime-document.ts'
+import { valueAt } from '../../runner/values/read-values.ts'
 import { openSession } from '../../session.ts'
 
 /** Everything that the description shows. */
@@ -98,7 +99,7 @@ function diskOf(spec: Runtime['spec']): string {
 
 /** Returns the value at a path as text: lists with commas, mappings as `key=value`; empty if there is none. */
 function textAt(tree: unknown, path: readonly string[]): string {
-  const value = path.reduce((at: unknown, key) => (isRecord(at) ? at[key] : undefined), tree)
+  const value = valueAt(tree, path)
   if (Array.isArray(value)) return value.map(String).join(', ')
   if (isRecord(value))
     return Object.entries(value)

@@ -62,7 +62,7 @@ function readRelease(path: string): string {
   } catch (error) {
     throw fault(
       'request-invalid',
-      { message: `${path} is not the file images.json of a release.`, hint: 'Download it from the release again.' },
+      { message: `${path} is not the images.json of a release.`, hint: 'Name the file images.json of a release.' },
       error,
     )
   }

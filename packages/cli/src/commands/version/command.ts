@@ -6,8 +6,8 @@ export const versionCommands = [
   command('version', {
     summary: 'Print the version',
     about:
-      'With --check, compares the version with that of the server. With --release, compares it with the file `images.json` of a release. Exits ' +
-      'with 1 if a version differs. Use the version of the server.',
+      '--check compares the version with that of the server, --release with the file `images.json` of a release. The exit code is 1 if they ' +
+      'differ: then install the version of the server.',
     options: {
       check: flag('--check', 'Compare with the server'),
       release: text('--release <file>', 'Compare with the file images.json of a release; - reads standard input'),

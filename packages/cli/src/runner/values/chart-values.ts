@@ -2,10 +2,9 @@
  * Converts installer values to values of the chart `windlass-runtime`. Pure. Every key of the installer is either mapped here, used by the
  * installer itself, or has no effect any more (`NO_EFFECT`).
  */
-import { isRecord } from '@windlass/kit/json'
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER } from '../attach/runtime-file.ts'
 import type { InstallerValues } from './installer-values.ts'
-import { mergeTrees, pruneTree, type Tree } from './read-values.ts'
+import { mergeTrees, pruneTree, valueAt, type Tree } from './read-values.ts'
 import type { InstallValues } from './install-values.ts'
 
 /** What the installer knows apart from the values. */
@@ -40,17 +39,13 @@ export const NO_EFFECT: Readonly<Record<string, string>> = {
 /** Returns the given keys that have no effect, each with its reason. */
 export function listNoEffect(installer: InstallerValues): string[] {
   const keys = Object.entries(NO_EFFECT).flatMap(([path, why]) =>
-    valueAt(installer, path) === undefined ? [] : [`${path}: ${why}`],
+    valueAt(installer, path.split('.')) === undefined ? [] : [`${path}: ${why}`],
   )
   const wantsMonitor = installer.Monitor?.Enabled === true && installer.SkipClusterIntegration === true
   return wantsMonitor ? [...keys, MONITOR_ALONE] : keys
 }
 
 const MONITOR_ALONE = '--install-monitor: the monitor needs the cluster that --skip-cluster-integration does not register'
-
-function valueAt(tree: unknown, path: string): unknown {
-  return path.split('.').reduce((at: unknown, key) => (isRecord(at) ? at[key] : undefined), tree)
-}
 
 /** Returns the chart values, without unset ones. */
 export function toChartValues({ installer, chart }: InstallValues, facts: InstallFacts): Tree {

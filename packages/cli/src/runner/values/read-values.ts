@@ -37,6 +37,11 @@ function put(tree: Tree, [key = '', ...rest]: readonly string[], value: unknown)
   return { ...tree, [key]: put(isRecord(inner) ? inner : {}, rest, value) }
 }
 
+/** Returns the value at a path of keys; undefined if there is none. */
+export function valueAt(tree: unknown, path: readonly string[]): unknown {
+  return path.reduce((at: unknown, key) => (isRecord(at) ? at[key] : undefined), tree)
+}
+
 /** Splits `name=value` at the first `=`. Throws `usage`. */
 export function splitPair(text: string, flag: string): readonly [string, string] {
   const at = text.indexOf('=')

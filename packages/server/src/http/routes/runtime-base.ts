@@ -1,4 +1,4 @@
-/** Routes of the layers that runtime environments extend. */
+/** Routes of the base layers of runtime environments. */
 import { page, RuntimeBase, RuntimeBaseInput, RuntimeBaseQuery } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { getBase, listBases, putBase, removeBase, type BaseLayer } from '../../runtimes/base-layers.ts'
@@ -13,13 +13,13 @@ const write = { allow: 'admin', scope: 'runtime:write' } as const
 export function runtimeBaseRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/runtime-bases', {
-      summary: 'List the layers that runtime environments extend',
+      summary: 'List the base layers of runtime environments',
       ...read,
       replies: { 200: page(RuntimeBase) },
       handle: async () => ok({ items: (await listBases(app)).map(toBase) }),
     }),
     route('GET', '/v1/runtime-bases/{name}', {
-      summary: 'Show a layer that runtime environments extend; merged: including everything that it extends',
+      summary: 'Show a base layer; `merged` includes everything that it extends',
       ...read,
       params: ByName,
       query: RuntimeBaseQuery,
@@ -27,7 +27,7 @@ export function runtimeBaseRoutes(app: App): Route[] {
       handle: async ({ params, query }) => ok(toBase(await getBase(app, params.name, { merged: query.merged === true }))),
     }),
     route('PUT', '/v1/runtime-bases/{name}', {
-      summary: 'Create or replace a layer that runtime environments extend',
+      summary: 'Create or replace a base layer',
       ...write,
       params: ByName,
       body: RuntimeBaseInput,
@@ -36,7 +36,7 @@ export function runtimeBaseRoutes(app: App): Route[] {
         ok(toBase(await putBase(app, { name: params.name, layer: body.spec, changedBy: nameOf(actor) }))),
     }),
     route('DELETE', '/v1/runtime-bases/{name}', {
-      summary: 'Delete a layer that was stored; a built-in layer of the same name applies again',
+      summary: 'Delete a stored base layer; a built-in layer of the same name applies again',
       ...write,
       params: ByName,
       replies: { 204: 'nothing' },

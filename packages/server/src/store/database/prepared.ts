@@ -37,7 +37,7 @@ export function prepared<On extends Query | Tx, Values extends readonly Value[],
   }
 }
 
-/** Like `prepared`, and returns the only row. */
+/** Like `prepared`, and returns the first row, or undefined. */
 export function preparedOne<On extends Query | Tx, Values extends readonly Value[], Row>(
   build: Build<On, Values, Row>,
 ): (on: On, ...values: Values) => Promise<Row | undefined> {

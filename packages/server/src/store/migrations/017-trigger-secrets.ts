@@ -7,7 +7,7 @@ import { cached, forEachRow, maskBuildDocuments, PAGE } from './documents.ts'
  * Removes the values of encrypted variables of triggers, which earlier versions stored in plain text: in the documents and settings of pipelines, and in the
  * documents of builds. 019 finds those whose key is spelled with escapes.
  *
- * Unlike other migrations it calls the code of the server instead of a copy. Only the parser of the language reads documents as the server does, with its
+ * This migration calls the code of the server, other migrations use a copy. Only the parser of the language reads documents as the server does, with its
  * limits for hostile ones, and a value that the server of an upgrade takes for a secret must not stay in its database. A change of `maskStoredDocument`
  * must still mask every value of a trigger, which `migrations.test.ts` shows.
  */
