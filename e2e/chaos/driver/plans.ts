@@ -163,7 +163,17 @@ export function badNetwork(seed: number, scale: number): ChaosPlan {
     ...ended(scale, { success: 30, unharmed: 20, children: 10 }),
   }
   const script = { longShare: LONG_SHARE }
-  return { seed, builds: 150 * scale, loadMs: 25_000 * scale, replicas: 1, network: STORM, http: hurt, least, script, childShare: 0.2 }
+  return {
+    seed,
+    builds: 150 * scale,
+    loadMs: 25_000 * scale,
+    replicas: 1,
+    network: STORM,
+    http: hurt,
+    least,
+    script,
+    childShare: 0.2,
+  }
 }
 
 /** Repeats four of ten requests up to three times, loses some, and cuts the responses of some that were carried out. */

@@ -157,7 +157,13 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     // A harm counts for builds before it as well, so more builds have to be unharmed than at the end.
     const unharmed = countUnharmed({ builds: watch.builds, harms: [...recorder.harms, ...harms], endedAt: clock.now() }) / 1.5
     const { framesAhead } = recorder
-    const faults: Record<string, number> = { ...kills, ...countFaults(network.counts, http.counts), ...outages, unharmed, framesAhead }
+    const faults: Record<string, number> = {
+      ...kills,
+      ...countFaults(network.counts, http.counts),
+      ...outages,
+      unharmed,
+      framesAhead,
+    }
     return Object.entries(plan.least ?? {}).every(
       ([what, count]) => (faults[what] ?? (what.startsWith('outage') ? 0 : Infinity)) >= count,
     )

@@ -105,11 +105,12 @@ test('created starts whose pods are not seen count for ten seconds, and are repo
     }
   }
   for (const key of ['a', 'b', 'c', 'd']) void begin(key, { pods: 2 }).then(() => starts.end(key, 'created'))
+  await settle()
   await pass(9_500)
   expect([begun, warnings]).toEqual([['a'], []])
   await pass(500)
   expect(begun).toEqual(['a', 'b'])
-  await pass(20_000)
+  await pass(22_000)
   expect(begun).toEqual(['a', 'b', 'c', 'd'])
   expect(warnings).toEqual([{ hint: expect.stringContaining('list and watch pods') }])
 })

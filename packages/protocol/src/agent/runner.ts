@@ -32,9 +32,12 @@ export const AgentPatch = z
     /** Runtimes that the agent does not serve any more. */
     removeRuntimes: Runtimes,
   })
-  .refine(({ runtimes, addRuntimes, removeRuntimes }) => runtimes === undefined || (addRuntimes ?? removeRuntimes) === undefined, {
-    message: 'must have either runtimes, or addRuntimes and removeRuntimes',
-  })
+  .refine(
+    ({ runtimes, addRuntimes, removeRuntimes }) => runtimes === undefined || (addRuntimes ?? removeRuntimes) === undefined,
+    {
+      message: 'must have either runtimes, or addRuntimes and removeRuntimes',
+    },
+  )
   .refine(({ addRuntimes = [], removeRuntimes = [] }) => addRuntimes.every((name) => !removeRuntimes.includes(name)), {
     message: 'must not both add and remove a runtime',
   })

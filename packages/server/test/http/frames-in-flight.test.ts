@@ -28,7 +28,15 @@ test('a frame that is lost is sent again at once, although the server holds thos
   }
   const client = createClient({ url: scene.server.url, token: engine.claimed.token, transport })
   const faults: unknown[] = []
-  const common = { client, spoolDir, spoolBytes: 1e9, heartbeatMs: 10_000, clock: systemClock, log: silentLog, signal: end.signal }
+  const common = {
+    client,
+    spoolDir,
+    spoolBytes: 1e9,
+    heartbeatMs: 10_000,
+    clock: systemClock,
+    log: silentLog,
+    signal: end.signal,
+  }
   const { journal } = await openReport({ ...common, onFailed: (error) => void faults.push(error) })
   try {
     journal.append({ type: 'attempt.started', engineVersion: '0', docker: { version: '0', api: '1.45' }, volumeKept: true })

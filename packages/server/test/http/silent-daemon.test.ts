@@ -31,7 +31,10 @@ test('a build says that its Docker daemon does not answer, once', async () => {
       const { items } = await scene.admin.builds.feed(id)
       return items.flatMap((item) => (item.kind === 'event' && item.type === 'notice' ? [item.data] : []))
     }
-    const notice = { level: 'info', message: expect.stringContaining('The Docker daemon of the build has not answered for 10 s.') }
+    const notice = {
+      level: 'info',
+      message: expect.stringContaining('The Docker daemon of the build has not answered for 10 s.'),
+    }
     await expect.poll(notices, { timeout: 10_000 }).toEqual([notice])
     await systemClock.sleep(200)
     expect(await notices()).toEqual([notice])
