@@ -2,6 +2,7 @@
 import { systemClock as clock } from '@windlass/kit'
 import type { Random } from '../faults/random.ts'
 import type { StepShape } from '../history/history.ts'
+import { RUNTIME, STORED_STEPS } from './prepare.ts'
 import type { Requests } from './requests.ts'
 
 /**
@@ -18,6 +19,7 @@ export interface LoadOptions {
     readonly cancelShare?: number
     readonly approvalShare?: number
     readonly loadMs?: number
+    readonly childShare?: number
   }
   readonly random: Random
   readonly requests: Requests
@@ -25,12 +27,16 @@ export interface LoadOptions {
   readonly runtimes: readonly string[]
   /** Whether the faults of the run took effect often enough. The load continues until then. */
   readonly hasLanded?: () => boolean
+  /** Returns the keys of the steps of running builds. */
+  readonly stepKeys?: () => readonly string[]
 }
 
 interface Job extends Pick<Parameters<Requests['trigger']>[0], 'key' | 'pipeline' | 'branch' | 'trigger' | 'runtime' | 'steps'> {
   readonly verdicts: readonly { readonly afterMs: number; readonly decision: 'approved' | 'denied' }[]
   readonly cancelAfterMs: number | undefined
   readonly pauseMs: number
+  /** Started with the key of a running step, if there is one. */
+  readonly isChild: boolean
 }
 
 /** Limits of a run whose faults take effect slowly, for example on a busy machine. Multiples of the builds and of the duration of its plan. */
@@ -42,7 +48,7 @@ const LONGEST = 6
  * until the approval is requested; `decided` resolves when they are answered.
  */
 export async function runLoad(options: LoadOptions): Promise<{ decided: Promise<unknown> }> {
-  const { plan, random, requests, pipelines, runtimes, hasLanded = () => true } = options
+  const { plan, random, requests, pipelines, runtimes, hasLanded = () => true, stepKeys = () => [] } = options
   const makeJob = (n: number): Job => ({
     key: `chaos-${random.seed}-${n}`,
     pipeline: random.pick(pipelines),
@@ -53,6 +59,7 @@ export async function runLoad(options: LoadOptions): Promise<{ decided: Promise<
     verdicts: makeVerdicts(random),
     cancelAfterMs: random.chance(plan.cancelShare ?? 0.1) ? random.between(0, 400) : undefined,
     pauseMs: random.between(0, (2 * CLIENTS * (plan.loadMs ?? 0)) / plan.builds),
+    isChild: random.chance(plan.childShare ?? 0),
   })
   const jobs = Array.from({ length: plan.builds }, (_, n) => makeJob(n))
   let made = jobs.length
@@ -67,7 +74,9 @@ export async function runLoad(options: LoadOptions): Promise<{ decided: Promise<
   const decisions: Promise<void>[] = []
   const client = async (): Promise<void> => {
     for (let job = next(); job !== undefined; job = next()) {
-      const { cancelAfterMs, pauseMs, verdicts, ...demand } = job
+      const { cancelAfterMs, pauseMs, verdicts, isChild, ...given } = job
+      const stepKey = isChild ? stepKeys().at(-1) : undefined
+      const demand = stepKey === undefined ? given : { ...given, runtime: RUNTIME, steps: STORED_STEPS, stepKey }
       const buildId = await requests.trigger({ ...demand, deadlineMs: DEADLINE_MS, secrets })
       if (buildId !== undefined && cancelAfterMs !== undefined) {
         cancels.push(clock.sleep(cancelAfterMs).then(() => requests.terminate(buildId)))

@@ -16,6 +16,9 @@ const MORTAL: Partial<FakeScript> = {
   silentChance: 0.5,
 }
 
+/** Few steps have long output, because it takes more time than everything else. */
+const LONG_SHARE = 0.02
+
 /** Returns the least numbers of builds for a run with fewer builds. Faults do not depend on the number of builds: a run continues until they have hit. */
 function ended<K extends string>(scale: number, least: Readonly<Record<K, number>>): Record<string, number> {
   return Object.fromEntries(Object.entries<number>(least).map(([what, count]) => [what, Math.ceil(count * Math.min(scale, 1))]))
@@ -43,13 +46,14 @@ export function killsOnPostgres(seed: number, scale: number, postgres: Postgres)
     replicas: 2,
     agents: 2,
     skewMs: [0, 60_000],
-    script: MORTAL,
+    script: { ...MORTAL, longShare: LONG_SHARE },
     databaseUrl: postgres.url,
     least: {
       'killed server': 4,
       'killed agent': 2,
       'killed engine': 4,
       'killed database': 2,
+      framesAhead: 10,
       ...ended(scale, { success: 50, unharmed: 20 }),
     },
     dump: () => dump(postgres),
@@ -155,9 +159,21 @@ export function badNetwork(seed: number, scale: number): ChaosPlan {
     lostCalls: 20,
     cutReplies: 20,
     repeated: 100,
-    ...ended(scale, { success: 30, unharmed: 20 }),
+    framesAhead: 10,
+    ...ended(scale, { success: 30, unharmed: 20, children: 10 }),
   }
-  return { seed, builds: 150 * scale, loadMs: 25_000 * scale, replicas: 1, network: STORM, http: hurt, least }
+  const script = { longShare: LONG_SHARE }
+  return {
+    seed,
+    builds: 150 * scale,
+    loadMs: 25_000 * scale,
+    replicas: 1,
+    network: STORM,
+    http: hurt,
+    least,
+    script,
+    childShare: 0.2,
+  }
 }
 
 /** Repeats four of ten requests up to three times, loses some, and cuts the responses of some that were carried out. */

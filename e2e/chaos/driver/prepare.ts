@@ -2,10 +2,12 @@
 import { defined } from '@windlass/kit/defined'
 import type { ApiClient } from '@windlass/client'
 import { firstAdmin } from '../../support/first-admin.ts'
-import type { Limits } from '../history/history.ts'
+import type { Limits, StepShape } from '../history/history.ts'
 import { toDocument } from './requests.ts'
 
 export const RUNTIME = 'fake'
+/** Steps of the stored document of each pipeline. */
+export const STORED_STEPS: readonly StepShape[] = [{ name: 'hello', after: [], failFast: true }]
 const CAPACITY = 24
 /** Only this timeout detects an engine that crashes unnoticed before its claim. */
 const ELECTED_MS = 15_000
@@ -50,7 +52,7 @@ export async function prepare(
   }
   const account = agents === 1 ? undefined : CAPACITY - 4
   if (account !== undefined) await admin.settings.put({ concurrency: account })
-  const document = toDocument([{ name: 'hello', after: [], failFast: true }])
+  const document = toDocument(STORED_STEPS)
   for (const pipeline of PIPELINES) await admin.pipelines.create({ ...pipeline, document })
   return {
     adminToken,

@@ -27,13 +27,17 @@ export interface Recorder {
   expectKill(buildId: string, attempt: number): void
   /** Number of engines that have claimed their attempt so far. */
   readonly claims: number
+  /** Number of frames that were sent while an earlier one of their stream was in flight. */
+  readonly framesAhead: number
+  /** Returns the keys of the steps of the engines that run. */
+  stepKeys(): string[]
   /** Harm done to the engines so far. */
   readonly harms: readonly Harm[]
   /** All engines so far. Output is computed again from the script, which must be the one that the engines ran under. */
   traces(script: FakeScript): EngineTrace[]
 }
 
-const Claim = z.object({ buildId: z.string(), attempt: z.int(), token: z.string() })
+const Claim = z.object({ buildId: z.string(), attempt: z.int(), token: z.string(), buildToken: z.string().optional() })
 const Events = z.object({
   events: z.array(
     z.looseObject({
@@ -55,6 +59,8 @@ export function openRecorder(): Recorder {
   const killed = new Set<string>()
   const harms: Harm[] = []
   let claims = 0
+  let framesAhead = 0
+  const stepKeys = new Map<OpenTrace, string>()
   const keyOf = (ref: { buildId: string; attempt: number }): string => `${ref.buildId}/${ref.attempt}`
 
   function observe(observation: FakeObservation): void {
@@ -89,6 +95,7 @@ export function openRecorder(): Recorder {
     return async (request) => {
       const trace = open.get(byToken.get(request.headers['authorization'] ?? '') ?? '')
       if (trace !== undefined && isCallOf(ENGINE_ROUTES.sendEvents, request)) noteEvents(trace, request)
+      if (request.headers['x-windlass-ahead'] !== undefined) framesAhead += 1
       const begunAt = systemClock.now()
       const answer = await transport(request)
       const isClaim = isCallOf(ENGINE_ROUTES.claim, request)
@@ -101,7 +108,11 @@ export function openRecorder(): Recorder {
       if (isReport) trace.ackedSeq = Math.max(trace.ackedSeq ?? 0, Acked.parse(JSON.parse(said)).ackSeq)
       if (isClaim) {
         const claim = Claim.safeParse(JSON.parse(said))
-        if (claim.success) byToken.set(`Bearer ${claim.data.token}`, keyOf(claim.data))
+        if (claim.success) {
+          byToken.set(`Bearer ${claim.data.token}`, keyOf(claim.data))
+          const claimed = open.get(keyOf(claim.data))
+          if (claimed !== undefined && claim.data.buildToken !== undefined) stepKeys.set(claimed, claim.data.buildToken)
+        }
       } else if (isFrame) {
         const stream = decodeURIComponent(request.headers['x-windlass-stream'] ?? '')
         const { offset } = Offset.parse(JSON.parse(said))
@@ -116,6 +127,10 @@ export function openRecorder(): Recorder {
     get claims() {
       return claims
     },
+    get framesAhead() {
+      return framesAhead
+    },
+    stepKeys: () => [...stepKeys].flatMap(([{ endedAt }, key]) => (endedAt === undefined ? [key] : [])),
     watch,
     harms,
     expectKill(buildId, attempt) {

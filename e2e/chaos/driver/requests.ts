@@ -4,7 +4,9 @@
  */
 import { defined, isFault, type Clock, type Fault, type FaultCode } from '@windlass/kit'
 import type { ApiClient } from '@windlass/client'
+import type { Build } from '@windlass/protocol'
 import type { DecideOperation, Operation, StepShape, TriggerOperation } from '../history/history.ts'
+import { listBuilds } from './collect.ts'
 
 export interface Demand {
   readonly key: string
@@ -17,6 +19,8 @@ export interface Demand {
   readonly secrets: Readonly<Record<string, string>>
   /** The document that real engines run. If absent, a document for fake engines. */
   readonly document?: string
+  /** Key of the steps of a running build that start the build. They can neither choose its document nor its runtime. */
+  readonly stepKey?: string
 }
 
 export interface Requests {
@@ -67,16 +71,32 @@ export function openRequests({ client, clock, settleMs, giveUp }: RequestOptions
     return 'unknown'
   }
 
+  /** Finds the build of a request that got no answer. A call that was accepted has ended by then. */
+  async function findByRevision(revision: string): Promise<{ value: Build } | undefined> {
+    await clock.sleep(ASK_AGAIN_MS)
+    const found = await settle(async () => (await listBuilds(client)).find((build) => build.revision === revision))
+    return typeof found === 'object' && 'value' in found && found.value !== undefined ? { value: found.value } : undefined
+  }
+
   return {
     operations,
     get retries() {
       return retries
     },
     async trigger(demand) {
-      const { key, pipeline, branch = key, trigger, runtime, steps, deadlineMs, secrets, document = toDocument(steps) } = demand
+      const { key, pipeline, branch = key, trigger, runtime, steps, deadlineMs, secrets, stepKey } = demand
+      const { document = toDocument(steps) } = demand
       const at = clock.now()
-      const body = { pipeline, branch, revision: key, trigger, runtime, secrets, document }
-      const answer = await settle(() => client.builds.create(body, { idempotencyKey: key, timeoutMs: 5_000 }))
+      const caller = stepKey === undefined ? client : client.withToken(stepKey)
+      const body = { pipeline, branch, revision: key, trigger, secrets, ...(stepKey === undefined && { runtime, document }) }
+      let calls = 0
+      const settled = await settle(() => {
+        calls += 1
+        return caller.builds.create(body, { idempotencyKey: key, timeoutMs: 5_000 })
+      })
+      // The key of a step ends with its attempt. Then no answer tells whether an earlier call had an effect.
+      const isEnded = stepKey !== undefined && calls > 1 && typeof settled === 'object' && 'fault' in settled
+      const answer = isEnded ? ((await findByRevision(key)) ?? settled) : settled
       const buildId = typeof answer === 'object' && 'value' in answer ? answer.value.id : undefined
       const operation: TriggerOperation = {
         kind: 'trigger',
@@ -90,6 +110,7 @@ export function openRequests({ client, clock, settleMs, giveUp }: RequestOptions
         runtime,
         steps,
         deadlineMs,
+        isChild: stepKey !== undefined,
       }
       operations.push(operation)
       return buildId

@@ -58,6 +58,8 @@ export interface ChaosPlan {
   readonly cancelShare?: number
   /** Share of builds that wait for an approval. */
   readonly approvalShare?: number
+  /** Share of builds that steps of another build start with their key. Default 0. */
+  readonly childShare?: number
   /** Reads further texts that may contain a secret, such as a dump of the database. */
   readonly dump?: () => Promise<string>
 }
@@ -154,7 +156,14 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const hasLanded = (): boolean => {
     // A harm counts for builds before it as well, so more builds have to be unharmed than at the end.
     const unharmed = countUnharmed({ builds: watch.builds, harms: [...recorder.harms, ...harms], endedAt: clock.now() }) / 1.5
-    const faults: Record<string, number> = { ...kills, ...countFaults(network.counts, http.counts), ...outages, unharmed }
+    const { framesAhead } = recorder
+    const faults: Record<string, number> = {
+      ...kills,
+      ...countFaults(network.counts, http.counts),
+      ...outages,
+      unharmed,
+      framesAhead,
+    }
     return Object.entries(plan.least ?? {}).every(
       ([what, count]) => (faults[what] ?? (what.startsWith('outage') ? 0 : Infinity)) >= count,
     )
@@ -166,6 +175,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     pipelines: stage.pipelines,
     runtimes: stage.runtimes,
     hasLanded,
+    stepKeys: () => recorder.stepKeys(),
   })
   // Then the kills stop: the system guarantees that every build ends if there are no further faults.
   calmDown.abort()
@@ -209,6 +219,8 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     ...countBuilds(history),
     ...countFaults(network.counts, http.counts),
     retriedRequests: requests.retries,
+    framesAhead: recorder.framesAhead,
+    children: requests.operations.filter((operation) => operation.kind === 'trigger' && operation.isChild === true).length,
     'removed builds': kept?.trace.removed.length ?? 0,
     'expired logs': kept?.trace.expired.length ?? 0,
     'builds read too late': late.size,

@@ -97,6 +97,8 @@ export interface TriggerOperation extends OperationBase {
   readonly pipeline: string
   readonly runtime: string
   readonly steps: readonly StepShape[]
+  /** True if steps of another build started it with their key. */
+  readonly isChild?: boolean
   /** Time after the request within which the build must be final. */
   readonly deadlineMs: number
 }

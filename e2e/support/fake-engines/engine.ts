@@ -62,6 +62,8 @@ export class FakeCrash extends Error {
 
 /** Limit of the log in the spool of a fake engine. Its steps wait above it. */
 const SPOOL_BYTES = 64 * 1024 * 1024
+/** Maximum number of pieces of the output of a step. A pause between two pieces takes at least a millisecond. */
+const MOST_PIECES = 32
 
 /** Runs one fake engine to its end. Throws `FakeCrash`, an abort, or a fault such as `claim-used` or `attempt-stale`. */
 export async function runFakeEngine(options: FakeEngineOptions): Promise<void> {
@@ -220,10 +222,11 @@ class FakeEngine {
     const { script, ref } = this.#options
     const { raw } = stepOutput(script, { ...ref, step })
     const durationMs = drawWithin(script.stepMs, script.seed, ref.buildId, ref.attempt, step, 'duration')
-    const pieces = Math.max(1, Math.ceil(raw.length / script.pieceBytes))
+    const pieceBytes = Math.max(script.pieceBytes, Math.ceil(raw.length / MOST_PIECES))
+    const pieces = Math.max(1, Math.ceil(raw.length / pieceBytes))
     const output = this.#reporter.output(stepStream(step))
     for (let n = 0; n < pieces; n += 1) {
-      const bytes = raw.subarray(n * script.pieceBytes, (n + 1) * script.pieceBytes)
+      const bytes = raw.subarray(n * pieceBytes, (n + 1) * pieceBytes)
       if (bytes.length > 0) await output.write([{ source: 1, bytes }], this.#signal)
       await this.#pass(durationMs / pieces)
     }

@@ -1,6 +1,8 @@
 /** The output of a step, as it leaves the container and as it may be stored. The checker computes both again and compares. */
 import { draw, drawWithin, type FakeScript, type StepRun } from './script.ts'
 
+const LONG_BYTES = 4_194_304
+
 /** The text that the engine writes instead of a secret. */
 const MASK = '*****'
 
@@ -39,7 +41,8 @@ export function asciiJson(text: string): string {
 export function stepOutput(script: FakeScript, run: StepRun): { raw: Buffer; masked: Buffer } {
   const { seed } = script
   const ids = [run.buildId, run.attempt, run.step] as const
-  const bytes = drawWithin(script.logBytes, seed, ...ids, 'log')
+  const isLong = draw(seed, ...ids, 'long') < (script.longShare ?? 0)
+  const bytes = isLong ? LONG_BYTES : drawWithin(script.logBytes, seed, ...ids, 'log')
   const leaks = script.leaks.flatMap(leaksOf)
   const line = `${run.buildId} ${run.attempt} ${run.step} ${Math.floor(draw(seed, ...ids) * 1e9)}`
   const raw: string[] = []

@@ -13,7 +13,9 @@ export interface FakeScript {
   readonly stepMs: readonly [number, number]
   /** Approximate number of output bytes of a step, in complete lines. */
   readonly logBytes: readonly [number, number]
-  /** Maximum number of bytes that a step writes at once. More output is split into pieces over its duration. */
+  /** Share of the steps whose output has about 4 MiB, which takes several frames at once. Default 0. */
+  readonly longShare?: number
+  /** Maximum number of bytes that a step writes at once, unless its output is long. More output is split into pieces over its duration. */
   readonly pieceBytes: number
   /** Probability that a step ends with exit code 1. */
   readonly failChance: number

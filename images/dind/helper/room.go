@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -13,7 +14,7 @@ const (
 	full = 0.97
 	// Cleaning stops when less than this is used: the default threshold of the cleaner during builds.
 	roomy = 0.9
-	// Time to make room.
+	// Time to make room, and then again to load the tools image.
 	roomTime = 2 * time.Minute
 )
 
@@ -37,12 +38,18 @@ func makeRoom(socket string) error {
 	note("make-room: the disk is too full for a build")
 	ctx, cancel := context.WithTimeout(context.Background(), roomTime)
 	defer cancel()
-	cleaner := &cleaner{daemon: daemon, timeout: func() time.Duration { return roomTime }}
+	until := time.Now().Add(roomTime)
+	cleaner := &cleaner{daemon: daemon, timeout: func() time.Duration { return max(time.Until(until), leastTime) }}
 	cleaner.makeRoom(ctx)
 	setStamp("pruned")
 	now, _ := measure()
 	note("make-room: %d removals; %d of %d MiB are free", cleaner.removed.Load(), now.kbFree/1024, now.kbTotal/1024)
-	return loadTools(daemon)
+	// The engine waits for a daemon meanwhile. After a slow load, `load` tries again and the engine can pull the image.
+	if err := loadTools(daemon, roomTime); !errors.Is(err, errSlow) {
+		return err
+	}
+	note("make-room: %v", errSlow)
+	return nil
 }
 
 func (c *cleaner) makeRoom(ctx context.Context) {

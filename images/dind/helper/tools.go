@@ -29,7 +29,7 @@ const (
 	diskFull = "No space left on device"
 )
 
-var errSlow = fmt.Errorf("the tools image was not loaded within %v", loadTime)
+var errSlow = errors.New("the tools image was not loaded in time")
 
 // hasTools reports whether the tools image is on the disk, without a daemon.
 func hasTools() bool {
@@ -58,7 +58,7 @@ func load() error {
 	if err != nil {
 		return giveReason("the Docker daemon does not answer: %v", err)
 	}
-	if err := loadTools(daemon); err != nil {
+	if err := loadTools(daemon, loadTime); err != nil {
 		if !errors.Is(err, errSlow) {
 			return err
 		}
@@ -68,9 +68,9 @@ func load() error {
 	return os.WriteFile(loadedFile, nil, 0o644)
 }
 
-// loadTools loads the tools image unless the daemon has it.
-func loadTools(daemon docker) error {
-	ctx, cancel := context.WithTimeout(context.Background(), loadTime)
+// loadTools loads the tools image unless the daemon has it. Returns errSlow after the time limit.
+func loadTools(daemon docker, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	id, name := readTrimmed(toolsId), readTrimmed(toolsRef)
 	err := daemon.do(ctx, "GET", "/images/"+id+"/json", nil, nil)

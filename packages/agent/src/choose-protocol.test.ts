@@ -67,6 +67,12 @@ test('a platform that does not know the path, and takes a heartbeat, speaks v1',
   expect(await choose([page], async () => undefined)).toBe('v1')
 })
 
+test('a server of v2 behind an ingress that answers the first hello itself speaks v2, although it takes a heartbeat of v1', async () => {
+  expect(await choose([page, invalid], async () => undefined)).toBe('v2')
+  const unavailable = problem(503, 'unavailable')
+  expect(await choose([page, unavailable, invalid], async () => undefined)).toBe('v2')
+})
+
 test('an agent without an id cannot use v1', async () => {
   await expect(choose([problem(404, 'not-found')])).rejects.toMatchObject({ code: 'config-invalid' })
 })

@@ -1,5 +1,5 @@
 /** How many attempts start at once, against a small API server whose pods run when the test says so. */
-import { silentLog, systemClock } from '@windlass/kit'
+import { manualClock, silentLog, systemClock, type Clock, type ManualClock } from '@windlass/kit'
 import type { StartTask } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import type { Executor, Fact } from '../src/executor.ts'
@@ -39,7 +39,7 @@ interface Scene extends AsyncDisposable {
 }
 
 /** Opens the executor of an agent in a cluster with one core. */
-async function openScene(perCore: number): Promise<Scene> {
+async function openScene(perCore: number, clock: Clock = systemClock): Promise<Scene> {
   const kube = await openFakeKube()
   kube.cores = 1
   const facts: Fact[] = []
@@ -47,7 +47,7 @@ async function openScene(perCore: number): Promise<Scene> {
   const open = (): Executor =>
     kubernetesExecutor({ kube: kube.kube(), policy, starts: { perCore } })({
       report: (fact) => void facts.push(fact),
-      clock: systemClock,
+      clock,
       log: silentLog,
     })
   let executor = open()
@@ -165,6 +165,47 @@ test('without the right to read nodes, assumes four cores', async () => {
   expect(scene.begun()).toEqual(letters)
 })
 
+/** Lets time pass, with real time for the calls in between. */
+async function pass(clock: ManualClock, ms: number): Promise<void> {
+  for (let at = 0; at < ms; at += 500) {
+    clock.advance(500)
+    await systemClock.sleep(2)
+  }
+}
+
+test('starts do not wait a minute for each other while the watch of pods is silent', async () => {
+  const clock = manualClock()
+  await using scene = await openScene(1, clock)
+  scene.kube.isSilent = true
+  const done = Promise.all(['a', 'b', 'c'].map((letter) => scene.executor.start(start(letter), signal)))
+  for (const letter of ['a', 'b', 'c']) {
+    await until(`the start of ${letter}`, () => scene.begun().includes(letter))
+    runPod(scene.kube, 'dind', letter)
+    await pass(clock, 2_000)
+    await until(`engine-${letter}`, () => scene.kube.objects.has(`pods/engine-${letter}`))
+    runPod(scene.kube, 'engine', letter)
+    await pass(clock, 13_000)
+  }
+  await done
+  expect(clock.monotonic()).toBeLessThan(60_000)
+  expect(scene.begun()).toEqual(['a', 'b', 'c'])
+})
+
+test('one failed list of nodes does not set the limit of the whole queue', async () => {
+  const clock = manualClock()
+  await using scene = await openScene(0.25, clock)
+  scene.kube.cores = 8
+  let lists = 0
+  scene.kube.intercept = ({ line }) => (line === 'GET nodes/' && (lists += 1) === 1 ? { status: 500 } : undefined)
+  const done = Promise.all(['a', 'b', 'c'].map((letter) => scene.executor.start(start(letter), signal)))
+  await until('the start of a', () => scene.begun().includes('a'))
+  await pass(clock, 12_000)
+  await until('the start of b', () => scene.begun().includes('b'))
+  expect(scene.begun()).toEqual(['a', 'b'])
+  for (const letter of ['a', 'b', 'c']) await run(scene, letter)
+  await done
+})
+
 /** Returns a cluster of one core in which one workflow starts at a time. */
 function clusterOfOneCore({ kube, cluster }: Awaited<ReturnType<typeof openV1Scene>>) {
   kube.cores = 1
@@ -217,5 +258,26 @@ test('protocol v1 ends the wait of a workflow that the platform terminates, and 
   expect(scene.platform.reportsOf(second._id)).toMatchObject([{ reason: 'the workflow was terminated before its turn' }])
   await until('the deletion', () => scene.platform.reportsOf(removal._id).length > 0)
   expect(kube.calls.filter(({ line: each }) => each === 'POST pods/dind-b')).toEqual([])
+  starts.close()
+})
+
+test('protocol v1 reports the workflows that wait when the agent is stopped, so that the platform sends them again', async () => {
+  await using scene = await openV1Scene()
+  const { cluster, starts } = clusterOfOneCore(scene)
+  const agent = scene.agent({ clusterOf: () => cluster })
+  const created = ['a', 'b', 'c'].map((workflow) => task('CreatePod', { workflow, name: `dind-${workflow}` }))
+  const [first, ...others] = created
+  // It is answered after the stop, and its tasks come only once.
+  const late = task('CreatePod', { workflow: 'd', name: 'dind-d' })
+  scene.platform.script.push(created)
+  await until('the first workflow', () => scene.platform.reportsOf(first?._id ?? '').length > 0)
+  await until('the wait of the others', () => agent.status().tasks === 2)
+  scene.platform.script.push([late])
+  await agent.close()
+  const reason = 'the agent was stopped before the turn of the workflow'
+  for (const { _id } of scene.platform.script.length === 0 ? [...others, late] : others)
+    expect(scene.platform.reportsOf(_id)).toMatchObject([{ status: 'Error', reason, isRetriable: true }])
+  expect(scene.kube.objects.has('pods/dind-b')).toBe(false)
+  expect(agent.status()).toMatchObject({ tasks: 0, facts: 0 })
   starts.close()
 })

@@ -8,10 +8,12 @@ import { openFlakyStore, type Fate } from '../../server/test/support/flaky-store
 import { HELLO, openHttpScene } from '../../server/test/support/http-scene.ts'
 import { windlass } from './windlass.ts'
 
-test.each<{ what: string; fate: Fate }>([
+const LOST: readonly { readonly what: string; readonly fate: Fate }[] = [
   { what: 'the connection closes before the answer', fate: 'cut' },
   { what: 'a proxy answers 502', fate: { status: 502, body: 'bad gateway' } },
-])('run starts one build if $what', async ({ fate }) => {
+]
+
+test.each(LOST)('run starts one build if $what', async ({ fate }) => {
   await using scene = await openHttpScene()
   await using proxy = await openFlakyStore(scene.server.url)
   proxy.once(/^POST \/v1\/builds$/, fate)
@@ -27,4 +29,18 @@ test.each<{ what: string; fate: Fate }>([
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+})
+
+test.each(LOST)('run in a step starts one build if $what', async ({ fate }) => {
+  await using scene = await openHttpScene()
+  for (const name of ['team/parent', 'team/child']) await scene.admin.pipelines.create({ name, document: HELLO })
+  const { build, engine } = await scene.start({ pipeline: 'team/parent', document: undefined })
+  await using proxy = await openFlakyStore(scene.server.url)
+  proxy.once(/^POST \/v1\/builds$/, fate)
+  const key = engine.claimed.buildToken
+  const run = await windlass({ ...scene, server: { ...scene.server, url: proxy.url } }, ['run', 'team/child', '--detach'], key)
+  const children = (await scene.admin.builds.list()).items.filter(({ parent }) => parent === build.id)
+  expect(run).toEqual({ code: 0, text: `${children[0]?.id ?? 'none'}\n` })
+  expect(children).toHaveLength(1)
+  expect(proxy.calls.filter(({ path }) => path === ROUTES.builds.create.path)).toHaveLength(2)
 })

@@ -18,6 +18,7 @@ import { openFirstContact } from './report/first-contact.ts'
 import { listen } from './report/lease.ts'
 import type { EngineMetrics } from './report/metrics.ts'
 import { endLostAttempt, openReport, writeEnd, type Report } from './report/report.ts'
+import { reportSilentDaemon } from './report/silent-daemon.ts'
 import { terminalLink } from './report/terminal-link.ts'
 
 export interface EngineOptions {
@@ -177,8 +178,11 @@ class Engine {
 
   /** Waits for the daemon, and completes what to run: the document, if it is in a repository, and the secrets of external stores. */
   async #prepare({ connected, signal, ...begun }: Begun): Promise<AttemptOptions | { readonly outcome: AttemptOutcome }> {
-    const { lease } = begun.report
-    const docker = await unlessAborted(connected, signal).catch((error: unknown) => this.#noDocker(error, signal))
+    const { lease, journal } = begun.report
+    const { clock, log } = this.#options
+    const docker = await reportSilentDaemon(unlessAborted(connected, signal), { journal, clock, log, signal }).catch(
+      (error: unknown) => this.#noDocker(error, signal),
+    )
     if (docker === undefined) return { outcome: DOCKER_MISSING }
     const options = this.#attemptOptions(begun, docker)
     const resolved = await resolveDocument({ ...options, signal }, (text) => compileDocument({ ...lease, signal }, text))

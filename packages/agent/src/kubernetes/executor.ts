@@ -111,10 +111,12 @@ function openExecutor(
     const ofTask = task.objects.filter(({ kind }) => kind === 'Pod')
     const [first] = ofTask
     const { perCore = rate.perCore, max = rate.max } = task.starts ?? {}
-    const limit = startLimitOf({ perCore, max }, await cores.of(placementOf(first)))
+    const readLimit = async (): Promise<number> => startLimitOf({ perCore, max }, await cores.of(placementOf(first)))
+    const limit = await readLimit()
     const onWait = (message: string): void =>
       reportLive({ buildId, attempt, state: 'waiting', reason: 'start-limit', message: message.slice(0, 8192) })
-    return { key: attemptKey(task), taskId, isWarm, limit, nodeGroup: nodeGroupOf(first), pods: ofTask.length, onWait }
+    const pods = ofTask.length
+    return { key: attemptKey(task), taskId, isWarm, limit, readLimit, nodeGroup: nodeGroupOf(first), pods, onWait }
   }
 
   return {

@@ -17,7 +17,7 @@ export interface PlaceOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly watch: Pick<PodWatch, 'follow' | 'ignore' | 'reportAgain'>
-  /** Called when the pods of an attempt were deleted until there is room for them. */
+  /** Called when the pods of an attempt were deleted until there is room for them, and when they find no room while the watch is silent. */
   readonly onStall?: (ref: AttemptRef) => void
 }
 
@@ -46,7 +46,7 @@ export function openPlacer(options: PlaceOptions): Placer {
     async place(ref, pair, signal) {
       const self = Symbol(ref.buildId)
       using changes = options.watch.follow(ref)
-      const look = { options, changes, signal }
+      const look = { options, ref, changes, signal }
       const create = async (pod: KubeObject): Promise<ClusterObject> => {
         const created = await pair.create(pod)
         const { uid } = created.metadata
@@ -83,6 +83,7 @@ export function openPlacer(options: PlaceOptions): Placer {
 
 interface Look {
   readonly options: PlaceOptions
+  readonly ref: AttemptRef
   readonly changes: PodChanges
   readonly signal: AbortSignal
 }
@@ -92,7 +93,7 @@ interface Look {
  * them and from the watch; they are read only if the watch is silent, because it may be interrupted.
  */
 async function untilPlaced(
-  { options, changes, signal }: Look,
+  { options, ref, changes, signal }: Look,
   pods: readonly ClusterObject[],
   timeoutMs: () => number,
   onStuck?: () => void,
@@ -105,6 +106,8 @@ async function untilPlaced(
     if (waiting.every((state) => state === 'placed')) return true
     const hasNoRoom = waiting.includes('no-room')
     if (hasNoRoom) onStuck?.()
+    // The watch has not told it.
+    if (hasNoRoom && !isWatched) options.onStall?.(ref)
     if (hasNoRoom && options.clock.monotonic() - startedAt > timeoutMs()) return false
     isWatched = await changes.next(RECHECK_MS, signal)
   }

@@ -143,8 +143,7 @@ class FileClusters implements Clusters {
     const known = this.#open.get(entry.name)
     const hash = hashOf(entry)
     const given = entry.access.token
-    const isRenewed = given !== undefined && known?.replaced.has(given()) === true
-    const token = isRenewed ? known.token : given
+    const token = known !== undefined && given !== undefined && isReplaced(known, given) ? known.token : given
     if (known?.hash === hash) {
       known.token = token
       return
@@ -167,6 +166,15 @@ class FileClusters implements Clusters {
     this.#open.delete(name)
     for (const close of cluster?.closers ?? []) close()
     cluster?.kube.close()
+  }
+}
+
+/** Returns true if a file still has a token that was replaced by a renewed one, or if the token cannot be read now. The token in use is kept then. */
+function isReplaced({ replaced }: Open, read: () => string): boolean {
+  try {
+    return replaced.has(read())
+  } catch {
+    return true
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { manualClock, openLog, silentLog, type ManualClock } from '@windlass/kit'
-import { openKube, type Kube } from '@windlass/kube'
+import { openKube, type ClusterAccess, type Kube } from '@windlass/kube'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openFakeKube, type FakeKube, type KubeCall } from '../../test/support/fake-kube.ts'
 import { openClusters, type Clusters } from './clusters.ts'
@@ -84,13 +84,14 @@ interface TestAgent {
   log(): Record<string, unknown>[]
 }
 
-function openAgent(store: TokenStore = secretStore()): TestAgent {
+/** Opens an agent. `here` is its own cluster. */
+function openAgent(store: TokenStore = secretStore(), here?: ClusterAccess): TestAgent {
   const logFile = join(folder, `${randomUUID()}.log`)
   const log = openLog({ level: 'info', name: 'agent', fd: openSync(logFile, 'w') })
   let reads = 0
   const read = (): RuntimeFiles => {
     reads += 1
-    return readRuntimeFiles(folder, { insecure: false })
+    return readRuntimeFiles(folder, { insecure: false, here })
   }
   const openOne = ({ access }: RuntimeEntry): Kube => openKube({ access, log: silentLog, clock })
   const clusters = openClusters({ dir: folder, read, openKube: openOne, clock, log: silentLog })
@@ -252,6 +253,21 @@ test('names an expired token, its time and the command that replaces it in the l
     message: `The token for the Kubernetes API at ${far.url} expired at 2026-01-01T01:00:00.000Z.`,
     hint: COMMAND,
   })
+})
+
+test('continues while the token file of another runtime cannot be read, and logs it once', async () => {
+  storeFirst()
+  writeFileSync(join(folder, 'own.runtime.yaml'), 'type: runtime\nname: own\ninCluster: true\n')
+  const token = (): string => readFileSync(join(folder, 'missing-token'), 'utf8')
+  const agent = openAgent(secretStore(), { server: home.url, insecure: false, namespace: 'builds', token })
+  clock.advance(0.6 * HOUR)
+  await agent.check()
+  await agent.check()
+  expect(storedText()).toBe(fileText(issued[0] ?? ''))
+  for (let count = 0; count < 2; count += 1) await agent.reread()
+  await expect
+    .poll(() => messages(agent))
+    .toEqual(['cannot read the token of the runtime; retrying', 'token renewed', 'renewed token stored'])
 })
 
 test('does not renew a token that does not expire', async () => {

@@ -56,10 +56,12 @@ class Renewal {
 
   /** Renews and stores the token of a runtime if it is time. */
   async check(cluster: Cluster): Promise<void> {
-    const { name, file, access } = cluster.entry
-    const token = access.token?.()
+    const { name, file } = cluster.entry
+    // Kubernetes renews the tokens of the others.
+    if (file === undefined) return
+    const token = this.#readToken(cluster)
     const about = token === undefined ? undefined : readAccountToken(token)
-    if (token === undefined || about === undefined || file === undefined) return
+    if (token === undefined || about === undefined) return
     try {
       if (this.#isDue(about)) await this.#renew(cluster, { file, token, about })
     } catch (error) {
@@ -74,6 +76,19 @@ class Renewal {
       return
     }
     this.#reported.delete(name)
+  }
+
+  /** Returns the token of a runtime, or undefined if it has none or its file cannot be read now. */
+  #readToken({ entry: { name, access } }: Cluster): string | undefined {
+    try {
+      return access.token?.()
+    } catch (error) {
+      const key = `unreadable ${String(error)}`
+      if (this.#reported.get(name) !== key)
+        this.#options.log.warn({ runtime: name, err: error }, 'cannot read the token of the runtime; retrying')
+      this.#reported.set(name, key)
+      return undefined
+    }
   }
 
   #isDue({ issuedAt, expiresAt }: AccountToken): boolean {

@@ -11,6 +11,8 @@ export interface NodeCores {
 
 /** How long a list of nodes is used. Milliseconds. */
 const NODES_MS = 60_000
+/** Time after which a list that failed is tried again. Milliseconds. */
+const RETRY_MS = 5_000
 
 export function openNodeCores({
   kube,
@@ -29,6 +31,7 @@ export function openNodeCores({
       return await kube.list({ kind: 'Node' })
     } catch (error) {
       log.info({ err: error }, 'cannot read the nodes of the cluster')
+      if (!isFault(error, 'cluster-refused')) readAt = clock.monotonic() - NODES_MS + RETRY_MS
       return isFault(error, 'cluster-refused') ? undefined : before
     }
   }

@@ -1,4 +1,4 @@
-import { manualClock, silentLog, type ManualClock } from '@windlass/kit'
+import { manualClock, silentLog, type Logger, type ManualClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { openStartLimit, type PendingStart, type StartLimit } from './start-limit.ts'
 
@@ -14,9 +14,9 @@ interface Scene {
   begin(key: string, more?: Partial<PendingStart>, stop?: AbortSignal): Promise<void>
 }
 
-function openScene({ synced = true } = {}): Scene {
+function openScene({ synced = true, log = silentLog }: { readonly synced?: boolean; readonly log?: Logger } = {}): Scene {
   const clock = manualClock()
-  const starts = openStartLimit({ clock, log: silentLog })
+  const starts = openStartLimit({ clock, log })
   if (synced) starts.synced()
   const begun: string[] = []
   const messages: string[] = []
@@ -90,6 +90,43 @@ test('a start that hangs gives its place back after a minute', async () => {
   expect(begun).toEqual(['a'])
   clock.advance(500)
   await settle()
+  expect(begun).toEqual(['a', 'b'])
+})
+
+test('created starts whose pods are not seen count for ten seconds, and are reported once', async () => {
+  const warnings: unknown[] = []
+  const log: Logger = silentLog.child({})
+  log.warn = (fields: unknown) => void warnings.push(fields)
+  const { starts, clock, begin, begun } = openScene({ log })
+  const pass = async (ms: number): Promise<void> => {
+    for (let at = 0; at < ms; at += 500) {
+      clock.advance(500)
+      await settle()
+    }
+  }
+  for (const key of ['a', 'b', 'c', 'd']) void begin(key, { pods: 2 }).then(() => starts.end(key, 'created'))
+  await settle()
+  await pass(9_500)
+  expect([begun, warnings]).toEqual([['a'], []])
+  await pass(500)
+  expect(begun).toEqual(['a', 'b'])
+  await pass(22_000)
+  expect(begun).toEqual(['a', 'b', 'c', 'd'])
+  expect(warnings).toEqual([{ hint: expect.stringContaining('list and watch pods') }])
+})
+
+test('a waiting start uses the limit of the nodes that there are now', async () => {
+  const { clock, begin, begun } = openScene()
+  await begin('a')
+  let limit = 1
+  const readLimit = async (): Promise<number> => limit
+  void begin('b', { readLimit })
+  void begin('c', { readLimit })
+  limit = 2
+  for (let at = 0; at < 12_000; at += 500) {
+    clock.advance(500)
+    await settle()
+  }
   expect(begun).toEqual(['a', 'b'])
 })
 

@@ -5,13 +5,15 @@
  */
 import type { Clock, Logger } from '@windlass/kit'
 import { chooseStarts, orderStarts, type WaitingStart } from './choose-starts.ts'
-import { StartsInProgress, type PodState } from './starts-in-progress.ts'
+import { StartsInProgress, UNSEEN_MS, type PodState } from './starts-in-progress.ts'
 
 export interface PendingStart extends WaitingStart {
   /** Key of the attempt. */
   readonly key: string
   /** Number of pods that the start creates. */
   readonly pods: number
+  /** Reads the limit again while the start waits, because nodes come and go. Must not throw. */
+  readonly readLimit?: () => Promise<number>
   /** Reports why the start waits. */
   readonly onWait?: (message: string) => void
 }
@@ -42,7 +44,8 @@ export interface StartLimitOptions {
 }
 
 interface Waiter {
-  readonly start: PendingStart
+  /** Replaced when its limit has changed. */
+  start: PendingStart
   readonly since: number
   readonly admitted: PromiseWithResolvers<void>
   reportedAt: number
@@ -53,6 +56,8 @@ const CHECK_MS = 500
 /** Time that a start waits before it is reported, and between two reports, because each is an event of the build. Milliseconds. */
 const FIRST_REPORT_MS = 1_000
 const REPORT_MS = 10_000
+/** Interval at which the limits of waiting starts are read again. Milliseconds. */
+const LIMIT_MS = 10_000
 /** Longest wait for the existing pods. Without them the starts of an earlier process are not counted. Milliseconds. */
 const SYNC_MS = 5_000
 /** Maximum number of attempts that a message names. */
@@ -70,6 +75,9 @@ class Queue implements StartLimit {
   readonly #synced = Promise.withResolvers<void>()
   #isSynced = false
   #isChecking = false
+  #limitsReadAt = -Infinity
+  /** True after a warning that pods are not seen, until one is. */
+  #isBlindReported = false
 
   constructor({ clock, log }: StartLimitOptions) {
     this.#clock = clock
@@ -90,7 +98,8 @@ class Queue implements StartLimit {
   }
 
   end(key: string, outcome: 'created' | 'failed'): void {
-    this.#inProgress[outcome](key)
+    if (outcome === 'failed') this.#inProgress.failed(key)
+    else this.#inProgress.created(key, this.#clock.monotonic())
     this.#admit()
   }
 
@@ -101,6 +110,7 @@ class Queue implements StartLimit {
 
   see(key: string, pod: { readonly uid: string; readonly nodeGroup: string; readonly state: PodState | undefined }): void {
     this.#inProgress.see(key, { ...pod, now: this.#clock.monotonic() })
+    this.#isBlindReported = false
     if (this.#isSynced) this.#admit()
   }
 
@@ -168,12 +178,37 @@ class Queue implements StartLimit {
   /** Admits and reports while starts wait, because a start also stops counting by time. */
   async #check(): Promise<void> {
     this.#isChecking = true
+    this.#limitsReadAt = this.#clock.monotonic()
     while (this.#waiting.size > 0) {
       await this.#clock.sleep(CHECK_MS)
       this.#admit()
       this.#report()
+      this.#warnIfBlind()
+      void this.#readLimits()
     }
     this.#isChecking = false
+  }
+
+  /** Reads the limits of the waiting starts again if it is time. */
+  async #readLimits(): Promise<void> {
+    const now = this.#clock.monotonic()
+    if (now - this.#limitsReadAt < LIMIT_MS) return
+    this.#limitsReadAt = now
+    await Promise.all(
+      [...this.#waiting].map(async (waiter) => {
+        const limit = (await waiter.start.readLimit?.()) ?? waiter.start.limit
+        waiter.start = { ...waiter.start, limit }
+      }),
+    )
+    this.#admit()
+  }
+
+  /** Warns once if the pods of started attempts are not seen, because the limit then knows only when they were created. */
+  #warnIfBlind(): void {
+    if (this.#isBlindReported || !this.#inProgress.isBlind(this.#clock.monotonic())) return
+    this.#isBlindReported = true
+    const hint = 'Check that the agent may list and watch pods in the namespaces of its builds.'
+    this.#log.warn({ hint }, `the API server does not report the pods of starts, so each counts for ${UNSEEN_MS / 1000} s`)
   }
 
   #report(): void {

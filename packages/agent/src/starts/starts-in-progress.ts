@@ -11,6 +11,11 @@ export type PodState = Fact['state']
  * Time after which a start no longer counts, whatever it waits for: a node that hangs must not block the starts on others. Milliseconds.
  */
 const LONGEST_START_MS = 60_000
+/**
+ * Time after which a created start whose pods were not all seen no longer counts: the watch is interrupted, or the agent may not watch pods.
+ * Milliseconds.
+ */
+export const UNSEEN_MS = 10_000
 
 interface Start {
   /** Starts of one group compete for the same nodes. */
@@ -23,6 +28,8 @@ interface Start {
   expected: number
   /** True while a call of this process creates its objects. */
   isOpen: boolean
+  /** Time at which that call ended. */
+  createdAt: number
   /** True while it waits for something that its pods do not show. */
   isStalled: boolean
 }
@@ -32,15 +39,16 @@ export class StartsInProgress {
 
   /** Notes that this process creates the objects of an attempt. */
   open(key: string, { nodeGroup, pods, now }: { readonly nodeGroup: string; readonly pods: number; readonly now: number }): void {
+    for (const [other, start] of this.#starts) if (isUnseen(start, now, LONGEST_START_MS)) this.#starts.delete(other)
     const known = this.#starts.get(key)
-    const start = { nodeGroup, since: now, expected: pods, isOpen: true, isStalled: false }
+    const start = { nodeGroup, since: now, expected: pods, isOpen: true, isStalled: false, createdAt: now }
     this.#starts.set(key, { ...start, pods: known?.pods ?? new Map() })
   }
 
   /** Notes that the objects of an attempt exist. From then on its pods decide. */
-  created(key: string): void {
+  created(key: string, now: number): void {
     const start = this.#starts.get(key)
-    if (start !== undefined) start.isOpen = false
+    if (start !== undefined) Object.assign(start, { isOpen: false, createdAt: now })
   }
 
   /** Notes that the start waits for something that its pods do not show, until one of them changes. */
@@ -73,21 +81,20 @@ export class StartsInProgress {
       if (known?.pods.size === 0 && !known.isOpen) this.#starts.delete(key)
       return
     }
-    const fresh: Start = {
-      nodeGroup: pod.nodeGroup,
-      since: pod.now,
-      pods: new Map(),
-      expected: 0,
-      isOpen: false,
-      isStalled: false,
-    }
-    const start = known ?? fresh
+    const { nodeGroup, now } = pod
+    const fresh = { nodeGroup, since: now, expected: 0, isOpen: false, isStalled: false, createdAt: now }
+    const start: Start = known ?? { ...fresh, pods: new Map() }
     this.#starts.set(key, start)
     const before = start.pods.get(pod.uid)
     start.pods.set(pod.uid, pod.state)
     if (pod.state !== 'starting') return
     start.isStalled = false
     if (before !== 'starting') start.since = pod.now
+  }
+
+  /** Returns true if a start was created a while ago and none of its pods was seen. */
+  isBlind(now: number): boolean {
+    return [...this.#starts.values()].some((start) => isUnseen(start, now, UNSEEN_MS))
   }
 
   /** Whether pods of an attempt exist. */
@@ -108,9 +115,13 @@ export class StartsInProgress {
   }
 }
 
-function isInProgress({ since, pods, expected, isOpen, isStalled }: Start, now: number): boolean {
+function isUnseen({ pods, isOpen, createdAt }: Start, now: number, afterMs: number): boolean {
+  return !isOpen && pods.size === 0 && now - createdAt >= afterMs
+}
+
+function isInProgress({ since, pods, expected, isOpen, isStalled, createdAt }: Start, now: number): boolean {
   const states = [...pods.values()]
   if (isStalled || now - since >= LONGEST_START_MS) return false
   if (states.some((state) => state === 'waiting' || state === 'lost' || state === 'gone')) return false
-  return isOpen || pods.size < expected || states.includes('starting')
+  return isOpen || (pods.size < expected && now - createdAt < UNSEEN_MS) || states.includes('starting')
 }

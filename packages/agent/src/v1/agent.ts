@@ -113,8 +113,8 @@ class PollingAgent implements V1Agent {
   }
 
   /**
-   * Stops polling, finishes and reports all pulled tasks, then stops. The limit is the grace period of the pod. The poll in progress is completed,
-   * because the platform sends the tasks of its answer only once.
+   * Stops polling, finishes and reports all pulled tasks, then stops. Workflows that wait for their turn are reported as failed, and the platform sends
+   * them again. The limit is the grace period of the pod. The poll in progress is completed, because the platform sends the tasks of its answer only once.
    */
   async close(graceMs?: number): Promise<void> {
     this.#polling.abort(new DOMException('the agent is closed', 'AbortError'))
@@ -242,10 +242,27 @@ class PollingAgent implements V1Agent {
     )
     await this.#terminations.during(lane, async (withdrawn) => {
       if (batch.kind === 'terminate') this.#terminations.carriedOut(lane)
-      const awaitTurn: CarryOutOptions['awaitTurn'] = (wait) => run.aside(() => wait(withdrawn))
+      const awaitTurn: CarryOutOptions['awaitTurn'] = (wait) => run.aside(() => this.#awaitTurn(wait, withdrawn, run.signal))
       const parts = { clusterOf, forceDeletePvc, metrics: this.#metrics, clock, log, report, awaitTurn }
       await carryOut(parts, { batch, pulledAt: run.acceptedAt }, run.signal)
     })
+  }
+
+  /** Ends the wait also when this process stops, because the platform sends a task again only after a report, and the ledger may go with the pod. */
+  async #awaitTurn(
+    wait: (withdrawn: AbortSignal) => Promise<void>,
+    terminated: AbortSignal,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    try {
+      await wait(AbortSignal.any([terminated, this.#polling.signal]))
+      return undefined
+    } catch (error) {
+      if (signal.aborted || !isAbort(error)) throw error
+      return terminated.aborted
+        ? 'the workflow was terminated before its turn'
+        : 'the agent was stopped before the turn of the workflow'
+    }
   }
 
   async #runAgentTasks({ units }: Batch<V1Task>, run: Run<TaskStatus>): Promise<void> {

@@ -25,8 +25,11 @@ export interface CarryOutOptions {
   readonly log: Logger
   /** Called once for each task, in order. Resolves when the outcome is stored. */
   readonly report: (task: V1Task, outcome: TaskOutcome) => Promise<void>
-  /** Waits without delaying the batches of other workflows. The signal is aborted if the platform ends this workflow meanwhile. */
-  readonly awaitTurn: (wait: (withdrawn: AbortSignal) => Promise<void>) => Promise<void>
+  /**
+   * Waits without delaying the batches of other workflows. The signal is aborted if the platform ends this workflow meanwhile, or the agent is stopped.
+   * Resolves to the reason if the workflow must not start then.
+   */
+  readonly awaitTurn: (wait: (withdrawn: AbortSignal) => Promise<void>) => Promise<string | undefined>
 }
 
 /** A cluster for tasks of protocol v1. */
@@ -64,12 +67,8 @@ export async function carryOut(options: CarryOutOptions, { batch, pulledAt }: Pu
   const start = await cluster.starts.describe(batch)
   if (start === undefined) return void (await carryOutTasks(options, { cluster, batch, pulledAt }, signal))
   if (!cluster.starts.beginNow(start)) {
-    try {
-      await options.awaitTurn((withdrawn) => cluster.starts.begin(start, AbortSignal.any([signal, withdrawn])))
-    } catch (error) {
-      if (signal.aborted || !isAbort(error)) throw error
-      return withdraw(options, { cluster, batch, pulledAt }, signal)
-    }
+    const reason = await options.awaitTurn((withdrawn) => cluster.starts.begin(start, AbortSignal.any([signal, withdrawn])))
+    if (reason !== undefined) return withdraw(options, { cluster, batch, pulledAt, reason }, signal)
   }
   let isCreated = false
   try {
@@ -79,13 +78,12 @@ export async function carryOut(options: CarryOutOptions, { batch, pulledAt }: Pu
   }
 }
 
-/** Reports the creates of a terminated workflow as failed, and carries out its deletions. */
+/** Reports the creates of a workflow that does not start as failed, and carries out its deletions. */
 async function withdraw(
   options: CarryOutOptions,
-  { cluster, batch, pulledAt }: PulledBatch & { readonly cluster: V1Cluster },
+  { cluster, batch, pulledAt, reason }: PulledBatch & { readonly cluster: V1Cluster; readonly reason: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const reason = 'the workflow was terminated before its turn'
   for (const task of batch.tasks.filter(isCreate)) await options.report(task, { ok: false, isRetriable: true, reason })
   const tasks = batch.tasks.filter((task) => !isCreate(task))
   if (tasks.length > 0) await carryOutTasks(options, { cluster, batch: { ...batch, tasks }, pulledAt }, signal)

@@ -67,17 +67,12 @@ export function openWorkflowStarts({ kube, namespaces, rate, clock, log }: Workf
       const [task] = created
       const [pod] = pods
       if (task === undefined || pod === undefined) return undefined
-      const limit = startLimitOf(rate, await cores.of(placementOf(pod)))
+      const readLimit = async (): Promise<number> => startLimitOf(rate, await cores.of(placementOf(pod)))
+      const limit = await readLimit()
       const { createdAt } = task.metadata
       const order = `${createdAt} ${task._id}`
-      return {
-        key: keyOf(pod.metadata.name),
-        taskId: order,
-        isWarm: false,
-        limit,
-        nodeGroup: nodeGroupOf(pod),
-        pods: pods.length,
-      }
+      const start = { key: keyOf(pod.metadata.name), taskId: order, isWarm: false, limit, readLimit }
+      return { ...start, nodeGroup: nodeGroupOf(pod), pods: pods.length }
     },
     close: () => stop.abort(),
   }

@@ -31,6 +31,8 @@ export interface FakeKube extends AsyncDisposable {
   intercept: (call: KubeCall) => Answer | Promise<Answer>
   /** Allocatable cores of its node. */
   cores: number
+  /** True while watches get no changes, as on a connection that is open at one end only. */
+  isSilent: boolean
   /** Sets fields of an object, such as its status, and tells the watches. */
   change(key: string, fields: Record<string, unknown>): void
   /** Removes an object and tells the watches. */
@@ -66,6 +68,7 @@ export async function openFakeKube(): Promise<FakeKube> {
   }
 
   function tellWatches(key: string, type: string, object: Record<string, unknown>): void {
+    if (fake.isSilent) return
     for (const { plural, response } of watches)
       if (key.startsWith(`${plural}/`)) response.write(`${JSON.stringify({ type, object })}\n`)
   }
@@ -135,6 +138,7 @@ export async function openFakeKube(): Promise<FakeKube> {
     objects,
     intercept: () => undefined,
     cores: CORES,
+    isSilent: false,
     change(key, fields) {
       const object = withVersion({ ...objects.get(key), ...fields })
       objects.set(key, object)

@@ -80,6 +80,6 @@ async function ensureRuntime({ config, out }: CommandContext, admin: ApiClient, 
   }
   const { runtimes } = await admin.agents.get(agent)
   if (runtimes.includes(name)) return
-  await admin.agents.put(agent, { name: agent, runtimes: [...runtimes, name] })
+  await admin.agents.patch(agent, { addRuntimes: [name] })
   out.note(`runtime ${name}: attached to ${agent}`)
 }

@@ -43,11 +43,13 @@ export class FrameSender {
   async send(stream: string, to: number): Promise<void> {
     const { journal, sink } = this.#options
     const sent: Sent[] = []
+    const over = new AbortController()
+    const signal = AbortSignal.any([this.#options.signal, over.signal])
     const begun = journal.extent(stream).acked
     try {
       for (let from = begun; ;) {
         while (from < to && sent.length < Math.min(sink.inFlight?.() ?? 1, MAX_IN_FLIGHT)) {
-          const frame = await this.#begin(stream, from, sent.length > 0)
+          const frame = await this.#begin(stream, { from, isAhead: sent.length > 0 }, signal)
           if (frame === undefined) break
           sent.push(frame)
           from = frame.end
@@ -69,7 +71,9 @@ export class FrameSender {
         if (sent[0]?.isAhead === false) await this.continueAt(stream, offset)
       } else if (journal.extent(stream).acked <= begun) throw error
     } finally {
-      // The frames behind a refused one are refused too, or already stored. They are sent again.
+      // The frames behind a refused one are refused too, or already stored. They are sent again. The receiver would hold them until the missing one
+      // arrives, which is sent only after their answers.
+      over.abort(new DOMException('an earlier frame has failed', 'AbortError'))
       await Promise.allSettled(sent.map(({ answer }) => answer))
       this.#free.push(...sent.map(({ memory }) => memory))
     }
@@ -83,8 +87,12 @@ export class FrameSender {
       throw new Error(`the log of ${stream} cannot continue at ${offset}`)
   }
 
-  async #begin(stream: string, from: number, isAhead: boolean): Promise<Sent | undefined> {
-    const { journal, sink, signal } = this.#options
+  async #begin(
+    stream: string,
+    { from, isAhead }: { readonly from: number; readonly isAhead: boolean },
+    signal: AbortSignal,
+  ): Promise<Sent | undefined> {
+    const { journal, sink } = this.#options
     const memory = this.#free.pop() ?? Buffer.allocUnsafeSlow(MAX_FRAME_BYTES)
     const frame = await journal.readFrame(stream, this.#frameBytes, { from, into: memory })
     if (frame === undefined) {

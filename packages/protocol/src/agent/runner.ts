@@ -2,7 +2,8 @@
  * The API that installers of a Runner (command line, chart) need besides agents and runtimes.
  *
  * GET    /v1/agent                     Agent: the owner of the token
- * PATCH  /v1/agents/{name}             AgentPatch -> Agent: a rename keeps the runtimes; `runtimes` are all that it serves
+ * PATCH  /v1/agents/{name}             AgentPatch -> Agent: a rename keeps the runtimes; `runtimes` are all that it serves, and `addRuntimes` and
+ *                                      `removeRuntimes` change single ones, whatever others change at the same time
  * DELETE /v1/agents/{name}             ?force=true
  * POST   /v1/agents/{name}/token       AgentCreated: a new token; the old one is revoked immediately
  * GET    /v1/clusters                  page of Cluster
@@ -18,8 +19,28 @@
 import { z } from 'zod'
 import { Id, Name, Time } from '../base.ts'
 
+const Runtimes = z.array(Name).max(500).optional()
+
 /** Changes only the given fields. */
-export const AgentPatch = z.strictObject({ name: Name.optional(), runtimes: z.array(Name).max(500).optional() })
+export const AgentPatch = z
+  .strictObject({
+    name: Name.optional(),
+    /** All runtimes that the agent serves from now on. */
+    runtimes: Runtimes,
+    /** Runtimes that the agent serves in addition to its others. */
+    addRuntimes: Runtimes,
+    /** Runtimes that the agent does not serve any more. */
+    removeRuntimes: Runtimes,
+  })
+  .refine(
+    ({ runtimes, addRuntimes, removeRuntimes }) => runtimes === undefined || (addRuntimes ?? removeRuntimes) === undefined,
+    {
+      message: 'must have either runtimes, or addRuntimes and removeRuntimes',
+    },
+  )
+  .refine(({ addRuntimes = [], removeRuntimes = [] }) => addRuntimes.every((name) => !removeRuntimes.includes(name)), {
+    message: 'must not both add and remove a runtime',
+  })
 export type AgentPatch = z.infer<typeof AgentPatch>
 
 /** Query of DELETE. `force` declares the cluster of the agent permanently gone: its attempts are lost, and their objects count as deleted. */

@@ -114,17 +114,18 @@ function newAgent(app: App, { id, hash, input }: { id: string; hash: string; inp
 }
 
 /**
- * Changes the given fields. Runtimes that name the agent get the new name; those that are not among the given runtimes name no agent any more. `by` is
- * the name of the caller. Throws `not-found`, `conflict` for a name in use.
+ * Changes the given fields. Runtimes that name the agent get the new name; those that the agent does not serve any more name no agent. `by` is the name of
+ * the caller. Throws `not-found`, `conflict` for a name in use.
  */
 export async function changeAgent(app: App, name: string, patch: AgentPatch, by: string): Promise<Agent> {
   const row = await app.store.write(async (tx) => {
     const before = await requireAgent(tx, app, name)
+    const runtimes = await changedRuntimes(tx, before, patch)
     const changes: Partial<AgentRow> = {
       ...defined({ name: patch.name }),
-      ...(patch.runtimes !== undefined && { runtimes: JSON.stringify(patch.runtimes) }),
+      ...(runtimes !== undefined && { runtimes: JSON.stringify(runtimes.own) }),
     }
-    if (patch.runtimes !== undefined) await detachRuntimes(tx, before, { kept: patch.runtimes, by, now: app.clock.now() })
+    if (runtimes !== undefined) await detachRuntimes(tx, before, { kept: runtimes.kept, by, now: app.clock.now() })
     if (patch.name !== undefined && patch.name !== before.name) {
       await requireFreeName(tx, app, patch.name)
       await renameAgent(tx, before, patch.name)
@@ -134,6 +135,23 @@ export async function changeAgent(app: App, name: string, patch: AgentPatch, by:
     return { ...before, ...changes }
   })
   return showAgent(app, row)
+}
+
+interface ChangedRuntimes {
+  /** The new list of the agent. */
+  readonly own: readonly string[]
+  /** Runtimes that keep naming the agent. */
+  readonly kept: readonly string[]
+}
+
+/** Returns the runtimes of an agent after a change; undefined if it changes none. Single ones are added to and removed from those that it has now. */
+async function changedRuntimes(tx: Tx, agent: AgentRow, patch: AgentPatch): Promise<ChangedRuntimes | undefined> {
+  const { runtimes, addRuntimes = [], removeRuntimes = [] } = patch
+  if (runtimes !== undefined) return { own: runtimes, kept: runtimes }
+  if (addRuntimes.length + removeRuntimes.length === 0) return undefined
+  const isKept = (name: string): boolean => !removeRuntimes.includes(name)
+  const own = [...new Set([...namesIn(agent.runtimes).filter(isKept), ...addRuntimes])]
+  return { own, kept: (await runtimesOf(tx.query, agent)).filter(isKept) }
 }
 
 async function requireAgent(tx: Tx, app: App, name: string): Promise<AgentRow> {

@@ -198,7 +198,7 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
     settle: async () => undefined,
   }
   const key = request.headers['idempotency-key']
-  const mayRepeat = route.method === 'POST' && route.spec.allow !== 'public' && actor.kind === 'key'
+  const mayRepeat = route.method === 'POST' && route.spec.allow !== 'public' && (actor.kind === 'key' || actor.kind === 'build')
   if (!mayRepeat || typeof key !== 'string') return route.run(call)
   const repeatable = await beginRepeatable(app, actor, {
     key,

@@ -44,6 +44,8 @@ export interface LogStore {
 const MAX_WRITES = 2
 /** Maximum time for which a frame waits for the earlier ones of its stream. They may be on the way to another server. Milliseconds. */
 const AHEAD_MS = 2_000
+/** Maximum time until such a frame reads the end of its stream again, because the wake-up of another server can be lost. Milliseconds. */
+const REREAD_MS = 250
 /** Maximum bytes of frames that wait for a slow storage. Further frames are refused, and their engines keep them. */
 const MAX_QUEUED_BYTES = 67_108_864
 /** Maximum bytes that all readers together fetch in advance. */
@@ -107,7 +109,7 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
       // Not `unavailable`: that would count as an outage, during which no engine is judged. The engine sends the frame again.
       if (queuedBytes + aheadBytes > MAX_QUEUED_BYTES) throw offsetFault(end)
       aheadBytes += frame.bytes.byteLength
-      await watch.next(left, ahead).finally(() => (aheadBytes -= frame.bytes.byteLength))
+      await watch.next(Math.min(left, REREAD_MS), ahead).finally(() => (aheadBytes -= frame.bytes.byteLength))
     }
   }
 

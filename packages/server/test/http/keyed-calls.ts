@@ -1,9 +1,12 @@
-/** A call of each route that API keys can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
-import type { HttpScene } from '../support/http-scene.ts'
+/** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
+import { startEngine } from '../support/fake-agent.ts'
+import { HELLO, type HttpScene } from '../support/http-scene.ts'
 
 export interface KeyedCall {
   readonly path: string
   readonly body: object
+  /** Key of the caller. Default: that of the admin. */
+  readonly token?: string
 }
 
 type Prepare = (scene: HttpScene) => KeyedCall | Promise<KeyedCall>
@@ -62,6 +65,24 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
   }),
 }
 
+/** Calls of steps whose answer is stored in the transaction of their effect. */
+export const SETTLED_OF_STEPS: Readonly<Record<string, Prepare>> = {
+  'POST /v1/builds': async (scene) => ({
+    path: '/v1/builds',
+    body: { pipeline: 'team/child' },
+    token: await startParent(scene, ENDED),
+  }),
+  'POST /v1/builds/{id}/terminate': async (scene) => {
+    const token = await startParent(scene, HELLO)
+    const child = await scene.nobody.withToken(token).builds.create({ pipeline: 'team/child' }, { idempotencyKey: false })
+    const [task] = await scene.agent.claim()
+    if (task?.kind !== 'start-attempt') throw new Error(`expected a start task, got ${JSON.stringify(task)}`)
+    await startEngine(scene.server.url, task)
+    await scene.agent.report(task, 'done')
+    return { path: `/v1/builds/${child.id}/terminate`, body: {}, token }
+  },
+}
+
 /** Calls that can be carried out twice, and why. */
 export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
@@ -82,4 +103,12 @@ async function hold({ start }: HttpScene): Promise<string> {
   await engine.event({ type: 'attempt.started', engineVersion: '0', docker: { version: '0', api: '1.45' }, volumeKept: true })
   await engine.event({ type: 'step.waiting', step: 'hello', reason: 'debugger', phase: 'override' })
   return build.id
+}
+
+/** Starts a build whose steps can start a pipeline with this document. Returns the key of its steps. */
+async function startParent({ admin, start }: HttpScene, document: string): Promise<string> {
+  await admin.pipelines.create({ name: 'team/child', document })
+  await admin.pipelines.create({ name: 'team/parent', document: HELLO })
+  const { engine } = await start({ pipeline: 'team/parent', document: undefined })
+  return engine.claimed.buildToken ?? ''
 }

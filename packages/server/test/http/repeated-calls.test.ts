@@ -8,13 +8,17 @@ import type { App } from '../../src/app.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 import { beginRepeatable } from '../../src/http/replies.ts'
 import { allRoutes } from '../../src/http/routes.ts'
-import { isAllowed } from '../../src/identity/actor.ts'
+import type { Actor } from '../../src/identity/actor.ts'
 import { openAuthenticator } from '../../src/identity/authenticate.ts'
 import { createKey } from '../../src/identity/keys.ts'
+import { mayCall } from '../../src/identity/step-rights.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
-import { HARMLESS, SETTLED, type KeyedCall } from './keyed-calls.ts'
+import { HARMLESS, SETTLED, SETTLED_OF_STEPS, type KeyedCall } from './keyed-calls.ts'
 
-const CALLS = Object.entries(SETTLED).map(([name, prepare]) => ({ name, prepare }))
+const CALLS = [
+  ...Object.entries(SETTLED).map(([name, prepare]) => ({ name, prepare })),
+  ...Object.entries(SETTLED_OF_STEPS).map(([name, prepare]) => ({ name: `${name} of a step`, prepare })),
+]
 
 interface Answer {
   readonly status: number
@@ -22,11 +26,11 @@ interface Answer {
   readonly body: unknown
 }
 
-/** Makes the call with the key of the admin and an Idempotency-Key. */
-async function send({ server, adminToken }: HttpScene, { path, body }: KeyedCall): Promise<Answer> {
+/** Makes the call with an Idempotency-Key. */
+async function send({ server, adminToken }: HttpScene, { path, body, token = adminToken }: KeyedCall): Promise<Answer> {
   const answer = await fetch(server.url + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${adminToken}`, 'idempotency-key': 'a-key' },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, 'idempotency-key': 'a-key' },
     body: JSON.stringify(body),
   })
   return { status: answer.status, isReplay: answer.headers.has('idempotent-replayed'), body: await answer.json() }
@@ -61,16 +65,20 @@ async function countRows({ store: { query } }: App): Promise<Record<string, unkn
   return Object.fromEntries(await Promise.all(counts))
 }
 
-test('every call that an API key can repeat stores its answer with its effect, or is harmless', async () => {
+const COMMON = { id: '', accountId: '', name: '' }
+const ADMIN = { ...COMMON, kind: 'key', role: 'admin' } as const
+const STEPS = { ...COMMON, kind: 'build', buildId: '', attempt: 1, pipelineId: null, pipeline: null, projectId: null } as const
+
+test.each<{ readonly who: string; readonly actor: Actor; readonly calls: readonly string[] }>([
+  { who: 'an API key', actor: ADMIN, calls: [...Object.keys(SETTLED), ...Object.keys(HARMLESS)] },
+  { who: 'a step', actor: STEPS, calls: Object.keys(SETTLED_OF_STEPS) },
+])('every call that $who can repeat stores its answer with its effect, or is harmless', async ({ actor, calls }) => {
   await using scene = await openHttpScene()
   const { app } = scene.server
-  const admin = { kind: 'key', id: '', accountId: '', name: 'admin', role: 'admin' } as const
   const keyed = allRoutes(app, openAuthenticator(app.store.query, app.vault)).filter(
-    ({ method, spec }) => method === 'POST' && spec.allow !== 'public' && isAllowed(admin, spec.allow),
+    ({ method, path, spec: { allow } }) => method === 'POST' && allow !== 'public' && mayCall(actor, { method, path, allow }),
   )
-  expect([...Object.keys(SETTLED), ...Object.keys(HARMLESS)].toSorted()).toEqual(
-    keyed.map(({ method, path }) => `${method} ${path}`).toSorted(),
-  )
+  expect(calls.toSorted()).toEqual(keyed.map(({ method, path }) => `${method} ${path}`).toSorted())
 })
 
 test('the client sends a key with exactly the calls whose answer is stored with their effect', () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { retain } from '../../src/retention.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { feedOf, ended, openScene, runAttempt, say, show, started, submit, take, report, writeLog } from '../support/scene.ts'
+import { setStreamEnd } from '../../src/store/builds/streams.ts'
 import type { App } from '../../src/app.ts'
 
 async function readAll(
@@ -117,6 +118,22 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
     held.clock.advance(2_001)
     await expect(late).rejects.toMatchObject(refusal)
     expect(await readAll(app, key, 9)).toHaveLength(0)
+  })
+
+  test('stores a frame after an earlier one of another server whose wake-up is lost', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const key = { ...(await runAttempt(scene, await submit(scene))), stream: 'step/one' }
+    const bytes = Buffer.from('world')
+    const frame = { ...key, offset: 6, at: 1, bytes, sha256: sha256(bytes) }
+    const ahead = app.logs.append(frame, new AbortController().signal)
+    expect(await settledWithin(200, ahead)).toBe(false)
+    // As `writeLog` on a server whose connection for notifications is down.
+    await app.store.write((tx) => setStreamEnd(tx, key, 6))
+    expect(await settledWithin(100, ahead)).toBe(false)
+    held.clock.advance(300)
+    expect(await ahead).toMatchObject({ end: 11 })
   })
 
   test('ignores a repeated frame, rejects a wrong offset with the current end, and rejects damaged bytes', async () => {

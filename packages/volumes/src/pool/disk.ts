@@ -45,6 +45,9 @@ export interface DiskPool {
   assignNode(claim: ObjectRef, node: string): Promise<void>
 }
 
+/** Signal of writes that are not aborted. Each has the timeout of a call. */
+const NEVER = new AbortController().signal
+
 /** Time for which a list of disks is reused. Milliseconds. */
 const LIST_MS = 500
 
@@ -74,7 +77,8 @@ class RetainedDisks implements DiskPool {
     const reused = await this.reuse(claim, signal)
     if (reused !== undefined) return reused
     const volume = await this.#create(claim, signal)
-    await this.#complete(claim, volume, signal)
+    // Completed also if the build is stopped meanwhile: no other build takes an unconfirmed disk, and an agent cannot remove it.
+    await this.#complete(claim, volume, NEVER)
     return { volume: volume.metadata.name, reused: false }
   }
 
@@ -167,7 +171,8 @@ class RetainedDisks implements DiskPool {
 
   async #create(claim: DiskClaim, signal: AbortSignal): Promise<Volume> {
     const disk = await this.#options.maker.make(claim, signal)
-    const volume = toVolume(await this.#kube.apply(newVolume(disk, claim, this.#clock.now()), [], signal))
+    signal.throwIfAborted()
+    const volume = toVolume(await this.#kube.apply(newVolume(disk, claim, this.#clock.now()), [], NEVER))
     if (volume.spec.claimRef?.uid !== claim.claim.metadata.uid)
       throw fault('conflict', { message: `The volume ${volume.metadata.name} already exists for another claim.` })
     return volume

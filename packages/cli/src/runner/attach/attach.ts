@@ -49,7 +49,7 @@ export async function attachOnServer(client: ApiClient, agent: Agent, runtime: s
       message: `The runtime ${runtime} has type ${found.type}.`,
       hint: 'Agents in clusters serve only runtimes of type kubernetes. Select another runtime.',
     })
-  if (!agent.runtimes.includes(runtime)) await client.agents.patch(agent.name, { runtimes: [...agent.runtimes, runtime] })
+  if (!agent.runtimes.includes(runtime)) await client.agents.patch(agent.name, { addRuntimes: [runtime] })
 }
 
 /**
@@ -64,7 +64,7 @@ export async function detachOnServer(client: ApiClient, agent: Agent, runtime: s
       message: `The runtime ${runtime} is not attached to the agent ${agent.name}.`,
       hint: 'Run `windlass get agents` to see the runtimes of each agent.',
     })
-  await client.agents.patch(agent.name, { runtimes: agent.runtimes.filter((name) => name !== runtime) })
+  await client.agents.patch(agent.name, { removeRuntimes: [runtime] })
 }
 
 export interface AttachTargets {

@@ -130,8 +130,7 @@ async function registerRuntime(context: InstallContext): Promise<string> {
   const body = await renderRuntime(helm, { name: RELEASE_NAME, namespace: names.namespace }, valuesOf(context))
   await session.client.runtimes.put(body.name, body, { query: { description: 'runner init' } })
   const agent = await session.client.agents.get(names.agentName)
-  if (!agent.runtimes.includes(body.name))
-    await session.client.agents.patch(agent.name, { runtimes: [...agent.runtimes, body.name] })
+  if (!agent.runtimes.includes(body.name)) await session.client.agents.patch(agent.name, { addRuntimes: [body.name] })
   return body.name
 }
 

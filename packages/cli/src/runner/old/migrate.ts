@@ -111,7 +111,7 @@ export async function migrateOldRunner({ old, target, session, invocation }: Mov
     if (!isFault(error, 'conflict')) throw error
     return session.client.agents.renewToken(name)
   })
-  await session.client.agents.patch(agent.name, { runtimes: [runtime.name] })
+  await session.client.agents.patch(agent.name, { addRuntimes: [runtime.name] })
   const body = { name: runtime.name, type, isDefault, agent: agent.name, spec: renameStorageClass(spec) }
   await session.client.runtimes.put(body.name, body, { query: { description: 'migration from 0.x' } })
   await setSecretKeys(

@@ -73,7 +73,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
       handle: async ({ params, body, actor }) => ok(await changeAgent(app, params.name, body, nameOf(actor))),
     }),
     route('PATCH', '/v1/agents/{name}', {
-      summary: 'Rename an agent, or replace its runtimes',
+      summary: 'Rename an agent, replace its runtimes, or add and remove single ones',
       allow: 'admin',
       scope: 'agent:write',
       params: ByName,
