@@ -13,29 +13,17 @@ import { faults, nodeTransport, type FaultSpec } from '../packages/kit/src/index
 import { describeLanguage, jsonSchema, type FieldDescription } from '../packages/pipeline/src/index.ts'
 import { MonitorConfig } from '../packages/monitor/src/config.ts'
 import { BUILD_STATUSES, REASONS, STEP_STATUSES, TRIGGERS } from '../packages/plan/src/index.ts'
-import { RuntimeInput, SCOPES } from '../packages/protocol/src/index.ts'
+import { RuntimeInput } from '../packages/protocol/src/index.ts'
 import { ServerConfig, startServer } from '../packages/server/src/index.ts'
 import { CleanerConfig } from '../packages/volumes/src/cleaner/config.ts'
 import { NodeDiskCleanerConfig } from '../packages/volumes/src/node-disk-cleaner/config.ts'
 import { ProvisionerConfig } from '../packages/volumes/src/provisioner/config.ts'
-import { headingsOf } from './check-docs.ts'
+import { rolePage, scopePage } from './access-pages.ts'
 import { featurePage } from './features.ts'
 import { chartFiles } from './helm/pages.ts'
+import { NOTE, table, withContents } from './pages.ts'
 
 const root = resolve(import.meta.dirname, '..')
-const NOTE = '<!-- Written by `npm run gen`; edit the source it names instead. -->'
-
-/** Returns a Markdown table. Escapes `|` in cells. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
-}
-
-/** Adds links to the sections of a page before the first one. */
-function withContents(page: string): string {
-  const links = headingsOf(page).flatMap(({ level, title, anchor }) => (level === 2 ? [`[${title}](#${anchor})`] : []))
-  return page.replace('\n## ', () => `\nOn this page: ${links.join(' · ')}\n\n## `)
-}
 
 function faultPage(): string {
   const rows = Object.entries<FaultSpec>(faults).map(([code, spec]) => [
@@ -218,40 +206,6 @@ async function openApi(): Promise<unknown> {
   }
 }
 
-const Operations = z.object({
-  paths: z.record(
-    z.string(),
-    z.record(
-      z.string(),
-      z.object({ 'x-windlass-allow': z.string(), security: z.array(z.object({ token: z.array(z.string()).optional() })) }),
-    ),
-  ),
-})
-
-/** Lists the routes of each scope. */
-function scopePage(api: unknown): string {
-  const routes = Object.entries(Operations.parse(api).paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { 'x-windlass-allow': role, security }]) => ({
-      route: `\`${method.toUpperCase()} ${path}\``,
-      role,
-      scope: security.flatMap(({ token = [] }) => token)[0],
-    })),
-  )
-  const sections = SCOPES.map((scope) => {
-    const own = routes.filter((route) => route.scope === scope)
-    const rows = own.map(({ route, role }) => [route, role])
-    return `## ${scope}\n\n${table(['route', 'role'], rows)}`
-  })
-  return `${NOTE}
-# Scopes
-
-Source: \`scope\` of each route in packages/server/src/http. A key with limited scopes needs the scope and the role; \`runner\` is an admin or an agent.
-A \`:write\` scope includes \`:read\`. [Operations](../operate/operations.md#scopes) explains which scopes give access to secrets.
-
-${sections.join('\n\n')}
-`
-}
-
 /** JSON with two spaces, short lists of texts and numbers on one line. */
 function printJson(value: unknown): string {
   const scalar = String.raw`(?:"(?:[^"\\]|\\.)*"|-?[\d.e+-]+|true|false|null)`
@@ -275,6 +229,7 @@ async function pages(): Promise<Record<string, string>> {
     'docs/reference/cli.md': `${NOTE}\n${describeCommands()}`,
     'docs/reference/configuration.md': withContents(configurationPage()),
     'docs/reference/openapi.json': printJson(api),
+    'docs/reference/roles.md': rolePage(api),
     'docs/reference/scopes.md': withContents(scopePage(api)),
     'docs/reference/runtime.schema.json': printJson(z.toJSONSchema(RuntimeInput, { io: 'input' })),
     // Editors load them from the server.

@@ -48,12 +48,22 @@ test('help before a command is --help after it', () => {
 })
 
 test('completes commands, options and choices', () => {
-  expect(complete(['au'])).toEqual(['auth'])
+  expect(complete(['au'])).toEqual(['auth', 'audit'])
   expect(complete(['auth', 'lo'])).toEqual(['login', 'logout'])
   expect(complete(['run', '--loc'])).toEqual(['--local'])
   expect(complete(['get', 'bu'])).toEqual(['builds'])
   expect(complete(['get', 'builds', '-o', 'y'])).toEqual(['yaml'])
-  expect(complete(['create', ''])).toEqual(['step-type', 'agent', 'context', 'key', 'runtimes', 'cluster'])
+  expect(complete(['create', ''])).toEqual([
+    'step-type',
+    'agent',
+    'context',
+    'key',
+    'runtimes',
+    'cluster',
+    'user',
+    'service-account',
+    'team',
+  ])
   expect(complete(['validate', 'pi'])).toEqual([])
   expect(complete(['logs', '--'])).toEqual([
     ...(commands.find(({ name }) => name === 'logs')?.options ? ['--follow', '--step', '--tail', '--timestamps'] : []),

@@ -1,3 +1,15 @@
 /** Kinds of resources, as `get` names them. */
-export const KIND_NAMES = ['pipelines', 'builds', 'runtimes', 'agents', 'projects', 'contexts', 'keys', 'step-types'] as const
+export const KIND_NAMES = [
+  'pipelines',
+  'builds',
+  'runtimes',
+  'agents',
+  'projects',
+  'contexts',
+  'keys',
+  'users',
+  'teams',
+  'sessions',
+  'step-types',
+] as const
 export type KindName = (typeof KIND_NAMES)[number]

@@ -66,7 +66,7 @@ interface Answered {
 }
 
 const PROXY: Answered = { status: 502, type: 'text/html', body: '<html>502 Bad Gateway</html>' }
-const KEY = { id: '65a1b2c3d4e5f60718293a4b', name: 'ci', role: 'user', prefix: '65a1b2c3', createdAt: 1, token: 'a.b' }
+const KEY = { id: '65a1b2c3d4e5f60718293a4b', name: 'ci', role: 'developer', prefix: '65a1b2c3', createdAt: 1, token: 'a.b' }
 const CREATED: Answered = { status: 201, type: 'application/json', body: JSON.stringify(KEY) }
 const TAKEN: Answered = { status: 409, type: 'application/problem+json', body: problemOf(fault('conflict')) }
 const AWAY: Answered = { status: 503, type: 'application/problem+json', body: problemOf(fault('unavailable')) }
@@ -116,14 +116,14 @@ function openRepeats(answers: readonly (Answered | 'lost')[]): Repeats {
 
 test('repeats a creation with the same idempotency key until an answer of the server arrives', async () => {
   const { client, keys, finish } = openRepeats(['lost', PROXY, AWAY, CREATED])
-  const [result] = await finish(client.keys.create({ name: 'ci', role: 'user' }))
+  const [result] = await finish(client.keys.create({ name: 'ci', role: 'developer' }))
   expect(result).toEqual(KEY)
   expect([keys.length, new Set(keys).size]).toEqual([4, 1])
 })
 
 test('stops repeating a creation after 10 s', async () => {
   const { client, keys, finish } = openRepeats(['lost'])
-  const [result, took] = await finish(client.keys.create({ name: 'ci', role: 'user' }))
+  const [result, took] = await finish(client.keys.create({ name: 'ci', role: 'developer' }))
   expect(result).toBe('server-unreachable')
   expect(took).toBeGreaterThan(8_000)
   expect(took).toBeLessThan(12_000)
@@ -135,14 +135,14 @@ test.each([
   { what: 'the 403 page of a proxy', answer: { ...PROXY, status: 403 }, code: 'forbidden' },
 ])('does not repeat a creation after $what', async ({ answer, code }) => {
   const { client, keys, finish } = openRepeats([answer])
-  expect((await finish(client.keys.create({ name: 'ci', role: 'user' })))[0]).toBe(code)
+  expect((await finish(client.keys.create({ name: 'ci', role: 'developer' })))[0]).toBe(code)
   expect(keys).toHaveLength(1)
 })
 
 test('does not repeat calls without an idempotency key', async () => {
   const { client, keys, finish } = openRepeats(['lost'])
   expect((await finish(client.keys.list()))[0]).toBe('server-unreachable')
-  expect((await finish(client.keys.create({ name: 'ci', role: 'user' }, { idempotencyKey: false })))[0]).toBe(
+  expect((await finish(client.keys.create({ name: 'ci', role: 'developer' }, { idempotencyKey: false })))[0]).toBe(
     'server-unreachable',
   )
   expect(keys).toEqual([undefined, undefined])
@@ -151,7 +151,7 @@ test('does not repeat calls without an idempotency key', async () => {
 test('an aborted signal ends the repeats', async () => {
   const { client, keys, finish } = openRepeats(['lost'])
   const interrupt = new AbortController()
-  const work = client.keys.create({ name: 'ci', role: 'user' }, { signal: interrupt.signal })
+  const work = client.keys.create({ name: 'ci', role: 'developer' }, { signal: interrupt.signal })
   await setImmediate()
   interrupt.abort(Object.assign(new Error('interrupted'), { code: 'interrupted' }))
   expect(await finish(work)).toEqual(['interrupted', 0])

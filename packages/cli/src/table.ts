@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 import { annotationCommands } from './commands/annotations/command.ts'
 import { applyCommands } from './commands/apply/command.ts'
 import { approvalCommands } from './commands/approvals/command.ts'
+import { auditCommands } from './commands/audit/command.ts'
 import { authCommands } from './commands/auth/command.ts'
 import { buildCommands } from './commands/builds/command.ts'
 import { completionCommands } from './commands/completion/command.ts'
@@ -12,6 +13,7 @@ import { getCommands } from './commands/get/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
 import { inClusterCommands } from './commands/in-cluster/command.ts'
+import { loginCommands } from './commands/login/command.ts'
 import { migrateCommands } from './commands/migrate/command.ts'
 import { monitorCommands } from './commands/monitor/command.ts'
 import { planCommands } from './commands/plan/command.ts'
@@ -21,6 +23,7 @@ import { runtimeCommands } from './commands/runtimes/command.ts'
 import { serverCommands } from './commands/server/command.ts'
 import { settingsCommands } from './commands/settings/command.ts'
 import { upCommands } from './commands/up/command.ts'
+import { userCommands } from './commands/users/command.ts'
 import { validateCommands } from './commands/validate/command.ts'
 import { venonaCommands } from './commands/venona/command.ts'
 import { versionCommands } from './commands/version/command.ts'
@@ -45,7 +48,10 @@ export const commands: readonly Command[] = [
   ...runnerCommands,
   ...installCommands,
   ...runtimeCommands,
+  ...loginCommands,
   ...authCommands,
+  ...userCommands,
+  ...auditCommands,
   ...serverCommands,
   ...doctorCommands,
   ...completionCommands,
@@ -56,6 +62,7 @@ export const commands: readonly Command[] = [
 
 /** Descriptions of command groups. */
 export const groups: Readonly<Record<string, string>> = {
+  audit: 'Read and check the audit log',
   auth: 'Log in to servers and switch between them',
   attach: 'Attach a runtime environment to an agent',
   components: 'Accepted for older scripts; does nothing',
@@ -94,6 +101,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'debug',
   ],
   Resources: ['get', 'describe', 'apply', 'create', 'replace', 'import', 'migrate', 'patch', 'delete', 'diff', 'set'],
+  'Users and access': ['login', 'logout', 'whoami', 'auth', 'invite', 'audit'],
   'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],
 }
 

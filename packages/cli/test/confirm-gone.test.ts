@@ -19,7 +19,7 @@ test('confirm-gone lets a build of a destroyed cluster run again, and only for a
   await expect(engineCalls(engine.client).heartbeat({})).rejects.toMatchObject({
     code: 'attempt-stale',
   })
-  const user = await scene.admin.keys.create({ name: 'u', role: 'user' })
+  const user = await scene.admin.keys.create({ name: 'u', role: 'developer' })
   expect((await windlass(scene, ['confirm-gone', build.id], user.token)).text).toContain('does not allow this call')
   const confirmed = await windlass(scene, ['confirm-gone', build.id, '--attempt', '1'])
   expect(confirmed).toMatchObject({ code: 0, text: expect.stringContaining('attempt 1 is gone') })

@@ -2,23 +2,35 @@
 import { z } from 'zod'
 import { Id, Name, ProblemDocument, Time, Variables } from './base.ts'
 import { PipelineSettings } from './settings.ts'
+import { Role, RoleInput } from './roles.ts'
 import { Scope } from './scopes.ts'
 
 const VariableName = z.string().min(1).max(200)
 
 export const ApiKeyInput = z.object({
   name: Name,
-  role: z.enum(['admin', 'user', 'viewer']).default('user'),
+  /** The key has at most this role, and at most the roles of its owner. */
+  role: RoleInput.default('developer'),
   /** Limits the key to these scopes. Absent or empty: everything that the role allows. */
   scopes: z.array(Scope).max(100).optional(),
+  /** Name of the user or service account that the key acts for. Default: the caller. Another owner requires the right `manage-users`. */
+  owner: z.string().max(100).optional(),
+  /** The key is refused from then on. Absent: it does not expire. */
+  expiresAt: Time.optional(),
 })
+/** The user or service account of a key or session. */
+export const Owner = z.object({ id: Id, name: z.string(), kind: z.enum(['user', 'service-account']) })
+export type Owner = z.infer<typeof Owner>
 export const ApiKey = z.object({
   id: Id,
   name: z.string(),
-  role: z.enum(['admin', 'user', 'viewer']),
+  role: Role,
   scopes: z.array(Scope).optional(),
   prefix: z.string(),
+  /** Absent for keys of earlier versions, which have no owner. */
+  owner: Owner.optional(),
   createdAt: Time,
+  expiresAt: Time.optional(),
 })
 export const ApiKeyCreated = ApiKey.extend({ token: z.string() })
 export type ApiKey = z.infer<typeof ApiKey>
@@ -180,9 +192,15 @@ export const Whoami = z.object({
   id: z.string(),
   name: z.string(),
   role: z.string().optional(),
+  /** Id of the project -> role in it. */
+  projects: z.record(z.string(), z.string()).optional(),
   /** Absent for everything that the role allows. */
   scopes: z.array(z.string()).optional(),
+  /** The user or service account that the credential acts for. */
+  owner: Owner.optional(),
+  expiresAt: Time.optional(),
 })
+export type Whoami = z.infer<typeof Whoami>
 export const Bootstrap = z.object({
   name: Name.default('admin'),
   /** Bootstrap code, from `bootstrap.code` in the data folder, the server log, or the settings. */

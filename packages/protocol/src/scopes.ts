@@ -7,6 +7,7 @@ export const SCOPES = [
   'account:write',
   'agent:read',
   'agent:write',
+  'audit:read',
   'build:read',
   'build:write',
   'certificate:write',
@@ -22,6 +23,8 @@ export const SCOPES = [
   'pipeline:write',
   'runtime:read',
   'runtime:write',
+  'user:read',
+  'user:write',
 ] as const
 export type Scope = (typeof SCOPES)[number]
 export const Scope = z.enum(SCOPES)

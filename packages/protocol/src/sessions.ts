@@ -1,17 +1,27 @@
 /** Sessions of browsers, and the one-time codes that start them. */
 import { z } from 'zod'
 import { Id, Time } from './base.ts'
-import { ApiKey } from './resources.ts'
+import { ApiKey, Owner } from './resources.ts'
+import { InstallationRole } from './roles.ts'
 
 const Credential = z.string().min(1).max(300)
 
-/** Either a one-time code or an API key. */
-export const SessionInput = z.union([z.strictObject({ code: Credential }), z.strictObject({ key: Credential })])
+/** A one-time code, an API key, or the name and password of a user. */
+export const SessionInput = z.union([
+  z.strictObject({ code: Credential }),
+  z.strictObject({ key: Credential }),
+  z.strictObject({ name: z.string().min(1).max(100), password: z.string().min(1).max(200) }),
+])
 
-/** A session acts for the API key that it was started with, and ends with it. */
+/** A session acts for the user or the API key that it was started with, and ends with it. */
 export const Session = z.object({
   id: Id,
-  key: ApiKey.pick({ id: true, name: true, role: true, scopes: true }),
+  /** The API key. Absent if a user has signed in with a password. */
+  key: ApiKey.pick({ id: true, name: true, scopes: true }).optional(),
+  /** The user, or the owner of the API key. */
+  user: Owner.optional(),
+  /** Role for the installation. */
+  role: InstallationRole,
   /** True for the session of the caller. */
   current: z.boolean(),
   createdAt: Time,

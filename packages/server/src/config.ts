@@ -123,6 +123,7 @@ export const ServerConfig = z.object({
   BUILD_DAYS: Count.default(RETENTION.buildDays).describe('How long builds are kept after their end.'),
   LOG_DAYS: Count.default(RETENTION.logDays).describe('How long logs are kept after the end of their build.'),
   TASK_DAYS: Count.default(RETENTION.taskDays).describe('How long finished tasks of agents are kept.'),
+  AUDIT_DAYS: Count.default(RETENTION.auditDays).describe('How long records of the audit log are kept.'),
   IDEMPOTENCY_HOURS: Count.default(RETENTION.idempotencyHours).describe(
     'How long responses to calls with an Idempotency-Key are kept.',
   ),
@@ -206,6 +207,7 @@ export function toServerOptions(config: ServerSettings): ServerOptions {
       buildDays: config.BUILD_DAYS,
       logDays: config.LOG_DAYS,
       taskDays: config.TASK_DAYS,
+      auditDays: config.AUDIT_DAYS,
       idempotencyHours: config.IDEMPOTENCY_HOURS,
       unusedLogHours: config.UNUSED_LOG_HOURS,
     },

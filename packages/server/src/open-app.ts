@@ -10,6 +10,7 @@ import { sweepLoop } from './builds/lifecycle/sweep.ts'
 import { DocumentPool } from './documents/document-pool.ts'
 import { openNetworks } from './documents/networks.ts'
 import { openReaders, READER_LIMITS } from './feed/readers.ts'
+import { auditedStore } from './audit/record.ts'
 import { compactLoop } from './logs/compact.ts'
 import { openLogStore } from './logs/log-store.ts'
 import { openLogStorage } from './logs/storage.ts'
@@ -38,7 +39,14 @@ export const TIMINGS: Timings = {
   retainMs: 600_000,
 }
 
-export const RETENTION: Retention = { buildDays: 180, logDays: 90, taskDays: 7, idempotencyHours: 24, unusedLogHours: 24 }
+export const RETENTION: Retention = {
+  buildDays: 180,
+  logDays: 90,
+  taskDays: 7,
+  idempotencyHours: 24,
+  unusedLogHours: 24,
+  auditDays: 400,
+}
 
 export const MIN_FREE_SHARE = 0.05
 
@@ -97,7 +105,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
     await store.write((tx) => refreshRuntimes(tx, accountId))
     const timings = { ...TIMINGS, ...options.timings }
     const app: App = {
-      store,
+      store: auditedStore(store, { accountId, clock }),
       vault,
       readers: openReaders({ ...READER_LIMITS, ...options.readerLimits }),
       logs: openLogStore(store, storage, clock),

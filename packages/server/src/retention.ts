@@ -1,4 +1,4 @@
-/** Deletes old data: first logs, then builds, tasks, sessions and stored replies of idempotent calls. */
+/** Deletes old data: first logs, then builds, tasks, sessions, records of the audit log and stored replies of idempotent calls. */
 import { attempt, ticks } from '@windlass/kit'
 import type { App } from './app.ts'
 import { deleteDeadObjects } from './logs/compact.ts'
@@ -6,7 +6,11 @@ import { inOrder } from './logs/in-order.ts'
 import { hourFolder, isObjectKey } from './logs/object-keys.ts'
 import { IDLE_MS } from './identity/sessions.ts'
 import { findMeta, putMeta } from './store/account/meta.ts'
+import { deleteOldKeys } from './store/account/api-keys.ts'
+import { deleteOldAudit } from './store/account/audit.ts'
+import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
+import { deleteOldInvitations } from './store/account/users.ts'
 import {
   deleteOldBuilds,
   deleteOldLogs,
@@ -23,6 +27,10 @@ const MIN_ORPHAN_AGE_MS = HOUR_MS
 /** Key of `meta`: the hour, in hours since the epoch, up to which orphans were deleted. */
 const ORPHANS_META = 'orphans-until'
 const BATCH = 200
+/** How long an expired key is still shown. */
+const EXPIRED_KEY_DAYS = 30
+/** Records of the audit log per transaction. */
+const RECORDS = 1_000
 /** Number of objects that are deleted at once. */
 const DELETES = 4
 /** Builds per transaction. A build may have tens of thousands of chunks, and a transaction must end well within the statement timeout. */
@@ -55,7 +63,18 @@ export async function retain(app: App): Promise<void> {
   await store.write((tx) => deleteTakenPairs(tx, before.tasks))
   await store.write((tx) => deleteOldReplies(tx, now - retention.idempotencyHours * HOUR_MS))
   await store.write((tx) => deleteOldSessions(tx, { now, idleSince: now - IDLE_MS }))
+  await store.write((tx) => deleteOldInvitations(tx, now))
+  await store.write((tx) => deleteOldDeviceCodes(tx, now))
+  await store.write((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS))
+  await deleteAudit(app, now - retention.auditDays * DAY_MS)
   await deleteOrphans(app, now)
+}
+
+async function deleteAudit({ store, accountId, closing }: App, before: number): Promise<void> {
+  while (!closing.aborted) {
+    const count = await store.write((tx) => deleteOldAudit(tx, { accountId, before, limit: RECORDS }))
+    if (count < RECORDS) break
+  }
 }
 
 async function deleteUnreferenced(app: App, objects: readonly string[]): Promise<void> {

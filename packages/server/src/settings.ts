@@ -34,6 +34,7 @@ export interface Retention {
   readonly buildDays: number
   readonly logDays: number
   readonly taskDays: number
+  readonly auditDays: number
   readonly idempotencyHours: number
   /** How long log files are kept that the database no longer references. */
   readonly unusedLogHours: number

@@ -2,7 +2,19 @@
 import type { ApiClient } from '@windlass/client'
 import { fault } from '@windlass/kit/faults'
 import { formatDuration } from '@windlass/plan'
-import type { Agent, ApiKey, Build, Context, Pipeline, Project, Runtime, StepTypeResource } from '@windlass/protocol'
+import type {
+  Agent,
+  ApiKey,
+  Build,
+  Context,
+  Pipeline,
+  Project,
+  Runtime,
+  Session,
+  StepTypeResource,
+  Team,
+  User,
+} from '@windlass/protocol'
 import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
 import type { Style } from '../format/style.ts'
@@ -158,8 +170,78 @@ const keys: Kind<ApiKey> = {
     remove: (name) => remove(name),
   }),
   nameOf: ({ name }) => name,
-  columns: { NAME: ({ name }) => name, ROLE: ({ role }) => role, PREFIX: ({ prefix }) => prefix, AGE: age },
+  columns: {
+    NAME: ({ name }) => name,
+    OWNER: ({ owner }) => owner?.name ?? '',
+    ROLE: ({ role }) => role,
+    PREFIX: ({ prefix }) => prefix,
+    EXPIRES: ({ expiresAt }) => (expiresAt === undefined ? 'never' : formatTime(expiresAt)),
+    AGE: age,
+  },
+  wide: { ID: ({ id }) => id, SCOPES: ({ scopes = [] }) => scopes.join(',') },
+}
+
+const users: Kind<User> = {
+  name: 'users',
+  singular: 'user',
+  of: ({ users: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
+  nameOf: ({ name }) => name,
+  columns: {
+    NAME: ({ name }) => name,
+    KIND: ({ kind }) => kind,
+    ROLE: ({ role }) => role,
+    PROJECTS: ({ projects }) => showProjects(projects),
+    STATE: ({ state }) => state,
+    'SIGNED IN': ({ signedInAt }, { now }) => (signedInAt === undefined ? '' : formatAge(signedInAt, now)),
+    AGE: age,
+  },
+  wide: {
+    ID: ({ id }) => id,
+    TEAMS: (user) => (user.teams ?? []).join(','),
+    'DISPLAY NAME': ({ displayName }) => displayName ?? '',
+  },
+}
+
+function showProjects(projects: User['projects']): string {
+  return Object.entries(projects)
+    .map(([project, role]) => `${project}=${role}`)
+    .join(',')
+}
+
+const teams: Kind<Team> = {
+  name: 'teams',
+  singular: 'team',
+  of: ({ teams: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
+  nameOf: ({ name }) => name,
+  columns: {
+    NAME: ({ name }) => name,
+    ROLE: ({ role }) => role,
+    PROJECTS: ({ projects }) => showProjects(projects),
+    MEMBERS: ({ members }) => members.join(','),
+    AGE: age,
+  },
   wide: { ID: ({ id }) => id },
+}
+
+const sessions: Kind<Session> = {
+  name: 'sessions',
+  singular: 'session',
+  of: ({ sessions: { list, delete: remove } }) => ({
+    list: () => list(),
+    get: (id) => findSession(list, id),
+    remove: (id) => remove(id),
+  }),
+  nameOf: ({ id }) => id,
+  columns: {
+    ID: ({ id }) => id,
+    USER: ({ user }) => user?.name ?? '',
+    KEY: ({ key }) => key?.name ?? '',
+    ROLE: ({ role }) => role,
+    SEEN: ({ seenAt }, { now }) => formatAge(seenAt, now),
+    EXPIRES: ({ expiresAt }) => formatTime(expiresAt),
+    AGE: age,
+  },
+  wide: { CLIENT: ({ client }) => client ?? '' },
 }
 
 const stepTypes: Kind<StepTypeResource> = {
@@ -193,6 +275,12 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(contexts)
     case 'keys':
       return use(keys)
+    case 'users':
+      return use(users)
+    case 'teams':
+      return use(teams)
+    case 'sessions':
+      return use(sessions)
     case 'step-types':
       return use(stepTypes)
     default:
@@ -203,6 +291,13 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
 function durationOf({ startedAt, finishedAt }: Build, { now }: RenderContext): string {
   if (startedAt === undefined) return ''
   return formatDuration(Math.max(0, (finishedAt ?? now) - startedAt))
+}
+
+/** Returns a session from the list of sessions, because the server has no route for a single one. Throws `not-found`. */
+async function findSession(list: ApiClient['sessions']['list'], id: string): Promise<Session> {
+  const found = (await list()).items.find((session) => session.id === id)
+  if (found === undefined) throw fault('not-found', { message: `The session "${id}" does not exist.` })
+  return found
 }
 
 /** Returns a key from the list of keys, because the server has no route for a single one. Throws `not-found`. */

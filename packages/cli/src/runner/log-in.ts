@@ -49,7 +49,7 @@ async function readToken({ token, tokenFile }: LoginFlags, out: Printer): Promis
 export async function requireScopes({ client }: Session, wanted: readonly Scope[]): Promise<void> {
   const me = await client.server.whoami({ timeoutMs: 15_000 })
   const missing = missingScopes(me.scopes, wanted)
-  if (missing.length === 0 && me.role !== 'viewer' && me.role !== 'user') return
+  if (missing.length === 0 && me.role === 'admin') return
   const lacks = missing.length > 0 ? `the scopes ${missing.join(', ')}` : 'the role admin'
   throw fault('forbidden', {
     message: `The key "${me.name}" lacks ${lacks}.`,

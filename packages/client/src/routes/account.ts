@@ -13,6 +13,8 @@ import {
   Session,
   SessionCode,
   SessionInput,
+  SessionsEnded,
+  SessionsQuery,
   Whoami,
 } from '@windlass/protocol'
 import { z } from 'zod'
@@ -34,15 +36,17 @@ export const keys = {
   delete: route('DELETE', '/v1/keys/{name}', { answer: 'nothing' }),
 }
 
-/** Sessions of browsers. A session acts for an API key. */
+/** Sessions of browsers. A session acts for a user or an API key. */
 export const sessions = {
   list: route('GET', '/v1/sessions', { answer: page(Session) }),
-  /** Signs in with a one-time code or an API key. The response sets the cookie of the session. Throws `unauthenticated`. */
+  /** Signs in with a name and password, an API key or a one-time code. The response sets the cookie of the session. Throws `unauthenticated`. */
   create: route('POST', '/v1/sessions', { body: SessionInput, answer: Session }),
   /** Creates a one-time code with the rights of the client's key, valid for 15 minutes. Throws `forbidden` for a session. */
   createCode: route('POST', '/v1/sessions/codes', { answer: SessionCode, isKeyed: true }),
   /** Returns the session of this browser, and renews its cookie once an hour. */
   current: route('GET', '/v1/sessions/current', { answer: Session }),
+  /** Ends all sessions of the caller; with `user`, those of that user. */
+  signOutEverywhere: route('DELETE', '/v1/sessions', { query: SessionsQuery, answer: SessionsEnded }),
   signOut: route('DELETE', '/v1/sessions/current', { answer: 'nothing' }),
   delete: route('DELETE', '/v1/sessions/{id}', { answer: 'nothing' }),
 }

@@ -1,8 +1,9 @@
+import type { Role } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import type { Actor } from '../identity/actor.ts'
 import { openReaders, READER_LIMITS } from './readers.ts'
 
-const keyOf = (id: string, role: 'admin' | 'user' | 'viewer'): Actor => ({ kind: 'key', id, accountId: 'a', name: id, role })
+const keyOf = (id: string, role: Role): Actor => ({ kind: 'key', id, accountId: 'a', name: id, role })
 
 function stepOf(id: string): Actor {
   const none = { pipelineId: null, pipeline: null, projectId: null }
@@ -22,7 +23,7 @@ test('reserves some streams for users and admins', () => {
   for (let n = 0; n < 18; n += 1) readers.take(keyOf('k', 'viewer'))
   for (const actor of [keyOf('other', 'viewer'), stepOf('one')])
     expect(() => readers.take(actor)).toThrow('The server already has 18 open streams.')
-  readers.take(keyOf('u', 'user'))
+  readers.take(keyOf('u', 'developer'))
   readers.take(keyOf('a', 'admin'))
   expect(() => readers.take(keyOf('a', 'admin'))).toThrow('The server already has 20 open streams.')
 })

@@ -1,6 +1,6 @@
 /** Limits for concurrent readers of streams, in total and per caller. A reader uses resources even if it does not read. */
 import { fault } from '@windlass/kit'
-import type { Actor } from '../identity/actor.ts'
+import { isAllowed, type Actor } from '../identity/actor.ts'
 
 export interface ReaderLimits {
   /** Maximum number of readers of this server: followers, log downloads, terminals. */
@@ -59,7 +59,7 @@ export function openReaders(limits: ReaderLimits): Readers {
 }
 
 function hasReserve(actor: Actor): boolean {
-  return actor.kind === 'key' && actor.role !== 'viewer'
+  return isAllowed(actor, 'start-builds')
 }
 
 function tooMany(message: string): Error {

@@ -4,20 +4,22 @@ import { readFileSync } from 'node:fs'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fault, isFault, sha256 } from '@windlass/kit'
 import type { App } from '../app.ts'
+import { auditCall, recordFailure } from '../audit/record.ts'
 import { noteBreak } from '../builds/engine/hearing.ts'
 import { callerOf, type Actor, type Permission } from '../identity/actor.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
+import { authorize } from '../identity/authorize.ts'
 import { authenticateSession } from '../identity/sessions.ts'
 import { requireOwnOrigin } from '../identity/origin.ts'
-import { requireScope } from '../identity/scopes.ts'
-import { mayCall } from '../identity/step-rights.ts'
 import { addAssets, type Asset } from './assets.ts'
+import { auditedCall } from './audited-call.ts'
 import { readBody, releaseBody } from './body-pool.ts'
 import { parseJson } from './json-body.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { toFault, toProblem } from './problem.ts'
 import { beginRepeatable } from './replies.ts'
 import type { Answer, Call, Outcome, Route } from './route.ts'
+import { shownUrl } from './shown-url.ts'
 
 export interface HttpOptions {
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined
@@ -127,10 +129,11 @@ function addRoute(app: App, server: FastifyInstance, authenticator: Authenticato
       // Counted later, so that a web page cannot lock out the address of its readers.
       if (limit !== undefined) requireOwnOrigin(app, request)
       const actor = await identify(app, authenticator, request, route.spec.allow)
-      const { method, path, spec } = route
-      if (!mayCall(actor, { method, path, allow: spec.allow }))
-        throw fault(actor.kind === 'nobody' ? 'unauthenticated' : 'forbidden')
-      if (spec.scope !== 'none') requireScope(actor, spec.scope)
+      await authorize(app, actor, route, request.params).catch(async (error: unknown) => {
+        const call = actor.kind === 'key' ? auditedCall(route, request, actor) : undefined
+        if (call !== undefined) await recordFailure(app, call, error)
+        throw error
+      })
       actors.set(request, actor)
       // Checked before the body is read, so that refused calls use no memory.
       if (route.spec.readsDocument !== true) return
@@ -197,9 +200,12 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
     reply,
     settle: async () => undefined,
   }
+  const audited = auditedCall(route, request, actor)
+  const run = (given: typeof call): Promise<Outcome> =>
+    audited === undefined ? route.run(given) : auditCall(app, audited, () => route.run(given))
   const key = request.headers['idempotency-key']
   const mayRepeat = route.method === 'POST' && route.spec.allow !== 'public' && (actor.kind === 'key' || actor.kind === 'build')
-  if (!mayRepeat || typeof key !== 'string') return route.run(call)
+  if (!mayRepeat || typeof key !== 'string') return run(call)
   const repeatable = await beginRepeatable(app, actor, {
     key,
     method: route.method,
@@ -208,7 +214,7 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
   })
   if (repeatable.earlier !== undefined) return repeatable.earlier
   try {
-    const outcome = await route.run({ ...call, settle: (tx, settled) => repeatable.settle(tx, settled) })
+    const outcome = await run({ ...call, settle: (tx, settled) => repeatable.settle(tx, settled) })
     if (outcome !== 'stream') await repeatable.finish(outcome)
     return outcome
   } catch (error) {
@@ -250,11 +256,6 @@ function measure(app: App, route: Route, status: number, started: number): void 
 
 /** Routes whose calls show that engines and agents are alive. */
 const LIVENESS_ROUTES = /^\/v1\/(engine|agent)\//
-
-/** Masks keys in the path, because public clients put whole keys into paths. */
-function shownUrl(url: string): string {
-  return (url.split('?')[0] ?? '').replace(/([0-9a-f]{24})\.[\w-]{20,}/g, '$1.*****')
-}
 
 function sendProblem(
   app: App,

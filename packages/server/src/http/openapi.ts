@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, generated from the route table, so that the documented shapes are the validated ones. */
-import { PAGE_HEADER, ProblemDocument } from '@windlass/protocol'
+import { PAGE_HEADER, ProblemDocument, RIGHTS } from '@windlass/protocol'
 import type { z } from 'zod'
-import type { Permission } from '../identity/actor.ts'
+import { isForUsers, isRight } from '../identity/actor.ts'
 import { isForSteps } from '../identity/step-rights.ts'
 import { VERSION } from '../version.ts'
 import { asRecord, openSchemas, type Json, type Schemas } from './openapi-schemas.ts'
@@ -48,6 +48,8 @@ function toOperation({ method, path, spec }: Route, schemas: Schemas): Json {
     summary: spec.summary,
     tags: [path.split('/')[2] ?? 'server'],
     'x-windlass-allow': spec.allow,
+    ...(isRight(spec.allow) && { 'x-windlass-role': RIGHTS[spec.allow].role }),
+    ...(spec.project !== undefined && { 'x-windlass-project': true }),
     ...(isForSteps({ method, path }) && { 'x-windlass-steps': true }),
     security: toSecurity(spec),
     ...(parameters.length > 0 && { parameters }),
@@ -63,10 +65,8 @@ function toOperation({ method, path, spec }: Route, schemas: Schemas): Json {
 function toSecurity({ allow, scope }: Route['spec']): Json[] {
   if (allow === 'public') return []
   const scopes = scope === 'none' ? [] : [scope]
-  return FOR_USERS.has(allow) ? [{ token: scopes }, { session: scopes }] : [{ token: scopes }]
+  return isForUsers(allow) ? [{ token: scopes }, { session: scopes }] : [{ token: scopes }]
 }
-
-const FOR_USERS: ReadonlySet<Permission> = new Set(['viewer', 'user', 'admin', 'runner'])
 
 function operationId(method: string, path: string): string {
   const words = path

@@ -7,6 +7,7 @@ import { defined, fault, type Problem } from '@windlass/kit'
 import type { Method, Scope } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Actor, Permission } from '../identity/actor.ts'
+import type { ProjectSource } from '../identity/project-of.ts'
 import type { Tx } from '../store/store.ts'
 
 /** The validated input of a handler. */
@@ -40,6 +41,10 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly allow: Permission
   /** Scope that limited keys need. `none`: a key needs no scope, or no key may call the route. */
   readonly scope: Scope | 'none'
+  /** How the project of the call is found. Absent: roles in projects do not count for this route. */
+  readonly project?: ProjectSource
+  /** Why the audit log does not have this call although it changes something. */
+  readonly unaudited?: string
   readonly params?: P
   readonly query?: Q
   /** Shape of a JSON body. Absent if there is no body, or a raw one. */

@@ -16,17 +16,29 @@ import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes
 import { runtimeRoutes } from './routes/runtime.ts'
 import { runtimeBaseRoutes } from './routes/runtime-base.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
+import { auditRoutes } from './routes/audit.ts'
 import { sessionRoutes } from './routes/session.ts'
+import { teamRoutes } from './routes/team.ts'
+import { userRoutes } from './routes/user.ts'
+import { openRateLimit } from './rate-limit.ts'
 import { healthRoutes, identityRoutes } from './routes/system.ts'
 import { codefreshRoutes } from './codefresh/routes.ts'
 import { z } from 'zod'
 
+/** Wrong passwords for one name, from all addresses, after which the name is refused until the window of the first one ends. Milliseconds. */
+const WRONG_PASSWORDS = 10
+const WRONG_PASSWORDS_MS = 5 * 60_000
+
 /** Returns all routes of the server. */
 export function allRoutes(app: App, authenticator: Authenticator): Route[] {
+  const checks = { authenticator, passwords: openRateLimit(app.clock, WRONG_PASSWORDS, WRONG_PASSWORDS_MS) }
   const routes = [
     ...healthRoutes(app),
     ...identityRoutes(app, authenticator),
-    ...sessionRoutes(app, authenticator),
+    ...sessionRoutes(app, checks),
+    ...userRoutes(app, checks),
+    ...teamRoutes(app, authenticator),
+    ...auditRoutes(app),
     ...pipelineRoutes(app),
     ...stepTypeRoutes(app),
     ...contextRoutes(app),

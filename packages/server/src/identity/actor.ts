@@ -1,7 +1,6 @@
-/** The callers of the API and what they may call. Everything that is not allowed here is denied. */
-import type { Scope } from '@windlass/protocol'
-
-export type Role = 'admin' | 'user' | 'viewer'
+/** The callers of the API and what they may call. Everything that is not allowed here is denied. The rights of roles are in `RIGHTS` of the protocol. */
+import { fault } from '@windlass/kit'
+import { RIGHTS, roleHasRight, type InstallationRole, type Owner, type Right, type Role, type Scope } from '@windlass/protocol'
 
 /** The steps of a build, authenticated by the key of its attempt (CF_API_KEY). */
 export interface StepActor {
@@ -17,19 +16,35 @@ export interface StepActor {
   readonly projectId: string | null
 }
 
+/** An API key, or a user who has signed in with a password. */
+export interface KeyActor {
+  readonly kind: 'key'
+  /** Id of the key, or of the user. */
+  readonly id: string
+  readonly accountId: string
+  /** Name of the key, or of the user. */
+  readonly name: string
+  /** Role for the installation: the lower one of the key and its owner. */
+  readonly role: InstallationRole
+  /** Id of the project -> role in it, lowered to the role of the key. */
+  readonly projects?: ReadonlyMap<string, Role> | undefined
+  /** The user or service account that it acts for. Undefined for keys of earlier versions. */
+  readonly owner?: Owner | undefined
+  /** True if a user has signed in with a password. */
+  readonly isUser?: true
+  /** True if it has all rights of its owner. A key with fewer rights manages no other keys and sessions of its owner. */
+  readonly isFull?: boolean
+  /** Limits the key; if undefined, it may do everything that its role allows. */
+  readonly scopes?: readonly Scope[] | undefined
+  /** Id of the session if a browser acts for the key or the user. */
+  readonly session?: string
+  /** The key is refused from then on. */
+  readonly expiresAt?: number | undefined
+}
+
 export type Actor =
   | { readonly kind: 'nobody' }
-  | {
-      readonly kind: 'key'
-      readonly id: string
-      readonly accountId: string
-      readonly name: string
-      readonly role: Role
-      /** Limits the key; if undefined, it may do everything that its role allows. */
-      readonly scopes?: readonly Scope[] | undefined
-      /** Id of the session if a browser acts for the key. */
-      readonly session?: string
-    }
+  | KeyActor
   | StepActor
   | { readonly kind: 'agent'; readonly id: string; readonly accountId: string; readonly name: string }
   | {
@@ -45,24 +60,38 @@ export function callerOf(actor: Actor): string {
   return actor.kind === 'nobody' ? actor.kind : `${actor.kind} ${actor.id}`
 }
 
+/** Returns the name of who acts, for builds, approvals and versions: the owner of a key, or the key itself if it has none. */
+export function nameOf(actor: Actor): string {
+  if (actor.kind === 'key') return actor.owner?.name ?? actor.name
+  return actor.kind === 'build' ? actor.name : actor.kind
+}
+
 /**
- * The permission that a route requires. `public`: none. A role: that role or a higher one. `runner`: an admin or an agent. The others: exactly
- * that kind of credential. `any-attempt` also accepts the token of an attempt that has ended. `step-rights.ts` lists what steps of a build may call.
+ * The permission that a route requires. `public`: none. A right: a role that has it. `signed-in`: any user or key. `runner`: an admin or an agent. The others:
+ * exactly that kind of credential. `any-attempt` also accepts the token of an attempt that has ended. `step-rights.ts` lists what steps of a build may call.
  */
-export type Permission = 'public' | 'runner' | Role | 'agent' | 'bootstrap' | 'attempt' | 'any-attempt'
+export type Permission = Right | 'public' | 'signed-in' | 'runner' | 'agent' | 'bootstrap' | 'attempt' | 'any-attempt'
 
-const RANK: Readonly<Record<Role, number>> = { viewer: 1, user: 2, admin: 3 }
+/** Returns true if the permission is a right of roles. */
+export function isRight(permission: Permission): permission is Right {
+  return Object.hasOwn(RIGHTS, permission)
+}
 
+/** Returns true if users and their keys can have the permission. */
+export function isForUsers(permission: Permission): boolean {
+  return permission === 'signed-in' || permission === 'runner' || isRight(permission)
+}
+
+/** Returns true if the actor may call a route with this permission for every resource. A role in a project does not count, see `mayActInSomeProject`. */
 export function isAllowed(actor: Actor, permission: Permission): boolean {
+  if (isRight(permission)) return actor.kind === 'key' && roleHasRight(actor.role, permission)
   switch (permission) {
     case 'public':
       return true
+    case 'signed-in':
+      return actor.kind === 'key'
     case 'runner':
-      return actor.kind === 'agent' || isAllowed(actor, 'admin')
-    case 'viewer':
-    case 'user':
-    case 'admin':
-      return actor.kind === 'key' && RANK[actor.role] >= RANK[permission]
+      return actor.kind === 'agent' || isAllowed(actor, 'manage-runners')
     case 'agent':
     case 'bootstrap':
     case 'attempt':
@@ -70,4 +99,53 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
     case 'any-attempt':
       return actor.kind === 'attempt'
   }
+}
+
+/** Returns true if the actor has the right in a project. Null is the place of builds and pipelines without a project. */
+export function hasRight(actor: KeyActor, right: Right, projectId: string | null): boolean {
+  if (roleHasRight(actor.role, right)) return true
+  const role = projectId === null ? undefined : actor.projects?.get(projectId)
+  return RIGHTS[right].at === 'project' && role !== undefined && roleHasRight(role, right)
+}
+
+/** Returns true if the actor has the right in at least one project. */
+export function mayActInSomeProject(actor: Actor, permission: Permission): boolean {
+  if (actor.kind !== 'key' || !isRight(permission) || RIGHTS[permission].at !== 'project') return false
+  return [...(actor.projects?.values() ?? [])].some((role) => roleHasRight(role, permission))
+}
+
+/**
+ * Throws unless a key or user has the right in the project: `forbidden`, or `not-found` if the caller has no role there at all and must not learn what
+ * exists. Does nothing for other kinds of callers, which have no roles.
+ */
+export function requireRight(actor: Actor, right: Right, projectId: string | null): void {
+  if (actor.kind !== 'key' || hasRight(actor, right, projectId)) return
+  const isSeen = actor.role !== 'none' || (projectId !== null && actor.projects?.has(projectId) === true)
+  throw isSeen
+    ? fault('forbidden', { message: `Only the role ${RIGHTS[right].role} and higher roles may ${RIGHTS[right].text}.` })
+    : hidden()
+}
+
+/** Returns the fault for a resource that does not exist, and for one that the caller must not see. */
+export function hidden(): Error {
+  return fault('not-found')
+}
+
+/** Which keys and sessions an actor may manage: all, those of a user, or only those of one key. */
+export interface Manageable {
+  readonly ownerId?: string
+  readonly keyId?: string
+}
+
+/** Returns what the actor may manage: everything for an admin, what belongs to its owner for a user or a full key, itself for another key. */
+export function manageableBy(actor: Actor): Manageable {
+  if (actor.kind !== 'key') throw fault('forbidden')
+  if (isAllowed(actor, 'manage-users')) return {}
+  return actor.owner !== undefined && actor.isFull === true ? { ownerId: actor.owner.id } : { keyId: actor.id }
+}
+
+/** Returns the ids of the projects in which the actor has the right; undefined for all resources. */
+export function projectsOf(actor: Actor, right: Right): string[] | undefined {
+  if (actor.kind !== 'key' || roleHasRight(actor.role, right)) return undefined
+  return [...(actor.projects ?? [])].filter(([, role]) => roleHasRight(role, right)).map(([id]) => id)
 }

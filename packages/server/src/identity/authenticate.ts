@@ -7,7 +7,7 @@ import type { Query } from '../store/store.ts'
 import { findPairByBootstrap } from '../store/runtimes/warm-pairs.ts'
 import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { findBuildToken } from './build-token.ts'
-import { readScopes } from './keys.ts'
+import { keyActor } from './key-actor.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Actor, Permission } from './actor.ts'
 
@@ -16,6 +16,8 @@ interface Credential {
   readonly hash: string
   /** True if the attempt of the credential has ended. */
   readonly isOver?: boolean
+  /** The credential is refused from then on. */
+  readonly expiresAt?: number | undefined
 }
 
 /** The parts of a token. */
@@ -35,7 +37,7 @@ const MAX_REMEMBERED = 10_000
 export interface Authenticator {
   /**
    * Returns the actor of a token, or `nobody` without a header. Public clients send the bare token, without a scheme. Throws `unauthenticated`
-   * for an invalid token, and `attempt-stale` for a credential of an attempt that has ended, except its token if `any-attempt` is expected.
+   * for an invalid or expired token and for a key whose owner is disabled, and `attempt-stale` for a credential of an attempt that has ended, except its token if `any-attempt` is expected.
    * The kind that `expected` implies is looked up first.
    */
   authenticate(header: string | undefined, now: number, expected?: Permission): Promise<Actor>
@@ -81,6 +83,7 @@ export function openAuthenticator(
       const token = parseToken(/^(?:Bearer +)?(\S+)$/i.exec(header)?.[1] ?? '')
       const known = token === undefined ? undefined : await lookUp(token, now, expected)
       if (token === undefined || known === undefined || !tokenMatches(token.secret, known.hash)) throw fault('unauthenticated')
+      if (known.expiresAt !== undefined && now >= known.expiresAt) throw fault('unauthenticated', EXPIRED)
       const mayBeOver = expected === 'any-attempt' && known.actor.kind === 'attempt'
       if (known.isOver === true && !mayBeOver)
         throw fault('attempt-stale', { message: 'The attempt that this credential belongs to has ended.' })
@@ -90,6 +93,8 @@ export function openAuthenticator(
     forget: (id) => void remembered.delete(id),
   }
 }
+
+const EXPIRED = { message: 'The API key has expired.', hint: 'Log in again with `windlass login`, or use another API key.' }
 
 const REMEMBERED: ReadonlySet<Actor['kind']> = new Set(['key', 'agent'])
 
@@ -108,9 +113,8 @@ const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody' | 'build'>, Finde
   },
   async key(query, id) {
     const row = await findApiKey(query, id)
-    if (row === undefined) return undefined
-    const { account_id: accountId, name, role, hash } = row
-    return { actor: { kind: 'key', id, accountId, name, role, scopes: readScopes(row) }, hash }
+    const actor = row === undefined ? undefined : await keyActor(query, row)
+    return row && actor && { actor, hash: row.hash, expiresAt: actor.expiresAt }
   },
   async bootstrap(query, id) {
     const row = await findAttemptByToken(query, 'bootstrap_id', id)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fault, sha256, tokenMatches, writePrivateFile } from '@windlass/kit'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { countApiKeys } from '../store/account/api-keys.ts'
+import { hasCredentials } from '../store/account/api-keys.ts'
 import { findMeta } from '../store/account/meta.ts'
 import type { Query } from '../store/store.ts'
 
@@ -35,11 +35,11 @@ function fileOf({ dataDir }: Pick<App, 'dataDir'>): string {
 
 /** Generates and logs the code at the start of a server that has no keys and no code in its settings. Removes an old code file. */
 export async function prepareBootstrap(app: App): Promise<void> {
-  const hasKeys = (await countApiKeys(app.store.query, app.accountId)) > 0
-  const isOpen = !hasKeys || (await findUnusedKey(app.store.query)) !== undefined
+  const isSetUp = await hasCredentials(app.store.query, app.accountId)
+  const isOpen = !isSetUp || (await findUnusedKey(app.store.query)) !== undefined
   if (app.bootstrapCode !== undefined || !isOpen) return closeBootstrap(app)
   // Only the code that created the first key returns it.
-  if (hasKeys) return
+  if (isSetUp) return
   const file = fileOf(app)
   // Servers that share the folder share the code: the first one writes the file.
   if (!existsSync(file)) writePrivateFile(file, `${randomBytes(18).toString('base64url')}\n`)

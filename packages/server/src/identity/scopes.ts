@@ -1,7 +1,7 @@
 /** Keys with limited scopes. Each route names the scope that it requires (`http/route.ts`). */
 import { fault } from '@windlass/kit'
-import { missingScopes, type BuildInput, type Scope } from '@windlass/protocol'
-import type { Actor, Role } from './actor.ts'
+import { missingScopes, type BuildInput, type Role, type Scope } from '@windlass/protocol'
+import type { Actor } from './actor.ts'
 
 /** Throws `scope-missing` with the missing scope if the key of the caller is limited to others. */
 export function requireScope(actor: Actor, scope: Scope): void {
@@ -28,8 +28,11 @@ export function mayRunCommands(actor: Actor): boolean {
   return actor.scopes === undefined || missingScopes(actor.scopes, [COMMAND_SCOPE]).length === 0
 }
 
-/** Scopes that give access to all secrets of builds: agents, and authors of runtimes, can get the credentials of engines. */
-const ALL_SECRETS: readonly Scope[] = ['agent:write', 'runtime:write']
+/**
+ * Scopes that give access to all secrets of builds: agents, and authors of runtimes, can get the credentials of engines, and who changes users can become an
+ * admin without limits.
+ */
+const ALL_SECRETS: readonly Scope[] = ['agent:write', 'runtime:write', 'user:write']
 
 /**
  * Throws `scope-missing` if a limited key would grant more than it has: the scopes of the new key must be among its own. Only keys without limits

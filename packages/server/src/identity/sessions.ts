@@ -1,39 +1,35 @@
 /**
- * Sessions of browsers (docs/development/adr/0071). A session acts for the API key that it was started with, and ends with it. Only hashes of its secret are
- * stored. Lookups are not cached, so that a revoked session ends at once on every server.
+ * Sessions of browsers (docs/development/adr/0071, 0083). A session acts for the user or the API key that it was started with, and ends with it. Only hashes
+ * of its secret are stored. Lookups are not cached, so that a revoked session ends at once on every server. Not here: how one starts (`sign-in.ts`).
  */
 import { randomBytes } from 'node:crypto'
-import { defined, fault, newToken, parseToken, sha256, tokenMatches } from '@windlass/kit'
-import type { Session, SessionCode, SessionInput } from '@windlass/protocol'
-import type { z } from 'zod'
+import { defined, fault, parseToken, sha256, tokenMatches } from '@windlass/kit'
+import { higherRole, lowerRole, toRole, type InstallationRole, type Session } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { findApiKey } from '../store/account/api-keys.ts'
+import { noteDetail } from '../audit/call.ts'
 import {
   deleteSession,
+  endSessionsOfKey,
   findSession,
-  insertSession,
-  insertSessionCode,
   listSessions,
   replaceSecret,
   replaceUnusedSecret,
-  takeSessionCode,
   updateSession,
-  type KeyedSession,
+  type OwnedSession,
 } from '../store/account/sessions.ts'
-import type { SessionRow } from '../store/schema.ts'
-import type { Actor } from './actor.ts'
-import type { Authenticator } from './authenticate.ts'
-import type { Within } from '../store/store.ts'
-import { readScopes } from './keys.ts'
+import { endSessionsOf, findUser, listTeamsOfUsers } from '../store/account/users.ts'
+import type { SessionRow } from '../store/user-schema.ts'
+import type { Query } from '../store/store.ts'
+import { manageableBy, nameOf, type Actor, type KeyActor } from './actor.ts'
+import { findKeyActor, findUserActor } from './key-actor.ts'
+import { readScopes } from './key-scopes.ts'
 import { isSecure, requireOwnPage, type BrowserRequest } from './origin.ts'
 import { readSessionCookie, writeSessionCookie } from './session-cookie.ts'
 
 /** Lifetime of a session. Milliseconds. */
-const LIFETIME_MS = 7 * 86_400_000
+export const LIFETIME_MS = 7 * 86_400_000
 /** A session that is not used for this long ends. Milliseconds. */
 export const IDLE_MS = 12 * 3_600_000
-/** Lifetime of a one-time code. Milliseconds. */
-const CODE_MS = 15 * 60_000
 /** Minimum time between two updates of `seen_at`. Milliseconds. */
 const SEEN_MS = 60_000
 /** Age of a secret after which the page that reads its session gets a new one. Milliseconds. */
@@ -43,17 +39,17 @@ const ROTATE_MS = 3_600_000
  * the new one was never used, because the answer with the new one may have been lost.
  */
 const OVERLAP_MS = 60_000
-const MAX_CLIENT = 200
 
-type KeyActor = Extract<Actor, { kind: 'key' }>
-
-function isEnded({ expires_at: end, seen_at: seen }: SessionRow, now: number): boolean {
-  return now >= end || now - seen >= IDLE_MS
+/** Returns true if the session, its key or its user has ended. */
+function isEnded(row: OwnedSession, now: number): boolean {
+  const { expires_at: end, seen_at: seen, key_expires_at: keyEnd, disabled_at: disabled } = row
+  const isOrphan = row.user_id === null ? row.key_name === null : row.owner_name === null
+  return now >= end || now - seen >= IDLE_MS || isOrphan || disabled !== null || (keyEnd !== null && now >= keyEnd)
 }
 
 /** A session, and whether the call has its current secret or the previous one. */
 interface Found {
-  readonly row: KeyedSession
+  readonly row: OwnedSession
   readonly hasCurrent: boolean
 }
 
@@ -63,9 +59,10 @@ function isSuperseded({ hash, used_hash: used, rotated_at: rotated }: SessionRow
 }
 
 /** Ends a session whose previous secret was used after the current one: two browsers have it, and it is unknown which one may. */
-async function endStolen(app: App, { id, name }: KeyedSession): Promise<void> {
-  if (!(await app.store.write((tx) => deleteSession(tx, id)))) return
-  app.log.warn({ audit: 'session-ended', session: id, key: name, by: 'superseded-secret' }, 'superseded session secret refused')
+async function endStolen(app: App, row: OwnedSession): Promise<void> {
+  if (!(await app.store.write((tx) => deleteSession(tx, row.id)))) return
+  const entry = { audit: 'session-ended', session: row.id, of: nameOfSession(row), by: 'superseded-secret' }
+  app.log.warn(entry, 'superseded session secret refused')
 }
 
 /** Finds the live session of a cookie. Throws `unauthenticated` if there is none, and ends a session whose secret was superseded. */
@@ -79,7 +76,7 @@ async function requireSession(app: App, cookie: string | undefined): Promise<Fou
       await endStolen(app, row)
     }
   }
-  throw fault('unauthenticated', { message: 'The session has ended.', hint: 'Sign in again.' })
+  throw sessionEnded()
 }
 
 /** Records that a session was used. The first use of the current secret ends the previous one after its overlap. */
@@ -94,7 +91,7 @@ async function noteUse(app: App, { row, hasCurrent }: Found): Promise<void> {
 }
 
 /**
- * Returns the key that the session cookie of a request acts for; `nobody` without a cookie. Throws `unauthenticated` if the session has ended, and
+ * Returns the user or key that the session cookie of a request acts for; `nobody` without a cookie. Throws `unauthenticated` if the session has ended, and
  * `forbidden` if the call does not come from a page of this server.
  */
 export async function authenticateSession(app: App, request: BrowserRequest): Promise<Actor> {
@@ -104,85 +101,14 @@ export async function authenticateSession(app: App, request: BrowserRequest): Pr
   const found = await requireSession(app, cookie)
   await noteUse(app, found)
   const { row } = found
-  const { key_id: id, account_id: accountId, name, role } = row
-  return { kind: 'key', id, accountId, name, role, scopes: readScopes(row), session: row.id }
+  const { query } = app.store
+  const actor = await (row.user_id === null ? findKeyActor(query, row.key_id) : findUserActor(query, row.account_id, row.user_id))
+  if (actor === undefined) throw sessionEnded()
+  return { ...actor, session: row.id }
 }
 
-/**
- * Creates a one-time code for a session with the rights of the key. `within` runs in the same transaction. Throws `forbidden` in a session, which
- * could otherwise outlive its end.
- */
-export async function createSessionCode(app: App, actor: Actor, within?: Within<SessionCode>): Promise<SessionCode> {
-  if (actor.kind !== 'key' || actor.session !== undefined)
-    throw fault('forbidden', { message: 'Only an API key can create sign-in codes.' })
-  const now = app.clock.now()
-  const { id, hash, text } = newToken(now)
-  const row = { id, account_id: actor.accountId, key_id: actor.id, hash, created_at: now, expires_at: now + CODE_MS }
-  const code = { code: text, expiresAt: row.expires_at }
-  await app.store.write(async (tx) => {
-    await insertSessionCode(tx, row)
-    await within?.(tx, code)
-  })
-  return code
-}
-
-interface Started {
-  readonly session: Session
-  readonly cookie: string
-}
-
-interface SignIn {
-  readonly input: z.output<typeof SessionInput>
-  readonly request: BrowserRequest
-  /** Address of the caller, for the log. */
-  readonly address: string
-}
-
-/** Starts a session with a one-time code or an API key. Throws `unauthenticated`. */
-export async function startSession(
-  app: App,
-  authenticator: Authenticator,
-  { input, request, address }: SignIn,
-): Promise<Started> {
-  const now = app.clock.now()
-  const secure = isSecure(app, request.protocol)
-  const { id, hash, text } = newToken(now)
-  const client = request.headers['user-agent']?.slice(0, MAX_CLIENT) ?? null
-  const times = { created_at: now, rotated_at: now, seen_at: now, expires_at: now + LIFETIME_MS }
-  const actor = 'key' in input ? await authenticator.authenticate(`Bearer ${input.key}`, now) : undefined
-  if (actor !== undefined && actor.kind !== 'key')
-    throw fault('unauthenticated', { message: 'Only API keys can start a session.' })
-  const row = await app.store.write(async (tx) => {
-    const keyId = 'key' in input ? actor?.id : await takeCode(input.code)
-    const key = keyId === undefined ? undefined : await findApiKey(tx.query, keyId)
-    if (key === undefined) throw fault('unauthenticated', { message: 'The sign-in code was already used or has expired.' })
-    const session = {
-      ...times,
-      id,
-      account_id: key.account_id,
-      key_id: key.id,
-      hash,
-      previous_hash: null,
-      used_hash: null,
-      client,
-    }
-    await insertSession(tx, session)
-    return { ...session, name: key.name, role: key.role, scopes: key.scopes }
-
-    async function takeCode(code: string): Promise<string | undefined> {
-      const token = parseToken(code)
-      const taken = token && (await takeSessionCode(tx, { id: token.id, hash: sha256(token.secret) }))
-      return taken === undefined || now >= taken.expires_at ? undefined : taken.key_id
-    }
-  })
-  app.log.info(
-    { audit: 'session-started', session: id, key: row.name, by: actor === undefined ? 'code' : 'key', address },
-    'signed in',
-  )
-  return {
-    session: toSession(row, id),
-    cookie: writeSessionCookie(text, { secure, maxAgeSeconds: LIFETIME_MS / 1000 }),
-  }
+function sessionEnded(): Error {
+  return fault('unauthenticated', { message: 'The session has ended.', hint: 'Sign in again.' })
 }
 
 function requireSessionActor(actor: Actor): KeyActor & { readonly session: string } {
@@ -203,7 +129,7 @@ export async function showSession(
   const secure = isSecure(app, request.protocol)
   const { row, hasCurrent } = await requireSession(app, readSessionCookie(request.headers, secure))
   const now = app.clock.now()
-  const session = toSession(row, id)
+  const session = toSession(row, { current: id, roles: await rolesOfTeams(app.store.query, [row]) })
   if (now - row.rotated_at < (hasCurrent ? ROTATE_MS : OVERLAP_MS)) return { session, cookie: undefined }
   const secret = randomBytes(32).toString('base64url')
   const next = { hash: sha256(secret), previous_hash: hasCurrent ? row.hash : row.previous_hash, rotated_at: now }
@@ -214,51 +140,88 @@ export async function showSession(
 
 /** Ends the session of the caller. Returns the cookie that removes it from the browser. Throws `not-found` without a session. */
 export async function endOwnSession(app: App, actor: Actor, protocol: string): Promise<string> {
-  const { session, name } = requireSessionActor(actor)
+  const { session } = requireSessionActor(actor)
   await app.store.write((tx) => deleteSession(tx, session))
-  app.log.info({ audit: 'session-ended', session, key: name, by: name }, 'signed out')
+  app.log.info({ audit: 'session-ended', session, of: nameOf(actor), by: nameOf(actor) }, 'signed out')
   return writeSessionCookie('', { secure: isSecure(app, protocol), maxAgeSeconds: 0 })
 }
 
-/** Returns the filter for the sessions that the actor may see and end: all for an admin, otherwise those of its key. */
-function manageableKeys(actor: Actor): { keyId?: string } {
-  if (actor.kind !== 'key') throw fault('forbidden')
-  return actor.role === 'admin' ? {} : { keyId: actor.id }
-}
-
-/** Lists the live sessions of the key; those of all keys for an admin. */
+/** Lists the live sessions of the caller; those of all users and keys for an admin. */
 export async function listLiveSessions(app: App, actor: Actor): Promise<Session[]> {
   const now = app.clock.now()
   const own = actor.kind === 'key' ? actor.session : undefined
-  const rows = await listSessions(app.store.query, { accountId: app.accountId, ...manageableKeys(actor) })
-  return rows.filter((row) => !isEnded(row, now)).map((row) => toSession(row, own))
+  const rows = await listSessions(app.store.query, { accountId: app.accountId, ...manageableBy(actor) })
+  const live = rows.filter((row) => !isEnded(row, now))
+  const roles = await rolesOfTeams(app.store.query, live)
+  return live.map((row) => toSession(row, { current: own, roles }))
 }
 
-/** Ends a session. Throws `not-found` if it does not exist or belongs to another key and the caller is not an admin. */
+/** Ends a session. Throws `not-found` if it does not exist or the caller may not manage it. */
 export async function endSession(app: App, actor: Actor, id: string): Promise<void> {
-  const { keyId } = manageableKeys(actor)
+  const { keyId, ownerId } = manageableBy(actor)
   const ended = await app.store.write(async (tx) => {
     const row = await findSession(tx.query, id)
-    if (row === undefined || row.account_id !== app.accountId || (keyId !== undefined && row.key_id !== keyId))
+    const isOther = (keyId !== undefined && row?.key_id !== keyId) || (ownerId !== undefined && row?.owner_id !== ownerId)
+    if (row === undefined || row.account_id !== app.accountId || isOther)
       throw fault('not-found', { message: `The session "${id}" does not exist.` })
     await deleteSession(tx, id)
     return row
   })
-  app.log.info(
-    { audit: 'session-ended', session: id, key: ended.name, by: actor.kind === 'key' ? actor.name : actor.kind },
-    'session revoked',
-  )
+  app.log.info({ audit: 'session-ended', session: id, of: nameOfSession(ended), by: nameOf(actor) }, 'session revoked')
 }
 
-function toSession(row: KeyedSession, current: string | undefined): Session {
-  const scopes = readScopes(row)
+/** Ends all sessions of the caller, or of the user that an admin names. Returns their number. Throws `forbidden`, `not-found`. */
+export async function endSessions(app: App, actor: Actor, userName: string | undefined): Promise<number> {
+  const { ownerId, keyId } = manageableBy(actor)
+  const user = userName === undefined ? undefined : await findUser(app.store.query, app.accountId, userName)
+  if (userName !== undefined && (keyId !== undefined || (ownerId !== undefined && user?.id !== ownerId)))
+    throw fault('forbidden', { message: 'Only an admin may end the sessions of other users.' })
+  if (userName !== undefined && user === undefined)
+    throw fault('not-found', { message: `The user "${userName}" does not exist.` })
+  const id = user?.id ?? (keyId === undefined && actor.kind === 'key' ? actor.owner?.id : undefined)
+  const own = actor.kind === 'key' ? actor.id : ''
+  noteDetail(`sessions of ${user?.name ?? nameOf(actor)}`)
+  const ended = await app.store.write((tx) => (id === undefined ? endSessionsOfKey(tx, own) : endSessionsOf(tx, id)))
+  app.log.info({ audit: 'sessions-ended', of: user?.name ?? nameOf(actor), by: nameOf(actor), ended }, 'signed out everywhere')
+  return ended
+}
+
+/** Returns the name of the user, or of the key if it has no owner. */
+export function nameOfSession(row: Pick<OwnedSession, 'owner_name' | 'key_name'>): string {
+  return row.owner_name ?? row.key_name ?? ''
+}
+
+/** User -> highest role of the user's teams. */
+type TeamRoles = ReadonlyMap<string, InstallationRole>
+
+/** Reads the roles that the users of sessions have by their teams. */
+export async function rolesOfTeams(query: Query, rows: readonly OwnedSession[]): Promise<TeamRoles> {
+  const roles = new Map<string, InstallationRole>()
+  const owners = new Set(rows.flatMap(({ owner_id: id }) => id ?? []))
+  for (const { user_id: id, role } of await listTeamsOfUsers(query, [...owners]))
+    roles.set(id, higherRole(roles.get(id) ?? role, role))
+  return roles
+}
+
+interface SessionView {
+  /** Id of the session of the caller. */
+  readonly current: string | undefined
+  readonly roles: TeamRoles
+}
+
+/** Converts a session for the API. */
+export function toSession(row: OwnedSession, { current, roles }: SessionView): Session {
+  const { key_name: name, owner_id: ownerId, owner_name: ownerName, owner_kind: kind, owner_role: ownerRole } = row
+  const key = name === null ? undefined : { id: row.key_id, name, ...defined({ scopes: readScopes(row) }) }
+  const user = ownerId === null || ownerName === null || kind === null ? undefined : { id: ownerId, name: ownerName, kind }
+  const ownRole = higherRole(ownerRole ?? 'admin', roles.get(ownerId ?? '') ?? 'none')
   return {
     id: row.id,
-    key: { id: row.key_id, name: row.name, role: row.role, ...defined({ scopes }) },
+    role: lowerRole(row.key_role === null ? 'admin' : toRole(row.key_role), ownRole),
     current: row.id === current,
     createdAt: row.created_at,
     seenAt: row.seen_at,
     expiresAt: row.expires_at,
-    ...(row.client !== null && { client: row.client }),
+    ...defined({ key, user, client: row.client ?? undefined }),
   }
 }

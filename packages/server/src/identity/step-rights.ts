@@ -6,7 +6,7 @@ import { fault } from '@windlass/kit'
 import { SKIP_MAIN_CLONE } from '@windlass/plan'
 import { BuildInput, type AccountSettings, type PipelineSettings } from '@windlass/protocol'
 import type { z } from 'zod'
-import { isAllowed, type Actor, type Permission, type StepActor } from './actor.ts'
+import type { StepActor } from './actor.ts'
 
 /** The routes that steps may call in addition to the public ones. */
 const CALLS: ReadonlySet<string> = new Set([
@@ -57,11 +57,6 @@ interface Called {
 /** Returns true if steps may call this route in addition to the public ones. */
 export function isForSteps({ method, path }: Called): boolean {
   return CALLS.has(`${method} ${path}`)
-}
-
-/** Returns true if the caller may call the route. */
-export function mayCall(actor: Actor, route: Called & { readonly allow: Permission }): boolean {
-  return isAllowed(actor, route.allow) || (actor.kind === 'build' && isForSteps(route))
 }
 
 /** Throws `step-key-limited` with the fields that steps may not send. Fields with their default value are ignored. */

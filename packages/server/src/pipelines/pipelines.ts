@@ -5,7 +5,14 @@ import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { readDocumentSettings, type DocumentSettings } from './document-settings.ts'
-import { deletePipeline, findPipeline, listPipelines, lockPipeline, savePipeline } from '../store/account/pipelines.ts'
+import {
+  deletePipeline,
+  findPipeline,
+  listPipelines,
+  lockPipeline,
+  savePipeline,
+  type PageFilter,
+} from '../store/account/pipelines.ts'
 import { findProject, listProjects, saveProject } from '../store/account/projects.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx, Within } from '../store/store.ts'
@@ -20,16 +27,32 @@ export interface Precondition {
   readonly ifNoneMatch?: string | undefined
 }
 
+/** What a pipeline is about to use, for the check of rights. */
+export interface PipelineUse {
+  /** Null for a pipeline without a project, empty for a project that does not exist yet. */
+  readonly projectId: string | null
+  readonly usesContexts: boolean
+  readonly choosesRuntime: boolean
+}
+
+/** Throws unless the caller may write a pipeline that uses this. */
+export type AuthorizePipeline = (use: PipelineUse) => void
+
+interface NewPipeline {
+  readonly input: PipelineInput
+  readonly authorize?: AuthorizePipeline | undefined
+}
+
 /**
  * Creates a pipeline and returns it with the problems of its document. `within` runs in the same transaction. Throws `conflict` if the name is taken,
  * `document-invalid` and `request-invalid` if the document cannot be stored.
  */
-export async function createPipeline(app: App, input: PipelineInput, within?: Within<Pipeline>): Promise<Pipeline> {
+export async function createPipeline(app: App, { input, authorize }: NewPipeline, within?: Within<Pipeline>): Promise<Pipeline> {
   const document = await readPutDocument(app, input)
   // Found before the transaction, because a process parses the document.
   const problems = await findProblems(app, { document: document.masked, settings: document.written?.settings ?? input.settings })
   return app.store.write(async (tx) => {
-    const { pipeline } = await writePipeline(app, tx, { input, document, precondition: { ifNoneMatch: '*' } })
+    const { pipeline } = await writePipeline(app, tx, { input, document, precondition: { ifNoneMatch: '*' }, authorize })
     const shown = { ...pipeline, ...problems }
     await within?.(tx, shown)
     return shown
@@ -50,6 +73,8 @@ export interface Put {
   readonly name?: string | undefined
   readonly input: PipelineInput
   readonly precondition: Precondition
+  /** Called in the transaction, because the document may name another project than the path. Default: everything is allowed. */
+  readonly authorize?: AuthorizePipeline | undefined
 }
 
 /** Creates or replaces a pipeline by name. Creates the project before the slash if it does not exist. Throws `conflict`, `request-invalid`. */
@@ -71,6 +96,12 @@ async function writePipeline(
 ): Promise<{ pipeline: Pipeline; isNew: boolean }> {
   const { input, document } = put
   const name = document.written?.name ?? input.name
+  // Before everything that tells whether the pipeline exists.
+  put.authorize?.({
+    projectId: await findProjectOf(app, tx, name),
+    usesContexts: contextsOf(put).length > 0,
+    choosesRuntime: runtimeOf(put) !== null,
+  })
   const before = await lockPipeline(tx, app.accountId, put.name ?? name)
   if (before === undefined && put.name !== undefined && put.name !== name) {
     throw fault('request-invalid', {
@@ -122,7 +153,16 @@ interface Source {
   readonly before: PipelineRow | undefined
 }
 
-async function toRow(app: App, tx: Tx, { name, input, document: { written, masked }, before }: Source): Promise<PipelineRow> {
+function contextsOf({ input, document: { written } }: Pick<Source, 'input' | 'document'>): readonly string[] {
+  return written === undefined || written.contexts.length === 0 ? input.contexts : written.contexts
+}
+
+function runtimeOf({ input, document: { written } }: Pick<Source, 'input' | 'document'>): string | null {
+  return written?.runtime ?? input.runtime ?? null
+}
+
+async function toRow(app: App, tx: Tx, { name, input, document, before }: Source): Promise<PipelineRow> {
+  const { written, masked } = document
   const now = app.clock.now()
   const id = before?.id ?? newId(now)
   const variables = written === undefined || written.variables.length === 0 ? input.variables : written.variables
@@ -133,8 +173,8 @@ async function toRow(app: App, tx: Tx, { name, input, document: { written, maske
     name,
     document: masked,
     variables: sealVariables(await app.vault.sealer(tx), { id, account_id: app.accountId }, variables, before),
-    contexts: JSON.stringify(written === undefined || written.contexts.length === 0 ? input.contexts : written.contexts),
-    runtime: written?.runtime ?? input.runtime ?? null,
+    contexts: JSON.stringify(contextsOf({ input, document })),
+    runtime: runtimeOf({ input, document }),
     concurrency: written?.concurrency ?? input.concurrency ?? null,
     branch_concurrency: written?.branchConcurrency ?? input.branchConcurrency ?? null,
     trigger_concurrency: written?.triggerConcurrency ?? input.triggerConcurrency ?? null,
@@ -146,11 +186,22 @@ async function toRow(app: App, tx: Tx, { name, input, document: { written, maske
   }
 }
 
+/** Returns the name of the project of `project/pipeline`; undefined for a bare name. */
+function projectNameOf(name: string): string | undefined {
+  const slash = name.lastIndexOf('/')
+  return slash <= 0 ? undefined : name.slice(0, slash)
+}
+
+/** Returns the id of the project that a pipeline with this name belongs to; null for a bare name, empty for a project that does not exist. */
+async function findProjectOf(app: App, tx: Tx, name: string): Promise<string | null> {
+  const project = projectNameOf(name)
+  return project === undefined ? null : ((await findProject(tx.query, app.accountId, project))?.id ?? '')
+}
+
 /** Returns the project of `project/pipeline`, which is created if it does not exist; null for a bare name. */
 async function projectOf(app: App, tx: Tx, name: string): Promise<string | null> {
-  const slash = name.lastIndexOf('/')
-  if (slash <= 0) return null
-  const project = name.slice(0, slash)
+  const project = projectNameOf(name)
+  if (project === undefined) return null
   const known = await findProject(tx.query, app.accountId, project)
   if (known !== undefined) return known.id
   const now = app.clock.now()
@@ -188,7 +239,7 @@ function toPipeline(row: PipelineRow, project: string | undefined): Pipeline {
   }
 }
 
-export async function listPage(app: App, range: { after: string | undefined; limit: number }): Promise<Pipeline[]> {
+export async function listPage(app: App, range: Omit<PageFilter, 'accountId'>): Promise<Pipeline[]> {
   const rows = await listPipelines(app.store.query, { accountId: app.accountId, ...range })
   return [...(await showPipelines(app, rows))]
 }

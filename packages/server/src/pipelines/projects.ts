@@ -2,7 +2,15 @@ import { fault, newId } from '@windlass/kit'
 import type { Project, ProjectInput } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { countPipelines, deleteProject, findProject, listProjects, saveProject } from '../store/account/projects.ts'
+import {
+  countPipelines,
+  deleteProject,
+  findProject,
+  listProjects,
+  saveProject,
+  type ProjectFilter,
+} from '../store/account/projects.ts'
+import { deleteProjectRoles } from '../store/account/users.ts'
 import type { ProjectRow } from '../store/schema.ts'
 import type { Query, Within } from '../store/store.ts'
 
@@ -61,7 +69,7 @@ function toProject(row: ProjectRow, counts: ReadonlyMap<string, number>): Projec
   }
 }
 
-export async function listProjectPage(app: App, range: { after: string | undefined; limit: number }): Promise<Project[]> {
+export async function listProjectPage(app: App, range: Omit<ProjectFilter, 'accountId'>): Promise<Project[]> {
   const counts = await countPipelines(app.store.query, app.accountId)
   return (await listProjects(app.store.query, { accountId: app.accountId, ...range })).map((row) => toProject(row, counts))
 }
@@ -77,6 +85,7 @@ export async function removeProject(app: App, name: string): Promise<void> {
         message: `The project "${row.name}" still contains ${pipelines} ${pipelines === 1 ? 'pipeline' : 'pipelines'}.`,
         hint: 'Delete its pipelines first.',
       })
+    await deleteProjectRoles(tx, { project_id: row.id })
     await deleteProject(tx, row.id)
   })
 }

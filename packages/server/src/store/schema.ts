@@ -1,6 +1,6 @@
 /**
  * The tables for Kysely. Portable: only text, integer and bigint; times are epoch milliseconds; booleans are 0 or 1; JSON is text
- * that is never queried inside. This is the only place that documents columns.
+ * that is never queried inside. Only this file and `user-schema.ts` document columns.
  */
 import type {
   AnnotatedEntity,
@@ -12,6 +12,19 @@ import type {
   TriggerKind,
 } from '@windlass/plan'
 import type { Command, DebugPhase, MonitoredKind } from '@windlass/protocol'
+import type {
+  ApiKeyRow,
+  AuditChainRow,
+  AuditRow,
+  DeviceCodeRow,
+  InvitationRow,
+  ProjectRoleRow,
+  SessionCodeRow,
+  SessionRow,
+  TeamMemberRow,
+  TeamRow,
+  UserRow,
+} from './user-schema.ts'
 
 export type Flag = 0 | 1
 
@@ -21,6 +34,14 @@ export interface Schema {
   api_key: ApiKeyRow
   session: SessionRow
   session_code: SessionCodeRow
+  user_account: UserRow
+  project_role: ProjectRoleRow
+  team: TeamRow
+  team_member: TeamMemberRow
+  invitation: InvitationRow
+  device_code: DeviceCodeRow
+  audit: AuditRow
+  audit_chain: AuditChainRow
   agent: AgentRow
   runtime: RuntimeRow
   runtime_version: RuntimeVersionRow
@@ -73,39 +94,6 @@ export interface AccountRow {
   settings: string
   created_at: number
 }
-
-export interface ApiKeyRow {
-  id: string
-  account_id: string
-  name: string
-  role: 'admin' | 'user' | 'viewer'
-  /** JSON: Scope[]; null if the key is limited only by its role. */
-  scopes: string | null
-  hash: string
-  created_at: number
-}
-
-export interface SessionRow {
-  id: string
-  account_id: string
-  /** The API key that it acts for. */
-  key_id: string
-  /** Hash of the secret in the cookie, and of the secret before the last rotation. */
-  hash: string
-  previous_hash: string | null
-  /** Equal to `hash` once a call has arrived with the current secret while there is a previous one. */
-  used_hash: string | null
-  /** `User-Agent` at the sign-in. */
-  client: string | null
-  created_at: number
-  rotated_at: number
-  /** Time of its latest call, within a minute. */
-  seen_at: number
-  expires_at: number
-}
-
-/** A code that starts one session. It is deleted when it is used. */
-export type SessionCodeRow = Pick<SessionRow, 'id' | 'account_id' | 'key_id' | 'hash' | 'created_at' | 'expires_at'>
 
 export interface AgentRow {
   id: string

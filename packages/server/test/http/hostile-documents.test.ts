@@ -25,7 +25,7 @@ const LARGER = `version: 1\nsteps:\n${Array.from({ length: 300 }, (_, n) => `  s
 const IN_A_REPOSITORY =
   'version: 1\nkind: pipeline\nmetadata: {name: a/b}\nspec:\n  specTemplate: {location: git, repo: a/b, path: p.yml, revision: main}\n'
 
-async function keyOf(scene: HttpScene, role: 'viewer' | 'user', name: string): Promise<Client> {
+async function keyOf(scene: HttpScene, role: 'viewer' | 'developer', name: string): Promise<Client> {
   const { token } = await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name, role } })
   return scene.nobody.withToken(token)
 }
@@ -90,7 +90,7 @@ test('processes the longest pipeline within the memory and time limits of a docu
 
 test('limits a key to ten concurrent documents, and other keys are not affected', { timeout: 2 * PATIENCE_MS }, async () => {
   await using scene = await openHttpScene({ documentLimits: { ...ROOMY, documentMs: 2_500 } })
-  const [one, two] = [await keyOf(scene, 'viewer', 'one'), await keyOf(scene, 'user', 'two')]
+  const [one, two] = [await keyOf(scene, 'viewer', 'one'), await keyOf(scene, 'developer', 'two')]
   const order: string[] = []
   const calls = Array.from({ length: 14 }, (_, n) =>
     attempt(one, HOSTILE[n % HOSTILE.length] ?? '').then(

@@ -23,7 +23,13 @@ const CLUSTER = { name: 'second', server: 'https://cluster.test', token: 'cluste
 /** Calls whose answer is stored in the transaction of their effect. */
 export const SETTLED: Readonly<Record<string, Prepare>> = {
   'POST /v1/sessions/codes': () => ({ path: '/v1/sessions/codes', body: {} }),
-  'POST /v1/keys': () => ({ path: '/v1/keys', body: { name: 'second', role: 'user' } }),
+  'POST /v1/keys': () => ({ path: '/v1/keys', body: { name: 'second', role: 'developer' } }),
+  'POST /v1/users': () => ({ path: '/v1/users', body: { name: 'second' } }),
+  'POST /v1/users/{name}/invitation': async ({ admin }) => {
+    await admin.users.create({ name: 'second' })
+    return { path: '/v1/users/second/invitation', body: {} }
+  },
+  'POST /v1/teams': () => ({ path: '/v1/teams', body: { name: 'second' } }),
   'POST /v1/pipelines': () => ({ path: '/v1/pipelines', body: { name: 'team/second', document: ENDED } }),
   'POST /v1/projects': () => ({ path: '/v1/projects', body: { name: 'second' } }),
   'POST /v1/step-types': () => ({ path: '/v1/step-types', body: { manifest: STEP_TYPE } }),
@@ -86,6 +92,8 @@ export const SETTLED_OF_STEPS: Readonly<Record<string, Prepare>> = {
 /** Calls that can be carried out twice, and why. */
 export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
+  'POST /v1/device-codes/{code}/approve': 'the same decision changes nothing',
+  'POST /v1/device-codes/{code}/deny': 'the same decision changes nothing',
   'POST /v1/certificates': 'stores nothing but the authority, once',
   'POST /v1/runtimes/{name}/default': 'makes the same runtime the default',
   'POST /v1/builds/{id}/attempts/{attempt}/confirm-gone': 'a confirmed attempt does not change',

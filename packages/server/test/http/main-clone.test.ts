@@ -33,7 +33,7 @@ async function addForge(scene: HttpScene): Promise<void> {
 }
 
 async function keyOf(scene: HttpScene, ...scopes: Scope[]): Promise<Client> {
-  const body = { name: scopes.join('-').replaceAll(':', '-'), role: 'user', scopes }
+  const body = { name: scopes.join('-').replaceAll(':', '-'), role: 'developer', scopes }
   return scene.nobody.withToken((await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body })).token)
 }
 

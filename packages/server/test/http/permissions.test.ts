@@ -30,9 +30,11 @@ async function openTokens(scene: HttpScene): Promise<Tokens> {
     of: {
       nobody: undefined,
       viewer: await key('viewer'),
-      user: await key('user'),
+      developer: await key('developer'),
+      maintainer: await key('maintainer'),
       admin: scene.adminToken,
       session: await signIn(scene),
+      user: await signInAsUser(scene),
       agent: scene.agentToken,
       bootstrap: other.task.engine.bootstrap,
       attempt: other.engine.claimed.token,
@@ -50,6 +52,19 @@ async function signIn({ server, adminToken }: HttpScene): Promise<string> {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ key: adminToken }),
+  })
+  return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+}
+
+/** Creates a user with the role developer and signs in with the password. Returns the cookie. */
+async function signInAsUser({ server, admin }: HttpScene): Promise<string> {
+  const user = { name: 'dev', password: 'correct horse battery' }
+  if (!(await admin.users.list()).items.some(({ name }) => name === user.name))
+    await admin.users.create({ ...user, role: 'developer' })
+  const answer = await fetch(`${server.url}/v1/sessions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(user),
   })
   return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
 }
@@ -75,6 +90,14 @@ async function ask(scene: HttpScene, call: { method: Method; path: string; token
   if (![401, 403, 409].includes(answer.status)) return 'let in'
   const { code } = Problem.parse(JSON.parse(text))
   return ['unauthenticated', 'forbidden', 'scope-missing', 'attempt-stale'].includes(code) ? code : 'let in'
+}
+
+/** Makes a call for each caller, one after the other if the calls affect each other. */
+async function each<T>(inSequence: boolean, callers: readonly Caller[], call: (caller: Caller) => Promise<T>): Promise<T[]> {
+  if (!inSequence) return Promise.all(callers.map(call))
+  const results: T[] = []
+  for (const caller of callers) results.push(await call(caller))
+  return results
 }
 
 /** Fills in names that do not exist, so that authorized calls do no harm. Only `terminate` gets the child build, which exists. */
@@ -104,14 +127,16 @@ test('every route accepts exactly the kinds of credentials in the table', async 
     const refusal = (caller: Caller): string =>
       caller.startsWith('ended') ? 'attempt-stale' : caller === 'nobody' ? 'unauthenticated' : 'forbidden'
     const expected = CALLERS.map((caller) => [caller, right.callers.includes(caller) ? 'let in' : refusal(caller)])
-    const found = await Promise.all(
-      CALLERS.map(async (caller) => {
-        // Signing out ends the session, so that call gets its own.
-        const isEnd = caller === 'session' && name === 'DELETE /v1/sessions/current'
-        const token = isEnd ? await signIn(scene) : tokens.of[caller]
-        return [caller, await ask(scene, { method: route.method, path, token })]
-      }),
-    )
+    const found = await each(name === 'DELETE /v1/sessions', CALLERS, async (caller) => {
+      // Signing out ends the session, so that call gets its own.
+      const isEnd = ['DELETE /v1/sessions/current', 'DELETE /v1/sessions'].includes(name)
+      const own = caller === 'session' ? signIn : caller === 'user' ? signInAsUser : undefined
+      const token = isEnd && own !== undefined ? await own(scene) : tokens.of[caller]
+      return [caller, await ask(scene, { method: route.method, path, token })]
+    })
+    // Signing out everywhere has ended the other sessions.
+    if (name === 'DELETE /v1/sessions')
+      Object.assign(tokens.of, { session: await signIn(scene), user: await signInAsUser(scene) })
     expect([name, ...found]).toEqual([name, ...expected])
   }
 })
@@ -174,7 +199,7 @@ test('a key that may only start builds cannot run other commands with the secret
   await using scene = await openHttpScene()
   await scene.admin.call('POST', '/v1/pipelines', Pipeline, { body: { name: 'team/app', document: HELLO } })
   const limited = async (...scopes: Scope[]): Promise<(body: object) => Promise<Build>> => {
-    const body = { name: scopes.join('-').replaceAll(':', '-'), role: 'user', scopes }
+    const body = { name: scopes.join('-').replaceAll(':', '-'), role: 'developer', scopes }
     const client = scene.nobody.withToken((await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body })).token)
     return (input) => client.call('POST', '/v1/builds', Build, { body: { pipeline: 'team/app', ...input } })
   }
@@ -204,13 +229,13 @@ test('only unlimited admins can create keys that give access to all secrets of b
     })
     const codefresh = maker.text('POST', '/api/auth/key', { body: { name: 'made', scopes: [scope] } })
     await expect(codefresh, scope).rejects.toMatchObject({ code: 'scope-missing' })
-    await expect(make(scene.admin, { ...more, role: 'user' }), scope).rejects.toMatchObject({
+    await expect(make(scene.admin, { ...more, role: 'developer' }), scope).rejects.toMatchObject({
       code: 'request-invalid',
       message: expect.stringContaining('admin'),
     })
   }
   expect(await make(maker, { name: 'reader', role: 'viewer', scopes: ['build:read'] })).toMatchObject({ scopes: ['build:read'] })
-  const user = scene.nobody.withToken((await make(scene.admin, { name: 'user', role: 'user' })).token)
+  const user = scene.nobody.withToken((await make(scene.admin, { name: 'user', role: 'developer' })).token)
   await expect(user.text('POST', '/v1/agents', { body: { name: 'mine' } })).rejects.toMatchObject({ code: 'forbidden' })
 })
 

@@ -1,12 +1,14 @@
 /** Rights per route. The table deliberately duplicates the routes, so that the rights of each new or changed route are reviewed. */
 
-/** Kinds of callers. `session` is a browser that acts for an admin. `parent` means the steps of the build that started the build in the path. */
+/** Kinds of callers. `session` is a browser that acts for an admin, `user` one that acts for a user with the role developer. `parent` means the steps of the build that started the build in the path. */
 export const CALLERS = [
   'nobody',
   'viewer',
-  'user',
+  'developer',
+  'maintainer',
   'admin',
   'session',
+  'user',
   'agent',
   'bootstrap',
   'attempt',
@@ -19,12 +21,26 @@ export type Caller = (typeof CALLERS)[number]
 
 /** Callers by the value of the third column. */
 export const WHO: Readonly<Record<string, readonly Caller[]>> = {
-  anyone: ['nobody', 'viewer', 'user', 'admin', 'session', 'agent', 'bootstrap', 'attempt', 'steps', 'parent'],
-  viewer: ['viewer', 'user', 'admin', 'session'],
-  user: ['user', 'admin', 'session'],
+  anyone: [
+    'nobody',
+    'viewer',
+    'developer',
+    'maintainer',
+    'admin',
+    'session',
+    'user',
+    'agent',
+    'bootstrap',
+    'attempt',
+    'steps',
+    'parent',
+  ],
+  viewer: ['viewer', 'developer', 'maintainer', 'admin', 'session', 'user'],
+  developer: ['developer', 'maintainer', 'admin', 'session', 'user'],
+  maintainer: ['maintainer', 'admin', 'session'],
   admin: ['admin', 'session'],
   // Only with the key itself.
-  key: ['viewer', 'user', 'admin'],
+  key: ['viewer', 'developer', 'maintainer', 'admin'],
   runner: ['admin', 'session', 'agent'],
   agent: ['agent'],
   bootstrap: ['bootstrap'],
@@ -66,33 +82,58 @@ POST   /v1/sessions/codes                                                    key
 GET    /v1/sessions                                                          viewer      key:read
 GET    /v1/sessions/current                                                  viewer      -
 DELETE /v1/sessions/current                                                  viewer      -
+DELETE /v1/sessions                                                          viewer      key:write
 DELETE /v1/sessions/{id}                                                     viewer      key:write
 GET    /v1/whoami                                                            viewer      -                  steps
-GET    /v1/keys                                                              admin       key:read
-POST   /v1/keys                                                              admin       key:write
-DELETE /v1/keys/{name}                                                       admin       key:write
+GET    /v1/keys                                                              viewer      key:read
+POST   /v1/keys                                                              viewer      key:write
+DELETE /v1/keys/{name}                                                       viewer      key:write
+GET    /v1/users                                                             maintainer  user:read
+POST   /v1/users                                                             admin       user:write
+GET    /v1/users/{name}                                                      maintainer  user:read
+PATCH  /v1/users/{name}                                                      admin       user:write
+DELETE /v1/users/{name}                                                      admin       user:write
+POST   /v1/users/{name}/invitation                                           admin       user:write
+PUT    /v1/users/{name}/projects/{project}                                   admin       user:write
+DELETE /v1/users/{name}/projects/{project}                                   admin       user:write
+GET    /v1/teams                                                             maintainer  user:read
+POST   /v1/teams                                                             admin       user:write
+GET    /v1/teams/{name}                                                      maintainer  user:read
+PATCH  /v1/teams/{name}                                                      admin       user:write
+DELETE /v1/teams/{name}                                                      admin       user:write
+PUT    /v1/teams/{name}/members/{user}                                       admin       user:write
+DELETE /v1/teams/{name}/members/{user}                                       admin       user:write
+POST   /v1/invitations/accept                                                anyone      -
+PUT    /v1/password                                                          viewer      key:write
+POST   /v1/device-codes                                                      anyone      -
+POST   /v1/device-codes/key                                                  anyone      -
+GET    /v1/device-codes/{code}                                               viewer      key:write
+POST   /v1/device-codes/{code}/approve                                       viewer      key:write
+POST   /v1/device-codes/{code}/deny                                          viewer      key:write
+GET    /v1/audit                                                             admin       audit:read
+GET    /v1/audit/chain                                                       admin       audit:read
 GET    /v1/pipelines                                                         viewer      pipeline:read      steps
-POST   /v1/pipelines                                                         user        pipeline:write
+POST   /v1/pipelines                                                         developer   pipeline:write
 GET    /v1/pipelines/{name}                                                  viewer      pipeline:read      steps
-PUT    /v1/pipelines/{name}                                                  user        pipeline:write
-DELETE /v1/pipelines/{name}                                                  user        pipeline:write
+PUT    /v1/pipelines/{name}                                                  developer   pipeline:write
+DELETE /v1/pipelines/{name}                                                  developer   pipeline:write
 POST   /v1/validate                                                          viewer      pipeline:read
 GET    /v1/projects                                                          viewer      pipeline:read
-POST   /v1/projects                                                          user        pipeline:write
+POST   /v1/projects                                                          maintainer  pipeline:write
 GET    /v1/projects/{name}                                                   viewer      pipeline:read
-PUT    /v1/projects/{name}                                                   user        pipeline:write
-DELETE /v1/projects/{name}                                                   user        pipeline:write
+PUT    /v1/projects/{name}                                                   maintainer  pipeline:write
+DELETE /v1/projects/{name}                                                   maintainer  pipeline:write
 GET    /v1/step-types                                                        viewer      pipeline:read
-POST   /v1/step-types                                                        user        pipeline:write
+POST   /v1/step-types                                                        developer   pipeline:write
 GET    /v1/step-types/{name}                                                 viewer      pipeline:read
-PUT    /v1/step-types/{name}                                                 user        pipeline:write
+PUT    /v1/step-types/{name}                                                 developer   pipeline:write
 GET    /v1/step-types/{name}/versions                                        viewer      pipeline:read
-DELETE /v1/step-types/{name}                                                 user        pipeline:write
+DELETE /v1/step-types/{name}                                                 developer   pipeline:write
 GET    /v1/contexts                                                          viewer      context:read
-POST   /v1/contexts                                                          admin       context:write
+POST   /v1/contexts                                                          maintainer  context:write
 GET    /v1/contexts/{name}                                                   viewer      context:read
-PUT    /v1/contexts/{name}                                                   admin       context:write
-DELETE /v1/contexts/{name}                                                   admin       context:write
+PUT    /v1/contexts/{name}                                                   maintainer  context:write
+DELETE /v1/contexts/{name}                                                   maintainer  context:write
 GET    /v1/agents                                                            viewer      agent:read
 POST   /v1/agents                                                            admin       agent:write
 GET    /v1/agents/{name}                                                     viewer      agent:read
@@ -123,12 +164,12 @@ GET    /v1/runtime-bases                                                     adm
 GET    /v1/runtime-bases/{name}                                              admin       runtime:read
 PUT    /v1/runtime-bases/{name}                                              admin       runtime:write
 DELETE /v1/runtime-bases/{name}                                              admin       runtime:write
-POST   /v1/builds                                                            user        build:write        steps
-POST   /v1/builds/{id}/restart                                               user        build:write
-POST   /v1/builds/{id}/terminate                                             user        build:write        parent
+POST   /v1/builds                                                            developer   build:write        steps
+POST   /v1/builds/{id}/restart                                               developer   build:write
+POST   /v1/builds/{id}/terminate                                             developer   build:write        parent
 POST   /v1/builds/{id}/attempts/{attempt}/confirm-gone                       admin       build:write
-POST   /v1/builds/{id}/approve                                               user        build:write
-POST   /v1/builds/{id}/deny                                                  user        build:write
+POST   /v1/builds/{id}/approve                                               developer   build:write
+POST   /v1/builds/{id}/deny                                                  developer   build:write
 GET    /v1/builds                                                            viewer      build:read         steps
 GET    /v1/builds/{id}                                                       viewer      build:read         steps
 GET    /v1/builds/{id}/wait                                                  viewer      build:read         steps
@@ -136,8 +177,8 @@ GET    /v1/builds/{id}/feed                                                  vie
 GET    /v1/builds/{id}/follow                                                viewer      build:read         steps
 GET    /v1/builds/{id}/log                                                   viewer      build:read         steps
 GET    /v1/annotations/{entity}/{id}                                         viewer      build:read         steps
-PUT    /v1/annotations/{entity}/{id}                                         user        build:write
-DELETE /v1/annotations/{entity}/{id}/{name}                                  user        build:write
+PUT    /v1/annotations/{entity}/{id}                                         developer   build:write
+DELETE /v1/annotations/{entity}/{id}/{name}                                  developer   build:write
 GET    /v1/images                                                            viewer      build:read         steps
 GET    /v1/images/{id}                                                       viewer      build:read         steps
 GET    /v1/settings                                                          viewer      account:read
@@ -146,11 +187,11 @@ GET    /v1/master-keys                                                       adm
 POST   /v1/master-keys/rotation                                              admin       account:write
 POST   /v1/master-keys/prune                                                 admin       account:write
 GET    /v1/builds/{id}/debug                                                 viewer      build:read
-POST   /v1/builds/{id}/debug                                                 user        pipeline:write
-POST   /v1/builds/{id}/debug/{step}/{action}                                 user        pipeline:write
-POST   /v1/builds/{id}/terminals                                             user        pipeline:write
-GET    /v1/builds/{id}/terminals/{terminal}/output                           user        pipeline:write
-POST   /v1/builds/{id}/terminals/{terminal}/input                            user        pipeline:write
+POST   /v1/builds/{id}/debug                                                 developer   pipeline:write
+POST   /v1/builds/{id}/debug/{step}/{action}                                 developer   pipeline:write
+POST   /v1/builds/{id}/terminals                                             developer   pipeline:write
+GET    /v1/builds/{id}/terminals/{terminal}/output                           developer   pipeline:write
+POST   /v1/builds/{id}/terminals/{terminal}/input                            developer   pipeline:write
 GET    /v1/engine/terminals/{terminal}/input                                 attempt     -
 POST   /v1/engine/terminals/{terminal}/output                                attempt     -
 POST   /v1/agent/hello                                                       agent       -

@@ -19,6 +19,7 @@ import { z } from 'zod'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 import { helloAgent } from '../support/fake-agent.ts'
 import { allRoutes } from '../../src/http/routes.ts'
+import { isForUsers } from '../../src/identity/actor.ts'
 import { openAuthenticator } from '../../src/identity/authenticate.ts'
 
 interface Answer {
@@ -82,7 +83,7 @@ test('reports the missing scope of a limited key, and prevents it from creating 
 test('every user route except those of the own identity requires a scope from a limited key (R007)', async () => {
   await using scene = await openHttpScene()
   const routes = allRoutes(scene.server.app, openAuthenticator(scene.server.app.store.query, scene.server.app.vault))
-  const free = routes.filter(({ spec }) => ['runner', 'admin', 'user', 'viewer'].includes(spec.allow) && spec.scope === 'none')
+  const free = routes.filter(({ spec }) => isForUsers(spec.allow) && spec.scope === 'none')
   expect(new Set(free.map(({ path }) => path))).toEqual(new Set(['/v1/whoami', '/v1/sessions/codes', '/v1/sessions/current']))
   expect(SCOPES.toSorted()).toEqual(SCOPES)
 })

@@ -57,7 +57,7 @@ async function newCode(scene: HttpScene): Promise<string> {
 }
 
 async function newKey(scene: HttpScene, name: string, more: object = {}): Promise<string> {
-  return (await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name, role: 'user', ...more } })).token
+  return (await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name, role: 'developer', ...more } })).token
 }
 
 test('a one-time code signs in once and for 15 minutes, and the cookie is hidden from scripts and other sites (W002, W006)', async () => {
@@ -69,7 +69,7 @@ test('a one-time code signs in once and for 15 minutes, and the cookie is hidden
     expect.stringMatching(/^windlass=[0-9a-f]{24}\.[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/),
   ])
   expect(reply.headers.get('cache-control')).toBe('no-store')
-  expect(reply.body).toMatchObject({ current: true, key: { name: 'admin', role: 'admin' } })
+  expect(reply.body).toMatchObject({ current: true, role: 'admin', key: { name: 'admin' }, user: { name: 'admin' } })
   expect(await browse(scene, 'GET', '/v1/whoami', { cookie })).toMatchObject({
     status: 200,
     body: { name: 'admin', role: 'admin' },
@@ -102,7 +102,7 @@ test('an API key starts a session, other credentials do not, and attempts are li
   const wrong = [scene.agentToken, engine.claimed.token, engine.claimed.buildToken, `${scene.adminToken}x`, 'x', cookie.slice(9)]
   for (const key of wrong)
     expect(await browse(scene, 'POST', '/v1/sessions', { body: { key } }), key).toMatchObject({ status: 401 })
-  for (const body of [{}, { key: 'a', code: 'b' }, { key: ['a'] }])
+  for (const body of [{}, { key: 'a', code: 'b' }, { key: ['a'] }, { name: 'a' }, { name: 'a', password: '' }])
     expect(await browse(scene, 'POST', '/v1/sessions', { body })).toMatchObject({ status: 400 })
   const statuses: number[] = []
   for (let n = 0; n < 15; n += 1) statuses.push((await browse(scene, 'POST', '/v1/sessions', { body: { code: 'x' } })).status)
@@ -283,7 +283,7 @@ test('a superseded secret ends its session a minute after the rotation, whenever
     expect([refused.status, refused.headers.getSetCookie()]).toEqual([401, []])
     // Two browsers have secrets of one session, so one of them is stolen.
     expect((await call('/v1/whoami', next)).status).toBe(401)
-    const ended = { audit: 'session-ended', session: reply.body['id'], key: 'admin', by: 'superseded-secret' }
+    const ended = { audit: 'session-ended', session: reply.body['id'], of: 'admin', by: 'superseded-secret' }
     expect(logged.mock.calls.filter(([fields]) => Object.hasOwn(Object(fields), 'audit'))).toEqual([
       [ended, 'superseded session secret refused'],
     ])
@@ -311,7 +311,7 @@ test('a user sees and ends own sessions, an admin those of all keys', async () =
   const ofJo = await signIn(scene, { key: jo })
   const list = async (cookie: string): Promise<unknown[]> => {
     const { body } = await browse(scene, 'GET', '/v1/sessions', { cookie })
-    return (body['items'] as Session[]).map(({ key, current }) => [key.name, current])
+    return (body['items'] as Session[]).map(({ key, current }) => [key?.name, current])
   }
   expect(await list(ofMira.cookie)).toEqual([['mira', true]])
   const ofAdmin = await signIn(scene, { code: await newCode(scene) })

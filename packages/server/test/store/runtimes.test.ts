@@ -133,7 +133,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     await put(app, 'two', {})
     await put(app, 'three', {})
     await makeDefault(app, 'three')
-    await createPipeline(app, PipelineInput.parse({ name: 'p', document: HELLO, runtime: 'three' }))
+    await createPipeline(app, { input: PipelineInput.parse({ name: 'p', document: HELLO, runtime: 'three' }) })
     await expect(removeRuntime(app, 'three', { by: 'tester' })).rejects.toMatchObject({
       code: 'conflict',
       message: 'Runtime "three" is the default.',
@@ -150,7 +150,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
     await using held = await openTestApp(database)
     const scene = await openScene(held.app)
     for (const name of ['pinned', 'asked']) await put(held.app, name, {})
-    await createPipeline(held.app, PipelineInput.parse({ name: 'p', document: HELLO, runtime: 'pinned' }))
+    await createPipeline(held.app, { input: PipelineInput.parse({ name: 'p', document: HELLO, runtime: 'pinned' }) })
     const runtimeOf = async (input: object): Promise<unknown> => (await show(held.app, (await submit(scene, input)).id)).runtime
     expect(await runtimeOf({})).toBe('local')
     expect(await runtimeOf({ pipeline: 'p' })).toBe('pinned')

@@ -1,31 +1,33 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openAuthenticator } from '../../src/identity/authenticate.ts'
+import { findKeyActor } from '../../src/identity/key-actor.ts'
 import { createKey, deleteKey } from '../../src/identity/keys.ts'
-import {
-  authenticateSession,
-  createSessionCode,
-  listLiveSessions,
-  showSession,
-  startSession,
-} from '../../src/identity/sessions.ts'
+import { authenticateSession, listLiveSessions, showSession } from '../../src/identity/sessions.ts'
+import { createSessionCode, startSession } from '../../src/identity/sign-in.ts'
+import { openRateLimit } from '../../src/http/rate-limit.ts'
 import { retain } from '../../src/retention.ts'
 import type { App } from '../../src/app.ts'
-import type { Actor } from '../../src/identity/actor.ts'
+import type { KeyActor } from '../../src/identity/actor.ts'
 import { findSession, replaceUnusedSecret } from '../../src/store/account/sessions.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
 const REQUEST = { method: 'POST', headers: {}, protocol: 'http' }
 
-async function newActor(app: App): Promise<Extract<Actor, { kind: 'key' }>> {
-  const { id } = await createKey(app, { name: 'mira', role: 'user' })
-  return { kind: 'key', id, accountId: app.accountId, name: 'mira', role: 'user' }
+async function newActor(app: App): Promise<KeyActor> {
+  // Another admin key, so that the one of the test can be deleted.
+  await createKey(app, { name: 'admin', role: 'admin' })
+  const { id } = await createKey(app, { name: 'mira', role: 'developer' })
+  const actor = await findKeyActor(app.store.query, id)
+  if (actor === undefined) throw new Error('the key was not created')
+  return actor
 }
 
 type Started = Awaited<ReturnType<typeof startSession>>
 
 async function start(app: App, code: string): Promise<Started | undefined> {
   const authenticator = openAuthenticator(app.store.query, app.vault)
-  return startSession(app, authenticator, { input: { code }, request: REQUEST, address: '127.0.0.1' }).catch(() => undefined)
+  const checks = { authenticator, passwords: openRateLimit(app.clock, 10) }
+  return startSession(app, checks, { input: { code }, request: REQUEST, address: '127.0.0.1' }).catch(() => undefined)
 }
 
 describe.each(DATABASES)('sessions on $name', ({ open }) => {
@@ -108,7 +110,7 @@ describe.each(DATABASES)('sessions on $name', ({ open }) => {
     await retain(app)
     expect(await count()).toEqual([0, 0])
     await add()
-    await deleteKey(app, 'mira')
+    await deleteKey(app, actor, 'mira')
     expect(await count()).toEqual([0, 0])
   })
 })

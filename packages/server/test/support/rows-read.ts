@@ -83,7 +83,23 @@ function isNarrow(detail: string, isPartial: (name: string) => boolean, isPageOf
 }
 
 /** Configuration tables, which do not grow with use. `page` is part of a query. */
-const SMALL = new Set(['account', 'agent', 'runtime', 'pipeline', 'project', 'context', 'meta', 'api_key', 'base_layer', 'page'])
+const SMALL = new Set([
+  'account',
+  'agent',
+  'runtime',
+  'pipeline',
+  'project',
+  'context',
+  'meta',
+  'api_key',
+  'user_account',
+  'project_role',
+  'team',
+  'audit_chain',
+  'team_member',
+  'base_layer',
+  'page',
+])
 
 interface PlanNode {
   readonly 'Node Type': string

@@ -108,7 +108,7 @@ const ONCE = { 'idempotency-key': 'once' }
 /** Creates a key. The response of the first call is stored, sealed, for repeated calls. */
 async function makeKey(scene: HttpScene): Promise<string> {
   const headers = { 'idempotency-key': 'the-same' }
-  return (await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name: 'ci', role: 'user' }, headers })).token
+  return (await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name: 'ci', role: 'developer' }, headers })).token
 }
 
 async function putContexts(scene: HttpScene): Promise<void> {

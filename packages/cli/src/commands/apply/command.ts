@@ -1,5 +1,6 @@
 /** Commands that create and change resources. */
-import { withAliases, command, oneOf, text, texts } from '../../command.ts'
+import { ROLE_NAMES } from '../../role-names.ts'
+import { withAliases, command, integer, oneOf, text, texts } from '../../command.ts'
 
 const documentOptions = {
   file: texts('-f, --file <file>', 'Document to read; - reads standard input; repeatable'),
@@ -76,7 +77,10 @@ export const applyCommands = [
     summary: 'Create an API key and print it, which is shown only once',
     arguments: [{ name: '<name>', summary: 'Name of the key' }],
     options: {
-      role: oneOf('--role <role>', 'Role of the key (default: user)', ['admin', 'user', 'viewer']),
+      role: oneOf('--role <role>', 'Highest role of the key (default: developer)', [...ROLE_NAMES, 'user']),
+      for: text('--for <name>', 'User or service account that the key acts for (default: you)'),
+      scope: texts('--scope <scope>', 'Limit the key to this scope; repeatable'),
+      expiresDays: integer('--expires-days <days>', 'Days until the key is refused (default: it does not expire)'),
       output: oneOf('-o, --output <format>', 'Output format', ['json']),
     },
     run: async (invocation) => (await import('./create.ts')).createKey(invocation),

@@ -1,3 +1,6 @@
+import { defined, systemClock } from '@windlass/kit'
+import { fault } from '@windlass/kit/faults'
+import { SCOPES, type Role, type Scope } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { openSession } from '../../session.ts'
 
@@ -15,14 +18,38 @@ export async function createAgent(
   out.line(agent.token)
 }
 
+const DAY_MS = 86_400_000
+
+interface KeyOptions {
+  readonly role: Role | 'user' | undefined
+  readonly for: string | undefined
+  readonly scope: readonly string[]
+  readonly expiresDays: number | undefined
+  readonly output: 'json' | undefined
+}
+
+function readScope(text: string): Scope {
+  const scope = SCOPES.find((one) => one === text)
+  if (scope === undefined)
+    throw fault('usage', { message: `The scope "${text}" does not exist.`, hint: `Use one of ${SCOPES.join(', ')}.` })
+  return scope
+}
+
 /** Runs `create key NAME`. Prints only the key on standard output. */
-export async function createKey(
-  invocation: Invocation<{ role: 'admin' | 'user' | 'viewer' | undefined; output: 'json' | undefined }>,
-): Promise<void> {
-  const { args, options, out, settings } = invocation
-  const key = await openSession(settings).client.keys.create({ name: args[0] ?? '', role: options.role ?? 'user' })
+export async function createKey({ args, options, out, settings }: Invocation<KeyOptions>): Promise<void> {
+  const { role, for: owner, scope, expiresDays } = options
+  const key = await openSession(settings).client.keys.create({
+    name: args[0] ?? '',
+    ...defined({
+      role,
+      owner,
+      scopes: scope.length === 0 ? undefined : scope.map(readScope),
+      expiresAt: expiresDays === undefined ? undefined : systemClock.now() + expiresDays * DAY_MS,
+    }),
+  })
   if (options.output === 'json') return out.line(JSON.stringify(key, null, 2))
-  out.note(`Key "${key.name}" (role ${key.role}) created. It is not shown again:`)
+  const of = key.owner === undefined ? '' : ` of ${key.owner.name}`
+  out.note(`Key "${key.name}"${of} (role ${key.role}) created. It is not shown again:`)
   out.line(key.token)
 }
 

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { text as readAll } from 'node:stream/consumers'
 import { defined, nodeTransport } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { openClient } from '@windlass/client'
@@ -8,11 +6,10 @@ import type { Invocation } from '../../command.ts'
 import { currentContext, readConfigFile, saveContext, writeConfigFile, type ServerContext } from '../../config-file.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { alignColumns } from '../../format/columns.ts'
-import { readInput } from '../../input/input-files.ts'
-import { readTokenFile } from '../../input/token-file.ts'
 import type { Printer } from '../../printer.ts'
 import { openSession } from '../../session.ts'
 import type { Settings } from '../../config.ts'
+import { ask, findKey, findSecret, parseUrl } from './credentials.ts'
 
 interface LoginOptions {
   readonly url: string | undefined
@@ -85,7 +82,7 @@ export async function createContext({ args, options, out, settings }: Invocation
 }
 
 /** Checks the key with the server. Throws `unauthenticated`, `server-unreachable`. */
-async function verify({ url, apiKey, caFile }: ServerContext): Promise<void> {
+export async function verify({ url, apiKey, caFile }: ServerContext): Promise<void> {
   await openClient({ url, token: apiKey, transport: nodeTransport({ caFile }) }).server.whoami({ timeoutMs: 15_000 })
 }
 
@@ -110,57 +107,6 @@ async function findCode(codeFile: string | undefined, settings: Settings): Promi
   })
 }
 
-function parseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-    throw fault('usage', {
-      message: `"${text}" is not the URL of a server.`,
-      hint: 'Use a URL such as https://windlass.example.com.',
-    })
-  if (url.username !== '' || url.password !== '')
-    throw fault('usage', {
-      message: 'The URL must not contain a user name or password.',
-      hint: 'Pass the key with --key-file or on standard input.',
-    })
-  return url.href.replace(/\/+$/, '')
-}
-
-async function findKey(keyFile: string | undefined, settings: Settings): Promise<string> {
-  if (keyFile !== undefined) return readTokenFile(keyFile)
-  const hint = 'Pass it with --key-file or WINDLASS_API_KEY.'
-  return findSecret({ file: undefined, given: settings.apiKey, question: 'API key', hint })
-}
-
-interface Secret {
-  /** Path; `-` is standard input. */
-  readonly file: string | undefined
-  /** Value from the environment. */
-  readonly given: string | undefined
-  readonly question: string
-  /** Hint if the prompt is canceled. */
-  readonly hint: string
-}
-
-async function findSecret({ file, given, question, hint }: Secret): Promise<string> {
-  if (file === '-') return readFileSync(0, 'utf8')
-  if (file !== undefined) return readInput(file).text
-  if (given !== undefined) return given
-  if (!process.stdin.isTTY) return readAll(process.stdin)
-  const { isCancel, password } = await import('@clack/prompts')
-  const answer = await password({ message: question })
-  if (isCancel(answer)) throw fault('usage', { message: `${question}: no value was given.`, hint })
-  return answer
-}
-
-async function ask(question: string, option: string): Promise<string> {
-  const nothing = fault('usage', { message: `${question}: no value was given.`, hint: `Pass it with ${option}.` })
-  if (!process.stdin.isTTY) throw nothing
-  const { isCancel, text } = await import('@clack/prompts')
-  const answer = await text({ message: question })
-  if (isCancel(answer)) throw nothing
-  return answer
-}
-
 /** Runs `auth current`: prints context, server, version and key. */
 export async function showCurrent({ out, settings }: Invocation<object>): Promise<void> {
   const session = openSession(settings)
@@ -171,6 +117,7 @@ export async function showCurrent({ out, settings }: Invocation<object>): Promis
     ['Server:', session.url],
     ['Version:', status.version],
     ['Key:', me.role === undefined ? me.name : `${me.name} (role ${me.role})`],
+    ...(me.owner === undefined ? [] : [['User:', me.owner.name]]),
   ]
   for (const line of alignColumns(rows)) out.line(line)
 }

@@ -40,7 +40,7 @@ export const getCommands = [
     summary: 'Delete a resource',
     arguments: [
       { name: '<kind>', summary: 'Kind of resource', choices: DELETABLE_KINDS },
-      { name: '<name>', summary: 'Name of the resource (keys: id; step types: name:version)' },
+      { name: '<name>', summary: 'Name of the resource (keys and sessions: id; step types: name:version)' },
     ],
     options: {
       force: flag(

@@ -1,8 +1,9 @@
-/** Authorization of build requests: what keys with limited scopes and the keys of steps may ask for. */
+/** Authorization of build requests: what roles in a project, keys with limited scopes, and the keys of steps may ask for. */
 import { fault } from '@windlass/kit'
 import { readAccountSettings } from '../../account/settings.ts'
 import type { App } from '../../app.ts'
-import type { Actor } from '../../identity/actor.ts'
+import { hidden, projectsOf, requireRight, type Actor } from '../../identity/actor.ts'
+import { projectOfBuild } from '../../identity/project-of.ts'
 import { mayRunCommands, requireFieldScopes } from '../../identity/scopes.ts'
 import { PREDECESSOR, requireReach, requireStepInput } from '../../identity/step-rights.ts'
 import { readPipelineSettings } from '../../pipelines/settings.ts'
@@ -11,11 +12,31 @@ import { requireFound } from '../lifecycle/require-found.ts'
 import type { Creation } from './create.ts'
 
 /**
+ * Throws unless the caller has the rights that the request needs in the project of its pipeline, and of the build that it repeats: `forbidden`, or `not-found` if
+ * the caller has no role there.
+ */
+async function requireBuildRights(app: App, actor: Actor, input: Creation['request']): Promise<void> {
+  if (projectsOf(actor, 'start-builds') === undefined) return
+  const { pipeline, restartOf, contexts, runtime } = input
+  const projects: (string | null | undefined)[] = []
+  if (restartOf !== undefined) projects.push(await projectOfBuild(app, restartOf))
+  if (pipeline !== undefined) projects.push((await findPipeline(app.store.query, app.accountId, pipeline))?.project_id)
+  if (projects.length === 0) projects.push(null)
+  for (const project of projects) {
+    if (project === undefined) throw hidden()
+    requireRight(actor, 'start-builds', project)
+    if (contexts.length > 0) requireRight(actor, 'use-contexts', project)
+    if (runtime !== undefined) requireRight(actor, 'use-runtimes', project)
+  }
+}
+
+/**
  * Returns the request to carry out: as given, or for a step with the annotation that makes the new build a child of the step's build. Throws
- * `scope-missing` for limited keys; for steps `step-key-limited`, `pipeline-out-of-reach`, `not-found` for an unknown pipeline, and
+ * the faults of missing roles, `scope-missing` for limited keys; for steps `step-key-limited`, `pipeline-out-of-reach`, `not-found` for an unknown pipeline, and
  * `request-invalid` for a request without a pipeline.
  */
 export async function authorizeBuild(app: App, actor: Actor, input: Creation['request']): Promise<Creation['request']> {
+  await requireBuildRights(app, actor, input)
   requireFieldScopes(actor, input)
   const request = mayRunCommands(actor) ? input : { ...input, keepsRepository: true }
   if (actor.kind !== 'build') return request

@@ -30,7 +30,7 @@ const PAGE_DOCUMENTS = 300
 const PAGE_BYTES = 4 * 1_048_576
 const PAGE_CHARS = 4 * 1_048_576
 
-const readsPipelines = { allow: 'viewer', scope: 'pipeline:read' } as const
+const readsPipelines = { allow: 'see-pipelines', scope: 'pipeline:read' } as const
 
 export function accountRoutes(app: App): Route[] {
   return [...projectRoutes(app), ...pipelineRoutes(app), ...contextRoutes(app), ...stepTypeRoutes(app)]
@@ -164,7 +164,7 @@ function contextRoutes(app: App): Route[] {
   return [
     route('GET', '/api/contexts', {
       summary: 'List contexts; secret fields are masked',
-      allow: 'viewer',
+      allow: 'see-contexts',
       scope: 'context:read',
       query: z.object({ type: Texts }),
       replies: { 200: z.array(Document) },

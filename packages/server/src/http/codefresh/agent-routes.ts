@@ -2,11 +2,10 @@
 import { defined, fault, isFault } from '@windlass/kit'
 import { AgentStatus, ProtocolV1Task, ProtocolV1TaskStatus, type Agent } from '@windlass/protocol'
 import { z } from 'zod'
-import { nameOf } from '../routes/build.ts'
 import { changeAgent, createAgent, listShownAgents, removeAgent, showAgent } from '../../agents/agents.ts'
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import type { Actor } from '../../identity/actor.ts'
+import { nameOf, type Actor } from '../../identity/actor.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import { findAgent, findAgentById } from '../../store/runtimes/agents.ts'
 import type { AgentRow } from '../../store/schema.ts'
@@ -105,8 +104,8 @@ function toPublic(agent: Agent): z.output<typeof PublicAgent> {
 export function publicAgentRoutes(app: App, authenticator: Authenticator): Route[] {
   const show = async (name: string): Promise<z.output<typeof PublicAgent>> =>
     toPublic(await showAgent(app, requireFound(await findAgent(app.store.query, app.accountId, name), `agent "${name}"`)))
-  const read = { allow: 'viewer', scope: 'agent:read' } as const
-  const write = { allow: 'admin', scope: 'agent:write' } as const
+  const read = { allow: 'see-runners', scope: 'agent:read' } as const
+  const write = { allow: 'manage-runners', scope: 'agent:write' } as const
   const Runtimes = z.array(z.string().max(150)).max(500)
   return [
     route('GET', '/api/agents', {

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { signCertificate } from '../../certificates/certificates.ts'
 import { addCluster, listClusters, removeCluster } from '../../clusters/clusters.ts'
+import { nameOf } from '../../identity/actor.ts'
 import { addInstallationEvent, beginInstallation, showInstallation } from '../../installations/installations.ts'
 import { putRuntime } from '../../runtimes/runtimes.ts'
 import { findRuntime } from '../../store/runtimes/runtimes.ts'
@@ -46,7 +47,7 @@ function registrationRoutes(app: App): Route[] {
   return [
     route('POST', '/api/custom_clusters/register', {
       summary: 'Create a runtime environment for an agent',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'runtime:write',
       body: Registration,
       replies: { 200: z.looseObject({}) },
@@ -56,7 +57,7 @@ function registrationRoutes(app: App): Route[] {
         // Public clients repeat calls. Repeating the same registration changes nothing.
         if (before !== undefined && before.layer !== JSON.stringify(input.spec))
           throw fault('conflict', { message: `Runtime environment "${input.name}" already exists.` })
-        const changedBy = actor.kind === 'key' ? actor.name : ''
+        const changedBy = nameOf(actor)
         const { runtime } = await putRuntime(app, {
           input: { ...input, ...(before?.agent && { agent: before.agent }) },
           changedBy,
@@ -90,7 +91,7 @@ function progressRoutes(app: App): Route[] {
   return [
     route('POST', '/api/runner-installation', {
       summary: 'Start to report the progress of an installation',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'installation:write',
       body: z.looseObject({ options: z.looseObject({}).optional() }),
       replies: { 200: Progress },
@@ -106,7 +107,7 @@ function progressRoutes(app: App): Route[] {
     }),
     route('GET', '/api/runner-installation/{id}', {
       summary: 'Show the progress of an installation',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'installation:read',
       params: ById,
       replies: { 200: Progress },
@@ -122,7 +123,7 @@ function progressRoutes(app: App): Route[] {
     }),
     route('PATCH', '/api/runner-installation/{id}', {
       summary: 'Report a step of an installation',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'installation:write',
       params: ById,
       body: z.object({
@@ -171,7 +172,7 @@ function clusterRoutes(app: App): Route[] {
   return [
     route('GET', '/api/clusters', {
       summary: 'List clusters that deploy steps can use',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'cluster:read',
       replies: { 200: z.array(PublicCluster) },
       async handle() {
@@ -180,7 +181,7 @@ function clusterRoutes(app: App): Route[] {
     }),
     route('POST', '/api/clusters/{provider}/cluster', {
       summary: 'Add a cluster by the token of a service account',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'cluster:write',
       params: z.object({ provider: z.string().min(1).max(60) }),
       body: z.object({
@@ -205,7 +206,7 @@ function clusterRoutes(app: App): Route[] {
     }),
     route('DELETE', '/api/clusters/{provider}/cluster/{id}', {
       summary: 'Remove a cluster from the server; the cluster itself does not change',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'cluster:write',
       params: ById.extend({ provider: z.string() }),
       replies: { 204: 'nothing' },

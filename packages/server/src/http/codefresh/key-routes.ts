@@ -4,7 +4,8 @@ import { readScopeNames } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
-import { createKey, deleteKey, listKeys, readScopes } from '../../identity/keys.ts'
+import { readScopes } from '../../identity/key-scopes.ts'
+import { createKey, deleteKey, listKeys, requireOwner } from '../../identity/keys.ts'
 import { requireGrantable } from '../../identity/scopes.ts'
 import { findAgentById } from '../../store/runtimes/agents.ts'
 import { findApiKey } from '../../store/account/api-keys.ts'
@@ -26,14 +27,14 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
   return [
     route('GET', '/api/auth/keys', {
       summary: 'List API keys',
-      allow: 'admin',
+      allow: 'manage-users',
       scope: 'key:read',
       replies: { 200: z.array(PublicKey) },
-      handle: async () => ok(await Promise.all((await listKeys(app)).map(({ id }) => describeKey(app, id)))),
+      handle: async ({ actor }) => ok(await Promise.all((await listKeys(app, actor)).map(({ id }) => describeKey(app, id)))),
     }),
     route('POST', '/api/auth/key', {
       summary: 'Create an API key; returns the token once, as a JSON string',
-      allow: 'admin',
+      allow: 'manage-users',
       scope: 'key:write',
       body: z.object({ name: z.string().min(1).max(150), scopes: z.array(z.string().max(100)).max(100).default([]) }),
       replies: { 200: z.string() },
@@ -46,13 +47,17 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
           })
         requireGrantable(actor, { role: 'admin', scopes })
         return toTokenAnswer(
-          await createKey(app, { name: body.name, role: 'admin', scopes }, (tx, key) => settle(tx, toTokenAnswer(key))),
+          await createKey(
+            app,
+            { name: body.name, role: 'admin', scopes, owner: await requireOwner(app, actor, { role: 'admin' }) },
+            (tx, key) => settle(tx, toTokenAnswer(key)),
+          ),
         )
       },
     }),
     route('GET', '/api/auth/key/{id}', {
       summary: 'Show the owner of a key',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'agent:read',
       params: ById,
       replies: { 200: PublicKey },
@@ -60,12 +65,12 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
     }),
     route('DELETE', '/api/auth/key/{id}', {
       summary: 'Revoke an API key',
-      allow: 'admin',
+      allow: 'manage-users',
       scope: 'key:write',
       params: ById,
       replies: { 204: 'nothing' },
-      async handle({ params }) {
-        authenticator.forget(await deleteKey(app, params.id))
+      async handle({ params, actor }) {
+        authenticator.forget(await deleteKey(app, actor, params.id))
         return done
       },
     }),

@@ -5,14 +5,13 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { readSpec } from '../../builds/schedule/limits.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { isAllowed, type Actor } from '../../identity/actor.ts'
+import { isAllowed, nameOf, type Actor } from '../../identity/actor.ts'
 import { getBase, listBases, putBase, removeBase, type BaseLayer } from '../../runtimes/base-layers.ts'
 import { hideOperatorFields } from '../../runtimes/operator-fields.ts'
 import { makeDefault, putRuntime, removeRuntime } from '../../runtimes/runtimes.ts'
 import { listShownRuntimes } from '../../runtimes/show-runtimes.ts'
 import { listVersions, showVersion } from '../../runtimes/versions.ts'
 import { findRuntime } from '../../store/runtimes/runtimes.ts'
-import { nameOf } from '../routes/build.ts'
 import { done, ok, route, type Route } from '../route.ts'
 import { imagesOf } from '../routes/runtime.ts'
 
@@ -29,8 +28,8 @@ const Writing = z.object({
   extend: z.union([z.string(), z.array(z.string())]).optional(),
   description: z.string().max(1000).optional(),
 })
-const read = { allow: 'viewer', scope: 'runtime:read' } as const
-const write = { allow: 'admin', scope: 'runtime:write' } as const
+const read = { allow: 'see-runners', scope: 'runtime:read' } as const
+const write = { allow: 'manage-runners', scope: 'runtime:write' } as const
 
 /** Fields that the server adds to a document and that clients send back. */
 const ECHOED = [
@@ -87,7 +86,7 @@ function toBase({ name, version, changedBy, layer }: BaseLayer): Record<string, 
 }
 
 function visibleTo(document: Record<string, unknown>, actor: Actor): Record<string, unknown> {
-  return isAllowed(actor, 'admin') ? document : { ...hideOperatorFields(document) }
+  return isAllowed(actor, 'manage-runners') ? document : { ...hideOperatorFields(document) }
 }
 
 /** Replaces the runtime's own layer with the document. Creates the runtime if it does not exist. */

@@ -9,14 +9,14 @@ export function settingsRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/settings', {
       summary: 'Show the settings of the account',
-      allow: 'viewer',
+      allow: 'see-account',
       scope: 'account:read',
       replies: { 200: AccountSettings },
       handle: async () => ok(await readAccountSettings(app.store.query, app.accountId)),
     }),
     route('PUT', '/v1/settings', {
       summary: 'Replace the settings of the account; omitted settings get their defaults',
-      allow: 'admin',
+      allow: 'manage-account',
       scope: 'account:write',
       body: AccountSettingsInput,
       replies: { 200: AccountSettings },
@@ -29,14 +29,14 @@ export function masterKeyRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/master-keys', {
       summary: 'Show the keys that seal stored secrets, and the progress of a rotation',
-      allow: 'admin',
+      allow: 'manage-account',
       scope: 'account:read',
       replies: { 200: MasterKeys },
       handle: async () => ok(await showKeys(app)),
     }),
     route('POST', '/v1/master-keys/rotation', {
       summary: 'Make a new master key current and seal every stored secret with it; resumes an unfinished rotation',
-      allow: 'admin',
+      allow: 'manage-account',
       scope: 'account:write',
       body: RotationInput,
       isHeld: true,
@@ -48,7 +48,7 @@ export function masterKeyRoutes(app: App): Route[] {
     }),
     route('POST', '/v1/master-keys/prune', {
       summary: 'Remove older master keys that are no longer needed',
-      allow: 'admin',
+      allow: 'manage-account',
       scope: 'account:write',
       replies: { 202: MasterKeys },
       handle: async () => ({ status: 202, body: await pruneKeys(app) }),

@@ -13,8 +13,9 @@ export function annotationRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/annotations/{entity}/{id}', {
       summary: 'Show the annotations of a build, pipeline, project or image',
-      allow: 'viewer',
+      allow: 'see-builds',
       scope: 'build:read',
+      project: 'annotated',
       params: ByEntity,
       replies: { 200: Annotations },
       handle: async ({ params }) =>
@@ -22,8 +23,9 @@ export function annotationRoutes(app: App): Route[] {
     }),
     route('PUT', '/v1/annotations/{entity}/{id}', {
       summary: 'Set annotations and keep the others',
-      allow: 'user',
+      allow: 'annotate',
       scope: 'build:write',
+      project: 'annotated',
       params: ByEntity,
       body: AnnotationsInput,
       replies: { 200: Annotations },
@@ -31,8 +33,9 @@ export function annotationRoutes(app: App): Route[] {
     }),
     route('DELETE', '/v1/annotations/{entity}/{id}/{name}', {
       summary: 'Remove an annotation',
-      allow: 'user',
+      allow: 'annotate',
       scope: 'build:write',
+      project: 'annotated',
       params: ByAnnotation,
       replies: { 204: 'nothing' },
       async handle({ params: { name, ...named } }) {

@@ -27,7 +27,7 @@ import { terminateBuild } from '../../builds/lifecycle/terminate.ts'
 import { describeBuild, present, toBuild, toBuilds } from '../../builds/lifecycle/view.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
-import type { Actor } from '../../identity/actor.ts'
+import { nameOf, projectsOf } from '../../identity/actor.ts'
 import { authorizeBuild } from '../../builds/create/authorize-build.ts'
 import { serveLog } from '../../logs/serve.ts'
 import { findBuild, listBuilds } from '../../store/builds/builds.ts'
@@ -39,10 +39,6 @@ const ById = z.object({ id: Id })
 const AttemptPath = ById.extend({ attempt: z.coerce.number().int().positive() })
 const MAX_HELD_MS = 60_000
 
-export function nameOf(actor: Actor): string {
-  return actor.kind === 'key' || actor.kind === 'build' ? actor.name : actor.kind
-}
-
 export function buildRoutes(app: App): Route[] {
   return [...changes(app), ...reads(app), ...streams(app)]
 }
@@ -51,8 +47,9 @@ function changes(app: App): Route[] {
   return [
     route('POST', '/v1/builds', {
       summary: 'Start a build of a stored pipeline, or of a document',
-      allow: 'user',
+      allow: 'start-builds',
       scope: 'build:write',
+      project: 'handler',
       readsDocument: true,
       body: BuildInput,
       replies: { 201: Build },
@@ -61,8 +58,9 @@ function changes(app: App): Route[] {
     route('POST', '/v1/builds/{id}/restart', {
       summary:
         'Run a build again with the same document, variables and commit; `from`: start at the failed step or at the named step',
-      allow: 'user',
+      allow: 'start-builds',
       scope: 'build:write',
+      project: 'build',
       params: ById,
       readsDocument: true,
       body: RestartInput,
@@ -71,8 +69,9 @@ function changes(app: App): Route[] {
     }),
     route('POST', '/v1/builds/{id}/terminate', {
       summary: 'Terminate a build; steps can only terminate builds that their build has started',
-      allow: 'user',
+      allow: 'end-builds',
       scope: 'build:write',
+      project: 'build',
       params: ById,
       replies: { 200: Build },
       async handle({ params, actor, settle }) {
@@ -83,7 +82,7 @@ function changes(app: App): Route[] {
     }),
     route('POST', '/v1/builds/{id}/attempts/{attempt}/confirm-gone', {
       summary: 'Confirm that nothing of a lost attempt is left because its cluster no longer exists; the build may run again',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'build:write',
       params: AttemptPath,
       replies: { 200: Build },
@@ -108,8 +107,9 @@ function toRestart(id: string, { from, ...more }: z.output<typeof RestartInput>)
 function decisionRoute(app: App, verb: 'approve' | 'deny'): Route {
   return route('POST', `/v1/builds/{id}/${verb}`, {
     summary: verb === 'approve' ? 'Approve a step that waits for approval' : 'Deny a step that waits for approval',
-    allow: 'user',
+    allow: 'decide-approvals',
     scope: 'build:write',
+    project: 'build',
     params: ById,
     body: ApprovalInput,
     replies: { 200: Build },
@@ -142,24 +142,27 @@ function reads(app: App): Route[] {
   return [
     route('GET', '/v1/builds', {
       summary: 'List builds, newest first',
-      allow: 'viewer',
+      allow: 'see-builds',
       scope: 'build:read',
+      project: 'handler',
       query: BuildQuery,
       replies: { 200: page(Build) },
-      handle: async ({ query }) => ok(await listPage(app, query)),
+      handle: async ({ query, actor }) => ok(await listPage(app, query, projectsOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/{id}', {
       summary: 'Show a build with its steps and attempts',
-      allow: 'viewer',
+      allow: 'see-builds',
       scope: 'build:read',
+      project: 'build',
       params: ById,
       replies: { 200: Build },
       handle: async ({ params }) => ok(await describeBuild(app, await getBuild(app, params.id))),
     }),
     route('GET', '/v1/builds/{id}/wait', {
       summary: 'Wait for the end of a build',
-      allow: 'viewer',
+      allow: 'see-builds',
       scope: 'build:read',
+      project: 'build',
       params: ById,
       query: WaitQuery,
       replies: { 200: Build },
@@ -174,7 +177,11 @@ async function getBuild(app: App, id: string): Promise<BuildRow> {
   return requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
 }
 
-async function listPage(app: App, query: z.output<typeof BuildQuery>): Promise<{ items: Build[]; next?: string }> {
+async function listPage(
+  app: App,
+  query: z.output<typeof BuildQuery>,
+  projectIds: readonly string[] | undefined,
+): Promise<{ items: Build[]; next?: string }> {
   const before = query.cursor === undefined ? undefined : Number(query.cursor)
   if (before !== undefined && !Number.isSafeInteger(before))
     throw fault('request-invalid', {
@@ -186,7 +193,7 @@ async function listPage(app: App, query: z.output<typeof BuildQuery>): Promise<{
   const { status, branch, limit } = query
   const annotations = [query.annotation ?? []].flat().map(readAnnotationFilter)
   const page = { status, branch, annotations, before, limit }
-  const rows = await listBuilds(app.store.query, { accountId: app.accountId, ...filter, ...page })
+  const rows = await listBuilds(app.store.query, { accountId: app.accountId, projectIds, ...filter, ...page })
   return {
     items: await toBuilds(app, rows),
     ...present({ next: rows.length === limit ? rows.at(-1)?.number.toString() : undefined }),
@@ -217,8 +224,9 @@ function streams(app: App): Route[] {
   return [
     route('GET', '/v1/builds/{id}/feed', {
       summary: 'Read events and log of a build from a position',
-      allow: 'viewer',
+      allow: 'see-logs',
       scope: 'build:read',
+      project: 'build',
       params: ById,
       query: FeedQuery,
       replies: { 200: FeedPage },
@@ -229,8 +237,9 @@ function streams(app: App): Route[] {
     }),
     route('GET', '/v1/builds/{id}/follow', {
       summary: 'Follow events and log of a build (server-sent events; resume by Last-Event-ID)',
-      allow: 'viewer',
+      allow: 'see-logs',
       scope: 'build:read',
+      project: 'build',
       params: ById,
       query: FollowQuery,
       replies: { 200: 'text' },
@@ -249,8 +258,9 @@ function streams(app: App): Route[] {
     }),
     route('GET', '/v1/builds/{id}/log', {
       summary: 'Read the log of a build: one stream, or all in order',
-      allow: 'viewer',
+      allow: 'see-logs',
       scope: 'build:read',
+      project: 'build',
       params: ById,
       query: LogQuery,
       replies: { 200: 'text', 206: 'text' },

@@ -18,9 +18,8 @@ import type { App } from '../../app.ts'
 import { actOnHeld, changeDebug, describeDebug } from '../../debug/debug.ts'
 import { streamTerminal } from '../../debug/stream.ts'
 import { getTerminal, openTerminal, takeOutput, writeInput } from '../../debug/terminals.ts'
-import type { Actor } from '../../identity/actor.ts'
+import { nameOf, type Actor } from '../../identity/actor.ts'
 import { COMMAND_SCOPE } from '../../identity/scopes.ts'
-import { nameOf } from './build.ts'
 import { created, ok, route, type Route } from '../route.ts'
 import type { AttemptKey } from '../../store/builds/attempts.ts'
 
@@ -38,16 +37,18 @@ function forUsers(app: App): Route[] {
   return [
     route('GET', '/v1/builds/{id}/debug', {
       summary: 'Show the breakpoints, holds and terminals of a build',
-      allow: 'viewer',
+      allow: 'see-builds',
       scope: 'build:read',
+      project: 'build',
       params: ById,
       replies: { 200: DebugState },
       handle: async ({ params }) => ok(await describeDebug(app, params.id)),
     }),
     route('POST', '/v1/builds/{id}/debug', {
       summary: 'Set or clear breakpoints of a build',
-      allow: 'user',
+      allow: 'debug-builds',
       scope: COMMAND_SCOPE,
+      project: 'build',
       params: ById,
       body: DebugChange,
       replies: { 200: DebugState },
@@ -58,8 +59,9 @@ function forUsers(app: App): Route[] {
     }),
     route('POST', '/v1/builds/{id}/debug/{step}/{action}', {
       summary: 'Continue, retry or fail a held step, or give it more time',
-      allow: 'user',
+      allow: 'debug-builds',
       scope: COMMAND_SCOPE,
+      project: 'build',
       params: z.object({ id: Id, step: z.string().max(150), action: z.enum(DEBUG_ACTIONS) }),
       replies: { 200: DebugState },
       async handle({ params: { id, step, action }, actor, settle }) {
@@ -74,8 +76,9 @@ function terminals(app: App): Route[] {
   return [
     route('POST', '/v1/builds/{id}/terminals', {
       summary: 'Open a terminal in a held step',
-      allow: 'user',
+      allow: 'debug-builds',
       scope: COMMAND_SCOPE,
+      project: 'build',
       params: ById,
       body: TerminalInput,
       replies: { 201: TerminalRecord },
@@ -86,8 +89,9 @@ function terminals(app: App): Route[] {
     }),
     route('GET', '/v1/builds/{id}/terminals/{terminal}/output', {
       summary: 'Follow the output of a terminal (server-sent events; resume by the number of the last one)',
-      allow: 'user',
+      allow: 'debug-builds',
       scope: COMMAND_SCOPE,
+      project: 'build',
       params: ByTerminal,
       query: TerminalQuery,
       replies: { 200: 'text' },
@@ -101,9 +105,11 @@ function terminals(app: App): Route[] {
     }),
     route('POST', '/v1/builds/{id}/terminals/{terminal}/input', {
       summary: 'Send input to a terminal, or change its size',
-      allow: 'user',
+      allow: 'debug-builds',
       scope: COMMAND_SCOPE,
+      project: 'build',
       params: ByTerminal,
+      unaudited: 'the call that opens the terminal is recorded',
       body: TerminalInputBatch,
       maxBodyBytes: MAX_INPUT_BYTES,
       replies: { 200: TerminalInputAck },

@@ -2,6 +2,7 @@
 import { Image, ImageQuery, page } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { projectsOf } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import { describeImage, toImage } from '../../images/images.ts'
@@ -16,16 +17,18 @@ export function imageRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/images', {
       summary: 'List images of builds, newest first',
-      allow: 'viewer',
+      allow: 'see-builds',
       scope: 'build:read',
+      project: 'handler',
       query: ImageQuery,
       replies: { 200: page(Image) },
-      handle: async ({ query }) => ok(await listPage(app, query)),
+      handle: async ({ query, actor }) => ok(await listPage(app, query, projectsOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/images/{id}', {
       summary: 'Show an image with its metadata and annotations',
-      allow: 'viewer',
+      allow: 'see-builds',
       scope: 'build:read',
+      project: 'image',
       params: ByImage,
       replies: { 200: Image },
       async handle({ params }) {
@@ -37,7 +40,11 @@ export function imageRoutes(app: App): Route[] {
   ]
 }
 
-async function listPage(app: App, filter: z.output<typeof ImageQuery>): Promise<{ items: Image[]; next?: string }> {
+async function listPage(
+  app: App,
+  filter: z.output<typeof ImageQuery>,
+  projectIds: readonly string[] | undefined,
+): Promise<{ items: Image[]; next?: string }> {
   const { query } = app.store
   const { pipeline: name, build: buildId, limit, cursor: before } = filter
   const pipeline =
@@ -46,6 +53,7 @@ async function listPage(app: App, filter: z.output<typeof ImageQuery>): Promise<
     accountId: app.accountId,
     pipelineId: pipeline?.id,
     buildId,
+    projectIds,
     name: filter.name,
     before,
     limit,

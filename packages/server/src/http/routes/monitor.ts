@@ -68,14 +68,14 @@ function viewRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/monitors', {
       summary: 'List the monitored clusters',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'cluster:read',
       replies: { 200: page(Monitor) },
       handle: async () => ok({ items: await listShownMonitors(app) }),
     }),
     route('DELETE', '/v1/monitors/{cluster}', {
       summary: 'Delete the reported objects of a cluster',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'cluster:write',
       params: ByCluster,
       replies: { 204: 'nothing' },
@@ -86,7 +86,7 @@ function viewRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/monitors/{cluster}/objects', {
       summary: 'List the objects of a cluster',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'cluster:read',
       params: ByCluster,
       query: ObjectQuery,

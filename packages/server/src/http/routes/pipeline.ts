@@ -9,8 +9,10 @@ import {
   Validation,
   ValidationInput,
 } from '@windlass/protocol'
+import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { projectsOf, requireRight, type Actor } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import {
@@ -21,6 +23,7 @@ import {
   putPipeline,
   removePipeline,
   showPipeline,
+  type AuthorizePipeline,
 } from '../../pipelines/pipelines.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
 import { listProjectPage, putProject, removeProject, showProject } from '../../pipelines/projects.ts'
@@ -31,36 +34,53 @@ import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 /** An id, or a name (URL-encoded). */
 export const ByName = z.object({ name: Name })
 
+/** Returns the check of a pipeline before it is written: the caller needs the rights in the project that its document names. */
+function requirePut(actor: Actor): AuthorizePipeline {
+  return ({ projectId, usesContexts, choosesRuntime }) => {
+    requireRight(actor, 'change-pipelines', projectId)
+    if (usesContexts) requireRight(actor, 'use-contexts', projectId)
+    if (choosesRuntime) requireRight(actor, 'use-runtimes', projectId)
+  }
+}
+
 export function pipelineRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/pipelines', {
       summary: 'List pipelines by name',
-      allow: 'viewer',
+      allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       query: PageQuery,
       replies: { 200: page(Pipeline) },
-      async handle({ query }) {
-        const items = await listPage(app, { after: query.cursor, limit: query.limit })
+      async handle({ query, actor }) {
+        const projectIds = projectsOf(actor, 'see-pipelines')
+        const items = await listPage(app, { after: query.cursor, limit: query.limit, projectIds })
         return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
       },
     }),
     route('POST', '/v1/pipelines', {
       summary: 'Create a pipeline',
-      allow: 'user',
+      allow: 'change-pipelines',
       scope: 'pipeline:write',
+      project: 'handler',
       readsDocument: true,
       body: PipelineInput,
       replies: { 201: Pipeline },
-      async handle({ body, settle }) {
+      async handle({ body, actor, settle }) {
         const answer = (pipeline: Pipeline): Answer =>
           created(pipeline, { etag: etag(pipeline), location: `/v1/pipelines/${pipeline.id}` })
-        return answer(await createPipeline(app, body, (tx, pipeline) => settle(tx, answer(pipeline))))
+        return answer(
+          await createPipeline(app, { input: body, authorize: requirePut(actor) }, (tx, pipeline) =>
+            settle(tx, answer(pipeline)),
+          ),
+        )
       },
     }),
     route('GET', '/v1/pipelines/{name}', {
       summary: 'Show a pipeline',
-      allow: 'viewer',
+      allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'pipeline',
       params: ByName,
       replies: { 200: Pipeline },
       async handle({ params }) {
@@ -70,23 +90,30 @@ export function pipelineRoutes(app: App): Route[] {
     }),
     route('PUT', '/v1/pipelines/{name}', {
       summary: 'Create or replace a pipeline; If-Match and If-None-Match protect against concurrent changes',
-      allow: 'user',
+      allow: 'change-pipelines',
       scope: 'pipeline:write',
+      project: 'pipeline',
       params: ByName,
       readsDocument: true,
       body: PipelineInput,
       replies: { 200: Pipeline, 201: Pipeline },
-      async handle({ params, body, headers }) {
+      async handle({ params, body, actor, headers }) {
         const precondition = { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] }
-        const { pipeline, isNew } = await putPipeline(app, { name: params.name, input: body, precondition })
+        const { pipeline, isNew } = await putPipeline(app, {
+          name: params.name,
+          input: body,
+          precondition,
+          authorize: requirePut(actor),
+        })
         const shown = { ...pipeline, ...(await findProblems(app, pipeline)) }
         return isNew ? created(shown, { etag: etag(pipeline) }) : ok(shown, { etag: etag(pipeline) })
       },
     }),
     route('DELETE', '/v1/pipelines/{name}', {
       summary: 'Delete a pipeline and keep its builds',
-      allow: 'user',
+      allow: 'change-pipelines',
       scope: 'pipeline:write',
+      project: 'pipeline',
       params: ByName,
       replies: { 204: 'nothing' },
       async handle({ params }) {
@@ -96,8 +123,9 @@ export function pipelineRoutes(app: App): Route[] {
     }),
     route('POST', '/v1/validate', {
       summary: 'Validate a pipeline document',
-      allow: 'viewer',
+      allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       readsDocument: true,
       body: ValidationInput,
       replies: { 200: Validation },
@@ -113,22 +141,32 @@ export function pipelineRoutes(app: App): Route[] {
   ]
 }
 
+/** Throws `forbidden` if the project gets another name and the caller has no role for the installation. The name could tell which other projects exist. */
+async function requireSameName(app: App, actor: Actor, name: { readonly before: string; readonly after: string }): Promise<void> {
+  if (projectsOf(actor, 'change-projects') === undefined) return
+  const project = await findProject(app.store.query, app.accountId, name.before)
+  if (project?.name === name.after) return
+  throw fault('forbidden', { message: 'Only a user with a role for the installation may rename a project.' })
+}
+
 function projectRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/projects', {
       summary: 'List projects by name',
-      allow: 'viewer',
+      allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       query: PageQuery,
       replies: { 200: page(Project) },
-      async handle({ query }) {
-        const items = await listProjectPage(app, { after: query.cursor, limit: query.limit })
+      async handle({ query, actor }) {
+        const ids = projectsOf(actor, 'see-pipelines')
+        const items = await listProjectPage(app, { after: query.cursor, limit: query.limit, ids })
         return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
       },
     }),
     route('POST', '/v1/projects', {
       summary: 'Create a project',
-      allow: 'user',
+      allow: 'change-projects',
       scope: 'pipeline:write',
       body: ProjectInput,
       replies: { 201: Project },
@@ -139,8 +177,9 @@ function projectRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/projects/{name}', {
       summary: 'Show a project',
-      allow: 'viewer',
+      allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'project',
       params: ByName,
       replies: { 200: Project },
       handle: async ({ params }) =>
@@ -153,12 +192,14 @@ function projectRoutes(app: App): Route[] {
     }),
     route('PUT', '/v1/projects/{name}', {
       summary: 'Create or replace a project',
-      allow: 'user',
+      allow: 'change-projects',
       scope: 'pipeline:write',
+      project: 'project',
       params: ByName,
       body: ProjectInput,
       replies: { 200: Project, 201: Project },
-      async handle({ params, body, headers }) {
+      async handle({ params, body, actor, headers }) {
+        await requireSameName(app, actor, { before: params.name, after: body.name })
         const { project, isNew } = await putProject(app, {
           name: params.name,
           input: body,
@@ -169,8 +210,9 @@ function projectRoutes(app: App): Route[] {
     }),
     route('DELETE', '/v1/projects/{name}', {
       summary: 'Delete a project that has no pipelines',
-      allow: 'user',
+      allow: 'change-projects',
       scope: 'pipeline:write',
+      project: 'project',
       params: ByName,
       replies: { 204: 'nothing' },
       async handle({ params }) {

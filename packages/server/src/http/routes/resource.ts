@@ -12,14 +12,14 @@ export function contextRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/contexts', {
       summary: 'List contexts',
-      allow: 'viewer',
+      allow: 'see-contexts',
       scope: 'context:read',
       replies: { 200: page(Context) },
       handle: async () => ok({ items: await listShownContexts(app) }),
     }),
     route('POST', '/v1/contexts', {
       summary: 'Create a context',
-      allow: 'admin',
+      allow: 'change-contexts',
       scope: 'context:write',
       readsDocument: true,
       body: ContextInput,
@@ -31,7 +31,7 @@ export function contextRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/contexts/{name}', {
       summary: 'Show a context; secret fields are masked',
-      allow: 'viewer',
+      allow: 'see-contexts',
       scope: 'context:read',
       params: ByName,
       replies: { 200: Context },
@@ -40,7 +40,7 @@ export function contextRoutes(app: App): Route[] {
     }),
     route('PUT', '/v1/contexts/{name}', {
       summary: 'Create or replace a context; fields written as ***** keep their value',
-      allow: 'admin',
+      allow: 'change-contexts',
       scope: 'context:write',
       params: ByName,
       readsDocument: true,
@@ -57,7 +57,7 @@ export function contextRoutes(app: App): Route[] {
     }),
     route('DELETE', '/v1/contexts/{name}', {
       summary: 'Delete a context',
-      allow: 'admin',
+      allow: 'change-contexts',
       scope: 'context:write',
       params: ByName,
       replies: { 204: 'nothing' },

@@ -29,7 +29,7 @@ import {
   showInstallation,
 } from '../../installations/installations.ts'
 import { findAgent } from '../../store/runtimes/agents.ts'
-import { nameOf } from './build.ts'
+import { nameOf } from '../../identity/actor.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Route } from '../route.ts'
 
@@ -42,14 +42,14 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
   return [
     route('GET', '/v1/agents', {
       summary: 'List agents',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'agent:read',
       replies: { 200: page(Agent) },
       handle: async () => ok({ items: await listShownAgents(app) }),
     }),
     route('POST', '/v1/agents', {
       summary: 'Register an agent, or restore one by its token; the token is returned only once',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'agent:write',
       body: AgentInput,
       replies: { 201: AgentCreated },
@@ -57,7 +57,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
     }),
     route('GET', '/v1/agents/{name}', {
       summary: 'Show an agent',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'agent:read',
       params: ByName,
       replies: { 200: Agent },
@@ -65,7 +65,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
     }),
     route('PUT', '/v1/agents/{name}', {
       summary: 'Replace the name and runtimes of an agent',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'agent:write',
       params: ByName,
       body: AgentInput.omit({ token: true }),
@@ -74,7 +74,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
     }),
     route('PATCH', '/v1/agents/{name}', {
       summary: 'Rename an agent, replace its runtimes, or add and remove single ones',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'agent:write',
       params: ByName,
       body: AgentPatch,
@@ -83,7 +83,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
     }),
     route('POST', '/v1/agents/{name}/token', {
       summary: 'Create a new token for an agent and revoke the old one at once',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'agent:write',
       params: ByName,
       replies: { 201: AgentCreated },
@@ -95,7 +95,7 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
     }),
     route('DELETE', '/v1/agents/{name}', {
       summary: 'Delete an agent and revoke its token; force: its cluster no longer exists, and its builds run again elsewhere',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'agent:write',
       params: ByName,
       query: AgentRemoval,
@@ -119,14 +119,14 @@ export function clusterRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/clusters', {
       summary: 'List clusters that deploy steps can use',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'cluster:read',
       replies: { 200: page(Cluster) },
       handle: async () => ok({ items: await listClusters(app) }),
     }),
     route('POST', '/v1/clusters', {
       summary: 'Add a cluster',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'cluster:write',
       body: ClusterInput,
       replies: { 201: Cluster },
@@ -134,7 +134,7 @@ export function clusterRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/clusters/{name}', {
       summary: 'Show a cluster',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'cluster:read',
       params: ByName,
       replies: { 200: Cluster },
@@ -142,7 +142,7 @@ export function clusterRoutes(app: App): Route[] {
     }),
     route('DELETE', '/v1/clusters/{name}', {
       summary: 'Remove a cluster from the server; the cluster itself does not change',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'cluster:write',
       params: ByName,
       replies: { 204: 'nothing' },
@@ -166,7 +166,7 @@ export function installationRoutes(app: App): Route[] {
     }),
     route('POST', '/v1/installations', {
       summary: 'Start to report the progress of an installation',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'installation:write',
       body: InstallationInput,
       replies: { 201: Installation },
@@ -175,14 +175,14 @@ export function installationRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/installations', {
       summary: 'List installations, newest first',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'installation:read',
       replies: { 200: page(Installation) },
       handle: async () => ok({ items: await listShownInstallations(app, MAX_LISTED) }),
     }),
     route('GET', '/v1/installations/{id}', {
       summary: 'Show an installation with its events',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'installation:read',
       params: ById,
       replies: { 200: Installation },
@@ -190,7 +190,7 @@ export function installationRoutes(app: App): Route[] {
     }),
     route('POST', '/v1/installations/{id}/events', {
       summary: 'Report a step of an installation',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'installation:write',
       params: ById,
       body: InstallationEventInput,

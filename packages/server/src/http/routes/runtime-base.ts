@@ -2,13 +2,13 @@
 import { page, RuntimeBase, RuntimeBaseInput, RuntimeBaseQuery } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { getBase, listBases, putBase, removeBase, type BaseLayer } from '../../runtimes/base-layers.ts'
-import { nameOf } from './build.ts'
+import { nameOf } from '../../identity/actor.ts'
 import { ByName } from './pipeline.ts'
 import { done, ok, route, type Route } from '../route.ts'
 
 /** Only for admins: base layers may have fields of the operator. */
-const read = { allow: 'admin', scope: 'runtime:read' } as const
-const write = { allow: 'admin', scope: 'runtime:write' } as const
+const read = { allow: 'manage-runners', scope: 'runtime:read' } as const
+const write = { allow: 'manage-runners', scope: 'runtime:write' } as const
 
 export function runtimeBaseRoutes(app: App): Route[] {
   return [

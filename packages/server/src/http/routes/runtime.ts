@@ -14,13 +14,12 @@ import {
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { readSpec } from '../../builds/schedule/limits.ts'
-import { isAllowed } from '../../identity/actor.ts'
+import { isAllowed, nameOf } from '../../identity/actor.ts'
 import { hideOperatorFields } from '../../runtimes/operator-fields.ts'
 import { etag, makeDefault, putRuntime, removeRuntime } from '../../runtimes/runtimes.ts'
 import { listShownRuntimes } from '../../runtimes/show-runtimes.ts'
 import { diffVersions, listVersions, showVersion } from '../../runtimes/versions.ts'
 import { findRuntime } from '../../store/runtimes/runtimes.ts'
-import { nameOf } from './build.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 
@@ -28,14 +27,14 @@ export function runtimeRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/runtimes', {
       summary: 'List runtime environments',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'runtime:read',
       replies: { 200: page(Runtime) },
       handle: async () => ok({ items: await listShownRuntimes(app) }),
     }),
     route('POST', '/v1/runtimes', {
       summary: 'Create a runtime environment',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'runtime:write',
       body: RuntimeInput,
       replies: { 201: Runtime },
@@ -54,20 +53,21 @@ function oneRuntimeRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/runtimes/{name}', {
       summary: 'Show a runtime environment or an older version of it; merged: including everything that it extends',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'runtime:read',
       params: ByName,
       query: RuntimeQuery,
       replies: { 200: Runtime },
       async handle({ params, query, actor }) {
         const runtime = await showVersion(app, params.name, query)
-        const spec = query.merged === true && !isAllowed(actor, 'admin') ? hideOperatorFields(runtime.spec) : runtime.spec
+        const spec =
+          query.merged === true && !isAllowed(actor, 'manage-runners') ? hideOperatorFields(runtime.spec) : runtime.spec
         return ok({ ...runtime, spec }, { etag: etag(runtime) })
       },
     }),
     route('PUT', '/v1/runtimes/{name}', {
       summary: 'Create or replace a runtime environment; If-Match and If-None-Match protect against concurrent changes',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'runtime:write',
       params: ByName,
       query: RuntimeChange,
@@ -88,7 +88,7 @@ function oneRuntimeRoutes(app: App): Route[] {
     route('DELETE', '/v1/runtimes/{name}', {
       summary:
         'Delete a runtime environment without running builds; force: also the default one, and one with unconfirmed lost attempts',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'runtime:write',
       params: ByName,
       query: RuntimeRemoval,
@@ -100,7 +100,7 @@ function oneRuntimeRoutes(app: App): Route[] {
     }),
     route('POST', '/v1/runtimes/{name}/default', {
       summary: 'Make it the default runtime environment',
-      allow: 'admin',
+      allow: 'manage-runners',
       scope: 'runtime:write',
       params: ByName,
       replies: { 200: Runtime },
@@ -113,7 +113,7 @@ function versionRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/runtimes/{name}/versions', {
       summary: 'List the versions of a runtime environment, newest first',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'runtime:read',
       params: ByName,
       replies: { 200: page(RuntimeVersion) },
@@ -121,7 +121,7 @@ function versionRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/runtimes/{name}/diff', {
       summary: 'Compare two versions of a runtime environment',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'runtime:read',
       params: ByName,
       query: RuntimeDiffQuery,
@@ -130,7 +130,7 @@ function versionRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/runtimes/{name}/images', {
       summary: 'List the images that a runtime environment uses for builds',
-      allow: 'viewer',
+      allow: 'see-runners',
       scope: 'runtime:read',
       params: ByName,
       replies: { 200: RuntimeImages },

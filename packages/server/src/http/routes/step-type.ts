@@ -9,8 +9,9 @@ export function stepTypeRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/step-types', {
       summary: 'List the latest version of each step type, by name',
-      allow: 'viewer',
+      allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       query: PageQuery,
       replies: { 200: page(StepTypeResource) },
       async handle({ query }) {
@@ -20,7 +21,7 @@ export function stepTypeRoutes(app: App): Route[] {
     }),
     route('POST', '/v1/step-types', {
       summary: 'Create a version of a step type',
-      allow: 'user',
+      allow: 'change-step-types',
       scope: 'pipeline:write',
       readsDocument: true,
       body: StepTypeInput,
@@ -32,15 +33,16 @@ export function stepTypeRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/step-types/{name}', {
       summary: 'Show a step type with its manifest: the latest version, or the one in `name:version`',
-      allow: 'viewer',
+      allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       params: ByName,
       replies: { 200: StepTypeResource },
       handle: async ({ params }) => ok(await showStepType(app, params.name)),
     }),
     route('PUT', '/v1/step-types/{name}', {
       summary: 'Create or replace a version of a step type',
-      allow: 'user',
+      allow: 'change-step-types',
       scope: 'pipeline:write',
       params: ByName,
       readsDocument: true,
@@ -57,15 +59,16 @@ export function stepTypeRoutes(app: App): Route[] {
     }),
     route('GET', '/v1/step-types/{name}/versions', {
       summary: 'List the versions of a step type, latest first',
-      allow: 'viewer',
+      allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       params: ByName,
       replies: { 200: page(StepTypeResource) },
       handle: async ({ params }) => ok({ items: await listVersions(app, params.name) }),
     }),
     route('DELETE', '/v1/step-types/{name}', {
       summary: 'Delete one version of a step type: `name:version`',
-      allow: 'user',
+      allow: 'change-step-types',
       scope: 'pipeline:write',
       params: ByName,
       replies: { 204: 'nothing' },

@@ -4,9 +4,10 @@ import { ApiKey, ApiKeyCreated, ApiKeyInput, Bootstrap, page, PROTOCOL_VERSION, 
 import type { App } from '../../app.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import { createFirstKey } from '../../identity/first-key.ts'
-import { createKey, deleteKey, listKeys } from '../../identity/keys.ts'
+import type { Actor } from '../../identity/actor.ts'
+import { createKey, deleteKey, listKeys, requireOwner } from '../../identity/keys.ts'
 import { requireGrantable } from '../../identity/scopes.ts'
-import { countApiKeys } from '../../store/account/api-keys.ts'
+import { hasCredentials } from '../../store/account/api-keys.ts'
 import { FEATURES, VERSION } from '../../version.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Route } from '../route.ts'
@@ -22,7 +23,7 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       scope: 'none',
       replies: { 200: ServerStatus },
       async handle() {
-        const bootstrapped = (await countApiKeys(app.store.query, app.accountId)) > 0
+        const bootstrapped = await hasCredentials(app.store.query, app.accountId)
         return ok({
           version: VERSION,
           protocol: PROTOCOL_VERSION,
@@ -44,45 +45,56 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
     }),
     route('GET', '/v1/whoami', {
       summary: 'Show the owner of this credential',
-      allow: 'viewer',
+      allow: 'signed-in',
       scope: 'none',
       replies: { 200: Whoami },
-      async handle({ actor }) {
-        if (actor.kind === 'build') return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: 'viewer' })
-        if (actor.kind !== 'key') throw fault('forbidden')
-        return ok({ kind: actor.kind, id: actor.id, name: actor.name, role: actor.role, scopes: actor.scopes })
-      },
+      handle: async ({ actor }) => ok(describeActor(actor)),
     }),
     route('GET', '/v1/keys', {
-      summary: 'List API keys',
-      allow: 'admin',
+      summary: 'List the own API keys; all for an admin',
+      allow: 'signed-in',
       scope: 'key:read',
       replies: { 200: page(ApiKey) },
-      handle: async () => ok({ items: await listKeys(app) }),
+      handle: async ({ actor }) => ok({ items: await listKeys(app, actor) }),
     }),
     route('POST', '/v1/keys', {
-      summary: 'Create an API key; the token is returned only once',
-      allow: 'admin',
+      summary: 'Create an API key for the caller, or for another owner as an admin; the token is returned only once',
+      allow: 'signed-in',
       scope: 'key:write',
       body: ApiKeyInput,
       replies: { 201: ApiKeyCreated },
       async handle({ body, actor, settle }) {
         requireGrantable(actor, body)
-        return created(await createKey(app, body, (tx, key) => settle(tx, created(key))))
+        const owner = await requireOwner(app, actor, body)
+        return created(await createKey(app, { ...body, owner }, (tx, key) => settle(tx, created(key))))
       },
     }),
     route('DELETE', '/v1/keys/{name}', {
-      summary: 'Revoke an API key',
-      allow: 'admin',
+      summary: 'Revoke an own API key; any for an admin',
+      allow: 'signed-in',
       scope: 'key:write',
       params: ByName,
       replies: { 204: 'nothing' },
-      async handle({ params }) {
-        authenticator.forget(await deleteKey(app, params.name))
+      async handle({ params, actor }) {
+        authenticator.forget(await deleteKey(app, actor, params.name))
         return done
       },
     }),
   ]
+}
+
+function describeActor(actor: Actor): Whoami {
+  if (actor.kind === 'build') return { kind: actor.kind, id: actor.id, name: actor.name, role: 'viewer' }
+  if (actor.kind !== 'key') throw fault('forbidden')
+  const { id, name, role, scopes, owner, expiresAt, projects = new Map<string, string>() } = actor
+  return {
+    kind: actor.isUser === true ? 'user' : 'key',
+    id,
+    name,
+    role,
+    ...(projects.size > 0 && { projects: Object.fromEntries(projects) }),
+    ...defined({ scopes: scopes && [...scopes], owner, expiresAt }),
+  }
 }
 
 export function healthRoutes(app: App): Route[] {
@@ -107,7 +119,7 @@ export function healthRoutes(app: App): Route[] {
     }),
     route('GET', '/metrics', {
       summary: 'Prometheus metrics; also on a separate port (METRICS_PORT) without a credential',
-      allow: 'viewer',
+      allow: 'see-account',
       scope: 'account:read',
       replies: { 200: 'text' },
       handle: async () => ok(await app.metricsPage(), { 'content-type': app.metrics.registry.contentType }),

@@ -1,4 +1,4 @@
-import type { ApiKeyRow } from '../schema.ts'
+import type { ApiKeyRow, UserRow } from '../user-schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 export async function insertApiKey(tx: Tx, key: ApiKeyRow): Promise<void> {
@@ -18,17 +18,38 @@ export async function findApiKeyByName(query: Query, accountId: string, name: st
     .executeTakeFirst()
 }
 
-export async function listApiKeys(query: Query, accountId: string): Promise<ApiKeyRow[]> {
-  return query.selectFrom('api_key').selectAll().where('account_id', '=', accountId).orderBy('name').execute()
+/** A key with its owner. */
+export interface OwnedKey extends ApiKeyRow {
+  readonly owner?: Pick<UserRow, 'id' | 'name' | 'kind'> | undefined
 }
 
-export async function countApiKeys(query: Query, accountId: string): Promise<number> {
-  const { count } = await query
+/** Lists keys by name: all, or those of an owner. */
+export async function listApiKeys(query: Query, accountId: string, ownerId?: string): Promise<OwnedKey[]> {
+  let select = query
     .selectFrom('api_key')
-    .select((of) => of.fn.countAll<number>().as('count'))
-    .where('account_id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  return count
+    .leftJoin('user_account', 'user_account.id', 'api_key.user_id')
+    .selectAll('api_key')
+    .select(['user_account.name as owner_name', 'user_account.kind as owner_kind'])
+    .where('api_key.account_id', '=', accountId)
+  if (ownerId !== undefined) select = select.where('api_key.user_id', '=', ownerId)
+  const rows = await select.orderBy('api_key.name').execute()
+  return rows.map(({ owner_name: name, owner_kind: kind, ...key }) =>
+    key.user_id === null || name === null || kind === null ? key : { ...key, owner: { id: key.user_id, name, kind } },
+  )
+}
+
+/** Returns true if the account has a key or a user, so that its first admin exists. */
+export async function hasCredentials(query: Query, accountId: string): Promise<boolean> {
+  for (const table of ['api_key', 'user_account'] as const) {
+    const row = await query.selectFrom(table).select('id').where('account_id', '=', accountId).limit(1).executeTakeFirst()
+    if (row !== undefined) return true
+  }
+  return false
+}
+
+export async function deleteOldKeys(tx: Tx, before: number): Promise<void> {
+  const old = await tx.query.selectFrom('api_key').select('id').where('expires_at', '<', before).limit(1000).execute()
+  for (const { id } of old) await deleteApiKey(tx, id)
 }
 
 /** Deletes a key with its sessions. */

@@ -64,6 +64,8 @@ export interface ImageFilter {
   readonly accountId: string
   readonly pipelineId?: string | undefined
   readonly buildId?: string | undefined
+  /** Only images of builds of these projects. */
+  readonly projectIds?: readonly string[] | undefined
   readonly name?: string | undefined
   /** Only images with a smaller id. */
   readonly before?: string | undefined
@@ -75,6 +77,11 @@ export async function listImages(query: Query, filter: ImageFilter): Promise<Ima
   let select = query.selectFrom('image').selectAll().where('account_id', '=', filter.accountId)
   if (filter.pipelineId !== undefined) select = select.where('pipeline_id', '=', filter.pipelineId)
   if (filter.buildId !== undefined) select = select.where('build_id', '=', filter.buildId)
+  const { projectIds } = filter
+  if (projectIds !== undefined)
+    select = select.where('build_id', 'in', (of) =>
+      of.selectFrom('build').select('build.id').where('build.project_id', 'in', projectIds),
+    )
   if (filter.name !== undefined) select = select.where('name', '=', filter.name)
   if (filter.before !== undefined) select = select.where('id', '<', filter.before)
   return select.orderBy('id', 'desc').limit(filter.limit).execute()

@@ -49,12 +49,15 @@ export interface PageFilter {
   readonly accountId: string
   readonly after: string | undefined
   readonly limit: number
+  /** Only pipelines of these projects. */
+  readonly projectIds?: readonly string[] | undefined
 }
 
 /** Lists pipelines by name. */
 export async function listPipelines(query: Query, filter: PageFilter): Promise<PipelineRow[]> {
   let select = query.selectFrom('pipeline').selectAll().where('account_id', '=', filter.accountId)
   if (filter.after !== undefined) select = select.where('name', '>', filter.after)
+  if (filter.projectIds !== undefined) select = select.where('project_id', 'in', filter.projectIds)
   return select.orderBy('name').limit(filter.limit).execute()
 }
 

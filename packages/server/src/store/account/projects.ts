@@ -15,12 +15,18 @@ export async function findProject(query: Query, accountId: string, name: string)
   return findByName(query, accountId, name)
 }
 
-export async function listProjects(
-  query: Query,
-  filter: { accountId: string; after: string | undefined; limit: number },
-): Promise<ProjectRow[]> {
+export interface ProjectFilter {
+  readonly accountId: string
+  readonly after: string | undefined
+  readonly limit: number
+  /** Only these projects. */
+  readonly ids?: readonly string[] | undefined
+}
+
+export async function listProjects(query: Query, filter: ProjectFilter): Promise<ProjectRow[]> {
   let select = query.selectFrom('project').selectAll().where('account_id', '=', filter.accountId)
   if (filter.after !== undefined) select = select.where('name', '>', filter.after)
+  if (filter.ids !== undefined) select = select.where('id', 'in', filter.ids)
   return select.orderBy('name').limit(filter.limit).execute()
 }
 

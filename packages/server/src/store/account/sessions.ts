@@ -1,39 +1,54 @@
-import type { ApiKeyRow, SessionCodeRow, SessionRow } from '../schema.ts'
+import type { ApiKeyRow, SessionCodeRow, SessionRow, UserRow } from '../user-schema.ts'
 import type { Query, Tx } from '../store.ts'
 
-/** A session with what it may do, which is read from its key at each call. */
-export interface KeyedSession extends SessionRow {
-  readonly name: string
-  readonly role: ApiKeyRow['role']
+/** A session with the key or user that it acts for, which is read at each call. */
+export interface OwnedSession extends SessionRow {
+  /** Null if the session acts for a user, or if the key was deleted. */
+  readonly key_name: string | null
+  readonly key_role: ApiKeyRow['role'] | null
+  readonly key_expires_at: number | null
   readonly scopes: string | null
+  /** The user, or the owner of the key. */
+  readonly owner_id: string | null
+  readonly owner_name: string | null
+  readonly owner_kind: UserRow['kind'] | null
+  readonly owner_role: UserRow['role'] | null
+  readonly disabled_at: number | null
 }
 
 export async function insertSession(tx: Tx, session: SessionRow): Promise<void> {
   await tx.query.insertInto('session').values(session).execute()
 }
 
-/** Selects sessions whose key exists. */
 function selectSessions(query: Query) {
   return query
     .selectFrom('session')
-    .innerJoin('api_key', 'api_key.id', 'session.key_id')
+    .leftJoin('api_key', 'api_key.id', 'session.key_id')
+    .leftJoin('user_account', (join) =>
+      join.on((on) => on('user_account.id', '=', on.fn.coalesce('session.user_id', 'api_key.user_id'))),
+    )
     .selectAll('session')
-    .select(['api_key.name', 'api_key.role', 'api_key.scopes'])
+    .select(['api_key.name as key_name', 'api_key.role as key_role', 'api_key.expires_at as key_expires_at', 'api_key.scopes'])
+    .select(['user_account.id as owner_id', 'user_account.name as owner_name', 'user_account.kind as owner_kind'])
+    .select(['user_account.role as owner_role', 'user_account.disabled_at'])
 }
 
-export async function findSession(query: Query, id: string): Promise<KeyedSession | undefined> {
+export async function findSession(query: Query, id: string): Promise<OwnedSession | undefined> {
   return selectSessions(query).where('session.id', '=', id).executeTakeFirst()
 }
 
 interface Filter {
   readonly accountId: string
-  /** Undefined for the sessions of all keys. */
+  /** Only sessions of this user and of the user's keys. */
+  readonly ownerId?: string | undefined
+  /** Only sessions of this key. */
   readonly keyId?: string | undefined
 }
 
 /** Lists sessions, the latest sign-in first. */
-export async function listSessions(query: Query, { accountId, keyId }: Filter): Promise<KeyedSession[]> {
+export async function listSessions(query: Query, { accountId, ownerId, keyId }: Filter): Promise<OwnedSession[]> {
   let select = selectSessions(query).where('session.account_id', '=', accountId)
+  if (ownerId !== undefined) select = select.where('user_account.id', '=', ownerId)
   if (keyId !== undefined) select = select.where('session.key_id', '=', keyId)
   return select.orderBy('session.created_at', 'desc').orderBy('session.id').execute()
 }
@@ -66,6 +81,12 @@ function updateSecrets(tx: Tx, of: Pick<SessionRow, 'id' | 'hash'>, next: Secret
 export async function deleteSession(tx: Tx, id: string): Promise<boolean> {
   const { numDeletedRows } = await tx.query.deleteFrom('session').where('id', '=', id).executeTakeFirstOrThrow()
   return numDeletedRows > 0n
+}
+
+/** Ends all sessions of a key. Returns their number. */
+export async function endSessionsOfKey(tx: Tx, keyId: string): Promise<number> {
+  const { numDeletedRows } = await tx.query.deleteFrom('session').where('key_id', '=', keyId).executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
 }
 
 export async function insertSessionCode(tx: Tx, code: SessionCodeRow): Promise<void> {

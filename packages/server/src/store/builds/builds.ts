@@ -150,6 +150,8 @@ export async function findBuildRequest(query: Query, buildId: string): Promise<P
 export interface BuildFilter {
   readonly accountId: string
   readonly status?: readonly BuildStatus[] | undefined
+  /** Only builds of these projects. */
+  readonly projectIds?: readonly string[] | undefined
   readonly pipelineId?: string | undefined
   readonly pipeline?: string | undefined
   readonly branch?: string | undefined
@@ -160,19 +162,27 @@ export interface BuildFilter {
   readonly limit: number
 }
 
-/** Lists builds, newest first. With several states, reads one page per state in index order and merges them. */
-export async function listBuilds(query: Query, { status, ...filter }: BuildFilter): Promise<BuildRow[]> {
-  if (status === undefined) return selectPage(query, filter).execute()
-  const [first, ...others] = [...new Set(status)].map((one) =>
-    query.selectFrom(selectPage(query, { ...filter, status: one }).as('page')).selectAll(),
+/** Lists builds, newest first. With several states or projects, reads one page for each in index order and merges them. */
+export async function listBuilds(query: Query, { status, projectIds, ...filter }: BuildFilter): Promise<BuildRow[]> {
+  if (status === undefined && projectIds === undefined) return selectPage(query, filter).execute()
+  const states = status === undefined ? [{}] : [...new Set(status)].map((one) => ({ status: one }))
+  const projects = projectIds === undefined ? [{}] : projectIds.map((projectId) => ({ projectId }))
+  const [first, ...others] = states.flatMap((state) =>
+    projects.map((project) => query.selectFrom(selectPage(query, { ...filter, ...state, ...project }).as('page')).selectAll()),
   )
   const pages = first === undefined ? undefined : others.reduce((all, page) => all.unionAll(page), first)
   return pages === undefined ? [] : pages.orderBy('number', 'desc').limit(filter.limit).execute()
 }
 
-function selectPage(query: Query, filter: Omit<BuildFilter, 'status'> & { readonly status?: BuildStatus }) {
+interface PageFilter extends Omit<BuildFilter, 'status' | 'projectIds'> {
+  readonly status?: BuildStatus
+  readonly projectId?: string
+}
+
+function selectPage(query: Query, filter: PageFilter) {
   let select = query.selectFrom('build').selectAll().where('account_id', '=', filter.accountId)
   if (filter.status !== undefined) select = select.where('status', '=', filter.status)
+  if (filter.projectId !== undefined) select = select.where('project_id', '=', filter.projectId)
   if (filter.pipelineId !== undefined) select = select.where('pipeline_id', '=', filter.pipelineId)
   if (filter.pipeline !== undefined) select = select.where('pipeline', '=', filter.pipeline)
   if (filter.branch !== undefined) select = select.where('branch', '=', filter.branch)

@@ -19,6 +19,10 @@ import { triggerSecrets } from './017-trigger-secrets.ts'
 import { sessionUse } from './018-session-use.ts'
 import { escapedSecrets } from './019-escaped-secrets.ts'
 import { turns } from './020-turns.ts'
+import { users } from './031-users.ts'
+import { deviceCodes } from './032-device-codes.ts'
+import { audit } from './033-audit.ts'
+import { teams } from './034-teams.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -42,4 +46,8 @@ export const migrations: Record<string, Migration> = {
   '018-session-use': sessionUse,
   '019-escaped-secrets': escapedSecrets,
   '020-turns': turns,
+  '031-users': users,
+  '032-device-codes': deviceCodes,
+  '033-audit': audit,
+  '034-teams': teams,
 }

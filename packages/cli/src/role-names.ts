@@ -1,0 +1,6 @@
+/** Roles and results as the command line names them. The lists of the protocol are not loaded for the help, because they need its schemas. */
+import type { AuditRecord, InstallationRole, Role } from '@windlass/protocol'
+
+export const ROLE_NAMES = ['viewer', 'developer', 'maintainer', 'admin'] as const satisfies readonly Role[]
+export const INSTALLATION_ROLE_NAMES = ['none', ...ROLE_NAMES] as const satisfies readonly InstallationRole[]
+export const AUDIT_RESULT_NAMES = ['done', 'denied', 'failed'] as const satisfies readonly AuditRecord['result'][]

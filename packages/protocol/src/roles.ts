@@ -1,0 +1,84 @@
+/**
+ * Roles, and the rights that each of them has. Browser-safe. This table is the only place that decides which role may do what: the server checks it,
+ * and `docs/reference/roles.md` is made from it.
+ */
+import { z } from 'zod'
+
+/** From the fewest rights to the most. Each role includes the rights of the roles before it. */
+export const ROLES = ['viewer', 'developer', 'maintainer', 'admin'] as const
+export type Role = (typeof ROLES)[number]
+export const Role = z.enum(ROLES)
+
+/** A role as callers send it. `user` is the name of `developer` in earlier versions. */
+export const RoleInput = z.enum([...ROLES, 'user']).transform(toRole)
+
+/** Converts a role that an earlier version wrote. */
+export function toRole(role: Role | 'user'): Role {
+  return role === 'user' ? 'developer' : role
+}
+
+/** Role for the whole installation. A user with `none` has only the rights of their roles in projects. */
+export const INSTALLATION_ROLES = ['none', ...ROLES] as const
+export type InstallationRole = (typeof INSTALLATION_ROLES)[number]
+export const InstallationRole = z.enum(INSTALLATION_ROLES)
+
+interface RightSpec {
+  /** The lowest role that has the right. */
+  readonly role: Role
+  /** `project`: a role in the project of the resource is enough. `installation`: only a role for the whole installation counts. */
+  readonly at: 'installation' | 'project'
+  /** What the right allows, after "may". */
+  readonly text: string
+}
+
+export const RIGHTS = {
+  'see-pipelines': { role: 'viewer', at: 'project', text: 'see projects, pipelines and step types, and validate documents' },
+  'see-builds': { role: 'viewer', at: 'project', text: 'see builds with their steps, images and annotations' },
+  'see-logs': { role: 'viewer', at: 'project', text: 'read and follow the logs and events of builds' },
+  'see-contexts': { role: 'viewer', at: 'installation', text: 'see contexts, with secret values masked' },
+  'see-runners': { role: 'viewer', at: 'installation', text: 'see agents, runtimes, clusters and installations' },
+  'see-account': { role: 'viewer', at: 'installation', text: 'see the settings of the account and the metrics' },
+  'start-builds': { role: 'developer', at: 'project', text: 'start and restart builds' },
+  'end-builds': { role: 'developer', at: 'project', text: 'terminate builds' },
+  'decide-approvals': { role: 'developer', at: 'project', text: 'approve and deny steps that wait for approval' },
+  'debug-builds': { role: 'developer', at: 'project', text: 'set breakpoints and open terminals in steps' },
+  annotate: { role: 'developer', at: 'project', text: 'change annotations' },
+  'use-contexts': { role: 'developer', at: 'project', text: 'use contexts in builds and pipelines of the project' },
+  'use-runtimes': { role: 'developer', at: 'project', text: 'choose the runtime of builds and pipelines of the project' },
+  'change-pipelines': { role: 'developer', at: 'project', text: 'create, change and delete pipelines with their triggers' },
+  'change-step-types': { role: 'developer', at: 'installation', text: 'create, change and delete step types' },
+  'change-projects': {
+    role: 'maintainer',
+    at: 'project',
+    text: 'change and delete projects; create them with a role for the installation',
+  },
+  'change-contexts': { role: 'maintainer', at: 'installation', text: 'create, change and delete contexts' },
+  'see-users': { role: 'maintainer', at: 'installation', text: 'see users and service accounts with their roles' },
+  'grant-project-roles': { role: 'admin', at: 'project', text: 'give and take roles in the project' },
+  'manage-runners': { role: 'admin', at: 'installation', text: 'change agents, runtimes, clusters and installations' },
+  'manage-account': { role: 'admin', at: 'installation', text: 'change the settings of the account and the master keys' },
+  'manage-users': {
+    role: 'admin',
+    at: 'installation',
+    text: 'invite, change and delete users and service accounts, and their keys and sessions',
+  },
+  'see-audit': { role: 'admin', at: 'installation', text: 'read the audit log' },
+} as const satisfies Record<string, RightSpec>
+export type Right = keyof typeof RIGHTS
+
+const RANK: Readonly<Record<InstallationRole, number>> = { none: 0, viewer: 1, developer: 2, maintainer: 3, admin: 4 }
+
+/** Returns true if the role has the right, in the installation or project for which the role is held. */
+export function roleHasRight(role: InstallationRole, right: Right): boolean {
+  return RANK[role] >= RANK[RIGHTS[right].role]
+}
+
+/** Returns the role with fewer rights. */
+export function lowerRole<A extends InstallationRole, B extends InstallationRole>(one: A, other: B): A | B {
+  return RANK[one] <= RANK[other] ? one : other
+}
+
+/** Returns the role with more rights. */
+export function higherRole<A extends InstallationRole, B extends InstallationRole>(one: A, other: B): A | B {
+  return RANK[one] >= RANK[other] ? one : other
+}
