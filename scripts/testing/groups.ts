@@ -15,6 +15,7 @@ export type Part =
   | 'registry'
   | 'skopeo'
   | 'node20'
+  | 'codefresh-cli'
   | 'programs'
   | 'postgres'
   | 'moto'
@@ -115,6 +116,12 @@ export const GROUPS: readonly Group[] = [
     ],
     workers: 2,
     sharesProcess: true,
+  },
+  {
+    name: 'codefresh',
+    include: ['e2e/codefresh-cli/**/*.test.ts'],
+    parts: ['codefresh-cli', 'docker', 'image:shell', 'image:tools', 'programs'],
+    workers: 2,
   },
   {
     name: 'chaos',

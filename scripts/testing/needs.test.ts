@@ -32,6 +32,6 @@ test('every part of a group has a recipe, and each recipe prepares its dependenc
 test('groups without compiled parts do not wait for compiling', () => {
   const compiled = (name: string): string[] =>
     withNeeds(GROUPS.find((group) => group.name === name)?.parts ?? []).filter((part) => RECIPES[part].compiles === true)
-  for (const name of ['check', 'unit', 'store', 'parts', 'docker', 'http', 'chaos', 'demo'])
+  for (const name of ['check', 'unit', 'store', 'parts', 'docker', 'http', 'codefresh', 'chaos', 'demo'])
     expect(compiled(name), name).toEqual([])
 })

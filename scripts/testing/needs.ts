@@ -16,6 +16,7 @@ const SIGNS: readonly { readonly part: Part; readonly signs: readonly RegExp[] }
   { part: 'registry', signs: [starts('docker-registry')] },
   { part: 'skopeo', signs: [starts('skopeo')] },
   { part: 'node20', signs: [/scripts\/release\/node20/] },
+  { part: 'codefresh-cli', signs: [/scripts\/codefresh-cli/] },
   { part: 'programs', signs: [/\/support\/programs\.ts'/, /\bprogramFile\(/] },
   { part: 'openssl', signs: [starts('openssl')] },
   { part: 'python', signs: [starts('python3')] },

@@ -31,6 +31,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   registry: packages('registry'),
   skopeo: packages('skopeo'),
   node20: { command: ['scripts/release/node20'] },
+  'codefresh-cli': { command: ['scripts/codefresh-cli/install'] },
   'image:shell': image('shell'),
   'image:pause': image('pause'),
   'image:debian': image('debian'),

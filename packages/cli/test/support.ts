@@ -70,7 +70,8 @@ export async function openSandbox(): Promise<Sandbox> {
   }
 }
 
-function watch(child: ChildProcessWithoutNullStreams, input: string): Started {
+/** Collects the output of a process, which gets `input` on its standard input. */
+export function watch(child: ChildProcessWithoutNullStreams, input: string): Started {
   const texts = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => (texts.stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString()))

@@ -94,6 +94,11 @@ export const faults = {
     hint: 'Close streams that are not needed, or increase `WINDLASS_SERVER_READERS` or `WINDLASS_SERVER_READERS_PER_KEY`.',
     retry: true,
   },
+  'not-supported': {
+    status: 501,
+    text: 'Windlass does not support this call of the Codefresh API.',
+    hint: 'Use the `windlass` command instead. The guide to the Codefresh command line lists what is supported.',
+  },
   unavailable: { status: 503, text: 'The server is temporarily unavailable.', hint: 'Retry in a moment.', retry: true },
   'storage-full': {
     status: 507,

@@ -59,7 +59,7 @@ export async function follow(app: App, reply: FastifyReply, { buildId, after, si
 }
 
 /** Stores that the build has a follower, so that the engine sends its output sooner. If this fails, lines arrive a second later. */
-async function noteFollower(app: App, build: BuildRow): Promise<void> {
+export async function noteFollower(app: App, build: BuildRow): Promise<void> {
   const now = app.clock.now()
   if (isFinalBuild(build.status) || now - (build.followed_at ?? 0) < UPDATE_MS) return
   await attempt(app.log, 'note a follower', () => app.store.write((tx) => updateBuild(tx, build.id, { followed_at: now })))

@@ -13,11 +13,12 @@ import { authenticateSession } from '../identity/sessions.ts'
 import { requireOwnOrigin } from '../identity/origin.ts'
 import { addAssets, type Asset } from './assets.ts'
 import { auditedCall } from './audited-call.ts'
+import { isLogSocket, serveLogSocket } from './codefresh/log/socket.ts'
 import { readBody, releaseBody } from './body-pool.ts'
 import { parseJson } from './json-body.ts'
 import { openRateLimit } from './rate-limit.ts'
-import { toFault, toProblem } from './problem.ts'
-import { beginRepeatable } from './replies.ts'
+import { toFault, toProblem, unknownRoute } from './problem.ts'
+import { beginRepeatable, repeatKeyOf } from './replies.ts'
 import type { Answer, Call, Outcome, Route } from './route.ts'
 import { shownUrl } from './shown-url.ts'
 
@@ -50,10 +51,11 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
   })
   server.setErrorHandler((error, request, reply) => sendProblem(app, { error, request, reply }))
   server.setNotFoundHandler((request) => {
-    throw fault('not-found', { message: `Route ${request.method} ${shownUrl(request.url)} does not exist.` })
+    throw unknownRoute(request.method, shownUrl(request.url))
   })
   for (const route of options.routes) addRoute(app, server, options.authenticator, route)
   addAssets(server, options.assets ?? [])
+  serveLogSocket(app, server.server)
   return server
 }
 
@@ -100,8 +102,11 @@ function newServer({ tls, trustedProxies = [] }: HttpOptions): FastifyInstance {
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 500 },
   } as const
-  if (tls === undefined) return fastify(common)
-  const https = { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile), minVersion: 'TLSv1.2' } as const
+  // Without it, node would hand over every request that offers another protocol, also those that only offer HTTP/2.
+  const shouldUpgradeCallback = isLogSocket
+  if (tls === undefined) return fastify({ ...common, http: { shouldUpgradeCallback } })
+  const [cert, key] = [readFileSync(tls.certFile), readFileSync(tls.keyFile)]
+  const https = { cert, key, minVersion: 'TLSv1.2', shouldUpgradeCallback } as const
   return fastify({ ...common, https }) as unknown as FastifyInstance
 }
 
@@ -123,7 +128,7 @@ function addRoute(app: App, server: FastifyInstance, authenticator: Authenticato
   server.route({
     method: route.method,
     url: toUrl(route.path),
-    exposeHeadRoute: route.method === 'GET' && route.spec.allow === 'public',
+    exposeHeadRoute: route.method === 'GET' && route.spec.allow === 'public' && route.spec.isHeld !== true,
     bodyLimit: route.spec.maxBodyBytes ?? (route.spec.allow === 'public' ? PUBLIC_BODY_BYTES : DEFAULT_BODY_BYTES),
     async onRequest(request, reply) {
       // Counted later, so that a web page cannot lock out the address of its readers.
@@ -203,9 +208,9 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
   const audited = auditedCall(route, request, actor)
   const run = (given: typeof call): Promise<Outcome> =>
     audited === undefined ? route.run(given) : auditCall(app, audited, () => route.run(given))
-  const key = request.headers['idempotency-key']
-  const mayRepeat = route.method === 'POST' && route.spec.allow !== 'public' && (actor.kind === 'key' || actor.kind === 'build')
-  if (!mayRepeat || typeof key !== 'string') return run(call)
+  const key = repeatKeyOf(route.spec, request)
+  const isRepeater = actor.kind === 'key' || actor.kind === 'build'
+  if (route.method !== 'POST' || route.spec.allow === 'public' || !isRepeater || key === undefined) return run(call)
   const repeatable = await beginRepeatable(app, actor, {
     key,
     method: route.method,
@@ -266,7 +271,10 @@ function sendProblem(
   if (problem.code === 'internal')
     app.log.error({ err: problem.cause ?? problem, requestId: request.id, url: shownUrl(request.url) }, 'bug')
   // A conflict that only the database has detected may also be a bug.
-  else if (problem.status >= 500 || (problem.code === 'conflict' && problem.cause !== undefined))
+  else if (
+    (problem.status >= 500 && problem.code !== 'not-supported') ||
+    (problem.code === 'conflict' && problem.cause !== undefined)
+  )
     app.log.warn({ err: problem, requestId: request.id }, 'call failed')
   // Failed calls of engines and agents must not count as their silence.
   if (LIVENESS_ROUTES.test(request.routeOptions.url ?? '') && isFault(problem, 'unavailable', 'storage-full')) noteBreak(app)

@@ -29,6 +29,12 @@ export function toFault(error: unknown): Fault {
   return meaning === undefined ? fault('internal', {}, error) : fault(meaning, { message: MESSAGES[meaning] }, error)
 }
 
+/** Returns the fault for a call that no route accepts. Calls below `/api` are correct calls of public clients that Windlass does not support. */
+export function unknownRoute(method: string, url: string): Fault {
+  if (!url.startsWith('/api/')) return fault('not-found', { message: `Route ${method} ${url} does not exist.` })
+  return fault('not-supported', { message: `Windlass does not support ${method} ${url}.` })
+}
+
 /** Returns the body of an error response. For bugs it contains no details besides the request id. */
 export function toProblem(problem: Fault, requestId: string): ProblemDocument {
   const { offset, offsets, problems } = problem.details

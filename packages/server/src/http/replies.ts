@@ -1,5 +1,7 @@
 /** Idempotency-Key: a repeated POST gets the response of the first one, for a day. */
+import type { IncomingHttpHeaders } from 'node:http'
 import { fault, sha256 } from '@windlass/kit'
+import { isRecord } from '@windlass/kit/json'
 import type { App } from '../app.ts'
 import { replyPlace } from '../secrets/places.ts'
 import { finishReply, findReply, insertReply } from '../store/account/replies.ts'
@@ -23,6 +25,20 @@ export interface Repeatable {
   recover(error: unknown): Promise<Answer>
   /** Allows the key to be used again after the call. */
   release(): void
+}
+
+interface Sent {
+  readonly headers: IncomingHttpHeaders
+  readonly query: unknown
+}
+
+/** Returns what identifies a call that is sent again: the header, or the query parameter `repeatKey` that clients of the route send instead. */
+export function repeatKeyOf({ repeatKey }: { readonly repeatKey?: string }, { headers, query }: Sent): string | undefined {
+  const header = headers['idempotency-key']
+  if (typeof header === 'string' || repeatKey === undefined || !isRecord(query))
+    return typeof header === 'string' ? header : undefined
+  const parameter = query[repeatKey]
+  return typeof parameter === 'string' ? parameter : undefined
 }
 
 const MAX_KEY = 200

@@ -58,6 +58,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly isHeld?: true
   /** The call reads a document of the caller. Number and cost of such calls are limited (`documents/caller-limits.ts`). */
   readonly readsDocument?: true
+  /** Query parameter that has the role of the header Idempotency-Key: clients that cannot send the header put the same value into each repeated call. */
+  readonly repeatKey?: string
   /** Maximum number of calls with a wrong credential per minute and address. Web pages of another origin cannot call the route. */
   readonly perMinute?: number
   readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>) => Promise<Outcome>
@@ -90,19 +92,20 @@ export function route<
       const outcome = await spec.handle({
         ...call,
         settle: (tx, answer) => call.settle(tx, checkAnswer(name, spec.replies, answer)),
-        params: check(spec.params, call.params, ''),
-        query: check(spec.query, call.query, ''),
-        body: check(spec.body, call.body ?? {}, ''),
+        params: requireShape(spec.params, call.params),
+        query: requireShape(spec.query, call.query),
+        body: requireShape(spec.body, call.body ?? {}),
       })
       return outcome === 'stream' ? outcome : checkAnswer(name, spec.replies, outcome)
     },
   }
 }
 
-function check<S extends z.ZodType>(schema: S | undefined, value: unknown, prefix: string): z.output<S> {
+/** Returns the value in the form of the schema. Throws `request-invalid` with the fields that do not match it. */
+export function requireShape<S extends z.ZodType>(schema: S | undefined, value: unknown): z.output<S> {
   const parsed = (schema ?? Nothing).safeParse(value)
   if (parsed.success) return parsed.data as z.output<S>
-  const problems = parsed.error.issues.map(({ path, message }): Problem => ({ path: prefix + path.join('.'), message }))
+  const problems = parsed.error.issues.map(({ path, message }): Problem => ({ path: path.join('.'), message }))
   const first = problems[0]
   const where = first?.path === '' || first?.path === undefined ? '' : `${first.path}: `
   throw fault('request-invalid', { message: `${where}${first?.message ?? 'the request is invalid'}`, problems })

@@ -142,7 +142,8 @@ export async function requireAdminLeft(app: App, tx: Tx): Promise<void> {
   })
 }
 
-function toKey(row: OwnedKey): ApiKey {
+/** Converts a key for the API. */
+export function toKey(row: OwnedKey): ApiKey {
   const scopes = readScopes(row)
   return {
     id: row.id,

@@ -26,6 +26,18 @@ const CALLS: ReadonlySet<string> = new Set([
   'POST /v1/builds',
   // Only for builds that this build has started.
   'POST /v1/builds/{id}/terminate',
+  // The same for the public command line, with the same checks.
+  'GET /api/execution-contexts/current',
+  'GET /api/pipelines',
+  'GET /api/pipelines/{name}',
+  'GET /api/annotations',
+  'GET /api/images',
+  'GET /api/workflow',
+  'GET /api/builds/{id}',
+  'GET /api/progress/{id}',
+  'GET /api/user/firebaseAuth',
+  'POST /api/pipelines/run/{name}',
+  'DELETE /api/progress/{id}',
 ])
 
 /** Fields that steps may set on a build that they start. None of them selects other code, other secrets or fewer steps. */

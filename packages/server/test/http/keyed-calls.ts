@@ -69,6 +69,32 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     path: '/api/clusters/local/cluster',
     body: { selector: 'second', host: CLUSTER.server, serviceAccountToken: CLUSTER.token },
   }),
+  'POST /api/projects': () => ({ path: '/api/projects', body: { projectName: 'second' } }),
+  'POST /api/pipelines': () => ({ path: '/api/pipelines', body: { metadata: { name: 'team/second' }, spec: { steps: {} } } }),
+  'POST /api/pipelines/run/{name}': async ({ admin }) => {
+    await admin.pipelines.create({ name: 'second', document: ENDED })
+    return { path: '/api/pipelines/run/second', body: {} }
+  },
+  'POST /api/pipelines/debug/{name}': async ({ admin }) => {
+    await admin.pipelines.create({ name: 'second', document: ENDED })
+    return { path: '/api/pipelines/debug/second', body: {} }
+  },
+  'POST /api/pipelines/run': () => ({ path: '/api/pipelines/run', body: { userYamlDescriptor: ENDED } }),
+  'POST /api/contexts/': () => ({
+    path: '/api/contexts/',
+    body: { metadata: { name: 'second' }, spec: { type: 'config', data: { A: 'b' } } },
+  }),
+  'POST /api/registries': () => ({
+    path: '/api/registries',
+    body: { name: 'second', domain: 'registry.test', username: 'a', password: 'b' },
+  }),
+  'POST /api/step-types': () => ({
+    path: '/api/step-types',
+    body: {
+      metadata: { name: 'acme/greet', version: '1.0.0' },
+      spec: { steps: { main: { image: 'alpine', commands: ['echo hi'] } } },
+    },
+  }),
 }
 
 /** Calls of steps whose answer is stored in the transaction of their effect. */
@@ -103,6 +129,9 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/master-keys/prune': 'requests the same removal',
   'POST /api/custom_clusters/register': 'the same registration changes nothing',
   'POST /api/custom_clusters/signServerCerts': 'stores nothing but the authority, once',
+  'POST /api/pipelines/yaml/validator': 'stores nothing',
+  'POST /api/registries/test': 'stores nothing',
+  'POST /api/annotations': 'sets the same value',
 }
 
 /** Starts a build whose step is held by the debugger. Returns its id. */

@@ -100,9 +100,13 @@ async function each<T>(inSequence: boolean, callers: readonly Caller[], call: (c
   return results
 }
 
-/** Fills in names that do not exist, so that authorized calls do no harm. Only `terminate` gets the child build, which exists. */
-function pathOf({ path }: Route, { child }: Tokens): string {
-  return path.replaceAll(/\{id\}/g, path.endsWith('/terminate') ? child : 'f'.repeat(24)).replaceAll(/\{\w+\}/g, 'no-such-name')
+/** Routes that steps may call only for a build that their build has started. */
+const ENDS_CHILD: ReadonlySet<string> = new Set(['POST /v1/builds/{id}/terminate', 'DELETE /api/progress/{id}'])
+
+/** Fills in names that do not exist, so that authorized calls do no harm. Only calls that end a child build get one, which exists. */
+function pathOf({ method, path }: Route, { child }: Tokens): string {
+  const id = ENDS_CHILD.has(`${method} ${path}`) ? child : 'f'.repeat(24)
+  return path.replaceAll(/\{id\}/g, id).replaceAll(/\{\w+\}/g, 'no-such-name')
 }
 
 function routesOf({ server: { app } }: HttpScene): Route[] {

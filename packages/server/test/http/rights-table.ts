@@ -246,12 +246,66 @@ GET    /api/auth/keys                                                        adm
 POST   /api/auth/key                                                         admin       key:write
 GET    /api/auth/key/{id}                                                    viewer      agent:read
 DELETE /api/auth/key/{id}                                                    admin       key:write
+GET    /api/user                                                             viewer      -
+GET    /api/execution-contexts/current                                       viewer      -                  steps
+GET    /api/admin/accounts                                                   admin       account:read
+GET    /api/version                                                          viewer      -
+GET    /api/hermes/version                                                   viewer      -
+GET    /nomios/version                                                       viewer      -
+PATCH  /api/auth/key/{id}                                                    admin       key:write
 GET    /api/projects                                                         viewer      pipeline:read
-GET    /api/pipelines                                                        viewer      pipeline:read
-GET    /api/pipelines/{name}                                                 viewer      pipeline:read
+POST   /api/projects                                                         user        pipeline:write
+GET    /api/projects/name/{name}                                             viewer      pipeline:read
+GET    /api/projects/{id}                                                    viewer      pipeline:read
+PATCH  /api/projects/{id}                                                    user        pipeline:write
+DELETE /api/projects/{id}                                                    user        pipeline:write
+GET    /api/pipelines                                                        viewer      pipeline:read      steps
+GET    /api/pipelines/names                                                  viewer      pipeline:read
+GET    /api/pipelines/{name}                                                 viewer      pipeline:read      steps
+POST   /api/pipelines                                                        user        pipeline:write
+PUT    /api/pipelines/{name}                                                 user        pipeline:write
+DELETE /api/pipelines/{name}                                                 user        pipeline:write
+POST   /api/pipelines/yaml/validator                                         viewer      pipeline:read
+POST   /api/pipelines/run/{name}                                             user        build:write        steps
+POST   /api/pipelines/run                                                    user        build:write
+POST   /api/pipelines/debug/{name}                                           user        build:write
+GET    /api/builds/rebuild/{id}                                              user        build:write
+GET    /api/builds/{id}                                                      viewer      build:read         steps
+GET    /api/workflow                                                         viewer      build:read         steps
+GET    /api/workflow/{id}/pending-approval/approve                           user        build:write
+GET    /api/workflow/{id}/pending-approval/deny                              user        build:write
+GET    /api/progress/{id}                                                    viewer      build:read         steps
+DELETE /api/progress/{id}                                                    user        build:write        parent
+GET    /api/user/firebaseAuth                                                viewer      build:read         steps
+GET    /api/logs/{id}/status.json                                            anyone      -
+GET    /api/logs/{id}/archive.json                                           anyone      -
 GET    /api/contexts                                                         viewer      context:read
+GET    /api/contexts/{name}                                                  viewer      context:read
+POST   /api/contexts/                                                        admin       context:write
+PUT    /api/contexts/{name}                                                  admin       context:write
+PATCH  /api/contexts/{name}                                                  admin       context:write
+DELETE /api/contexts/{name}                                                  admin       context:write
+GET    /api/registries                                                       viewer      context:read
+POST   /api/registries/test                                                  admin       context:write
+POST   /api/registries                                                       admin       context:write
+DELETE /api/registries/{id}                                                  admin       context:write
+GET    /api/images                                                           viewer      build:read         steps
 GET    /api/step-types                                                       viewer      pipeline:read
 GET    /api/step-types/{name}                                                viewer      pipeline:read
 GET    /api/step-types/{name}/versions                                       viewer      pipeline:read
+POST   /api/step-types                                                       user        pipeline:write
+PUT    /api/step-types/{name}                                                user        pipeline:write
+DELETE /api/step-types/{name}                                                user        pipeline:write
+GET    /api/annotations                                                      viewer      build:read         steps
+POST   /api/annotations                                                      user        build:write
+DELETE /api/annotations                                                      user        build:write
+GET    /api/team                                                             viewer      -
+GET    /api/helm/boards                                                      viewer      -
+GET    /api/helm/repos                                                       viewer      -
+GET    /api/compositions                                                     viewer      -
+GET    /api/environments                                                     viewer      -
+GET    /api/hermes/triggers                                                  viewer      -
+GET    /api/hermes/events                                                    viewer      -
+GET    /api/hermes/types                                                     viewer      -
 GET    /v1/openapi.json                                                      anyone      -
 `

@@ -1,10 +1,11 @@
 /** API keys of public clients, which use other names for scopes. */
-import { fault, parseToken, tokenMatches } from '@windlass/kit'
-import { readScopeNames } from '@windlass/protocol'
+import { defined, fault, parseToken, tokenMatches } from '@windlass/kit'
+import { readScopeNames, type Scope } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
-import { readScopes } from '../../identity/key-scopes.ts'
+import { changeKey } from '../../identity/change-key.ts'
+import { readScopes as scopesOf } from '../../identity/key-scopes.ts'
 import { createKey, deleteKey, listKeys, requireOwner } from '../../identity/keys.ts'
 import { requireGrantable } from '../../identity/scopes.ts'
 import { findAgentById } from '../../store/runtimes/agents.ts'
@@ -12,6 +13,8 @@ import { findApiKey } from '../../store/account/api-keys.ts'
 import { done, ok, route, type Answer, type Route } from '../route.ts'
 
 const ById = z.object({ id: z.string().min(1).max(300) })
+const Name = z.string().min(1).max(150)
+const ScopeNames = z.array(z.string().max(100)).max(100)
 
 const PublicKey = z.object({
   _id: z.string(),
@@ -36,15 +39,16 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
       summary: 'Create an API key; returns the token once, as a JSON string',
       allow: 'manage-users',
       scope: 'key:write',
-      body: z.object({ name: z.string().min(1).max(150), scopes: z.array(z.string().max(100)).max(100).default([]) }),
+      query: z.object({ subjectType: z.string().max(100).default('user') }),
+      body: z.object({ name: Name, scopes: ScopeNames.default([]) }),
       replies: { 200: z.string() },
-      async handle({ body, actor, settle }) {
-        const { scopes, unknown } = readScopeNames(body.scopes)
-        if (unknown.length > 0)
+      async handle({ query, body, actor, settle }) {
+        if (query.subjectType !== 'user')
           throw fault('request-invalid', {
-            message: `Unknown scope: ${unknown.join(', ')}.`,
-            hint: 'Use the scopes of docs/reference/scopes.md.',
+            message: `Keys of a ${query.subjectType} do not exist.`,
+            hint: 'Create an agent, which has a token, or a key with scopes.',
           })
+        const scopes = readScopes(body.scopes)
         requireGrantable(actor, { role: 'admin', scopes })
         return toTokenAnswer(
           await createKey(
@@ -63,6 +67,20 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
       replies: { 200: PublicKey },
       handle: async ({ params }) => ok(await describeKey(app, params.id)),
     }),
+    route('PATCH', '/api/auth/key/{id}', {
+      summary: 'Change the name or the scopes of an API key',
+      allow: 'manage-users',
+      scope: 'key:write',
+      params: ById,
+      body: z.object({ name: Name.optional(), scopes: ScopeNames.optional() }),
+      replies: { 200: PublicKey },
+      async handle({ params, body: { name, scopes }, actor }) {
+        const change = defined({ name, scopes: scopes && readScopes(scopes) })
+        const { id } = await changeKey(app, { actor, id: params.id, change })
+        authenticator.forget(id)
+        return ok(await describeKey(app, id))
+      },
+    }),
     route('DELETE', '/api/auth/key/{id}', {
       summary: 'Revoke an API key',
       allow: 'manage-users',
@@ -75,6 +93,16 @@ export function keyRoutes(app: App, authenticator: Authenticator): Route[] {
       },
     }),
   ]
+}
+
+/** Reads scopes of public clients or of Windlass. Throws `request-invalid` for others. */
+function readScopes(names: readonly string[]): Scope[] {
+  const { scopes, unknown } = readScopeNames(names)
+  if (unknown.length === 0) return scopes
+  throw fault('request-invalid', {
+    message: `Unknown scope: ${unknown.join(', ')}.`,
+    hint: 'Use the scopes of docs/reference/scopes.md.',
+  })
 }
 
 function toTokenAnswer({ token }: { readonly token: string }): Answer {
@@ -95,7 +123,7 @@ async function describeKey(app: App, text: string): Promise<z.output<typeof Publ
     name: row.name,
     tokenPrefix: row.id.slice(0, 8),
     created: new Date(row.created_at).toISOString(),
-    scopes: key === undefined ? null : (readScopes(key) ?? null),
+    scopes: key === undefined ? null : (scopesOf(key) ?? null),
     subject: { type: agent === undefined ? 'user' : 'agent', ref: row.id },
   }
 }

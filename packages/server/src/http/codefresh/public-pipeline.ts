@@ -6,8 +6,12 @@ import { readMapping } from './read-mapping.ts'
 
 /** Converts a stored pipeline. Values of encrypted variables are masked. A document with errors has no steps. */
 export async function toPublicPipeline(app: App, pipeline: Pipeline): Promise<Record<string, unknown>> {
+  return toPublicShape(app, pipeline, await readMapping(app, pipeline.document))
+}
+
+/** Converts a pipeline whose document is already parsed. */
+export function toPublicShape(app: App, pipeline: Pipeline, written: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { id, name, project, revision, createdAt, updatedAt, settings } = pipeline
-  const written = await readMapping(app, pipeline.document)
   const isManifest = written['kind'] === 'pipeline'
   const metadata: Record<string, unknown> = isManifest ? Object(written['metadata']) : {}
   const spec: Record<string, unknown> = isManifest ? Object(written['spec']) : written

@@ -5,8 +5,16 @@ import { readMapping } from './read-mapping.ts'
 
 /** Converts a step type that was read with its manifest. Schemas of arguments and outputs are JSON text. */
 export async function toPublicStepType(app: App, stepType: StepTypeResource): Promise<Record<string, unknown>> {
-  const { name, version, builtIn, createdAt, updatedAt, manifest = '' } = stepType
-  const { metadata, spec } = await readMapping(app, manifest)
+  return toPublicStepShape(stepType, await readMapping(app, stepType.manifest ?? ''))
+}
+
+/** Converts a step type whose manifest is already parsed. */
+export function toPublicStepShape(
+  stepType: StepTypeResource,
+  written: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const { name, version, builtIn, createdAt, updatedAt } = stepType
+  const { metadata, spec } = written
   return {
     version: '1.0',
     kind: 'step-type',

@@ -1,12 +1,21 @@
-/** Routes that the Codefresh CLI, chart and agent call: a thin layer on top of `/v1`. */
+/** Routes that the Codefresh CLI, chart and agent call: a thin layer on top of the functions of `/v1`. */
 import type { App } from '../../app.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import type { Route } from '../route.ts'
-import { accountRoutes } from './account-routes.ts'
+import { absentRoutes } from './absent-routes.ts'
 import { protocolV1Routes, publicAgentRoutes } from './agent-routes.ts'
+import { publicAnnotationRoutes } from './annotation-routes.ts'
+import { publicBuildRoutes } from './build-routes.ts'
+import { publicContextRoutes } from './context-routes.ts'
 import { installerRoutes } from './installer-routes.ts'
-import { runtimeEnvironmentRoutes } from './runtime-environments.ts'
 import { keyRoutes } from './key-routes.ts'
+import { logRoutes } from './log-routes.ts'
+import { publicPipelineRoutes } from './pipeline-routes.ts'
+import { publicProjectRoutes } from './project-routes.ts'
+import { publicRegistryRoutes } from './registry-routes.ts'
+import { runtimeEnvironmentRoutes } from './runtime-environments.ts'
+import { publicStepTypeRoutes } from './step-type-routes.ts'
+import { userRoutes } from './user-routes.ts'
 
 /** Returns all routes of `/api`. */
 export function codefreshRoutes(app: App, authenticator: Authenticator): Route[] {
@@ -16,6 +25,15 @@ export function codefreshRoutes(app: App, authenticator: Authenticator): Route[]
     ...installerRoutes(app),
     ...runtimeEnvironmentRoutes(app),
     ...keyRoutes(app, authenticator),
-    ...accountRoutes(app),
+    ...userRoutes(app),
+    ...publicProjectRoutes(app),
+    ...publicPipelineRoutes(app),
+    ...publicBuildRoutes(app),
+    ...logRoutes(app),
+    ...publicContextRoutes(app),
+    ...publicRegistryRoutes(app),
+    ...publicStepTypeRoutes(app),
+    ...publicAnnotationRoutes(app),
+    ...absentRoutes(),
   ]
 }

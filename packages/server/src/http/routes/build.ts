@@ -18,13 +18,12 @@ import { z } from 'zod'
 import { storedForms } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
 import { decideApproval } from '../../builds/lifecycle/approve.ts'
-import { createBuild } from '../../builds/create/create.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { requireSpace } from '../../builds/schedule/disk-space.ts'
 import { feedTopic } from '../../builds/lifecycle/edit.ts'
 import { confirmAttempt } from '../../builds/lifecycle/confirm-gone.ts'
 import { terminateBuild } from '../../builds/lifecycle/terminate.ts'
 import { describeBuild, present, toBuild, toBuilds } from '../../builds/lifecycle/view.ts'
+import { startBuild } from '../../builds/create/start.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
 import { nameOf, projectsOf } from '../../identity/actor.ts'
@@ -94,7 +93,8 @@ function changes(app: App): Route[] {
   ]
 }
 
-async function requireChild(app: App, id: string, parent: string): Promise<void> {
+/** Throws `forbidden` unless the build was started by the steps of the other one. */
+export async function requireChild(app: App, id: string, parent: string): Promise<void> {
   const row = requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
   if (row.parent_id !== parent)
     throw fault('forbidden', { message: 'The steps of a build can only terminate builds that it has started.' })
@@ -123,19 +123,12 @@ function decisionRoute(app: App, verb: 'approve' | 'deny'): Route {
 
 async function start(
   app: App,
-  call: Pick<Call<unknown, unknown, unknown>, 'actor' | 'settle'>,
+  { actor, settle }: Pick<Call<unknown, unknown, unknown>, 'actor' | 'settle'>,
   request: z.output<typeof BuildInput>,
   kind: TriggerKind,
 ): Promise<Answer> {
-  await requireSpace(app)
   const answer = (build: BuildRow): Answer => created(toBuild(build), { location: `/v1/builds/${build.id}` })
-  const build = await createBuild(app, {
-    request: await authorizeBuild(app, call.actor, request),
-    trigger: { kind: call.actor.kind === 'build' ? 'build' : kind, name: request.trigger },
-    initiator: nameOf(call.actor),
-    within: (tx, row) => call.settle(tx, answer(row)),
-  })
-  return answer(build)
+  return answer(await startBuild(app, { actor, request, kind, within: (tx, build) => settle(tx, answer(build)) }))
 }
 
 function reads(app: App): Route[] {

@@ -52,6 +52,10 @@ export async function deleteOldKeys(tx: Tx, before: number): Promise<void> {
   for (const { id } of old) await deleteApiKey(tx, id)
 }
 
+export async function updateApiKey(tx: Tx, id: string, changes: Pick<ApiKeyRow, 'name' | 'scopes'>): Promise<void> {
+  await tx.query.updateTable('api_key').set(changes).where('id', '=', id).execute()
+}
+
 /** Deletes a key with its sessions. */
 export async function deleteApiKey(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('session').where('key_id', '=', id).execute()

@@ -73,6 +73,11 @@ export async function listPipelineHeads(query: Query, accountId: string): Promis
     .execute()
 }
 
+/** Lists the settings of all pipelines, without their documents. */
+export async function listPipelineSettings(query: Query, accountId: string): Promise<Pick<PipelineRow, 'id' | 'settings'>[]> {
+  return query.selectFrom('pipeline').select(['id', 'settings']).where('account_id', '=', accountId).execute()
+}
+
 /** Finds pipelines by id, in the order of the ids, until their texts have more than `maxBytes` in total. At least one is read. */
 export async function listPipelinesById(
   query: Query,

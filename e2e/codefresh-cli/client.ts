@@ -1,0 +1,86 @@
+/** The public command line of Codefresh, unmodified, against a real `windlass up`. */
+import { spawn } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { openClient, type ApiClient } from '@windlass/client'
+import { nodeTransport } from '@windlass/kit'
+import { openSandbox, startUp, watch, type Finished, type Started } from '../../packages/cli/test/support.ts'
+import { runProgram } from '../support/process.ts'
+import { NODE } from '../support/programs.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+export interface Codefresh extends AsyncDisposable {
+  readonly url: string
+  readonly key: string
+  /** Our own client, to see the effect of a command. */
+  readonly admin: ApiClient
+  /** Name of an image with a shell. */
+  readonly image: string
+  readonly folder: string
+  /** Writes a file and returns its path. Clients read the type of a file from its extension. */
+  file(name: string, content: string | object): Promise<string>
+  read(name: string): Promise<string>
+  start(words: readonly string[], env?: Readonly<Record<string, string>>): Started
+  run(...words: string[]): Promise<Finished>
+  /** Runs a command that must succeed, and returns its standard output. */
+  must(...words: string[]): Promise<string>
+}
+
+async function installedProgram(): Promise<string> {
+  const printed = await runProgram(join(root, 'scripts/codefresh-cli/install'), [])
+  const program = /CODEFRESH_CLI=(\S+)/.exec(printed)?.[1]
+  if (program === undefined) throw new Error('scripts/codefresh-cli/install printed no path.')
+  return program
+}
+
+/** Starts a server with a Docker agent, and signs the client in at it as an admin. */
+export async function openCodefresh(): Promise<Codefresh> {
+  const program = await installedProgram()
+  const sandbox = await openSandbox()
+  const up = await startUp(sandbox)
+  const home = join(sandbox.folder, 'home')
+  await mkdir(home)
+  const { url, adminKey: key } = up
+  const context = { type: 'APIKey', name: 'admin', url, token: key, beta: false, onPrem: true }
+  // The form in which `auth create-context` stores it; JSON is YAML.
+  await writeFile(join(home, '.cfconfig'), JSON.stringify({ contexts: { admin: context }, 'current-context': 'admin' }))
+  const start: Codefresh['start'] = (words, env = {}) => {
+    const own = { PATH: `${dirname(NODE)}:/usr/bin:/bin`, HOME: home, NODE_NO_WARNINGS: '1', ...env }
+    return watch(spawn(NODE, [program, ...words], { env: own, cwd: sandbox.folder }), '')
+  }
+  const run = (...words: string[]): Promise<Finished> => start(words).finished
+  return {
+    url,
+    key,
+    admin: openClient({ url, token: key, transport: nodeTransport() }),
+    image: sandbox.images['SHELL_IMAGE'] ?? '',
+    folder: sandbox.folder,
+    file: (name, content) => sandbox.file(name, typeof content === 'string' ? content : JSON.stringify(content, null, 2)),
+    read: (name) => readFile(join(sandbox.folder, name), 'utf8'),
+    start,
+    run,
+    async must(...words) {
+      const { code, stdout, stderr } = await run(...words)
+      if (code !== 0) throw new Error(`codefresh ${words.join(' ')} ended with ${code}: ${stderr}${stdout}`)
+      return stdout
+    },
+    async [Symbol.asyncDispose]() {
+      await up[Symbol.asyncDispose]()
+      await sandbox[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Returns the first id in an output. Throws if there is none. */
+export function idIn(text: string): string {
+  const id = /[0-9a-f]{24}/.exec(text)?.[0]
+  if (id === undefined) throw new Error(`no id in: ${text}`)
+  return id
+}
+
+/** Returns the words of each row of a table, without its heading. Colors are removed. */
+export function rowsOf(table: string): string[][] {
+  const lines = table.replaceAll(/\u001b\[[\d;]*m/g, '').split(/\r?\n\r?/)
+  return lines.slice(1).flatMap((line) => (line.trim() === '' ? [] : [line.trim().split(/\s+/)]))
+}
