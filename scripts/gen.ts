@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { AgentConfig } from '../packages/agent/src/config.ts'
-import { describeCommands } from '../packages/cli/src/index.ts'
+import { describeCommands, describeRights } from '../packages/cli/src/index.ts'
 import { openClient } from '../packages/client/src/index.ts'
 import { EngineConfig } from '../packages/engine/src/config.ts'
 import { faults, nodeTransport, type FaultSpec } from '../packages/kit/src/index.ts'
@@ -217,6 +217,21 @@ function printJson(value: unknown): string {
   return `${text}\n`
 }
 
+function rightsPage(): string {
+  return [
+    NOTE,
+    '# Permissions to install a Runner',
+    '',
+    'The least permissions that `windlass runner init` and the chart `windlass-runtime` need. `runner init` checks them before it changes anything. Kubernetes lets',
+    'users grant only permissions that they have, so the permissions of the service accounts are among them. The role cluster-admin has all. Optional',
+    'parts of the chart, such as the event exporter, ballast and monitors of Prometheus, need those of their objects in addition.',
+    '',
+    '*cluster* means a ClusterRole, *namespace* a Role in the namespace of the Runner.',
+    '',
+    describeRights(),
+  ].join('\n')
+}
+
 /** Every generated file: path -> text. */
 async function pages(): Promise<Record<string, string>> {
   const api = await openApi()
@@ -230,6 +245,7 @@ async function pages(): Promise<Record<string, string>> {
     'docs/reference/configuration.md': withContents(configurationPage()),
     'docs/reference/openapi.json': printJson(api),
     'docs/reference/roles.md': rolePage(api),
+    'docs/reference/rights.md': withContents(rightsPage()),
     'docs/reference/scopes.md': withContents(scopePage(api)),
     'docs/reference/runtime.schema.json': printJson(z.toJSONSchema(RuntimeInput, { io: 'input' })),
     // Editors load them from the server.

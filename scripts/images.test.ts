@@ -15,6 +15,6 @@ test('default images in the code are the built ones, in the version of the proje
   expect(DEPLOY_IMAGE).toBe(names['deploy']?.local)
   expect(runtimeScheduler.image).toBe(names['windlass']?.local)
   expect(dockerDaemonScheduler.dindImage).toBe(names['dind']?.local)
-  for (const name of ['tools', 'windlass', 'dind', 'buildkit', 'cosign', 'deploy'])
+  for (const name of ['tools', 'windlass', 'dind', 'dind-rootless', 'buildkit', 'cosign', 'deploy'])
     expect(names[name]?.local).toBe(`windlass/${name}:${version}`)
 })

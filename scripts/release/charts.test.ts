@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { expect, test } from 'vitest'
 import { chartEntries, pinImages } from './charts.ts'
 
-const digests = { windlass: 'sha256:1111', dind: 'sha256:2222' }
+const digests = { windlass: 'sha256:1111', dind: 'sha256:2222', 'dind-rootless': 'sha256:3333' }
 const valuesOf = (chart: 'windlass' | 'windlass-runtime'): string =>
   chartEntries(chart, digests)
     .find(({ header }) => header.name === `${chart}/values.yaml`)
@@ -16,8 +16,15 @@ test('a packed chart has the digests of its images, and otherwise the values of 
   const runtime = parse(valuesOf('windlass-runtime'))
   expect(runtime.image).toMatchObject({ repository: 'windlass/windlass', digest: 'sha256:1111' })
   expect(runtime.runtime.dind.image).toMatchObject({ repository: 'windlass/dind', digest: 'sha256:2222' })
+  expect(runtime.runtime.dind.rootless.image).toMatchObject({ repository: 'windlass/dind-rootless', digest: 'sha256:3333' })
   const source = readFileSync(join(import.meta.dirname, '../../charts/windlass-runtime/values.yaml'), 'utf8')
   expect(valuesOf('windlass-runtime').replaceAll(/'sha256:\d+'/g, "''")).toBe(source)
+})
+
+test('a release without the rootless daemon leaves its digest empty', () => {
+  const { 'dind-rootless': _, ...others } = digests
+  const values = chartEntries('windlass-runtime', others).find(({ header }) => header.name.endsWith('/values.yaml'))
+  expect(parse(values?.read?.().toString() ?? '').runtime.dind.rootless.image).toMatchObject({ tag: '', digest: '' })
 })
 
 test('values without a place for a digest are an error', () => {

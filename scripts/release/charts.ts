@@ -13,6 +13,8 @@ export type Chart = (typeof CHARTS)[number]
 export interface ChartDigests {
   readonly windlass: string
   readonly dind: string
+  /** Not all releases have it. */
+  readonly 'dind-rootless'?: string
 }
 
 /** The empty `digest` of an image in the values of a chart, by the name of the image. */
@@ -21,6 +23,7 @@ const PINS: Readonly<Record<Chart, readonly (readonly [keyof ChartDigests, RegEx
   'windlass-runtime': [
     ['windlass', /(?<=^ {2}repository: windlass\/windlass\n(?: {2}.*\n)*? {2}digest: )''/gm],
     ['dind', /(?<=repository: windlass\/dind, tag: '', digest: )''/g],
+    ['dind-rootless', /(?<=repository: windlass\/dind-rootless, tag: '', digest: )''/g],
   ],
 }
 
@@ -37,6 +40,6 @@ export function pinImages(chart: Chart, values: string, digests: ChartDigests): 
   return PINS[chart].reduce((text, [image, place]) => {
     const found = text.match(place)?.length ?? 0
     if (found !== 1) throw new Error(`the values of ${chart} have ${found} places for the digest of ${image}, not one`)
-    return text.replace(place, `'${digests[image]}'`)
+    return text.replace(place, `'${digests[image] ?? ''}'`)
   }, values)
 }

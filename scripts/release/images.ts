@@ -14,7 +14,7 @@ import { toCycloneDx } from './sbom/cyclonedx.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 /** Images that the programs of a release name. */
-export const IMAGES = ['windlass', 'dind', 'tools', 'buildkit', 'cosign', 'deploy'] as const
+export const IMAGES = ['windlass', 'dind', 'dind-rootless', 'tools', 'buildkit', 'cosign', 'deploy'] as const
 
 export interface Facts {
   readonly version: string
@@ -44,11 +44,13 @@ export async function releaseImages(names: readonly string[], folder: string, fa
   mkdirSync(join(folder, 'sbom'), { recursive: true })
   mkdirSync(temporary)
   try {
-    const saved = await save([...new Set([...names, ...(names.includes('dind') ? ['tools'] : [])])], temporary)
+    const needsTools = names.some(hasTools)
+    const saved = await save([...new Set([...names, ...(needsTools ? ['tools'] : [])])], temporary)
+    const replaced = needsTools ? await dindFiles(saved('tools'), temporary, facts) : undefined
     const written = new Map<string, Layer>()
     const released: ReleasedImage[] = []
     for (const name of names) {
-      const replacements = name === 'dind' ? await dindFiles(saved('tools'), temporary, facts) : undefined
+      const replacements = hasTools(name) ? replaced : undefined
       released.push(await releaseImage(name, saved(name), { folder, temporary, facts, written, replacements }))
     }
     return released
@@ -102,6 +104,11 @@ async function releaseImage(name: string, saved: SavedImage, place: Place): Prom
   writeFileSync(join(folder, `sbom/${name}-${facts.version}.cdx.json`), toCycloneDx(subject, inventory.components()))
   const { reference, architecture, imageId } = image
   return { name, reference, architecture, digest, imageId, archive }
+}
+
+/** Returns true for images of the Docker daemon. */
+function hasTools(name: string): boolean {
+  return name === 'dind' || name === 'dind-rootless'
 }
 
 /** The image of the Docker daemon contains the archive of the tools image, which is rewritten, too. */

@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { createGzip } from 'node:zlib'
 import { completionScript, describeManual } from '../../packages/cli/src/index.ts'
+import { defined } from '../../packages/kit/src/defined.ts'
 import { VERSION } from '../../packages/plan/src/version.ts'
 import { CHARTS, chartEntries } from './charts.ts'
 import { IMAGES, releaseImages, type Facts, type ReleasedImage } from './images.ts'
@@ -54,7 +55,12 @@ async function release(folder: string, names: readonly string[], facts: Facts): 
   const { version, revision, createdAt } = facts
   const images = await releaseImages(names, folder, facts)
   writeText(join(folder, 'images.json'), `${JSON.stringify({ version, revision, createdAt, images }, null, 2)}\n`)
-  const digests = { windlass: digestOf('windlass', images), dind: digestOf('dind', images) }
+  const rootless = images.find(({ name }) => name === 'dind-rootless')?.digest
+  const digests = {
+    windlass: digestOf('windlass', images),
+    dind: digestOf('dind', images),
+    ...defined({ 'dind-rootless': rootless }),
+  }
   for (const chart of CHARTS) await writeArchive(join(folder, `charts/${chart}-${version}.tgz`), chartEntries(chart, digests))
   const { entries, bundled } = await makeNpmPackage(version, digests)
   await writeArchive(join(folder, `windlass-cli-${version}.tgz`), entries)

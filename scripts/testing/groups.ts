@@ -4,7 +4,18 @@
  */
 
 /** An image of `images/names.json`. */
-type Image = 'shell' | 'pause' | 'debian' | 'node' | 'tools' | 'dind' | 'buildkit' | 'cosign' | 'deploy' | 'windlass'
+type Image =
+  | 'shell'
+  | 'pause'
+  | 'debian'
+  | 'node'
+  | 'tools'
+  | 'dind'
+  | 'dind-rootless'
+  | 'buildkit'
+  | 'cosign'
+  | 'deploy'
+  | 'windlass'
 
 /** Something that a test needs on this machine; `parts.ts` defines how each is prepared. */
 export type Part =
@@ -79,9 +90,14 @@ export const GROUPS: readonly Group[] = [
   },
   {
     name: 'docker',
-    include: ['packages/engine/test/**/*.test.ts', 'e2e/examples/**/*.test.ts', 'e2e/conformance/local.test.ts'],
+    include: [
+      'packages/engine/test/**/*.test.ts',
+      'e2e/examples/**/*.test.ts',
+      'e2e/conformance/local.test.ts',
+      'e2e/rootless/**/*.test.ts',
+    ],
     exclude: BUILDS,
-    parts: ['docker', ...IMAGES, 'image:pause', 'git', 'openssl', 'programs', 'python', 'registry'],
+    parts: ['docker', ...IMAGES, 'image:pause', 'image:dind-rootless', 'git', 'openssl', 'programs', 'python', 'registry'],
     workers: 2,
   },
   {

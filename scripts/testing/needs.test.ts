@@ -7,7 +7,7 @@ const groups = GROUPS.filter(({ include }) => include !== undefined)
 
 test('a source that starts a program or names an image uses that part', () => {
   expect([...partsOf("await runProgram('docker', ['run', image('pause')])")]).toEqual(['docker', 'image:pause'])
-  expect([...partsOf("await ensureImages(\n  'shell',\n  'dind',\n)")]).toEqual(['image:shell', 'image:dind'])
+  expect([...partsOf("await ensureImages(\n  'shell',\n  'dind-rootless',\n)")]).toEqual(['image:shell', 'image:dind-rootless'])
   expect([...partsOf("steps: {image: 'windlass.local/pause:1'}")]).toEqual(['image:pause'])
 })
 

@@ -33,14 +33,14 @@ const SIGNS: readonly { readonly part: Part; readonly signs: readonly RegExp[] }
   { part: 'image:cosign', signs: [/\bCOSIGN_IMAGE\b/, /\bcosign: /] },
   { part: 'image:deploy', signs: [/\bDEPLOY_IMAGE\b/] },
 ]
-const IMAGES = /\b(?:ensureImages|image)\(((?:\s*'[a-z]+',?)+)\s*\)/g
+const IMAGES = /\b(?:ensureImages|image)\(((?:\s*'[a-z-]+',?)+)\s*\)/g
 const LOCAL_IMAGE = /\bwindlass\.local\/([a-z]+):\d/g
 
 /** Returns the parts that the text of one file uses. */
 export function partsOf(text: string): Set<string> {
   const found = new Set<string>(SIGNS.filter(({ signs }) => signs.some((sign) => sign.test(text))).map(({ part }) => part))
   for (const [, names = ''] of text.matchAll(IMAGES)) {
-    for (const [, name = ''] of names.matchAll(/'([a-z]+)'/g)) found.add(`image:${name}`)
+    for (const [, name = ''] of names.matchAll(/'([a-z-]+)'/g)) found.add(`image:${name}`)
   }
   for (const [, name = ''] of text.matchAll(LOCAL_IMAGE)) found.add(`image:${name}`)
   return found

@@ -39,6 +39,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   'image:node': image('node', { needs: ['image:debian'] }),
   'image:windlass': image('windlass', { needs: ['image:node'] }),
   'image:dind': image('dind', { needs: ['image:tools'] }),
+  'image:dind-rootless': image('dind-rootless', { needs: ['image:dind'] }),
   moto: { command: ['scripts/moto', 'install'], needs: ['python'] },
   kubernetes: { command: ['scripts/cluster', 'build'], compiles: true },
   helm: { command: ['scripts/helm/build'], compiles: true },

@@ -108,6 +108,10 @@ throughput: {{ include "windlass.inRange" (dict "value" .throughput "range" (lis
 - name: WINDLASS_PROVISIONER_HELPER_PULL_SECRETS
   value: {{ $names | join "," }}
 {{- end }}
+{{- if include "windlass.isRootless" . }}
+- name: IS_ROOTLESS
+  value: 'true'
+{{- end }}
 - name: WINDLASS_PROVISIONER_PORT
   value: '8080'
 {{- if hasPrefix "ebs" .Values.storage.backend }}

@@ -270,6 +270,16 @@ test('a second runtime in a second namespace is attached to the same agent, whic
   expect(await cluster.kubectl('--namespace', FIRST, 'get', 'pods', '--selector', 'app=runner', '--output', 'name')).toBe(pods)
 })
 
+test('registers a cluster by hand, with the address that pods reach and the token of a service account (R161)', async () => {
+  const host = 'https://kubernetes.default.svc.cluster.local'
+  const account = ['--namespace', FIRST, '--serviceaccount', 'default', '--behind-firewall']
+  const created = await succeed('create', 'cluster', '--name', 'by-hand', ...account, '--set-value', `KubernetesHost=${host}`)
+  expect(created.stdout).toBe('cluster/by-hand created\n')
+  const { items } = await (await client()).clusters.list()
+  expect(items).toContainEqual(expect.objectContaining({ name: 'by-hand', provider: 'local', behindFirewall: true }))
+  await succeed('delete', 'cluster', 'by-hand')
+})
+
 test('a build runs without a context of the command line: the agent has its own token (R008)', async () => {
   const { builds } = await client()
   const [config, away] = [join(folder, 'config.yaml'), join(folder, 'away.yaml')]

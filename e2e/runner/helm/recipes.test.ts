@@ -193,20 +193,51 @@ test('arm64: every component and build runs on the arm nodes and tolerates their
     expect(scheduler).toMatchObject({ cluster: { nodeSelector: { arch: 'arm' } }, tolerations: [taint] })
 })
 
-test('rootless: the daemon and the cleaner run as user 1000, which owns the disk (R053)', async () => {
+test('rootless: the daemon runs as user 1000, which can write to the disk, and the cleaner stays root (R053)', async () => {
   const objects = await render('install-helm.md', 'rootless')
   const { dind } = schedulers(objects)
   expect(dind).toMatchObject({
-    dindImage: `${windlassImage('dind')}-rootless`,
-    podSecurityContext: { runAsUser: 1000, fsGroup: 1000 },
-    containerSecurityContext: { privileged: true, runAsUser: 1000 },
+    dindImage: windlassImage('dind-rootless'),
+    podSecurityContext: { fsGroup: 1000, fsGroupChangePolicy: 'OnRootMismatch' },
+    containerSecurityContext: { privileged: true, runAsUser: 1000, runAsGroup: 1000 },
     volumeMounts: { dind: { mountPath: '/home/rootless/.local/share/docker' } },
+  })
+  expect(dind).not.toHaveProperty('initContainers')
+  expect(pod(objects, 'DaemonSet', 'lv-monitor').securityContext).toMatchObject({ runAsUser: 0 })
+  expect(env(pod(objects, 'Deployment', 'volume-provisioner'))).toMatchObject({ IS_ROOTLESS: 'true' })
+  expect(env(pod(objects, 'Deployment', 'runner'))).toMatchObject({ WINDLASS_AGENT_PRIVILEGED_IMAGES: 'windlass/dind-rootless' })
+  const usual = await helm.template('windlass-runtime', BASE, {})
+  expect(schedulers(usual).dind).not.toHaveProperty('podSecurityContext')
+  expect(env(pod(usual, 'Deployment', 'volume-provisioner'))).not.toHaveProperty('IS_ROOTLESS')
+})
+
+test('rootless values of cf-runtime select the image of the project and keep users and init containers (R053)', async () => {
+  const objects = await helm.template('windlass-runtime', BASE, {
+    volumeProvisioner: {
+      env: { IS_ROOTLESS: 'true' },
+      'dind-lv-monitor': {
+        podSecurityContext: { enabled: true, runAsUser: 1000, fsGroup: 1000, fsGroupChangePolicy: 'OnRootMismatch' },
+        volumePermissions: { enabled: true },
+      },
+    },
+    runtime: {
+      dind: {
+        image: { registry: 'quay.io', repository: 'codefresh/dind', tag: '3.0.25-rootless' },
+        podSecurityContext: { runAsUser: 1000, fsGroup: 1000 },
+        containerSecurityContext: { privileged: true, runAsUser: 1000 },
+        volumeMounts: { dind: { name: 'dind', mountPath: '/home/rootless/.local/share/docker' } },
+        volumePermissions: { enabled: true },
+      },
+    },
+  })
+  expect(schedulers(objects).dind).toMatchObject({
+    dindImage: windlassImage('dind-rootless'),
+    podSecurityContext: { runAsUser: 1000, fsGroup: 1000 },
     initContainers: [{ name: 'volume-permissions', command: ['chown', '1000:1000', '/home/rootless/.local/share/docker'] }],
   })
   const monitor = pod(objects, 'DaemonSet', 'lv-monitor')
   expect(monitor.securityContext).toMatchObject({ runAsUser: 1000, fsGroup: 1000, runAsNonRoot: true })
   expect(monitor.initContainers).toMatchObject([{ name: 'volume-permissions', securityContext: { runAsUser: 0 } }])
-  expect(env(pod(objects, 'Deployment', 'volume-provisioner'))).toMatchObject({ IS_ROOTLESS: 'true' })
 })
 
 test('OpenShift: the cluster chooses users, and pods that change folders of nodes are privileged (R054)', async () => {

@@ -74,10 +74,10 @@ test('names a wrong flag as a flag and refuses an unknown one', () => {
   expect(() => agentConfig(needed, ['--surprise', '1'])).toThrow('surprise')
 })
 
-test('has a strict policy without settings: the daemon of the project, nodes without taints or for builds, no other objects', () => {
+test('has a strict policy without settings: the daemons of the project, nodes without taints or for builds, no other objects', () => {
   expect(agentConfig(needed)).toMatchObject({
     POLICY: 'strict',
-    PRIVILEGED_IMAGES: ['windlass/dind'],
+    PRIVILEGED_IMAGES: ['windlass/dind', 'windlass/dind-rootless'],
     PLACEMENTS: [{}, { tolerations: [{ key: 'codefresh/dind', operator: 'Exists', effect: 'NoSchedule' }] }],
     STORAGE_CLASSES: ['dind-local-volumes-*'],
     ALLOWED_SECRETS: [],

@@ -48,3 +48,15 @@ test('the command line and the server of the image work without packages: comman
   expect(output).toContain('demo/app')
   expect(code, output).toBe(0)
 })
+
+test('the image has a numeric user, who needs no writable root file system, as on nodes of Bottlerocket (R153)', () => {
+  const { stdout } = spawnSync('docker', ['image', 'inspect', '--format', '{{.Config.User}}', images['WINDLASS_IMAGE'] ?? ''], {
+    encoding: 'utf8',
+  })
+  expect(stdout.trim()).toMatch(/^[1-9]\d*:[1-9]\d*$/)
+  const { code, output } = inImage('echo $(id -u):$(id -g); touch /probe || echo "not writable"; windlass version')
+  expect(output).toContain(`${stdout.trim()}\n`)
+  expect(output).toContain('not writable')
+  expect(output).toMatch(/^windlass \d/m)
+  expect(code, output).toBe(0)
+})

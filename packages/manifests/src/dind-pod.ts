@@ -32,6 +32,16 @@ export function dindPlacement({ runtime }: AttemptInput): Record<string, unknown
   return { nodeSelector, tolerations, affinity }
 }
 
+/** Returns the path of the disk in the container of the daemon. */
+export function diskPath({ volumeMounts }: Dind): string {
+  return volumeMounts['dind']?.mountPath ?? DATA_PATH
+}
+
+/** Returns the security context of the container of the daemon. */
+export function daemonSecurity({ containerSecurityContext }: Dind): Readonly<Record<string, unknown>> {
+  return containerSecurityContext ?? { privileged: true }
+}
+
 /** Renders the pod of the Docker daemon, the only privileged one. */
 export function dindPod(input: AttemptInput, names: AttemptNames): KubeObject {
   const settings = input.runtime.spec.dockerDaemonScheduler
@@ -60,7 +70,7 @@ export function dindPod(input: AttemptInput, names: AttemptNames): KubeObject {
           imagePullPolicy: settings.imagePullPolicy,
           env: dindEnv(input),
           ports: [{ name: 'docker', containerPort: DOCKER_PORT, protocol: 'TCP' }],
-          securityContext: settings.containerSecurityContext ?? { privileged: true },
+          securityContext: daemonSecurity(settings),
           resources: dindResources(settings),
           volumeMounts: dindMounts(settings),
         },

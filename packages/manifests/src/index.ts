@@ -2,7 +2,7 @@ export { issueClient, newAuthority, signServer, type Authority } from './authori
 export { renderAttempt, type RenderedAttempt } from './attempt.ts'
 export type { AttemptInput } from './attempt-input.ts'
 export { DOCKER_SERVER_NAME, issueCertificates, type CertificateOptions, type DockerCertificates } from './certificates.ts'
-export { DOCKER_PORT } from './dind-pod.ts'
+export { daemonSecurity, diskPath, DOCKER_PORT } from './dind-pod.ts'
 export { attemptNames, type AttemptNames } from './names.ts'
 export { quantityValue } from './quantity.ts'
 export { readAlternativeNames, readSignRequest, type SignRequest } from './sign-request.ts'

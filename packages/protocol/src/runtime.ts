@@ -41,6 +41,16 @@ export type RuntimeInput = z.infer<typeof RuntimeInput>
 /** A stored layer. It is not validated, because a newer server may have added fields. */
 const StoredLayer = z.custom<RuntimeLayer>(isRecord)
 
+/** The agent of a runtime as far as users of the runtime see it. */
+export const AgentState = z.object({
+  /** False after the agent was deleted. */
+  exists: z.boolean(),
+  lastSeenAt: Time.optional(),
+  version: z.string().optional(),
+  /** Last status message of the agent. */
+  message: z.string().optional(),
+})
+
 /** `spec` is the own layer of the runtime as written. With `?merged=true` it includes all layers that it extends. */
 export const Runtime = z.object({
   ...RuntimeInput.shape,
@@ -53,6 +63,8 @@ export const Runtime = z.object({
   createdAt: Time,
   updatedAt: Time,
   agentOnline: z.boolean(),
+  /** What is known about the agent named by `agent`: reading a runtime does not include reading agents. Absent without an agent, and from servers that do not send it yet. */
+  agentState: AgentState.optional(),
   running: z.int(),
   waiting: z.int(),
   /** Number of warm pairs that are ready and starting, and why the latest one failed within the last hour. */

@@ -1,4 +1,5 @@
 /** The EBS backend against moto, which simulates EC2. */
+import { readFile } from 'node:fs/promises'
 import { itemsOf, textOf } from '@windlass/cloud'
 import { systemClock } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -69,6 +70,28 @@ test('lists only the volumes of its installation', async () => {
   const listed = (await open({}, 'owner-2').list?.(signal)) ?? []
   expect(listed).toMatchObject([{ id: mine.id, key: 'cccccccccccc' }])
   expect(listed[0]?.createdAt).toBeGreaterThan(Date.parse('2020-01-01'))
+})
+
+test('leaves attaching to the kubelet or the controller, whichever does it on a node (R152)', async () => {
+  const called = new Set<string>()
+  const recorded: Ec2 = (action, ...rest) => {
+    called.add(action)
+    return ec2()(action, ...rest)
+  }
+  const parameters = readParameters('c', { volumeBackend: 'ebs', AvailabilityZone: 'us-east-1a' }) as EbsParameters
+  const backend = ebsBackend({ ec2: recorded, clock: systemClock, parameters, owner: 'owner-3' })
+  const disk = await backend.make(wanted('eeeeeeeeeeee', 'owner-3'), signal)
+  await backend.list?.(signal)
+  await backend.remove(volumeOf(disk.id), signal)
+  expect([...called].toSorted()).toEqual(['CreateVolume', 'DeleteVolume', 'DescribeVolumes'])
+  // The page gives the rights to attach to the nodes of a kubelet with `enableControllerAttachDetach: false`.
+  const page = await readFile(new URL('../../../docs/runner/clouds/eks.md', import.meta.url), 'utf8')
+  const [, line = ''] = /^Nodes of Docker daemons whose kubelet attaches disks itself need (.*)\. Your own/m.exec(page) ?? []
+  expect([...line.matchAll(/ec2:(\w+)/g)].map(([, action]) => action)).toEqual([
+    'DescribeVolumes',
+    'AttachVolume',
+    'DetachVolume',
+  ])
 })
 
 test('reports a refusal with the message of EC2', async () => {

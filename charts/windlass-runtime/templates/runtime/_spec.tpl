@@ -1,7 +1,20 @@
 {{/* The specification of a runtime in the format of Codefresh: dict root, runtime (values), name. */}}
 
+{{/* Not empty if the daemon runs without root: by the value, or by the tag of an image in values of cf-runtime. */}}
+{{- define "windlass.isRootless" -}}
+{{- $dind := .Values.runtime.dind -}}
+{{- $foreign := hasPrefix "codefresh/" (default "" $dind.image.repository) -}}
+{{- if or $dind.rootless.enabled (and $foreign (hasSuffix "-rootless" (toString $dind.image.tag))) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "windlass.dindImage" -}}
-{{- include "windlass.image" (dict "root" . "image" .Values.runtime.dind.image "default" (dict "repository" "windlass/dind" "pullPolicy" "IfNotPresent" "registry" .Values.image.registry)) -}}
+{{- $image := .Values.runtime.dind.image -}}
+{{- $repository := "windlass/dind" -}}
+{{- if include "windlass.isRootless" . -}}
+{{- $image = .Values.runtime.dind.rootless.image -}}
+{{- $repository = "windlass/dind-rootless" -}}
+{{- end -}}
+{{- include "windlass.image" (dict "root" . "image" $image "default" (dict "repository" $repository "pullPolicy" "IfNotPresent" "registry" .Values.image.registry)) -}}
 {{- end -}}
 
 {{/* Environment variables of engine or daemon as a map of strings: proxies, CA, global ones, its own. */}}
@@ -138,9 +151,19 @@ volumeMounts: {{- . | nindent 2 }}
 
 {{- define "windlass.dindSpec" -}}
 {{- $dind := .runtime.dind -}}
+{{- $mounts := deepCopy (default dict $dind.volumeMounts) -}}
+{{- $podSecurity := deepCopy (default dict $dind.podSecurityContext) -}}
+{{- $security := deepCopy (default dict $dind.containerSecurityContext) -}}
+{{- $image := $dind.image -}}
+{{- if include "windlass.isRootless" .root -}}
+{{- $image = $dind.rootless.image -}}
+{{- $mounts = merge $mounts (dict "dind" (dict "name" "dind" "mountPath" "/home/rootless/.local/share/docker")) -}}
+{{- $podSecurity = merge $podSecurity (dict "fsGroup" 1000 "fsGroupChangePolicy" "OnRootMismatch") -}}
+{{- $security = merge $security (dict "privileged" true "runAsUser" 1000 "runAsGroup" 1000) -}}
+{{- end -}}
 type: DindKubernetesPod
 dindImage: {{ include "windlass.dindImage" .root }}
-imagePullPolicy: {{ default "IfNotPresent" $dind.image.pullPolicy }}
+imagePullPolicy: {{ default "IfNotPresent" $image.pullPolicy }}
 userAccess: {{ $dind.userAccess }}
 cluster:
   {{- include "windlass.specCluster" (dict "root" .root "runtime" .runtime "account" $dind.serviceAccount "nodeSelector" $dind.nodeSelector) | nindent 2 }}
@@ -160,20 +183,20 @@ userVolumeMounts: {{- toYaml . | nindent 2 }}
 {{- with include "windlass.specVolumes" (dict "root" .root "own" $dind.volumes "config" true) }}
 volumes: {{- . | nindent 2 }}
 {{- end }}
-{{- with include "windlass.specMounts" (dict "root" .root "own" $dind.volumeMounts "config" true) }}
+{{- with include "windlass.specMounts" (dict "root" .root "own" $mounts "config" true) }}
 volumeMounts: {{- . | nindent 2 }}
 {{- end }}
-{{- with $dind.podSecurityContext }}
+{{- with $podSecurity }}
 podSecurityContext: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with $dind.containerSecurityContext }}
+{{- with $security }}
 containerSecurityContext: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- if $dind.volumePermissions.enabled }}
 initContainers:
   - name: volume-permissions
     image: {{ include "windlass.image" (dict "root" .root "image" $dind.volumePermissions.image) }}
-    command: [chown, '{{ default 1000 $dind.podSecurityContext.runAsUser }}:{{ default 1000 $dind.podSecurityContext.fsGroup }}', /home/rootless/.local/share/docker]
+    command: [chown, '{{ default 1000 $podSecurity.runAsUser }}:{{ default 1000 $podSecurity.fsGroup }}', /home/rootless/.local/share/docker]
     securityContext: {{- toYaml $dind.volumePermissions.securityContext | nindent 6 }}
     resources: {{- toYaml $dind.volumePermissions.resources | nindent 6 }}
     volumeMounts:

@@ -1,5 +1,5 @@
 /**
- * Checks a node from within a pod: what the Docker daemon needs of the kernel (dind image, privileged as in builds), and the connection
+ * Checks a node from within a pod: what the Docker daemon needs of the kernel (dind image, with the privileges of builds), and the connection
  * from the pod network to the server (this command in the engine image). The pod is always removed.
  */
 import { randomBytes } from 'node:crypto'
@@ -15,6 +15,10 @@ export interface NodeCheck {
   readonly clock: Clock
   readonly namespace: string
   readonly dindImage: string
+  /** Path of the disk in the daemon's container, and the security contexts of its pod. */
+  readonly diskPath: string
+  readonly podSecurity: Readonly<Record<string, unknown>> | undefined
+  readonly daemonSecurity: Readonly<Record<string, unknown>>
   readonly engineImage: string
   readonly serverUrl: string
   /** PEM text of the server's private certificate authority. */
@@ -120,14 +124,15 @@ function podOf(check: NodeCheck): KubeObject {
       enableServiceLinks: false,
       nodeSelector: check.nodeSelector,
       tolerations: check.tolerations,
+      ...(check.podSecurity !== undefined && { securityContext: check.podSecurity }),
       containers: [
         {
           name: 'node',
           image: check.dindImage,
           imagePullPolicy: 'IfNotPresent',
           command: ['/usr/local/bin/check-node'],
-          securityContext: { privileged: true },
-          volumeMounts: [{ name: 'disk', mountPath: '/var/lib/docker' }],
+          securityContext: check.daemonSecurity,
+          volumeMounts: [{ name: 'disk', mountPath: check.diskPath }],
         },
         {
           name: 'network',

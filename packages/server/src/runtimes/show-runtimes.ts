@@ -20,6 +20,7 @@ const PROBLEM_MS = 3_600_000
 /** Account data that is read once for all runtimes. */
 interface AccountState {
   readonly now: number
+  readonly agents: readonly AgentRow[]
   readonly online: ReadonlySet<string>
   readonly running: ReadonlyMap<string, number>
   readonly waiting: ReadonlyMap<string, number>
@@ -51,7 +52,8 @@ async function readAccountState(
   const isConnected = (agent: AgentRow): boolean => isOnline(agent, now, timings.agentLeaseMs)
   const running = new Map<string, number>()
   for (const { runtime, count } of attempts) running.set(runtime, (running.get(runtime) ?? 0) + count)
-  return { now, running, waiting, pairs, online: new Set(agents.filter(isConnected).flatMap((agent) => servedBy(agent, rows))) }
+  const online = new Set(agents.filter(isConnected).flatMap((agent) => servedBy(agent, rows)))
+  return { now, agents, online, running, waiting, pairs }
 }
 
 async function toRuntime(query: Query, row: RuntimeRow, state: AccountState): Promise<Runtime> {
@@ -68,8 +70,16 @@ async function toRuntime(query: Query, row: RuntimeRow, state: AccountState): Pr
     waiting: state.waiting.get(row.name) ?? 0,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    ...present({ agent: row.agent, warm: await countWarm(query, row, state) }),
+    ...present({ agent: row.agent, agentState: agentStateOf(row, state), warm: await countWarm(query, row, state) }),
   }
+}
+
+/** Returns undefined for a runtime that names no agent. */
+function agentStateOf(row: RuntimeRow, { agents }: AccountState): Runtime['agentState'] {
+  if (row.agent === null) return undefined
+  const agent = agents.find(({ name }) => name === row.agent)
+  if (agent === undefined) return { exists: false }
+  return { exists: true, ...present({ lastSeenAt: agent.last_seen_at, version: agent.version, message: agent.message }) }
 }
 
 /** Returns undefined for a runtime without pairs. */

@@ -257,6 +257,8 @@ test('creates, replaces, shows and deletes contexts, runtimes and agents', async
   await scene.admin.text('DELETE', '/v1/runtimes/other?force=true')
   await scene.admin.text('DELETE', '/v1/agents/agent')
   await expect(scene.agent.claim(0)).rejects.toMatchObject({ code: 'unauthenticated' })
+  const { agentOnline, agentState } = await scene.admin.call('GET', '/v1/runtimes/local', Runtime)
+  expect([agentOnline, agentState]).toEqual([false, { exists: false }])
 })
 
 test('rejects new builds below the configured free disk space', async () => {

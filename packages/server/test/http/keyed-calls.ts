@@ -99,6 +99,11 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
 
 /** Calls of steps whose answer is stored in the transaction of their effect. */
 export const SETTLED_OF_STEPS: Readonly<Record<string, Prepare>> = {
+  'POST /api/pipelines/run/{name}': async (scene) => ({
+    path: `/api/pipelines/run/${encodeURIComponent('team/child')}`,
+    body: {},
+    token: await startParent(scene, ENDED),
+  }),
   'POST /v1/builds': async (scene) => ({
     path: '/v1/builds',
     body: { pipeline: 'team/child' },

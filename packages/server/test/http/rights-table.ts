@@ -254,51 +254,51 @@ GET    /api/hermes/version                                                   vie
 GET    /nomios/version                                                       viewer      -
 PATCH  /api/auth/key/{id}                                                    admin       key:write
 GET    /api/projects                                                         viewer      pipeline:read
-POST   /api/projects                                                         user        pipeline:write
+POST   /api/projects                                                         maintainer  pipeline:write
 GET    /api/projects/name/{name}                                             viewer      pipeline:read
 GET    /api/projects/{id}                                                    viewer      pipeline:read
-PATCH  /api/projects/{id}                                                    user        pipeline:write
-DELETE /api/projects/{id}                                                    user        pipeline:write
+PATCH  /api/projects/{id}                                                    maintainer  pipeline:write
+DELETE /api/projects/{id}                                                    maintainer  pipeline:write
 GET    /api/pipelines                                                        viewer      pipeline:read      steps
 GET    /api/pipelines/names                                                  viewer      pipeline:read
 GET    /api/pipelines/{name}                                                 viewer      pipeline:read      steps
-POST   /api/pipelines                                                        user        pipeline:write
-PUT    /api/pipelines/{name}                                                 user        pipeline:write
-DELETE /api/pipelines/{name}                                                 user        pipeline:write
+POST   /api/pipelines                                                        developer   pipeline:write
+PUT    /api/pipelines/{name}                                                 developer   pipeline:write
+DELETE /api/pipelines/{name}                                                 developer   pipeline:write
 POST   /api/pipelines/yaml/validator                                         viewer      pipeline:read
-POST   /api/pipelines/run/{name}                                             user        build:write        steps
-POST   /api/pipelines/run                                                    user        build:write
-POST   /api/pipelines/debug/{name}                                           user        build:write
-GET    /api/builds/rebuild/{id}                                              user        build:write
+POST   /api/pipelines/run/{name}                                             developer   build:write        steps
+POST   /api/pipelines/run                                                    developer   build:write
+POST   /api/pipelines/debug/{name}                                           developer   pipeline:write
+GET    /api/builds/rebuild/{id}                                              developer   build:write
 GET    /api/builds/{id}                                                      viewer      build:read         steps
 GET    /api/workflow                                                         viewer      build:read         steps
-GET    /api/workflow/{id}/pending-approval/approve                           user        build:write
-GET    /api/workflow/{id}/pending-approval/deny                              user        build:write
+GET    /api/workflow/{id}/pending-approval/approve                           developer   build:write
+GET    /api/workflow/{id}/pending-approval/deny                              developer   build:write
 GET    /api/progress/{id}                                                    viewer      build:read         steps
-DELETE /api/progress/{id}                                                    user        build:write        parent
+DELETE /api/progress/{id}                                                    developer   build:write        parent
 GET    /api/user/firebaseAuth                                                viewer      build:read         steps
 GET    /api/logs/{id}/status.json                                            anyone      -
 GET    /api/logs/{id}/archive.json                                           anyone      -
 GET    /api/contexts                                                         viewer      context:read
 GET    /api/contexts/{name}                                                  viewer      context:read
-POST   /api/contexts/                                                        admin       context:write
-PUT    /api/contexts/{name}                                                  admin       context:write
-PATCH  /api/contexts/{name}                                                  admin       context:write
-DELETE /api/contexts/{name}                                                  admin       context:write
+POST   /api/contexts/                                                        maintainer  context:write
+PUT    /api/contexts/{name}                                                  maintainer  context:write
+PATCH  /api/contexts/{name}                                                  maintainer  context:write
+DELETE /api/contexts/{name}                                                  maintainer  context:write
 GET    /api/registries                                                       viewer      context:read
-POST   /api/registries/test                                                  admin       context:write
-POST   /api/registries                                                       admin       context:write
-DELETE /api/registries/{id}                                                  admin       context:write
+POST   /api/registries/test                                                  maintainer  context:write
+POST   /api/registries                                                       maintainer  context:write
+DELETE /api/registries/{id}                                                  maintainer  context:write
 GET    /api/images                                                           viewer      build:read         steps
 GET    /api/step-types                                                       viewer      pipeline:read
 GET    /api/step-types/{name}                                                viewer      pipeline:read
 GET    /api/step-types/{name}/versions                                       viewer      pipeline:read
-POST   /api/step-types                                                       user        pipeline:write
-PUT    /api/step-types/{name}                                                user        pipeline:write
-DELETE /api/step-types/{name}                                                user        pipeline:write
+POST   /api/step-types                                                       developer   pipeline:write
+PUT    /api/step-types/{name}                                                developer   pipeline:write
+DELETE /api/step-types/{name}                                                developer   pipeline:write
 GET    /api/annotations                                                      viewer      build:read         steps
-POST   /api/annotations                                                      user        build:write
-DELETE /api/annotations                                                      user        build:write
+POST   /api/annotations                                                      developer   build:write
+DELETE /api/annotations                                                      developer   build:write
 GET    /api/team                                                             viewer      -
 GET    /api/helm/boards                                                      viewer      -
 GET    /api/helm/repos                                                       viewer      -

@@ -114,7 +114,11 @@ test('renames an agent together with the runtimes that name it, and a new token 
   const change = (name: string, body: object): Promise<z.output<typeof Agent>> =>
     scene.admin.call('PATCH', `/v1/agents/${name}`, Agent, { body })
   expect(await change('agent', { name: 'renamed' })).toMatchObject({ name: 'renamed', runtimes: ['local'] })
-  expect(await scene.admin.call('GET', '/v1/runtimes/local', Runtime)).toMatchObject({ agent: 'renamed', agentOnline: true })
+  expect(await scene.admin.call('GET', '/v1/runtimes/local', Runtime)).toMatchObject({
+    agent: 'renamed',
+    agentOnline: true,
+    agentState: { exists: true, lastSeenAt: expect.any(Number) },
+  })
   await scene.admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'second' } })
   await expect(change('second', { name: 'renamed' })).rejects.toMatchObject({ code: 'conflict' })
   await expect(change('nobody', { runtimes: [] })).rejects.toMatchObject({ code: 'not-found' })

@@ -18,7 +18,7 @@ const placements = z.string().transform((text, context): readonly Placement[] =>
 export const PolicySettings = {
   SERVICE_ACCOUNTS: list.prefault('windlass-engine,windlass-dind').describe('Service accounts that pods of builds may run as.'),
   PRIVILEGED_IMAGES: list
-    .prefault('windlass/dind')
+    .prefault('windlass/dind,windlass/dind-rootless')
     .describe(
       'Images of the Docker daemon, which runs privileged: a repository, a reference with tag or digest, or a folder of repositories that ends with `/`.',
     ),

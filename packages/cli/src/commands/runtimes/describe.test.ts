@@ -1,4 +1,4 @@
-import { Agent, Runtime } from '@windlass/protocol'
+import { Runtime } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { styleFor } from '../../format/style.ts'
 import { describeRuntime } from './describe.ts'
@@ -17,18 +17,9 @@ const runtime = Runtime.parse({
   createdAt: NOW - 86_400_000,
   updatedAt: NOW - 3_600_000,
   agentOnline: false,
+  agentState: { exists: true, lastSeenAt: NOW - 120_000, version: '1.2.3' },
   running: 2,
   waiting: 1,
-})
-const agent = Agent.parse({
-  id,
-  accountId: id,
-  name: 'prod_builds',
-  runtimes: ['prod/builds'],
-  status: 'offline',
-  version: '1.2.3',
-  lastSeenAt: NOW - 120_000,
-  createdAt: NOW - 86_400_000,
 })
 const merged = {
   capacity: 20,
@@ -39,7 +30,7 @@ const images = [{ component: 'dind', image: 'windlass/dind:1.2.3' }]
 const how = { style: styleFor(false), now: NOW }
 
 test('describes a runtime with its agent, load, disk, nodes and images', () => {
-  expect(describeRuntime({ runtime, merged, agent, images }, how)).toEqual([
+  expect(describeRuntime({ runtime, merged, images }, how)).toEqual([
     'Runtime:        prod/builds',
     'Type:           kubernetes',
     'Default:        yes',
@@ -55,16 +46,22 @@ test('describes a runtime with its agent, load, disk, nodes and images', () => {
   ])
 })
 
-test('shows the agent of a runtime to a key that may not read agents, without its details', () => {
-  const hidden = describeRuntime({ runtime, merged, agent: 'hidden', images: [] }, how)
-  expect(hidden).toContain('Agent:         prod_builds (offline; reading more needs the scope agent:read)')
-  const deleted = describeRuntime({ runtime, merged, agent: 'deleted', images: [] }, how)
-  expect(deleted).toContain('Agent:         prod_builds (the agent is deleted)')
+test('shows whether the agent is online if an older server tells no more, and that an agent is deleted', () => {
+  const { agentState: _state, ...older } = runtime
+  expect(describeRuntime({ runtime: older, merged, images: [] }, how)).toContain('Agent:         prod_builds (offline)')
+  const deleted = { ...runtime, agentState: { exists: false } }
+  expect(describeRuntime({ runtime: deleted, merged, images: [] }, how)).toContain(
+    'Agent:         prod_builds (the agent is deleted)',
+  )
 })
 
 test('says how to attach an agent to a runtime without one, and what is wrong with its warm pairs', () => {
-  const { agent: _agent, ...alone } = { ...runtime, warm: { ready: 0, starting: 1, problem: 'image not found' } }
-  const lines = describeRuntime({ runtime: alone, merged: {}, agent: undefined, images: [] }, how)
+  const {
+    agent: _agent,
+    agentState: _state,
+    ...alone
+  } = { ...runtime, warm: { ready: 0, starting: 1, problem: 'image not found' } }
+  const lines = describeRuntime({ runtime: alone, merged: {}, images: [] }, how)
   expect(lines).toContain('Agent:       none; attach one: `windlass attach runtime`')
   expect(lines).toContain('Warm pairs:  0 ready, 1 starting; image not found')
   expect(lines.join('\n')).not.toMatch(/Disk|nodes|Namespace/)

@@ -1,9 +1,7 @@
 /** The command `describe re`. */
 import { systemClock } from '@windlass/kit'
-import type { ApiClient } from '@windlass/client'
-import { isFault } from '@windlass/kit/faults'
 import { isRecord } from '@windlass/kit/json'
-import type { Agent, Runtime } from '@windlass/protocol'
+import type { Runtime } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
@@ -19,8 +17,6 @@ export interface DescribedRuntime {
   readonly runtime: Runtime
   /** Its specification with everything that it extends. */
   readonly merged: Runtime['spec']
-  /** Undefined if the runtime has none; `deleted`, or `hidden` from this key. */
-  readonly agent: Agent | 'deleted' | 'hidden' | undefined
   readonly images: readonly { readonly component: string; readonly image: string }[]
 }
 
@@ -35,21 +31,20 @@ export async function describeRuntimeNamed({
   const [name = ''] = args
   const runtime = await client.runtimes.get(name)
   const { spec: merged } = await client.runtimes.get(name, { query: { merged: true } })
-  const agent = runtime.agent === undefined ? undefined : await readAgent(client, runtime.agent)
   const { items: images } = await client.runtimes.images(name)
-  const described = { runtime, merged, agent, images: [...images] }
+  const described = { runtime, merged, images: [...images] }
   if (options.output !== undefined) return printValue(out, described, options.output)
   for (const line of describeRuntime(described, { style: out.stdout.style, now: systemClock.now() })) out.line(line)
 }
 
 /** Returns the lines of the description. Pure. */
 export function describeRuntime(described: DescribedRuntime, { style, now }: { style: Style; now: number }): string[] {
-  const { runtime, merged, agent, images } = described
+  const { runtime, merged, images } = described
   const rows: [string, string][] = [
     ['Runtime:', runtime.name],
     ['Type:', runtime.type],
     ['Default:', runtime.isDefault ? 'yes' : 'no'],
-    ['Agent:', agentOf(runtime, agent, { style, now })],
+    ['Agent:', agentOf(runtime, { style, now })],
     ['Builds:', `${runtime.running} running, ${runtime.waiting} waiting`],
     ['Capacity:', textAt(merged, ['capacity'])],
     ['Warm pairs:', warmOf(runtime)],
@@ -64,25 +59,15 @@ export function describeRuntime(described: DescribedRuntime, { style, now }: { s
   return alignColumns(rows.filter(([, value]) => value !== ''))
 }
 
-/** Reading a runtime does not include reading its agent. */
-async function readAgent(client: ApiClient, name: string): Promise<Agent | 'deleted' | 'hidden'> {
-  try {
-    return await client.agents.get(name)
-  } catch (error) {
-    if (isFault(error, 'not-found')) return 'deleted'
-    if (isFault(error, 'forbidden', 'scope-missing')) return 'hidden'
-    throw error
-  }
-}
-
-function agentOf(runtime: Runtime, agent: DescribedRuntime['agent'], { style, now }: { style: Style; now: number }): string {
-  if (runtime.agent === undefined) return 'none; attach one: `windlass attach runtime`'
-  const status = paintStatus(style, runtime.agentOnline ? 'online' : 'offline')
-  if (agent === 'hidden') return `${runtime.agent} (${status}; reading more needs the scope agent:read)`
-  if (agent === undefined || agent === 'deleted') return `${runtime.agent} (the agent is deleted)`
-  const seen = agent.lastSeenAt === undefined ? 'never seen' : `seen ${formatAge(agent.lastSeenAt, now)} ago`
-  const more = [agent.version === undefined ? '' : `version ${agent.version}`, agent.message ?? ''].filter((text) => text !== '')
-  return `${runtime.agent} (${[status, seen, ...more].join(', ')})`
+function agentOf({ agent, agentOnline, agentState }: Runtime, { style, now }: { style: Style; now: number }): string {
+  if (agent === undefined) return 'none; attach one: `windlass attach runtime`'
+  const status = paintStatus(style, agentOnline ? 'online' : 'offline')
+  if (agentState === undefined) return `${agent} (${status})`
+  const { exists, lastSeenAt, version, message } = agentState
+  if (!exists) return `${agent} (the agent is deleted)`
+  const seen = lastSeenAt === undefined ? 'never seen' : `seen ${formatAge(lastSeenAt, now)} ago`
+  const more = [version === undefined ? '' : `version ${version}`, message ?? ''].filter((text) => text !== '')
+  return `${agent} (${[status, seen, ...more].join(', ')})`
 }
 
 function warmOf({ warm }: Runtime): string {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
+import { daemonSecurity, diskPath } from '@windlass/manifests'
 import { completeSpec, type RuntimeLayer } from '@windlass/protocol'
 import { checkNode, type NodeCheck } from '../../doctor/check-node.ts'
 import type { Finding } from './finding.ts'
@@ -40,6 +41,9 @@ export function nodeCheckOf({ kube, namespace, runtime, serverUrl, caFile }: Pod
     clock: systemClock,
     namespace,
     dindImage: dockerDaemonScheduler.dindImage,
+    diskPath: diskPath(dockerDaemonScheduler),
+    podSecurity: dockerDaemonScheduler.podSecurityContext,
+    daemonSecurity: daemonSecurity(dockerDaemonScheduler),
     engineImage: runtimeScheduler.image,
     serverUrl,
     serverCa: caFile === undefined ? undefined : readFileSync(caFile, 'utf8'),

@@ -5,48 +5,79 @@ import type { Finding, Subject } from './finding.ts'
 interface Need {
   readonly group: string
   readonly resource: string
+  readonly subresource?: 'status' | 'log'
   readonly verbs: readonly string[]
   /** True for the whole cluster instead of the namespace. */
   readonly wide?: true
 }
 
-const WRITE = ['create', 'update', 'delete'] as const
+const WRITE = ['create', 'update', 'patch', 'delete'] as const
 const READ = ['get', 'list', 'watch'] as const
 const RBAC = 'rbac.authorization.k8s.io'
 
 const AGENT: readonly Need[] = [
-  { group: 'apps', resource: 'deployments', verbs: WRITE },
+  { group: 'apps', resource: 'deployments', verbs: ['get', ...WRITE] },
+  { group: '', resource: 'pods', subresource: 'log', verbs: ['get'] },
   { group: '', resource: 'secrets', verbs: WRITE },
   { group: '', resource: 'serviceaccounts', verbs: ['create', 'delete'] },
   { group: RBAC, resource: 'roles', verbs: WRITE },
   { group: RBAC, resource: 'rolebindings', verbs: WRITE },
   { group: RBAC, resource: 'clusterrolebindings', verbs: WRITE, wide: true },
+  { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'patch'] },
+  { group: '', resource: 'persistentvolumeclaims', subresource: 'status', verbs: ['patch'] },
 ]
 const RUNTIME: readonly Need[] = [
   { group: '', resource: 'serviceaccounts', verbs: ['create', 'delete'] },
-  { group: '', resource: 'configmaps', verbs: WRITE },
+  { group: '', resource: 'configmaps', verbs: ['get', ...WRITE] },
   { group: '', resource: 'services', verbs: WRITE },
   { group: RBAC, resource: 'roles', verbs: WRITE },
   { group: RBAC, resource: 'rolebindings', verbs: WRITE },
   { group: '', resource: 'persistentvolumeclaims', verbs: WRITE },
   { group: '', resource: 'pods', verbs: WRITE },
+  { group: 'batch', resource: 'jobs', verbs: WRITE },
 ]
 const PROVISIONER: readonly Need[] = [
   { group: '', resource: 'persistentvolumes', verbs: [...READ, 'create', 'delete', 'patch'], wide: true },
-  { group: '', resource: 'persistentvolumeclaims', verbs: [...READ, 'update'], wide: true },
+  { group: '', resource: 'persistentvolumeclaims', verbs: [...READ, 'update', 'patch'], wide: true },
+  { group: '', resource: 'persistentvolumeclaims', subresource: 'status', verbs: ['patch'], wide: true },
   { group: 'storage.k8s.io', resource: 'storageclasses', verbs: [...READ, 'create'], wide: true },
   { group: '', resource: 'nodes', verbs: READ, wide: true },
-  { group: '', resource: 'events', verbs: ['list', 'watch', 'create', 'update', 'patch'], wide: true },
+  { group: '', resource: 'events', verbs: [...READ, 'create', 'update', 'patch'], wide: true },
   { group: '', resource: 'secrets', verbs: ['get', 'list'], wide: true },
   { group: '', resource: 'pods', verbs: [...READ, 'create', 'delete', 'patch'], wide: true },
   { group: RBAC, resource: 'clusterroles', verbs: WRITE, wide: true },
   { group: 'apps', resource: 'daemonsets', verbs: WRITE },
   { group: 'batch', resource: 'cronjobs', verbs: WRITE },
+  { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'patch'] },
 ]
 const MONITOR: readonly Need[] = [
   { group: 'apps', resource: '*', verbs: READ },
   { group: '', resource: '*', verbs: READ },
+  { group: 'batch', resource: 'cronjobs', verbs: READ },
+  { group: 'batch', resource: 'jobs', verbs: READ },
+  { group: 'networking.k8s.io', resource: 'ingresses', verbs: READ },
 ]
+
+/** The parts of an installation and what their objects need. */
+const NEEDS = { agent: AGENT, runtime: RUNTIME, provisioner: PROVISIONER, monitor: MONITOR } as const
+const TITLES = { agent: 'Agent', runtime: 'Runtime environment', provisioner: 'Volume provisioner', monitor: 'Monitor' } as const
+const PARTS = ['agent', 'runtime', 'provisioner', 'monitor'] as const
+
+/** Returns the permissions of each part as Markdown tables, for the reference. */
+export function describeRights(): string {
+  return PARTS.map((part) => {
+    const rows = NEEDS[part].map(({ verbs, wide, ...need }) => {
+      const place = wide === undefined ? 'namespace' : 'cluster'
+      return `| \`${kindOf(need)}\` | ${verbs.join(', ')} | ${place} |`
+    })
+    return [`## ${TITLES[part]}`, '', '| resource | verbs | where |', '|---|---|---|', ...rows, ''].join('\n')
+  }).join('\n')
+}
+
+function kindOf({ group, resource, subresource }: Pick<Right, 'group' | 'resource' | 'subresource'>): string {
+  const path = subresource === undefined ? resource : `${resource}/${subresource}`
+  return group === '' ? path : `${path}.${group}`
+}
 
 /** Checks all permissions at once. Lists the missing ones, one finding per resource. */
 export async function testRights(subject: Subject): Promise<readonly Finding[]> {
@@ -57,14 +88,9 @@ export async function testRights(subject: Subject): Promise<readonly Finding[]> 
 
 /** Returns the needed permissions without duplicates. Pure. */
 export function neededRights({ namespace, parts }: Pick<Subject, 'namespace' | 'parts'>): Right[] {
-  const needs = [
-    ...(parts.agent ? AGENT : []),
-    ...(parts.runtime ? RUNTIME : []),
-    ...(parts.provisioner ? PROVISIONER : []),
-    ...(parts.monitor ? MONITOR : []),
-  ]
-  const rights = needs.flatMap(({ group, resource, verbs, wide }) =>
-    verbs.map((verb): Right => ({ verb, group, resource, ...(wide === undefined && { namespace }) })),
+  const needs = PARTS.flatMap((part) => (parts[part] ? NEEDS[part] : []))
+  const rights = needs.flatMap(({ verbs, wide, ...need }) =>
+    verbs.map((verb): Right => ({ verb, ...need, ...(wide === undefined && { namespace }) })),
   )
   return [...new Map(rights.map((right) => [JSON.stringify(right), right])).values()]
 }
@@ -74,8 +100,7 @@ export function evaluateRights(answers: readonly { readonly right: Right; readon
   const missing = new Map<string, string[]>()
   for (const { right, allowed } of answers) {
     if (allowed) continue
-    const kind = right.group === '' ? right.resource : `${right.resource}.${right.group}`
-    const place = `${kind} ${right.namespace === undefined ? 'in the whole cluster' : `in namespace ${right.namespace}`}`
+    const place = `${kindOf(right)} ${right.namespace === undefined ? 'in the whole cluster' : `in namespace ${right.namespace}`}`
     missing.set(place, [...(missing.get(place) ?? []), right.verb])
   }
   if (missing.size === 0) return [{ check: 'rights', status: 'pass', message: `all ${answers.length} permissions are granted` }]

@@ -88,6 +88,15 @@ test('the monitor needs the registered cluster: --install-monitor has no effect 
   ])
 })
 
+test('on Rancher a personal account installs without a cluster record, with the address that pods reach (R159)', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../../docs/runner/clouds/rke.md'), 'utf8')
+  const [, flag = '', host = ''] = /windlass runner init --(skip-\S+) --set-value KubernetesHost=(\S+)/.exec(page) ?? []
+  expect(flag).toBe('skip-cluster-integration')
+  const choices = await choicesOf({ SkipClusterIntegration: true, KubernetesHost: host })
+  expect(doneBy(choices)).not.toContain('add-cluster')
+  expect(doneBy(choices)).toContain('install-runner')
+})
+
 const state: InstallState = {
   url: 'https://w',
   context: 'arn:aws:eks:eu:1:cluster/x',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFault } from '@windlass/kit'
+import { parse } from 'yaml'
 import { expect, test } from 'vitest'
 import { GLOBAL_KEYS, TOP_KEYS } from './chart-keys.ts'
 import { checkInstallerValues } from './installer-values.ts'
@@ -19,6 +20,25 @@ const facts: InstallFacts = {
 }
 const chartOf = (installer: unknown, more: Partial<InstallFacts> = {}): unknown =>
   toChartValues({ installer: checkInstallerValues(installer, 'values.yaml'), chart: {} }, { ...facts, ...more })
+
+const read = (path: string): string => readFileSync(join(import.meta.dirname, '../../../../..', path), 'utf8')
+
+test('a value of the chart selects the rootless daemon (R053)', () => {
+  const { chart } = readInstallValues({ setValue: ['runtime.dind.rootless.enabled=true'] })
+  expect(chart).toEqual({ runtime: { dind: { rootless: { enabled: true } } } })
+  expect(read('docs/runner/install-wizard.md')).toContain('--set-value runtime.dind.rootless.enabled=true')
+})
+
+test('the notes for old clusters give the AWS role to the account of engines instead of the default one (R224)', () => {
+  const page = read('docs/runner/migrate.md')
+  const [, pair = ''] = /`--set-value '([^']+)'`\. Builds no longer use the account `default`/.exec(page) ?? []
+  const values = toChartValues(readInstallValues({ setValue: [pair] }), facts)
+  expect(values).toMatchObject({ runtime: { serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'ARN' } } } })
+  const [, account = ''] = /an annotation of the service account `(\S+)`/.exec(page) ?? []
+  expect(parse(read('charts/windlass-runtime/values.yaml')).runtime.engine.serviceAccount).toBe(account)
+  const [, role] = /kubectl create clusterrolebinding \S+ --clusterrole (\S+)/.exec(page) ?? []
+  expect(role).toBe('cluster-admin')
+})
 
 test('converts a values file of the Codefresh installer to chart values (R018, R033, R035)', () => {
   const values = {

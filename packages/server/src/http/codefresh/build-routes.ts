@@ -7,6 +7,7 @@ import type { App } from '../../app.ts'
 import { startBuild } from '../../builds/create/start.ts'
 import { decideApproval } from '../../builds/lifecycle/approve.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
+import { COMMAND_SCOPE } from '../../identity/scopes.ts'
 import { nameOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import { searchBuilds } from '../../store/builds/search.ts'
@@ -86,6 +87,8 @@ function startRoutes(app: App): Route[] {
     route('POST', '/api/pipelines/debug/{name}', {
       summary: 'Start a debug run of a pipeline, which stops at the breakpoints of its document; returns its id as a JSON string',
       ...common,
+      allow: 'debug-builds',
+      scope: COMMAND_SCOPE,
       params: z.object({ name: Name }),
       query: Repeated,
       repeatKey: 'reqId',
