@@ -2,6 +2,10 @@
 export const KIND_NAMES = [
   'pipelines',
   'builds',
+  'triggers',
+  'cron-triggers',
+  'webhooks',
+  'deliveries',
   'runtimes',
   'agents',
   'projects',

@@ -22,6 +22,7 @@ import { runnerCommands } from './commands/runner/command.ts'
 import { runtimeCommands } from './commands/runtimes/command.ts'
 import { serverCommands } from './commands/server/command.ts'
 import { settingsCommands } from './commands/settings/command.ts'
+import { triggerCommands } from './commands/triggers/command.ts'
 import { upCommands } from './commands/up/command.ts'
 import { userCommands } from './commands/users/command.ts'
 import { validateCommands } from './commands/validate/command.ts'
@@ -43,6 +44,7 @@ export const commands: readonly Command[] = [
   ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
   ...monitorCommands,
   ...applyCommands,
+  ...triggerCommands,
   ...importCommands,
   ...migrateCommands,
   ...runnerCommands,
@@ -75,8 +77,10 @@ export const groups: Readonly<Record<string, string>> = {
   diff: 'Compare resources',
   install: 'Install components of a Runner separately',
   patch: 'Update fields of a resource',
+  replay: 'Process something again',
   runner: 'Install and manage a Runner in a cluster',
   server: 'Manage a server',
+  trigger: 'Examine the triggers of pipelines',
   uninstall: 'Remove components of a Runner separately',
   venona: 'Compatibility with the old `venona` installer',
   describe: 'Show the details of a resource',
@@ -100,7 +104,21 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'annotate',
     'debug',
   ],
-  Resources: ['get', 'describe', 'apply', 'create', 'replace', 'import', 'migrate', 'patch', 'delete', 'diff', 'set'],
+  Resources: [
+    'get',
+    'describe',
+    'apply',
+    'create',
+    'replace',
+    'import',
+    'migrate',
+    'patch',
+    'delete',
+    'diff',
+    'set',
+    'replay',
+    'trigger',
+  ],
   'Users and access': ['login', 'logout', 'whoami', 'auth', 'invite', 'audit'],
   'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],
 }

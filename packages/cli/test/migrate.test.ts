@@ -102,7 +102,7 @@ const REMARKS = [
   'remark: context/github: /api/contexts: spec.data.password: The value of "password" is a secret, which is not moved. Set it again with `windlass apply`.',
   'remark: context/shared: /api/contexts: spec.data.TOKEN: The value of "TOKEN" is a secret, which is not moved. Set it again with `windlass apply`.',
   'remark: pipeline/demo/app: /api/pipelines: spec.variables.PASSWORD: The value is a secret, which is not moved. Set the value in the document with `windlass apply`.',
-  'remark: pipeline/demo/app: /api/pipelines: spec.triggers: Triggers are stored and start no builds (1: push). Start builds with `windlass run demo/app -b BRANCH`, for example from a job of the Git server.',
+  'remark: pipeline/demo/app: /api/pipelines: spec.triggers: Triggers start builds when the forge calls this server (1: push). Create a webhook with `windlass create webhook NAME --forge FORGE`, and enter its address and secret at the forge.',
   '7 resources moved (3 with remarks), 0 left.',
 ]
 

@@ -3,6 +3,7 @@ import * as account from './routes/account.ts'
 import * as builds from './routes/builds.ts'
 import * as pipelines from './routes/pipelines.ts'
 import * as runner from './routes/runner.ts'
+import * as triggers from './routes/triggers.ts'
 import * as users from './routes/users.ts'
 
-export const ROUTES = { ...account, ...builds, ...pipelines, ...runner, ...users }
+export const ROUTES = { ...account, ...builds, ...pipelines, ...runner, ...triggers, ...users }

@@ -20,6 +20,7 @@ const OTHERS: readonly { readonly path: RegExp; readonly why: string }[] = [
   { path: /^\/api\//, why: 'the API of Codefresh, which its own clients call' },
   { path: /^\/(healthz|readyz)$/, why: 'probes of Kubernetes' },
   { path: /^\/metrics$/, why: 'read by Prometheus' },
+  { path: /^\/v1\/webhooks\/\{name\}\/deliveries$/, why: 'called by forges' },
 ]
 
 const routes: Route[] = [...Object.values(ROUTES), AGENT_ROUTES, ENGINE_ROUTES, MONITOR_ROUTES].flatMap((group) =>

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
 import { startGitServer, type GitServer } from './support/git-server.ts'
@@ -56,6 +58,19 @@ test('clones a branch, a tag and a commit, and starts later steps in the clone (
   expect((await runPipeline(text('feature/x'))).output('look')).toContain(`three\n${other} ${other.slice(0, 7)} feature/x\n`)
   expect((await runPipeline(text('v1'))).output('look')).toContain(`one\n${first} ${first.slice(0, 7)} v1\n`)
   expect((await runPipeline(text(first))).output('look')).toContain(`one\n${first} `)
+})
+
+test('clones the head of a pull request, whose ref is not a branch', async () => {
+  const repository = await server.create('team/pulls')
+  await repository.commit({ file: 'main' })
+  const pull = await repository.commit({ file: 'pull' }, { branch: 'topic' })
+  await promisify(execFile)('git', ['-C', repository.path, 'update-ref', 'refs/pull/7/head', pull])
+  await promisify(execFile)('git', ['-C', repository.path, 'branch', '-D', 'topic'])
+  for (const depth of ['', '\n    depth: 1']) {
+    const fields = `    revision: refs/pull/7/head${depth}`
+    const run = await runPipeline(cloneAndRun(repository.url, fields, ['cat file', 'echo " $CF_REVISION"']))
+    expect(run.output('look')).toBe(`pull ${pull}\n`)
+  }
 })
 
 test('starts later steps in the default folder after a clone with another name, which can still be named (P022, P023)', async () => {

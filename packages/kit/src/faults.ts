@@ -56,6 +56,11 @@ export const faults = {
     hint: 'Read the code from `bootstrap.code` in the data folder or from the server log, and run `windlass auth login --first-admin --code-file FILE`.',
   },
   'bootstrap-closed': { status: 409, text: 'The first admin already exists.', hint: 'Ask an admin for an API key.' },
+  'signature-wrong': {
+    status: 401,
+    text: 'The signature or the token of the webhook call is wrong.',
+    hint: 'Enter the secret of the webhook at the forge again. Azure DevOps sends it in the header `X-Windlass-Token`.',
+  },
   'claim-used': {
     status: 409,
     text: 'The engine credential was already used.',

@@ -27,6 +27,8 @@ export const TRIGGERS = {
   manual: { variable: 'build', text: 'A user started the build.' },
   restart: { variable: 'build', text: 'A user repeated an earlier build.' },
   build: { variable: 'build', text: 'A step of another build started it.' },
+  cron: { variable: 'build', text: 'A cron trigger started the build at its time.' },
+  webhook: { variable: 'webhook', text: 'A trigger started the build for an event of a forge.' },
 } as const satisfies Readonly<Record<string, { readonly variable: 'build' | 'webhook'; readonly text: string }>>
 export type TriggerKind = keyof typeof TRIGGERS
 export const TRIGGER_KINDS = Object.keys(TRIGGERS) as TriggerKind[]

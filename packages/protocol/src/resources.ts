@@ -1,11 +1,10 @@
 /** Resources of `/v1`. A name that ends in `Input` is a request body; a plain noun is a response. */
 import { z } from 'zod'
 import { Id, Name, ProblemDocument, Time, Variables } from './base.ts'
+import { PipelineVariable } from './pipeline-variable.ts'
 import { PipelineSettings } from './settings.ts'
 import { Role, RoleInput } from './roles.ts'
 import { Scope } from './scopes.ts'
-
-const VariableName = z.string().min(1).max(200)
 
 export const ApiKeyInput = z.object({
   name: Name,
@@ -45,8 +44,6 @@ export const Project = z.object({
   updatedAt: Time,
 })
 export type Project = z.infer<typeof Project>
-
-export const PipelineVariable = z.object({ key: VariableName, value: z.string(), encrypted: z.boolean().default(false) })
 
 /** `document` is the YAML text: an inline document, or a `kind: pipeline` document whose settings override the fields here. */
 export const PipelineInput = z.object({

@@ -20,6 +20,8 @@ import { openMetrics } from './metrics.ts'
 import { retainLoop } from './retention.ts'
 import { refreshRuntimes } from './runtimes/layers.ts'
 import { keysLoop } from './secrets/master-keys.ts'
+import { cronLoop } from './triggers/cron/fire.ts'
+import { deliverLoop } from './triggers/process.ts'
 import { openVault } from './secrets/vault.ts'
 import { ensureAccount } from './store/account/accounts.ts'
 import { openStore } from './store/store.ts'
@@ -134,7 +136,16 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
     const loops =
       options.startsLoops === false
         ? []
-        : [electLoop(app), sweepLoop(app), retainLoop(app), compactLoop(app), fillLoop(app), keysLoop(app)]
+        : [
+            electLoop(app),
+            sweepLoop(app),
+            retainLoop(app),
+            compactLoop(app),
+            fillLoop(app),
+            keysLoop(app),
+            deliverLoop(app),
+            cronLoop(app),
+          ]
     return {
       app,
       stop: () => closing.abort(),

@@ -1,4 +1,4 @@
-/** Deletes old data: first logs, then builds, tasks, sessions, records of the audit log and stored replies of idempotent calls. */
+/** Deletes old data: first logs, then builds, tasks, sessions, records of the audit log, stored replies of idempotent calls, and deliveries of webhooks. */
 import { attempt, ticks } from '@windlass/kit'
 import type { App } from './app.ts'
 import { deleteDeadObjects } from './logs/compact.ts'
@@ -11,6 +11,7 @@ import { deleteOldAudit } from './store/account/audit.ts'
 import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
+import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
 import {
   deleteOldBuilds,
   deleteOldLogs,
@@ -22,6 +23,8 @@ import {
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
+/** How long deliveries of webhooks are kept. For this time a second delivery of an event builds nothing. Days. */
+const DELIVERY_DAYS = 30
 /** Objects younger than this may belong to rows that are not committed yet. */
 const MIN_ORPHAN_AGE_MS = HOUR_MS
 /** Key of `meta`: the hour, in hours since the epoch, up to which orphans were deleted. */
@@ -67,6 +70,10 @@ export async function retain(app: App): Promise<void> {
   await store.write((tx) => deleteOldDeviceCodes(tx, now))
   await store.write((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS))
   await deleteAudit(app, now - retention.auditDays * DAY_MS)
+  while (!closing.aborted) {
+    const old = { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }
+    if ((await store.write((tx) => deleteOldDeliveries(tx, old))) < BATCH) break
+  }
   await deleteOrphans(app, now)
 }
 

@@ -41,7 +41,8 @@ async function getManifest(manifest: string, out: Printer): Promise<void> {
   try {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const settings = readSettings({ WINDLASS_URL: url, WINDLASS_API_KEY: 'id.secret', WINDLASS_CONFIG: '/nowhere/config' })
-    const filters = { limit: undefined, pipeline: undefined, status: undefined, branch: undefined, annotation: [] }
+    const [limit, pipeline, status, branch, webhook, repo] = [undefined, undefined, undefined, undefined, undefined, undefined]
+    const filters = { limit, pipeline, status, branch, webhook, repo, annotation: [] }
     const options = { output: 'yaml', noHeaders: false, versions: false, ...filters } as const
     await getResources({ args: ['step-types', 'acme/greet'], options, out, settings })
   } finally {

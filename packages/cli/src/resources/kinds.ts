@@ -17,47 +17,11 @@ import type {
 } from '@windlass/protocol'
 import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
-import type { Style } from '../format/style.ts'
-import { KIND_NAMES, type KindName } from '../kind-names.ts'
+import { KIND_NAMES } from '../kind-names.ts'
+import { age, type Kind, type RenderContext } from './kind.ts'
+import { cronTriggers, deliveries, triggers, webhooks } from './trigger-kinds.ts'
 
-export interface RenderContext {
-  readonly now: number
-  readonly style: Style
-}
-
-export type Columns<T> = Readonly<Record<string, (item: T, renderContext: RenderContext) => string>>
-
-/** The calls for a kind. Resources are found by name, or by id if they have no name. */
-export interface KindCalls<T> {
-  list(options: { readonly query: ListQuery }): Promise<{ readonly items: readonly T[]; readonly next?: string | undefined }>
-  get(name: string): Promise<T>
-  /** Absent if the kind has no versions. */
-  versions?(name: string): Promise<{ readonly items: readonly T[] }>
-  /** Absent if resources of the kind cannot be deleted. */
-  remove?(name: string, options: { readonly query: { readonly force: true } } | undefined): Promise<void>
-}
-
-/** A page, and the filter of builds. */
-export interface ListQuery {
-  readonly limit: number
-  readonly cursor: string | undefined
-  readonly pipeline?: string | undefined
-  readonly status?: string | undefined
-  readonly branch?: string | undefined
-  readonly annotation?: string[] | undefined
-}
-
-export interface Kind<T> {
-  readonly name: KindName
-  readonly singular: string
-  readonly of: (client: ApiClient) => KindCalls<T>
-  readonly nameOf: (item: T) => string
-  readonly columns: Columns<T>
-  /** Additional columns of `-o wide`. */
-  readonly wide: Columns<T>
-}
-
-const age = (item: { createdAt: number }, { now }: RenderContext): string => formatAge(item.createdAt, now)
+export type { Columns, Kind, KindCalls, ListQuery, RenderContext } from './kind.ts'
 
 const pipelines: Kind<Pipeline> = {
   name: 'pipelines',
@@ -260,11 +224,19 @@ const stepTypes: Kind<StepTypeResource> = {
 
 /** Calls `use` with the named kind, in plural or singular. Throws `usage`. */
 export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
-  switch (name.endsWith('s') ? name : `${name}s`) {
+  switch (name === 'delivery' ? 'deliveries' : name.endsWith('s') ? name : `${name}s`) {
     case 'pipelines':
       return use(pipelines)
     case 'builds':
       return use(builds)
+    case 'triggers':
+      return use(triggers)
+    case 'cron-triggers':
+      return use(cronTriggers)
+    case 'webhooks':
+      return use(webhooks)
+    case 'deliveries':
+      return use(deliveries)
     case 'runtimes':
       return use(runtimes)
     case 'agents':

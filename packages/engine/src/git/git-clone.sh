@@ -53,6 +53,10 @@ checkout() {
   elif git rev-parse --quiet --verify "refs/tags/$REVISION^{commit}" >/dev/null; then
     name=$REVISION
     git checkout --quiet --force --detach "refs/tags/$REVISION"
+  elif [[ $REVISION == refs/* ]]; then
+    # The forge keeps pull requests under such names. They are not part of the fetched branches.
+    with_retries git fetch --quiet ${DEPTH:+"--depth=$DEPTH"} --end-of-options origin "+$REVISION:refs/windlass/revision" || return
+    git checkout --quiet --force --detach refs/windlass/revision
   elif [[ $REVISION =~ ^[0-9a-fA-F]{7,64}$ ]]; then
     git cat-file -e "$REVISION^{commit}" 2>/dev/null || with_retries git fetch --quiet ${DEPTH:+"--depth=$DEPTH"} origin "$REVISION" || return
     git checkout --quiet --force --detach "$REVISION"

@@ -20,7 +20,7 @@ export const METADATA: Fields = {
   project: { shape: text, about: 'Taken from the name.' },
 }
 
-/** Returns a field that is stored with the pipeline but has no effect in this version. */
+/** Returns a field that the server reads from the stored pipeline. */
 function kept(about: string): Field {
   return { shape: any, about }
 }

@@ -10,7 +10,8 @@ const MAX_AUDITED = 300
 /** Returns the call for the audit log; undefined for calls that change nothing, and for those of agents and engines, whose reports are events of builds. */
 export function auditedCall({ method, path, spec }: Route, request: FastifyRequest, actor: Actor): AuditedCall | undefined {
   const isUsers = isForUsers(spec.allow) || spec.allow === 'public'
-  if (method === 'GET' || spec.unaudited !== undefined || !isUsers) return undefined
+  const isRead = method === 'GET' && spec.hasEffect !== true
+  if (isRead || spec.unaudited !== undefined || !isUsers) return undefined
   if (spec.allow !== 'public' && actor.kind !== 'key' && actor.kind !== 'build') return undefined
   return {
     caller: toCaller(actor),

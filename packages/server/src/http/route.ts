@@ -45,6 +45,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly project?: ProjectSource
   /** Why the audit log does not have this call although it changes something. */
   readonly unaudited?: string
+  /** A GET of a foreign API that changes something, so the audit log has it. */
+  readonly hasEffect?: true
   readonly params?: P
   readonly query?: Q
   /** Shape of a JSON body. Absent if there is no body, or a raw one. */

@@ -15,6 +15,9 @@ import { ok, route, type Route } from './route.ts'
 import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes/runner.ts'
 import { runtimeRoutes } from './routes/runtime.ts'
 import { runtimeBaseRoutes } from './routes/runtime-base.ts'
+import { cronTriggerRoutes } from './routes/cron-trigger.ts'
+import { triggerRoutes } from './routes/trigger.ts'
+import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { sessionRoutes } from './routes/session.ts'
@@ -42,6 +45,9 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...pipelineRoutes(app),
     ...stepTypeRoutes(app),
     ...contextRoutes(app),
+    ...triggerRoutes(app),
+    ...cronTriggerRoutes(app),
+    ...webhookRoutes(app),
     ...agentResourceRoutes(app, authenticator),
     ...clusterRoutes(app),
     ...installationRoutes(app),

@@ -90,17 +90,12 @@ test('warns about each value that is not stored', () => {
 `)
   const warnings = unstoredSecrets({ text, file: 'p.yml' })
   expect(warnings.map(({ line, column, path, message }) => [line, column, path, message])).toEqual([
-    [
-      7,
-      27,
-      'spec.triggers[0].variables[0]',
-      'the value of the encrypted variable "B" is not stored, because "triggers" has no effect in this version',
-    ],
+    [7, 27, 'spec.triggers[0].variables[0]', 'the encrypted variable "B" is not stored, because it is not in "spec.variables"'],
     [
       8,
       47,
       'spec.cronTriggers[0].variables[0]',
-      'the value of the encrypted variable "C" is not stored, because "cronTriggers" has no effect in this version',
+      'the encrypted variable "C" is not stored, because it is not in "spec.variables"',
     ],
   ])
   expect(JSON.stringify(warnings)).not.toContain('s3cret')

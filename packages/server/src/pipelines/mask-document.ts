@@ -1,6 +1,6 @@
 /**
- * Encrypted variables in the text of a `kind: pipeline` document. The store seals those of `spec.variables` elsewhere. Those of triggers have no effect yet
- * and are not stored at all. Steps are stored as written.
+ * Encrypted variables in the text of a `kind: pipeline` document. The store seals those of `spec.variables` elsewhere. Those of triggers
+ * are not stored at all. Steps are stored as written.
  */
 import { fault } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
@@ -112,8 +112,8 @@ export function unstoredSecrets({ text, file }: Source): Diagnostic[] {
         endColumn: end.column,
         severity: 'warning',
         code: 'no-effect',
-        message: `the value of the encrypted variable "${name}" is not stored, because "${path.split(/[.[]/)[1] ?? path}" has no effect in this version`,
-        hint: 'Put the value in a context of type secret, or pass it to a run with `-S NAME=VALUE`.',
+        message: `the encrypted variable "${name}" is not stored, because it is not in "spec.variables"`,
+        hint: 'Put the value in a context of type secret, and name the context in `contexts` of the trigger.',
         path,
       }
     })

@@ -16,6 +16,10 @@ import {
 import { findProject, listProjects, saveProject } from '../store/account/projects.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx, Within } from '../store/store.ts'
+import { deleteTriggersOfPipeline } from '../store/triggers/triggers.ts'
+import { deleteCronTriggersOfPipeline } from '../store/triggers/cron-triggers.ts'
+import { replaceDocumentCronTriggers } from '../triggers/cron/cron-triggers.ts'
+import { replaceDocumentTriggers } from '../triggers/triggers.ts'
 import { stringifyMasked } from './mask-document.ts'
 import { readPipelineSettings, requireSettings } from './settings.ts'
 import { validateDocument } from './validate-document.ts'
@@ -115,6 +119,9 @@ async function writePipeline(
   }
   const row = await toRow(app, tx, { name, input, document, before })
   await savePipeline(tx, row)
+  const now = row.updated_at
+  await replaceDocumentTriggers(tx, row, { triggers: document.written?.triggers ?? [], now })
+  await replaceDocumentCronTriggers(tx, row, { triggers: document.written?.cronTriggers ?? [], now })
   tx.wake(ELECT_TOPIC)
   return { pipeline: await showPipeline(app, tx, row), isNew: before === undefined }
 }
@@ -260,6 +267,8 @@ export async function removePipeline(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
     const row = await lockPipeline(tx, app.accountId, name)
     if (row === undefined) throw fault('not-found', { message: `The pipeline "${name}" does not exist.` })
+    await deleteTriggersOfPipeline(tx, row.id)
+    await deleteCronTriggersOfPipeline(tx, row.id)
     await deletePipeline(tx, row.id)
     tx.wake(ELECT_TOPIC)
   })

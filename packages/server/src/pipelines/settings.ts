@@ -1,10 +1,13 @@
 /** The settings of a `kind: pipeline` document, without its steps. */
 import { fault, type Problem } from '@windlass/kit'
 import { documentKind, readPipelineDocument, type Diagnostic, type PipelineDocument } from '@windlass/pipeline'
-import { PipelineSettings, type PipelineVariable } from '@windlass/protocol'
+import { PipelineSettings, type CronTrigger, type GitTrigger, type PipelineVariable } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { PipelineRow } from '../store/schema.ts'
+import { readCronTriggers } from '../triggers/cron/read-cron-triggers.ts'
+import { readTriggers } from '../triggers/read-triggers.ts'
 import { unstoredSecrets } from './mask-document.ts'
+import { triggerWarnings } from './trigger-warnings.ts'
 
 export interface WrittenSettings {
   readonly name: string
@@ -17,8 +20,11 @@ export interface WrittenSettings {
   readonly priority: number
   /** Undefined if `problems` is not empty. */
   readonly settings: PipelineSettings | undefined
+  /** Git triggers that start builds. */
+  readonly triggers: readonly GitTrigger[]
+  readonly cronTriggers: readonly CronTrigger[]
   readonly problems: readonly Problem[]
-  /** Warnings about values that are not stored. */
+  /** Warnings about values that are not stored and triggers that start no builds. */
   readonly warnings: readonly Diagnostic[]
 }
 
@@ -34,6 +40,10 @@ export function readSettings(document: string, file: string): WrittenSettings | 
   if (written === undefined) return undefined
   const { settings } = written
   const read = PipelineSettings.safeParse(toSettings(written))
+  const { triggers, cronTriggers } = settings.kept
+  const git = readTriggers(triggers)
+  const cron = readCronTriggers(cronTriggers, triggers)
+  const source = { text: document, file }
   return {
     name: written.name,
     variables: settings.variables.map(({ name, value, encrypted }) => ({ key: name, value, encrypted })),
@@ -53,7 +63,13 @@ export function readSettings(document: string, file: string): WrittenSettings | 
       severity: 'error',
       code: 'wrong-type',
     })),
-    warnings: unstoredSecrets({ text: document, file }),
+    triggers: git.triggers,
+    cronTriggers: cron.triggers,
+    warnings: [
+      ...unstoredSecrets(source),
+      ...triggerWarnings(source, 'triggers', git.problems),
+      ...triggerWarnings(source, 'cronTriggers', cron.problems),
+    ],
   }
 }
 

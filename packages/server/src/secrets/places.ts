@@ -1,7 +1,7 @@
 /** The places of sealed texts. All places are created here, and `sealed-rows.ts` must define where each kind is stored. */
 import { sha256 } from '@windlass/kit'
 
-export const SEALED_KINDS = ['context', 'pipeline', 'build', 'event', 'reply', 'authority'] as const
+export const SEALED_KINDS = ['context', 'pipeline', 'webhook', 'build', 'event', 'reply', 'authority'] as const
 export type SealedKind = (typeof SEALED_KINDS)[number]
 
 /** What a sealed text is bound to: it cannot be opened with another path. */
@@ -23,6 +23,11 @@ export function contextPlace({ account_id: account, id }: Owned, field: string):
 /** Returns the place of an encrypted variable of a pipeline. */
 export function variablePlace({ account_id: account, id }: Owned, key: string): Place {
   return { kind: 'pipeline', path: `${account}/${id}/variables/${key}` }
+}
+
+/** Returns the place of the secret of a webhook. */
+export function webhookPlace({ account_id: account, id }: Owned): Place {
+  return { kind: 'webhook', path: `${account}/${id}/webhook` }
 }
 
 /** Returns the place of the secret variables of a build. */

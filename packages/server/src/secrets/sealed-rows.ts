@@ -9,7 +9,7 @@ import { changeSealedValues } from '../builds/create/build-secrets.ts'
 import { changeSealedData } from '../contexts/context-data.ts'
 import { changeSealedVariables } from '../pipelines/variables.ts'
 import type { Query, Tx } from '../store/store.ts'
-import { authorityPlace, buildPlace, replyPlace, type Place, type SealedKind } from './places.ts'
+import { authorityPlace, buildPlace, replyPlace, webhookPlace, type Place, type SealedKind } from './places.ts'
 
 /** Rewraps one sealed text of a place. */
 export type Change = (place: Place, sealed: string) => string
@@ -71,6 +71,20 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
           saved(
             tx.query.updateTable('pipeline').set({ variables }).where('id', '=', row.id).where('variables', '=', row.variables),
           ),
+      }),
+    )
+  },
+
+  async webhook(query, after) {
+    const rows = await query.selectFrom('webhook').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
+    return page(
+      { rows, isLast: rows.length < PAGE },
+      ({ id }) => id,
+      (row) => ({
+        value: row.secret,
+        changed: (change) => change(webhookPlace(row), row.secret),
+        save: (tx, secret) =>
+          saved(tx.query.updateTable('webhook').set({ secret }).where('id', '=', row.id).where('secret', '=', row.secret)),
       }),
     )
   },

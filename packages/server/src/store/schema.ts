@@ -25,10 +25,13 @@ import type {
   TeamRow,
   UserRow,
 } from './user-schema.ts'
+import type { TriggerSchema } from './trigger-rows.ts'
+
+export type * from './trigger-rows.ts'
 
 export type Flag = 0 | 1
 
-export interface Schema {
+export interface Schema extends TriggerSchema {
   meta: MetaRow
   account: AccountRow
   api_key: ApiKeyRow
@@ -299,6 +302,8 @@ export interface BuildPlanRow {
   step_types: string | null
   /** The pipeline document fetched for this build from a repository or URL; encrypted values masked. */
   fetched: string | null
+  /** The delivery whose event started it; null if none did. */
+  delivery_id: string | null
 }
 
 export interface AttemptRow {

@@ -1,4 +1,6 @@
 /** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
+import { systemClock } from '@windlass/kit'
+import { DeliveryReceipt } from '@windlass/protocol'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
 
@@ -34,6 +36,17 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
   'POST /v1/projects': () => ({ path: '/v1/projects', body: { name: 'second' } }),
   'POST /v1/step-types': () => ({ path: '/v1/step-types', body: { manifest: STEP_TYPE } }),
   'POST /v1/contexts': () => ({ path: '/v1/contexts', body: { name: 'second', type: 'config', data: { A: 'b' } } }),
+  'POST /v1/webhooks': () => ({ path: '/v1/webhooks', body: { name: 'second', forge: 'github' } }),
+  'POST /v1/triggers': async ({ admin }) => {
+    await admin.pipelines.create({ name: 'team/triggered', document: ENDED })
+    return { path: '/v1/triggers', body: { pipeline: 'team/triggered', name: 'push', repo: 'acme/app', events: ['push'] } }
+  },
+  'POST /v1/cron-triggers': async ({ admin }) => {
+    await admin.pipelines.create({ name: 'team/nightly', document: ENDED })
+    const body = { pipeline: 'team/nightly', name: 'nightly', message: 'nightly', expression: '0 3 * * *' }
+    return { path: '/v1/cron-triggers', body }
+  },
+  'POST /v1/deliveries/{id}/replay': async (scene) => ({ path: `/v1/deliveries/${await deliver(scene)}/replay`, body: {} }),
   'POST /v1/agents': () => ({ path: '/v1/agents', body: { name: 'second' } }),
   'POST /v1/agents/{name}/token': async ({ admin }) => {
     await admin.agents.create({ name: 'second' })
@@ -125,6 +138,7 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
   'POST /v1/device-codes/{code}/approve': 'the same decision changes nothing',
   'POST /v1/device-codes/{code}/deny': 'the same decision changes nothing',
+  'POST /v1/triggers/test': 'stores nothing',
   'POST /v1/certificates': 'stores nothing but the authority, once',
   'POST /v1/runtimes/{name}/default': 'makes the same runtime the default',
   'POST /v1/builds/{id}/attempts/{attempt}/confirm-gone': 'a confirmed attempt does not change',
@@ -153,4 +167,14 @@ async function startParent({ admin, start }: HttpScene, document: string): Promi
   await admin.pipelines.create({ name: 'team/parent', document: HELLO })
   const { engine } = await start({ pipeline: 'team/parent', document: undefined })
   return engine.claimed.buildToken ?? ''
+}
+
+/** Delivers an event for which there is no trigger, and waits until it is processed. Returns its id. */
+async function deliver({ admin }: HttpScene): Promise<string> {
+  const { url, secret } = await admin.webhooks.create({ name: 'forge', forge: 'gitlab' })
+  const headers = { 'content-type': 'application/json', 'x-gitlab-token': secret }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ object_kind: 'push' }) })
+  const { id } = DeliveryReceipt.parse(await answer.json())
+  while ((await admin.deliveries.get(id)).status === 'received') await systemClock.sleep(20)
+  return id
 }

@@ -181,6 +181,25 @@ PUT    /v1/annotations/{entity}/{id}                                         dev
 DELETE /v1/annotations/{entity}/{id}/{name}                                  developer   build:write
 GET    /v1/images                                                            viewer      build:read         steps
 GET    /v1/images/{id}                                                       viewer      build:read         steps
+GET    /v1/webhooks                                                          viewer      context:read
+POST   /v1/webhooks                                                          maintainer  context:write
+GET    /v1/webhooks/{name}                                                   viewer      context:read
+DELETE /v1/webhooks/{name}                                                   maintainer  context:write
+POST   /v1/webhooks/{name}/deliveries                                        anyone      -
+GET    /v1/deliveries                                                        viewer      pipeline:read
+GET    /v1/deliveries/{id}                                                   viewer      pipeline:read
+POST   /v1/deliveries/{id}/replay                                            developer   build:write
+GET    /v1/triggers                                                          viewer      pipeline:read
+POST   /v1/triggers                                                          developer   pipeline:write
+POST   /v1/triggers/test                                                     viewer      pipeline:read
+GET    /v1/triggers/{name}                                                   viewer      pipeline:read
+PUT    /v1/triggers/{name}                                                   developer   pipeline:write
+DELETE /v1/triggers/{name}                                                   developer   pipeline:write
+GET    /v1/cron-triggers                                                     viewer      pipeline:read
+POST   /v1/cron-triggers                                                     developer   pipeline:write
+GET    /v1/cron-triggers/{name}                                              viewer      pipeline:read
+PUT    /v1/cron-triggers/{name}                                              developer   pipeline:write
+DELETE /v1/cron-triggers/{name}                                              developer   pipeline:write
 GET    /v1/settings                                                          viewer      account:read
 PUT    /v1/settings                                                          admin       account:write
 GET    /v1/master-keys                                                       admin       account:read

@@ -63,9 +63,9 @@ test('does not store or show encrypted variables of triggers, and says so', asyn
     scene.admin.call('PUT', `/v1/pipelines/${encodeURIComponent(name)}`, Pipeline, { body: { name, ...body } })
   const { problems } = await put('demo/app', { document: triggered('demo/app') })
   expect(problems).toMatchObject(
-    ['triggers', 'cronTriggers'].map((field) => ({
+    ['triggers[0]', 'triggers[0].variables[0]', 'cronTriggers[0]', 'cronTriggers[0].options.variables[0]'].map((path) => ({
       severity: 'warning',
-      message: `the value of the encrypted variable "B" is not stored, because "${field}" has no effect in this version`,
+      path: `spec.${path}`,
     })),
   )
   const kept = { triggers: [{ variables: [{ key: 'B', value: SECRETS.exported, encrypted: true }] }] }

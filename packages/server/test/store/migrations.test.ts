@@ -84,6 +84,36 @@ describe.each(DATABASES)('migrations on $name', ({ open }) => {
     })
   })
 
+  test('triggers of stored documents become rows, and their cron triggers start nothing until they are stored again', async () => {
+    const place = await database.fresh({ isBare: true })
+    const before = await openDialect({ ...place, clock: systemClock, log: silentLog })
+    const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '021'))
+    const { error } = await new Migrator({ db: before.query, provider: { getMigrations: async () => older } }).migrateToLatest()
+    expect(error).toBeUndefined()
+    const triggers = [
+      { id: '5f', name: 'push', type: 'git', repo: 'Acme/App', events: ['push'], status: 'verified', branchRegex: '' },
+      { name: 'unknown', type: 'git', repo: 'acme/app', events: ['no such event'] },
+      'text',
+    ]
+    const cronTriggers = [{ name: 'nightly', message: 'night', expression: '0 3 * * *', gitTriggerId: '5f', branch: 'main' }]
+    const account = 'a'.repeat(24)
+    const insert = async (id: string, settings: string): Promise<unknown> =>
+      sql`insert into pipeline (id, account_id, name, document, variables, contexts, settings, priority, revision, created_at, updated_at)
+        values (${id}, ${account}, ${id}, '', '[]', '[]', ${settings}, 0, 1, 1700, 1700)`.execute(before.query)
+    await insert('p1', JSON.stringify({ kept: { triggers, cronTriggers } }))
+    await insert('p2', '{}')
+    await before.close()
+    await using held = await openTestApp({ ...database, fresh: async () => place })
+    const { query } = held.app.store
+    expect(await query.selectFrom('pipeline_trigger').selectAll().execute()).toMatchObject([
+      { pipeline_id: 'p1', name: 'push', repo: 'acme/app', origin: 'document', account_id: account },
+    ])
+    const [cron, ...more] = await query.selectFrom('cron_trigger').selectAll().execute()
+    expect(more).toEqual([])
+    expect(cron).toMatchObject({ pipeline_id: 'p1', name: 'nightly', next_at: null })
+    expect(JSON.parse(cron?.spec ?? '')).toMatchObject({ gitTrigger: 'push', branch: 'main' })
+  })
+
   test('removes encrypted variables whose key is spelled with escapes, also if 017 has not found them', async () => {
     const place = await database.fresh({ isBare: true })
     const before = await openDialect({ ...place, clock: systemClock, log: silentLog })

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nodeTransport } from '@windlass/kit'
 import { openClient } from '@windlass/client'
-import { AgentCreated, ApiKeyCreated, Build, Context, Pipeline, type EngineClaimed } from '@windlass/protocol'
+import { AgentCreated, ApiKeyCreated, Build, Context, Pipeline, WebhookCreated, type EngineClaimed } from '@windlass/protocol'
 import { sql } from 'kysely'
 import type { App } from '../../src/app.ts'
 import { startServer, type ServerOptions } from '../../src/index.ts'
@@ -80,13 +80,14 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
   await exportSecrets(engine)
   await endWithFailure(scene, engine)
   const key = await makeKey(scene)
+  const webhook = await scene.admin.call('POST', '/v1/webhooks', WebhookCreated, { body: { name: 'forge', forge: 'gitlab' } })
   const agent = await scene.admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'other' }, headers: ONCE })
   const authority = await authorityCertificate(scene.server.app)
   const { bootstrap } = task.engine
   const { token, buildToken = '' } = engine.claimed
   return {
     build,
-    tokens: [bootstrap, token, buildToken, key, agent.token, scene.adminToken, scene.agentToken].map(
+    tokens: [bootstrap, token, buildToken, key, agent.token, webhook.secret, scene.adminToken, scene.agentToken].map(
       (text) => text.split('.')[1] ?? text,
     ),
     async missing(after) {
@@ -96,6 +97,7 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
       )
       const others = [
         ['reply', (await makeKey(after)) === key],
+        ['webhook', (await deliver(after, webhook)) === 202],
         ['authority', (await authorityCertificate(after.server.app)) === authority],
       ] as const
       return [...lost.map(([name]) => name), ...others.filter(([, isSame]) => !isSame).map(([name]) => name)]
@@ -109,6 +111,12 @@ const ONCE = { 'idempotency-key': 'once' }
 async function makeKey(scene: HttpScene): Promise<string> {
   const headers = { 'idempotency-key': 'the-same' }
   return (await scene.admin.call('POST', '/v1/keys', ApiKeyCreated, { body: { name: 'ci', role: 'developer' }, headers })).token
+}
+
+/** Calls the webhook with its secret. Returns the status of the response. */
+async function deliver({ server }: HttpScene, { id, secret }: WebhookCreated): Promise<number> {
+  const headers = { 'content-type': 'application/json', 'x-gitlab-token': secret }
+  return (await fetch(`${server.url}/v1/webhooks/${id}/deliveries`, { method: 'POST', headers, body: '{}' })).status
 }
 
 async function putContexts(scene: HttpScene): Promise<void> {

@@ -5,7 +5,8 @@ import type { Invocation } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
 import { printList, printValue } from '../../format/output.ts'
 import type { OutputFormat } from '../../output-formats.ts'
-import { withKind, type Kind } from '../../resources/kinds.ts'
+import type { KindName } from '../../kind-names.ts'
+import { withKind, type Kind, type ListQuery } from '../../resources/kinds.ts'
 import { openSession, type Session } from '../../session.ts'
 
 interface GetOptions {
@@ -17,9 +18,12 @@ interface GetOptions {
   readonly branch: string | undefined
   readonly annotation: readonly string[]
   readonly versions: boolean
+  readonly webhook: string | undefined
+  readonly repo: string | undefined
 }
 
-const BUILDS_SHOWN = 20
+/** Number of the newest builds or deliveries in a list. */
+const NEWEST_SHOWN = 20
 
 /** Runs `get KIND [NAME]`. */
 export async function getResources({ args, options, out, settings }: Invocation<GetOptions>): Promise<void> {
@@ -28,9 +32,8 @@ export async function getResources({ args, options, out, settings }: Invocation<
     const session = openSession(settings)
     const print = { kind, format: options.output, headers: !options.noHeaders }
     if (name === undefined) {
-      const { pipeline, status, branch, annotation } = options
-      const limit = options.limit ?? (kind.name === 'builds' ? BUILDS_SHOWN : undefined)
-      const filter = kind.name === 'builds' ? { pipeline, status, branch, annotation: [...annotation] } : {}
+      const limit = options.limit ?? (kind.name === 'builds' || kind.name === 'deliveries' ? NEWEST_SHOWN : undefined)
+      const filter = filterOf(kind.name, options)
       const { list } = kind.of(session.client)
       return printList(out, await listAll(({ query }) => list({ query: { ...filter, ...query } }), limit), print)
     }
@@ -41,6 +44,12 @@ export async function getResources({ args, options, out, settings }: Invocation<
     if (options.output === 'json' || options.output === 'yaml') return printValue(out, item, options.output)
     return printList(out, [item], print)
   })
+}
+
+function filterOf(kind: KindName, { pipeline, status, branch, annotation, webhook, repo }: GetOptions): Partial<ListQuery> {
+  if (kind === 'builds') return { pipeline, status, branch, annotation: [...annotation] }
+  if (kind === 'triggers' || kind === 'cron-triggers') return { pipeline }
+  return kind === 'deliveries' ? { status, webhook, repo } : {}
 }
 
 /** Returns the manifest of a step type, which `-o yaml` prints so that it can be edited and applied again. */
@@ -70,7 +79,7 @@ async function explainMissing<T>(
   error: unknown,
   { client, kind, name }: Pick<Session, 'client'> & { kind: Kind<T>; name: string },
 ): Promise<unknown> {
-  if (!isFault(error, 'not-found') || kind.name === 'builds') return error
+  if (!isFault(error, 'not-found') || kind.name === 'builds' || kind.name === 'deliveries') return error
   const names = (await listAll((page) => kind.of(client).list(page), 500)).map((item) => kind.nameOf(item))
   const near = nearest(name, names)
   return fault('not-found', {
@@ -91,7 +100,10 @@ export async function deleteResource({ args, options, out, settings }: Invocatio
     const { client } = openSession(settings)
     const { remove } = kind.of(client)
     if (remove === undefined)
-      throw fault('usage', { message: 'Builds cannot be deleted.', hint: 'The server deletes them when their retention ends.' })
+      throw fault('usage', {
+        message: `${kind.name === 'builds' ? 'Builds' : 'Deliveries'} cannot be deleted.`,
+        hint: 'The server deletes them when their retention ends.',
+      })
     try {
       await remove(name, options.force ? { query: { force: true } } : undefined)
     } catch (error) {

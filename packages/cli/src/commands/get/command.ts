@@ -11,16 +11,18 @@ export const getCommands = [
     summary: 'List resources, or show one by name',
     arguments: [
       { name: '<kind>', summary: 'Kind of resource', choices: KIND_NAMES },
-      { name: '[name]', summary: 'Name of the resource (builds: id)' },
+      { name: '[name]', summary: 'Name of the resource (builds, deliveries: id; triggers: PIPELINE#NAME)' },
     ],
     options: {
       output: oneOf('-o, --output <format>', 'Output format (default: a table)', OUTPUT_FORMATS),
       noHeaders: flag('--no-headers', 'Omit the header of the table'),
-      limit: integer('--limit <count>', 'Maximum number of resources (default: 20 builds, all of any other kind)'),
-      pipeline: text('--pipeline <name>', 'Builds: filter by pipeline'),
-      status: text('--status <status>', 'Builds: filter by status'),
+      limit: integer('--limit <count>', 'Maximum number of resources (default: 20 builds or deliveries, all of any other kind)'),
+      pipeline: text('--pipeline <name>', 'Builds, triggers: filter by pipeline'),
+      status: text('--status <status>', 'Builds, deliveries: filter by status'),
       branch: text('--branch <name>', 'Builds: filter by branch'),
       annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),
+      webhook: text('--webhook <name>', 'Deliveries: filter by webhook'),
+      repo: text('--repo <owner/name>', 'Deliveries: filter by repository'),
       versions: flag('--versions', 'Step types: list all versions of the named one'),
     },
     examples: [
@@ -40,7 +42,10 @@ export const getCommands = [
     summary: 'Delete a resource',
     arguments: [
       { name: '<kind>', summary: 'Kind of resource', choices: DELETABLE_KINDS },
-      { name: '<name>', summary: 'Name of the resource (keys and sessions: id; step types: name:version)' },
+      {
+        name: '<name>',
+        summary: 'Name of the resource (keys and sessions: id; step types: name:version; triggers: PIPELINE#NAME)',
+      },
     ],
     options: {
       force: flag(

@@ -15,7 +15,7 @@ import { sealValues, sealSecrets } from './build-secrets.ts'
 import { ELECT_TOPIC, openEdit, record, type BuildEdit, type Cause } from '../lifecycle/edit.ts'
 import { finishBuild } from '../lifecycle/end-attempt.ts'
 import { supersede } from '../lifecycle/policies.ts'
-import { prepareBuild, type Prepared } from './prepare.ts'
+import { prepareBuild, type Prepared, type TriggerOverrides } from './prepare.ts'
 import { repeatBuild } from './repeat.ts'
 import { BuildRequest } from './request.ts'
 import { summarizeErrors } from './summarize-errors.ts'
@@ -28,6 +28,8 @@ export interface Creation {
   /** Display name of the caller. */
   readonly initiator: string
   readonly trigger: Trigger
+  /** Set if a trigger of the pipeline starts the build. */
+  readonly overrides?: TriggerOverrides | undefined
   /** Runs in the same transaction. If it throws, the build is rolled back. */
   readonly within?: ((tx: Tx, build: BuildRow) => Promise<void>) | undefined
 }
@@ -115,10 +117,10 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     branch: prepared.branch ?? null,
     revision: prepared.revision ?? null,
     runtime: prepared.runtime ?? null,
-    priority: prepared.pipeline?.priority ?? 0,
+    priority: creation.overrides?.priority ?? prepared.pipeline?.priority ?? 0,
     initiator: creation.initiator,
     trigger: creation.trigger.kind,
-    trigger_name: creation.trigger.name ?? prepared.fills.trigger ?? null,
+    trigger_name: creation.trigger.name ?? prepared.fills.trigger ?? prepared.triggerName ?? null,
     restart_of: creation.request.restartOf ?? null,
     parent_id: of.parent ?? null,
     attempt: 0,
@@ -168,6 +170,7 @@ function toPlanRow(build: BuildRow, { prepared, creation: { request }, secrets }
     secrets,
     step_types: prepared.stepTypes.length === 0 ? null : JSON.stringify(prepared.stepTypes),
     fetched: prepared.fetched ?? null,
+    delivery_id: prepared.deliveryId ?? null,
   }
 }
 

@@ -5,7 +5,15 @@
 import { fault, type Problem } from '@windlass/kit'
 import { hasErrors, type CatalogEntry, type Diagnostic } from '@windlass/pipeline'
 import { builtinVariables, type Plan, type Trigger } from '@windlass/plan'
-import type { AccountSettings, BuildInput, GitFactsInput, PipelineSettings, RuntimeSpec } from '@windlass/protocol'
+import {
+  PipelineOptions,
+  type AccountSettings,
+  type BuildInput,
+  type GitFactsInput,
+  type GitTrigger,
+  type PipelineSettings,
+  type RuntimeSpec,
+} from '@windlass/protocol'
 import { z } from 'zod'
 import { readAccountSettings } from '../../account/settings.ts'
 import type { App } from '../../app.ts'
@@ -49,6 +57,10 @@ export interface Prepared {
   readonly secrets: Readonly<Record<string, string>>
   /** Fields of the request that come from the pipeline or from the repeated build. */
   readonly fills: Partial<BuildRequest>
+  /** The delivery whose event started the build, or the one that it repeats. */
+  readonly deliveryId?: string | undefined
+  /** Name of the trigger that started the build that this one repeats. */
+  readonly triggerName?: string | undefined
   /** Current settings of the pipeline and of the account. */
   readonly settings: PipelineSettings
   readonly account: AccountSettings
@@ -63,15 +75,27 @@ export interface CarriedFact {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+/** What a trigger changes in the settings of its pipeline, for the builds that it starts. */
+export interface TriggerOverrides {
+  readonly name: string
+  readonly variables: Readonly<Record<string, string>>
+  readonly options?: GitTrigger['options']
+  readonly terminationPolicy?: PipelineSettings['terminationPolicy']
+  readonly priority?: number
+  /** The delivery whose event starts the build. */
+  readonly deliveryId?: string
+}
+
 export interface Request {
   readonly id: string
   readonly request: Input
   readonly initiator: string
   readonly trigger: Trigger
+  readonly overrides?: TriggerOverrides | undefined
 }
 
 /** Reads and compiles the parts of a build. Throws as `createBuild` documents. */
-export async function prepareBuild(app: App, { id, request, initiator, trigger }: Request): Promise<Prepared> {
+export async function prepareBuild(app: App, { id, request, initiator, trigger, overrides }: Request): Promise<Prepared> {
   const { query } = app.store
   const pipeline =
     request.pipeline === undefined
@@ -86,7 +110,7 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger }
   const file = request.file ?? 'pipeline.yaml'
   const { written, masked } =
     request.document === undefined ? { masked: document } : await readDocumentSettings(app, document, file)
-  const settings = written?.settings ?? readPipelineSettings(pipeline)
+  const settings = withOverrides(written?.settings ?? readPipelineSettings(pipeline), overrides)
   const account = await readAccountSettings(query, app.accountId)
   const runtime = await chooseRuntime(app, request.runtime ?? written?.runtime ?? pipeline?.runtime ?? undefined)
   const project =
@@ -111,6 +135,7 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger }
   const missing = await addContexts(app, gathered, contexts)
   if (pipeline !== undefined) gathered.addMixed({ level: 'pipeline', source: pipeline.name }, openVariables(app.vault, pipeline))
   if (written !== undefined) gathered.addMixed({ level: 'pipeline', source: written.name }, written.variables)
+  if (overrides !== undefined) gathered.add({ level: 'trigger', source: overrides.name }, overrides.variables)
   gathered.add({ level: 'build' }, request.variables)
   gathered.addSecrets({ level: 'build' }, request.secrets)
   const clone = {
@@ -153,9 +178,16 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger }
     missing,
     secrets: gathered.secrets,
     fills: toFills(request, settings, account),
+    deliveryId: overrides?.deliveryId,
     settings,
     account,
   }
+}
+
+function withOverrides(settings: PipelineSettings, overrides: TriggerOverrides | undefined): PipelineSettings {
+  if (overrides === undefined) return settings
+  const { options, terminationPolicy = settings.terminationPolicy } = overrides
+  return { ...settings, options: PipelineOptions.parse({ ...settings.options, ...options }), terminationPolicy }
 }
 
 /** Merges the request with the settings of the pipeline and of the account. A flag is on if the request or the pipeline sets it. */

@@ -103,6 +103,8 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
       // The later steps need what the earlier ones left on the volume.
       resetVolume: carried === undefined && (asked.resetVolume || request.resetVolume),
     },
+    deliveryId: stored.delivery_id ?? undefined,
+    triggerName: before.trigger_name ?? undefined,
     settings,
     account,
     carried,

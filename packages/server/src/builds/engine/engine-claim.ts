@@ -15,6 +15,7 @@ import { buildToken } from '../../identity/build-token.ts'
 import { findBuildPlan } from '../../store/builds/builds.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 import type { AttemptRow, BuildRow } from '../../store/schema.ts'
+import { findDeliveryBody } from '../../store/triggers/deliveries.ts'
 import { findStartTask } from '../../store/runtimes/tasks.ts'
 import { openSecrets } from '../create/build-secrets.ts'
 import { editBuild, moveAttempt, moveBuild, saveBuild } from '../lifecycle/edit.ts'
@@ -99,7 +100,7 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     resetVolume: request.resetVolume,
     noCache: request.noCache,
     noCfCache: request.noCfCache,
-    ...present({ only: request.only, skip: request.skip }),
+    ...present({ only: request.only, skip: request.skip, files: await eventFiles(app, stored.delivery_id) }),
     ...(attempt.cause !== null && { resume: { cause: attempt.cause } }),
     ...(await autoPushOf(app)),
     knownImages: await readKnownImages(query, build.pipeline_id),
@@ -109,6 +110,12 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     volumeName,
     keepVolume: volumeName !== `windlass-${build.id}`,
   }
+}
+
+/** Returns `event.json`, the body of the webhook call that started the build, unless its retention has ended. */
+async function eventFiles(app: App, deliveryId: string | null): Promise<EngineClaimed['files']> {
+  const delivery = deliveryId === null ? undefined : await findDeliveryBody(app.store.query, deliveryId)
+  return typeof delivery?.body === 'string' ? { 'event.json': delivery.body } : undefined
 }
 
 /** Returns the mounts of the dind pod that all steps get. */

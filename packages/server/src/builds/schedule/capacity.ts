@@ -6,6 +6,7 @@ import type { AccountSettings } from '@windlass/protocol'
 import { readAccountSettings } from '../../account/settings.ts'
 import { countLiveAttempts, countWaitingForApproval } from '../../store/builds/attempts.ts'
 import { lockLimitedPipelines, type PipelineLimits } from '../../store/account/pipelines.ts'
+import { lockLimitedTriggers } from '../../store/triggers/triggers.ts'
 import { lockRuntimes } from '../../store/runtimes/runtimes.ts'
 import type { AgentRow, RuntimeRow } from '../../store/schema.ts'
 import type { Tx } from '../../store/store.ts'
@@ -17,6 +18,8 @@ export interface Capacity {
   readonly runtimes: ReadonlyMap<string, ServedRuntime>
   /** Pipelines of the waiting builds that have limits, by id. Others have no limits. */
   readonly pipelines: ReadonlyMap<string, PipelineLimits>
+  /** Maximum number of concurrent builds of triggers that have one of their own, by the keys of `limitKeys`. */
+  readonly triggers: ReadonlyMap<string, number>
   readonly defaultRuntime: string | undefined
   readonly account: AccountSettings
   /** Number of live attempts, and of builds that count while they wait for approval, by the keys of `limitKeys`. */
@@ -48,6 +51,7 @@ export async function readCapacity(app: App, tx: Tx, waiting: readonly LimitedBu
   const runtimes = await lockRuntimes(tx, app.accountId)
   const ids = new Set(waiting.flatMap(({ pipeline_id: id }) => (id === null ? [] : [id])))
   const pipelines = await lockLimitedPipelines(tx, [...ids])
+  const triggers = await lockLimitedTriggers(tx, [...ids])
   const agents = (await listAgents(tx.query, app.accountId)).filter((agent) => isOnline(agent, now, app.timings.agentLeaseMs))
   const used = new Map<string, number>()
   for (const { count, ...build } of await countLiveAttempts(tx.query)) countUsage(used, build, count)
@@ -56,6 +60,7 @@ export async function readCapacity(app: App, tx: Tx, waiting: readonly LimitedBu
   return {
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, toServedRuntime(runtime, agents)])),
     pipelines: new Map(pipelines.map((pipeline) => [pipeline.id, pipeline])),
+    triggers: new Map(triggers.map((one) => [`trigger/${one.pipeline_id}/${one.name}`, one.concurrency])),
     defaultRuntime: runtimes.find(({ is_default: isDefault }) => isDefault === 1)?.name,
     account: await readAccountSettings(tx.query, app.accountId),
     used,
@@ -143,8 +148,9 @@ function pipelineCause(capacity: Capacity, id: string | null): Cause | undefined
 /** Returns why no build of the trigger can start now. Builds that were not started by a trigger of the pipeline have no such limit. */
 function triggerCause(capacity: Capacity, { pipeline_id: id, trigger_name: trigger }: LimitedBuild): Cause | undefined {
   const pipeline = id === null ? undefined : capacity.pipelines.get(id)
-  const limit = trigger === null ? Infinity : (pipeline?.trigger_concurrency ?? Infinity)
-  const used = capacity.used.get(`trigger/${id}/${trigger}`) ?? 0
+  const key = `trigger/${id}/${trigger}`
+  const limit = trigger === null ? Infinity : (capacity.triggers.get(key) ?? pipeline?.trigger_concurrency ?? Infinity)
+  const used = capacity.used.get(key) ?? 0
   if (used < limit) return undefined
   return { reason: 'trigger-limit', message: `The trigger ${trigger} runs ${used} of at most ${limit} builds.` }
 }

@@ -104,6 +104,7 @@ function startRoutes(app: App): Route[] {
     route('GET', '/api/builds/rebuild/{id}', {
       summary: 'Run a build again with the same document, variables and commit; returns the id of the new one as a JSON string',
       ...writes,
+      hasEffect: true,
       params: ById,
       readsDocument: true,
       replies: { 200: z.string() },
@@ -174,6 +175,7 @@ function decisionRoutes(app: App): Route[] {
       summary: verb === 'approve' ? 'Approve the step that waits for approval' : 'Deny the step that waits for approval',
       allow: 'decide-approvals',
       scope: 'build:write',
+      hasEffect: true,
       params: ById,
       replies: { 204: 'nothing' },
       async handle(call) {

@@ -19,6 +19,8 @@ import { triggerSecrets } from './017-trigger-secrets.ts'
 import { sessionUse } from './018-session-use.ts'
 import { escapedSecrets } from './019-escaped-secrets.ts'
 import { turns } from './020-turns.ts'
+import { triggers } from './021-triggers.ts'
+import { cron } from './022-cron.ts'
 import { users } from './031-users.ts'
 import { deviceCodes } from './032-device-codes.ts'
 import { audit } from './033-audit.ts'
@@ -46,6 +48,8 @@ export const migrations: Record<string, Migration> = {
   '018-session-use': sessionUse,
   '019-escaped-secrets': escapedSecrets,
   '020-turns': turns,
+  '021-triggers': triggers,
+  '022-cron': cron,
   '031-users': users,
   '032-device-codes': deviceCodes,
   '033-audit': audit,

@@ -48,7 +48,7 @@ export function judgePipeline(one: Recognized, references: References): Verdict 
     ...(isInline ? [namedRemark(name)] : []),
     ...cleaned.remarks,
     ...masked.paths.map(maskedRemark),
-    ...(settings === undefined ? [] : settingRemarks({ name, settings, spec: one.spec, references })),
+    ...(settings === undefined ? [] : settingRemarks({ settings, spec: one.spec, references })),
     ...(document.line === undefined ? orderRemarks(one.spec) : []),
     ...warnings,
   ]

@@ -127,7 +127,6 @@ test('names settings without effect, triggers, and what a pipeline refers to', (
   const verdict = movedOf(text)
   expect(pathsOf(verdict)).toEqual([
     'spec.triggers',
-    'spec.cronTriggers',
     'spec.packId',
     'spec.runtimeEnvironment.name',
     'spec.contexts',
@@ -137,7 +136,7 @@ test('names settings without effect, triggers, and what a pipeline refers to', (
     'steps.typed.type',
   ])
   expect(verdict.remarks.every(({ action }) => action.endsWith('.'))).toBe(true)
-  expect(verdict.remarks[0]).toMatchObject({ reason: 'Triggers are stored and start no builds (2: push).' })
+  expect(verdict.remarks[0]).toMatchObject({ reason: 'Triggers start builds when the forge calls this server (2: push).' })
   const known = movedOf(text, {
     runtimes: new Set(['prod/eu']),
     contexts: [
@@ -147,7 +146,7 @@ test('names settings without effect, triggers, and what a pipeline refers to', (
       { name: 'hub', type: 'registry', isDefault: true },
     ],
   })
-  expect(pathsOf(known)).toEqual(['spec.triggers', 'spec.cronTriggers', 'spec.packId', 'steps.typed.type'])
+  expect(pathsOf(known)).toEqual(['spec.triggers', 'spec.packId', 'steps.typed.type'])
 })
 
 test('a pipeline without a clone is named, unless the account adds one', () => {

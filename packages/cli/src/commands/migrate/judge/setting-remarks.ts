@@ -17,7 +17,6 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
 const MAX_NAMED = 5
 
 export interface RemarkedPipeline {
-  readonly name: string
   readonly settings: PipelineSettings
   /** `spec` as written; empty for an inline document. */
   readonly spec: Fields
@@ -25,19 +24,14 @@ export interface RemarkedPipeline {
 }
 
 /** Returns the remarks for the settings of a pipeline that compiles. */
-export function settingRemarks({ name, settings, spec, references }: RemarkedPipeline): Remark[] {
+export function settingRemarks({ settings, spec, references }: RemarkedPipeline): Remark[] {
   const { kept, runtimeEnvironment, contexts } = settings
   return [
-    ...triggerRemarks(
-      'triggers',
-      kept['triggers'],
-      `Start builds with \`windlass run ${name} -b BRANCH\`, for example from a job of the Git server.`,
-    ),
-    ...triggerRemarks(
-      'cronTriggers',
-      kept['cronTriggers'],
-      `Start builds with \`windlass run ${name}\` from a scheduler such as cron.`,
-    ),
+    ...triggerRemarks('triggers', kept['triggers'], {
+      reason: 'Triggers start builds when the forge calls this server',
+      action:
+        'Create a webhook with `windlass create webhook NAME --forge FORGE`, and enter its address and secret at the forge.',
+    }),
     ...Object.entries(WITHOUT_EFFECT).flatMap(([field, action]) =>
       isEmpty(kept[field]) ? [] : { path: `spec.${field}`, reason: `"${field}" is stored and has no effect.`, action },
     ),
@@ -53,12 +47,12 @@ export function settingRemarks({ name, settings, spec, references }: RemarkedPip
   ]
 }
 
-function triggerRemarks(field: string, value: unknown, action: string): Remark[] {
+function triggerRemarks(field: string, value: unknown, { reason, action }: Pick<Remark, 'reason' | 'action'>): Remark[] {
   if (!Array.isArray(value) || value.length === 0) return []
   const names = value.flatMap((one: unknown) => (isRecord(one) && typeof one['name'] === 'string' ? one['name'] : []))
   const shown = names.slice(0, MAX_NAMED).join(', ')
   const all = shown === '' ? '' : `: ${shown}${names.length > MAX_NAMED ? ', …' : ''}`
-  return [{ path: `spec.${field}`, reason: `Triggers are stored and start no builds (${value.length}${all}).`, action }]
+  return [{ path: `spec.${field}`, reason: `${reason} (${value.length}${all}).`, action }]
 }
 
 function runtimeRemarks(runtime: string | undefined, { runtimes }: References): Remark[] {

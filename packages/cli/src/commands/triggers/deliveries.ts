@@ -1,0 +1,102 @@
+import { fault } from '@windlass/kit/faults'
+import { defined } from '@windlass/kit/defined'
+import { NO_BUILD_REASONS, type Delivery, type Forge, type TriggerTest, type TriggerVerdict } from '@windlass/protocol'
+import type { Invocation } from '../../command.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { alignColumns } from '../../format/columns.ts'
+import { printValue } from '../../format/output.ts'
+import type { Style } from '../../format/style.ts'
+import { formatTime } from '../../format/time.ts'
+import { readInput } from '../../input/input-files.ts'
+import { openSession } from '../../session.ts'
+
+type Output = 'json' | 'yaml' | undefined
+
+/** Runs `describe delivery ID`. */
+export async function describeDelivery({ args, options, out, settings }: Invocation<{ output: Output }>): Promise<void> {
+  const delivery = await openSession(settings).client.deliveries.get(requireDeliveryId(args[0] ?? ''))
+  if (options.output !== undefined) return printValue(out, delivery, options.output)
+  const { style } = out.stdout
+  for (const line of alignColumns(factsOf(delivery).filter(([, value]) => value !== ''))) out.line(line)
+  for (const verdict of delivery.triggers ?? []) for (const line of verdictLines(verdict, style)) out.line(line)
+}
+
+/** Runs `replay delivery ID`. */
+export async function replayDelivery({ args, options, out, settings }: Invocation<{ output: Output }>): Promise<void> {
+  const delivery = await openSession(settings).client.deliveries.replay(requireDeliveryId(args[0] ?? ''))
+  if (options.output !== undefined) return printValue(out, delivery, options.output)
+  out.line(`delivery/${delivery.id} created`)
+  out.note(`Show its result with \`windlass describe delivery ${delivery.id}\`.`)
+}
+
+interface TestOptions {
+  readonly forge: Forge | undefined
+  readonly event: string | undefined
+  readonly pipeline: string | undefined
+  readonly output: Output
+}
+
+/** Runs `trigger test FILE`. */
+export async function testTriggers({ args, options, out, settings }: Invocation<TestOptions>): Promise<number> {
+  const { forge = 'github', event, pipeline } = options
+  const body = readInput(args[0] ?? '').text
+  const test = await openSession(settings).client.triggers.test({ forge, body, ...defined({ event, pipeline }) })
+  if (options.output !== undefined) await printValue(out, test, options.output)
+  else for (const line of testLines(test, out.stdout.style)) out.line(line)
+  return test.triggers.some(({ reason }) => reason === undefined) ? EXIT.success : EXIT.failed
+}
+
+function testLines(test: TriggerTest, style: Style): string[] {
+  const facts: [string, string][] = [
+    ['Event:', test.events.join(', ')],
+    ['Repository:', test.repo ?? ''],
+    ['Branch:', test.branch ?? ''],
+    ['Commit:', test.revision ?? ''],
+    ['Reason:', whyOf(test)],
+  ]
+  return [...alignColumns(facts.filter(([, value]) => value !== '')), ...test.triggers.flatMap((one) => verdictLines(one, style))]
+}
+
+function factsOf(delivery: Delivery): [string, string][] {
+  return [
+    ['Delivery:', delivery.id],
+    ['Webhook:', delivery.webhook === undefined ? delivery.forge : `${delivery.webhook} (${delivery.forge})`],
+    ['Event:', delivery.event ?? ''],
+    ['Repository:', delivery.repo ?? ''],
+    ['Branch:', delivery.branch ?? ''],
+    ['Commit:', delivery.revision ?? ''],
+    ['Status:', delivery.status],
+    ['Reason:', whyOf(delivery)],
+    ['Builds:', delivery.builds.join(', ')],
+    ['Replay of:', delivery.replayOf ?? ''],
+    ['Repeated:', delivery.repeats === 0 ? '' : `${delivery.repeats} times`],
+    ['Received:', formatTime(delivery.receivedAt)],
+    ['Processed:', formatTime(delivery.processedAt)],
+  ]
+}
+
+function whyOf({ reason, message }: Pick<TriggerVerdict, 'reason' | 'message'>): string {
+  return reason === undefined ? '' : `${reason}: ${message ?? textOf(reason)}`
+}
+
+/** A newer server may send a reason that this version does not know. */
+function textOf(reason: string): string {
+  return Object.hasOwn(NO_BUILD_REASONS, reason) ? NO_BUILD_REASONS[reason as keyof typeof NO_BUILD_REASONS] : reason
+}
+
+function verdictLines(verdict: TriggerVerdict, style: Style): string[] {
+  const { pipeline, trigger, buildId, rules } = verdict
+  const result =
+    verdict.reason === undefined ? style.green(buildId === undefined ? 'builds' : `build ${buildId}`) : style.red(whyOf(verdict))
+  const rows = rules.map(({ rule, holds, text }) => [`  ${holds ? style.green('✔') : style.red('✖')} ${rule}`, text])
+  return ['', `${style.bold(`${pipeline}#${trigger}`)}: ${result}`, ...alignColumns(rows)]
+}
+
+function requireDeliveryId(text: string): string {
+  if (!/^[0-9a-f]{24}$/.test(text))
+    throw fault('not-found', {
+      message: `"${text}" is not a delivery id.`,
+      hint: 'List deliveries with `windlass get deliveries`.',
+    })
+  return text
+}

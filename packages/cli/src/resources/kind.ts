@@ -1,0 +1,47 @@
+/** What `get` and `delete` need to know about a kind of resource. */
+import type { ApiClient } from '@windlass/client'
+import type { Style } from '../format/style.ts'
+import { formatAge } from '../format/time.ts'
+import type { KindName } from '../kind-names.ts'
+
+export interface RenderContext {
+  readonly now: number
+  readonly style: Style
+}
+
+export type Columns<T> = Readonly<Record<string, (item: T, renderContext: RenderContext) => string>>
+
+/** The calls for a kind. Resources are found by name, or by id if they have no name. */
+export interface KindCalls<T> {
+  list(options: { readonly query: ListQuery }): Promise<{ readonly items: readonly T[]; readonly next?: string | undefined }>
+  get(name: string): Promise<T>
+  /** Absent if the kind has no versions. */
+  versions?(name: string): Promise<{ readonly items: readonly T[] }>
+  /** Absent if resources of the kind cannot be deleted. */
+  remove?(name: string, options: { readonly query: { readonly force: true } } | undefined): Promise<void>
+}
+
+/** A page, and the filters of builds, triggers and deliveries. */
+export interface ListQuery {
+  readonly limit: number
+  readonly cursor: string | undefined
+  readonly pipeline?: string | undefined
+  readonly status?: string | undefined
+  readonly branch?: string | undefined
+  readonly annotation?: string[] | undefined
+  readonly webhook?: string | undefined
+  readonly repo?: string | undefined
+}
+
+export interface Kind<T> {
+  readonly name: KindName
+  readonly singular: string
+  readonly of: (client: ApiClient) => KindCalls<T>
+  readonly nameOf: (item: T) => string
+  readonly columns: Columns<T>
+  /** Additional columns of `-o wide`. */
+  readonly wide: Columns<T>
+}
+
+/** Cell of the age of a resource. */
+export const age = (item: { createdAt: number }, { now }: RenderContext): string => formatAge(item.createdAt, now)

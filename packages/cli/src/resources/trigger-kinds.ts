@@ -1,0 +1,105 @@
+/** The kinds around triggers: their calls and columns. */
+import { fault } from '@windlass/kit/faults'
+import {
+  DELIVERY_STATUSES,
+  type Delivery,
+  type PipelineCronTrigger,
+  type PipelineTrigger,
+  type Webhook,
+} from '@windlass/protocol'
+import { paintStatus } from '../format/style.ts'
+import { formatAge, formatTime } from '../format/time.ts'
+import { age, type Kind } from './kind.ts'
+
+export const webhooks: Kind<Webhook> = {
+  name: 'webhooks',
+  singular: 'webhook',
+  of: ({ webhooks: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
+  nameOf: ({ name }) => name,
+  columns: {
+    NAME: ({ name }) => name,
+    FORGE: ({ forge }) => forge,
+    CONTEXT: ({ context }) => context ?? '',
+    REPOSITORY: ({ repo }) => repo ?? '',
+    URL: ({ url }) => url,
+    AGE: age,
+  },
+  wide: { ID: ({ id }) => id },
+}
+
+export const triggers: Kind<PipelineTrigger> = {
+  name: 'triggers',
+  singular: 'trigger',
+  of: ({ triggers: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
+  nameOf: ({ pipeline, name }) => `${pipeline}#${name}`,
+  columns: {
+    NAME: ({ pipeline, name }) => `${pipeline}#${name}`,
+    REPOSITORY: ({ repo }) => repo,
+    EVENTS: ({ events }) => events.join(','),
+    BRANCH: ({ branchRegex }) => branchRegex ?? '',
+    ENABLED: ({ disabled }) => (disabled ? 'no' : 'yes'),
+    ORIGIN: ({ origin }) => origin,
+    AGE: age,
+  },
+  wide: {
+    ID: ({ id }) => id,
+    FILES: ({ modifiedFilesGlob }) => modifiedFilesGlob ?? '',
+    TARGET: ({ pullRequestTargetBranchRegex }) => pullRequestTargetBranchRegex ?? '',
+    CONTEXT: ({ context }) => context ?? '',
+  },
+}
+
+export const cronTriggers: Kind<PipelineCronTrigger> = {
+  name: 'cron-triggers',
+  singular: 'cron-trigger',
+  of: ({ cronTriggers: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
+  nameOf: ({ pipeline, name }) => `${pipeline}#${name}`,
+  columns: {
+    NAME: ({ pipeline, name }) => `${pipeline}#${name}`,
+    EXPRESSION: ({ expression }) => expression,
+    ZONE: ({ timezone }) => timezone,
+    NEXT: ({ nextAt }) => formatTime(nextAt),
+    LAST: ({ firedAt }, { now }) => (firedAt === undefined ? 'never' : formatAge(firedAt, now)),
+    ORIGIN: ({ origin }) => origin,
+    AGE: age,
+  },
+  wide: { ID: ({ id }) => id, MESSAGE: ({ message }) => message, PROBLEM: ({ problem }) => problem ?? '' },
+}
+
+export const deliveries: Kind<Delivery> = {
+  name: 'deliveries',
+  singular: 'delivery',
+  of: ({ deliveries: { list, get } }) => ({
+    list: ({ query: { status, webhook, repo, limit, cursor } }) =>
+      list({ query: { webhook, repo, limit, cursor, status: readStatus(status) } }),
+    get,
+  }),
+  nameOf: ({ id }) => id,
+  columns: {
+    ID: ({ id }) => id,
+    WEBHOOK: ({ webhook, forge }) => webhook ?? forge,
+    EVENT: ({ event }) => event ?? '',
+    REPOSITORY: ({ repo }) => repo ?? '',
+    BRANCH: ({ branch }) => branch ?? '',
+    STATUS: ({ status }, { style }) => paintStatus(style, status),
+    BUILDS: ({ builds: ids }) => String(ids.length),
+    REASON: ({ reason }) => reason ?? '',
+    AGE: ({ receivedAt }, { now }) => formatAge(receivedAt, now),
+  },
+  wide: {
+    COMMIT: ({ revision }) => (revision ?? '').slice(0, 8),
+    REPEATS: ({ repeats }) => String(repeats),
+    MESSAGE: ({ message }) => message ?? '',
+  },
+}
+
+/** Returns the status to filter by. Throws `usage` for a text that is not one. */
+function readStatus(given: string | undefined): Delivery['status'] | undefined {
+  const found = DELIVERY_STATUSES.find((status) => status === given)
+  if (found === undefined && given !== undefined)
+    throw fault('usage', {
+      message: `"${given}" is not a status of deliveries.`,
+      hint: `Use one of ${DELIVERY_STATUSES.join(', ')}.`,
+    })
+  return found
+}

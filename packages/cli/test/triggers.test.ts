@@ -1,0 +1,94 @@
+/** Webhooks, triggers and deliveries from the command line, against a real server. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@windlass/kit'
+import { DeliveryReceipt } from '@windlass/protocol'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { githubCall } from '../../server/test/support/forge-scene.ts'
+import { HELLO, openHttpScene, type HttpScene } from '../../server/test/support/http-scene.ts'
+import { githubPush } from '../../server/test/support/payloads.ts'
+import { windlass } from './windlass.ts'
+
+let scene: HttpScene
+let folder: string
+
+beforeAll(async () => {
+  scene = await openHttpScene()
+  folder = await mkdtemp(join(tmpdir(), 'windlass-triggers-'))
+  await scene.admin.pipelines.create({ name: 'demo/app', document: HELLO })
+})
+
+afterAll(async () => {
+  await scene[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function run(...words: string[]): Promise<string> {
+  const { code, text } = await windlass(scene, words)
+  expect({ words, code, text }).toMatchObject({ code: 0 })
+  return text
+}
+
+test('creates a webhook and a trigger, and shows what became of a push', async () => {
+  const secretFile = join(folder, 'secret')
+  await writeFile(secretFile, 'a secret of the webhook\n'.replaceAll(' ', '-'))
+  const made = await run('create', 'webhook', 'github', '--forge', 'github', '--secret-file', secretFile, '-o', 'json')
+  const webhook = JSON.parse(made) as { url: string; secret: string }
+  expect(webhook.secret).toBe('a-secret-of-the-webhook')
+  expect(await run('get', 'webhooks')).toMatch(/^NAME +FORGE[^\n]+\ngithub +github/)
+  const flags = ['--repo', 'acme/app', '--branch', '/^main$/', '--files', '!docs/**', '-v', 'MODE=ci', '--priority', '-3']
+  expect(await run('create', 'trigger', 'demo/app', 'push', ...flags)).toBe('trigger/demo/app#push created\n')
+  expect(JSON.parse(await run('get', 'triggers', 'demo/app#push', '-o', 'json'))).toMatchObject({
+    repo: 'acme/app',
+    events: ['push.heads'],
+    branchRegex: '/^main$/',
+    modifiedFilesGlob: '!docs/**',
+    variables: [{ key: 'MODE', value: 'ci' }],
+    priority: -3,
+  })
+  const { headers, body } = githubCall(webhook, githubPush())
+  const answer = await fetch(webhook.url, { method: 'POST', headers, body: body.toString() })
+  const { id } = DeliveryReceipt.parse(await answer.json())
+  while ((await scene.admin.deliveries.get(id)).status === 'received') await systemClock.sleep(20)
+  const described = await run('describe', 'delivery', id)
+  expect(described).toMatch(/^Builds: +[0-9a-f]{24}$/m)
+  expect(described).toMatch(/^demo\/app#push: build [0-9a-f]{24}$/m)
+  expect(described).toContain('✔ modified-files')
+  expect(await run('get', 'deliveries', '--repo', 'Acme/app', '--status', 'processed')).toMatch(
+    new RegExp(`\n${id} +github +push`),
+  )
+  expect(await run('get', 'builds', '--pipeline', 'demo/app', '-o', 'name')).toMatch(/^build\/[0-9a-f]{24}\n$/)
+  expect(await run('replay', 'delivery', id)).toMatch(/^delivery\/[0-9a-f]{24} created\n/)
+  await expect.poll(async () => (await scene.admin.builds.list()).items.length, { timeout: 10_000 }).toBe(2)
+})
+
+test('trigger test shows the rules of each trigger, and its exit code whether the event would build', async () => {
+  const file = join(folder, 'push.json')
+  await writeFile(file, JSON.stringify(githubPush()))
+  const words = ['trigger', 'test', file, '--event', 'push']
+  expect(await run(...words)).toMatch(/^demo\/app#push: builds$/m)
+  await writeFile(file, JSON.stringify(githubPush({ ref: 'refs/heads/dev' })))
+  const { code, text } = await windlass(scene, words)
+  expect(code).toBe(1)
+  expect(text).toMatch(/^demo\/app#push: branch: "dev" does not match \/\^main\$\/\.$/m)
+  expect(text).toMatch(/^ {2}✖ branch +"dev" does not match/m)
+  expect((await scene.admin.builds.list()).items).toHaveLength(2)
+})
+
+test('explains wrong words', async () => {
+  const refused = async (...words: string[]): Promise<string> => {
+    const { code, text } = await windlass(scene, words)
+    expect([words, code]).toEqual([words, expect.toBeOneOf([2, 3])])
+    return text
+  }
+  expect(await refused('create', 'webhook', 'x')).toContain('--forge github')
+  expect(await refused('create', 'trigger', 'demo/app', 'x')).toContain('--repo OWNER/NAME')
+  expect(await refused('create', 'trigger', 'demo/app', 'x', '--repo', 'a/b', '--event', 'pull')).toContain(
+    '"pull" does not exist',
+  )
+  expect(await refused('get', 'deliveries', '--status', 'x')).toContain('received, processed')
+  expect(await refused('describe', 'delivery', 'x')).toContain('windlass get deliveries')
+  expect(await refused('get', 'triggers', 'demo/app#pusH')).toContain('demo/app#push')
+  expect(await refused('delete', 'delivery', 'f'.repeat(24))).toContain('Deliveries cannot be deleted')
+})

@@ -1,0 +1,123 @@
+/** Webhooks of forges, and their deliveries. */
+import {
+  Delivery,
+  DeliveryQuery,
+  DeliveryReceipt,
+  Id,
+  page,
+  PageQuery,
+  Webhook,
+  WebhookCreated,
+  WebhookInput,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../../app.ts'
+import { requireFound } from '../../builds/lifecycle/require-found.ts'
+import { present } from '../../builds/lifecycle/view.ts'
+import { findWebhook } from '../../store/triggers/webhooks.ts'
+import { listDeliveryPage, replayDelivery, showDelivery } from '../../triggers/deliveries.ts'
+import { MAX_DELIVERY_BYTES, receiveDelivery } from '../../triggers/receive.ts'
+import { createWebhook, listWebhookPage, removeWebhook, showWebhook } from '../../triggers/webhooks.ts'
+import { ByName } from './pipeline.ts'
+import { created, done, ok, route, type Answer, type Route } from '../route.ts'
+
+const ById = z.object({ id: Id })
+
+export function webhookRoutes(app: App): Route[] {
+  return [
+    route('GET', '/v1/webhooks', {
+      summary: 'List webhooks by name',
+      allow: 'see-contexts',
+      scope: 'context:read',
+      query: PageQuery,
+      replies: { 200: page(Webhook) },
+      async handle({ query }) {
+        const items = await listWebhookPage(app, { after: query.cursor, limit: query.limit })
+        return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
+      },
+    }),
+    route('POST', '/v1/webhooks', {
+      summary: 'Create a webhook; the response contains its secret, which is shown only once',
+      allow: 'change-contexts',
+      scope: 'context:write',
+      body: WebhookInput,
+      replies: { 201: WebhookCreated },
+      async handle({ body, settle }) {
+        const answer = (webhook: WebhookCreated): Answer => created(webhook, { location: `/v1/webhooks/${webhook.id}` })
+        return answer(await createWebhook(app, body, (tx, webhook) => settle(tx, answer(webhook))))
+      },
+    }),
+    route('GET', '/v1/webhooks/{name}', {
+      summary: 'Show a webhook, without its secret',
+      allow: 'see-contexts',
+      scope: 'context:read',
+      params: ByName,
+      replies: { 200: Webhook },
+      handle: async ({ params }) =>
+        ok(
+          showWebhook(
+            app,
+            requireFound(await findWebhook(app.store.query, app.accountId, params.name), `webhook "${params.name}"`),
+          ),
+        ),
+    }),
+    route('DELETE', '/v1/webhooks/{name}', {
+      summary: 'Delete a webhook; its deliveries stay until their retention ends',
+      allow: 'change-contexts',
+      scope: 'context:write',
+      params: ByName,
+      replies: { 204: 'nothing' },
+      async handle({ params }) {
+        await removeWebhook(app, params.name)
+        return done
+      },
+    }),
+    route('POST', '/v1/webhooks/{name}/deliveries', {
+      summary: 'Report an event: called by forges, with the signature or the token of the webhook; the path contains its id',
+      allow: 'public',
+      scope: 'none',
+      unaudited: 'the list of deliveries has it',
+      params: ByName,
+      rawBody: ['application/json', 'application/x-www-form-urlencoded'],
+      maxBodyBytes: MAX_DELIVERY_BYTES,
+      replies: { 202: DeliveryReceipt },
+      handle: async ({ params, headers, rawBody }) => ({
+        status: 202,
+        body: await receiveDelivery(app, { webhook: params.name, headers, body: rawBody }),
+      }),
+    }),
+    ...deliveryRoutes(app),
+  ]
+}
+
+function deliveryRoutes(app: App): Route[] {
+  return [
+    route('GET', '/v1/deliveries', {
+      summary: 'List deliveries of webhooks, newest first',
+      allow: 'see-pipelines',
+      scope: 'pipeline:read',
+      query: DeliveryQuery,
+      replies: { 200: page(Delivery) },
+      handle: async ({ query }) => ok(await listDeliveryPage(app, query)),
+    }),
+    route('GET', '/v1/deliveries/{id}', {
+      summary: 'Show a delivery with the rules of each trigger, and its body',
+      allow: 'see-pipelines',
+      scope: 'pipeline:read',
+      params: ById,
+      replies: { 200: Delivery },
+      handle: async ({ params }) => ok(await showDelivery(app, params.id)),
+    }),
+    route('POST', '/v1/deliveries/{id}/replay', {
+      summary: 'Process the event of a delivery again, as a new delivery, against the triggers as they are now',
+      allow: 'start-builds',
+      scope: 'build:write',
+      params: ById,
+      replies: { 202: Delivery },
+      async handle({ params, settle }) {
+        const answer = (delivery: Delivery): Answer => ({ status: 202, body: delivery })
+        return answer(await replayDelivery(app, params.id, (tx, delivery) => settle(tx, answer(delivery))))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,107 @@
+/** The tables of triggers and deliveries. `schema.ts` says what columns may contain. */
+import type { Delivery, Forge, NoBuildReason } from '@windlass/protocol'
+
+export interface TriggerSchema {
+  pipeline_trigger: PipelineTriggerRow
+  cron_trigger: CronTriggerRow
+  webhook: WebhookRow
+  delivery: DeliveryRow
+  firing: FiringRow
+}
+
+/** A trigger of a pipeline. */
+export interface PipelineTriggerRow {
+  id: string
+  account_id: string
+  pipeline_id: string
+  /** Unique in the pipeline. */
+  name: string
+  /** `document`: written with the document of the pipeline. */
+  origin: 'document' | 'api'
+  /** `owner/name` in lower case. */
+  repo: string
+  /** Maximum concurrent builds; null for the limit of the pipeline. */
+  concurrency: number | null
+  /** JSON: GitTrigger. */
+  spec: string
+  created_at: number
+  updated_at: number
+}
+
+/** A trigger of a pipeline that starts builds at certain times. */
+export interface CronTriggerRow {
+  id: string
+  account_id: string
+  pipeline_id: string
+  /** Unique in the pipeline among cron triggers. */
+  name: string
+  /** `document`: written with the document of the pipeline. */
+  origin: 'document' | 'api'
+  /** JSON: CronTrigger. */
+  spec: string
+  /** When it starts its next build; null for never. */
+  next_at: number | null
+  fired_at: number | null
+  /** Why its last build could not be created. */
+  problem: string | null
+  created_at: number
+  updated_at: number
+}
+
+/** An address that a forge calls. */
+export interface WebhookRow {
+  id: string
+  account_id: string
+  name: string
+  forge: Forge
+  /** Name of a Git context; null for none. */
+  context: string | null
+  /** The only repository whose events are accepted, `owner/name` in lower case; null for all. */
+  repo: string | null
+  /** Sealed. */
+  secret: string
+  created_at: number
+}
+
+/** A call of a webhook. */
+export interface DeliveryRow {
+  id: string
+  account_id: string
+  webhook_id: string
+  forge: Forge
+  /** Unique for the webhook: the id that the forge gave the delivery, or a hash of its body. */
+  key: string
+  event: string | null
+  /** In lower case. */
+  repo: string | null
+  branch: string | null
+  revision: string | null
+  status: Delivery['status']
+  reason: NoBuildReason | null
+  message: string | null
+  /** JSON: TriggerVerdict[]; null until it is processed. */
+  verdicts: string | null
+  /** JSON: the headers that its event is read from. */
+  headers: string
+  /** As received; null for a refused call. */
+  body: string | null
+  replay_of: string | null
+  /** How often the forge repeated the call. */
+  repeats: number
+  /** How often a server began to process it. */
+  tries: number
+  /** When a server may process it, again if it was interrupted; null if there is nothing left to do. */
+  next_at: number | null
+  received_at: number
+  processed_at: number | null
+}
+
+/** A trigger that started a build for an event. Its key makes sure that it does so once. */
+export interface FiringRow {
+  account_id: string
+  key: string
+  delivery_id: string
+  trigger_id: string
+  build_id: string
+  created_at: number
+}

@@ -1,0 +1,157 @@
+import type { DeliveryRow, FiringRow } from '../schema.ts'
+import type { Query, Tx } from '../store.ts'
+
+/** Inserts a delivery. If the webhook already has one with this key, counts a repeat and returns that one's id. */
+export async function insertDelivery(
+  tx: Tx,
+  delivery: DeliveryRow,
+): Promise<{ readonly id: string; readonly isRepeat: boolean }> {
+  const { numInsertedOrUpdatedRows: inserted } = await tx.query
+    .insertInto('delivery')
+    .values(delivery)
+    .onConflict((conflict) => conflict.columns(['webhook_id', 'key']).doNothing())
+    .executeTakeFirstOrThrow()
+  if ((inserted ?? 0n) > 0n) return { id: delivery.id, isRepeat: false }
+  const { id } = await tx.query
+    .updateTable('delivery')
+    .set((set) => ({ repeats: set('repeats', '+', 1) }))
+    .where('webhook_id', '=', delivery.webhook_id)
+    .where('key', '=', delivery.key)
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return { id, isRepeat: true }
+}
+
+export async function findDelivery(query: Query, accountId: string, id: string): Promise<DeliveryRow | undefined> {
+  return query.selectFrom('delivery').selectAll().where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst()
+}
+
+/** Returns the body of a delivery; undefined if there is none any more. */
+export async function findDeliveryBody(query: Query, id: string): Promise<Pick<DeliveryRow, 'body' | 'headers'> | undefined> {
+  return query.selectFrom('delivery').select(['body', 'headers']).where('id', '=', id).executeTakeFirst()
+}
+
+/** A delivery in a list, without its body. */
+export type DeliveryHead = Omit<DeliveryRow, 'body' | 'headers'>
+
+const HEAD = [
+  'id',
+  'account_id',
+  'webhook_id',
+  'forge',
+  'key',
+  'event',
+  'repo',
+  'branch',
+  'revision',
+  'status',
+  'reason',
+  'message',
+  'verdicts',
+  'replay_of',
+  'repeats',
+  'tries',
+  'next_at',
+  'received_at',
+  'processed_at',
+] as const satisfies readonly (keyof DeliveryHead)[]
+
+export interface DeliveryFilter {
+  readonly accountId: string
+  readonly webhookId: string | undefined
+  readonly repo: string | undefined
+  readonly status: DeliveryRow['status'] | undefined
+  /** Only deliveries before this one. */
+  readonly before: { readonly receivedAt: number; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** Lists deliveries, newest first. */
+export async function listDeliveries(query: Query, filter: DeliveryFilter): Promise<DeliveryHead[]> {
+  let select = query.selectFrom('delivery').select(HEAD).where('account_id', '=', filter.accountId)
+  if (filter.webhookId !== undefined) select = select.where('webhook_id', '=', filter.webhookId)
+  if (filter.repo !== undefined) select = select.where('repo', '=', filter.repo)
+  if (filter.status !== undefined) select = select.where('status', '=', filter.status)
+  const { before } = filter
+  if (before !== undefined)
+    select = select.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('received_at', 'id'), '<', tuple(before.receivedAt, before.id)),
+    )
+  return select.orderBy('received_at', 'desc').orderBy('id', 'desc').limit(filter.limit).execute()
+}
+
+export async function hasDueDelivery(query: Query, now: number): Promise<boolean> {
+  return (await query.selectFrom('delivery').select('id').where('next_at', '<=', now).limit(1).executeTakeFirst()) !== undefined
+}
+
+/**
+ * Takes the oldest delivery that is due, for `holdMs`. Two servers never get the same one in that time. If the server ends before it has processed the
+ * delivery, another one takes it afterwards. A delivery waits for the earlier ones of its repository, so that pushes are built in their order, but not for
+ * one that has failed before.
+ */
+export async function takeDelivery(tx: Tx, { now, holdMs }: { now: number; holdMs: number }): Promise<DeliveryRow | undefined> {
+  const due = await tx.query
+    .selectFrom('delivery')
+    .selectAll()
+    .where('next_at', '<=', now)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('delivery as earlier')
+            .select('earlier.id')
+            .whereRef('earlier.account_id', '=', 'delivery.account_id')
+            .whereRef('earlier.repo', '=', 'delivery.repo')
+            .where('earlier.next_at', 'is not', null)
+            .where('earlier.tries', '<=', 1)
+            .where(({ and, eb, or, ref }) =>
+              or([
+                eb('earlier.received_at', '<', ref('delivery.received_at')),
+                and([eb('earlier.received_at', '=', ref('delivery.received_at')), eb('earlier.id', '<', ref('delivery.id'))]),
+              ]),
+            ),
+        ),
+      ),
+    )
+    .orderBy('received_at')
+    .orderBy('id')
+    .limit(1)
+    .$call(tx.skipLocked)
+    .executeTakeFirst()
+  if (due === undefined) return undefined
+  const taken = { next_at: now + holdMs, tries: due.tries + 1 }
+  await tx.query.updateTable('delivery').set(taken).where('id', '=', due.id).execute()
+  return { ...due, ...taken }
+}
+
+export async function updateDelivery(tx: Tx, id: string, changes: Partial<DeliveryRow>): Promise<void> {
+  await tx.query.updateTable('delivery').set(changes).where('id', '=', id).execute()
+}
+
+export async function findFiring(query: Query, accountId: string, key: string): Promise<FiringRow | undefined> {
+  return query.selectFrom('firing').selectAll().where('account_id', '=', accountId).where('key', '=', key).executeTakeFirst()
+}
+
+/** Returns false if there is already one with this key. On PostgreSQL it waits for a transaction that has inserted one. */
+export async function insertFiring(tx: Tx, firing: FiringRow): Promise<boolean> {
+  const { numInsertedOrUpdatedRows: inserted } = await tx.query
+    .insertInto('firing')
+    .values(firing)
+    .onConflict((conflict) => conflict.columns(['account_id', 'key']).doNothing())
+    .executeTakeFirstOrThrow()
+  return (inserted ?? 0n) > 0n
+}
+
+/** Deletes processed deliveries and the firings of that time. Returns the number of deliveries. */
+export async function deleteOldDeliveries(tx: Tx, { before, limit }: { before: number; limit: number }): Promise<number> {
+  const old = await tx.query
+    .selectFrom('delivery')
+    .select('id')
+    .where('received_at', '<', before)
+    .where('next_at', 'is', null)
+    .limit(limit)
+    .execute()
+  const ids = old.map(({ id }) => id)
+  if (ids.length > 0) await tx.query.deleteFrom('delivery').where('id', 'in', ids).execute()
+  await tx.query.deleteFrom('firing').where('created_at', '<', before).execute()
+  return ids.length
+}

@@ -1,0 +1,99 @@
+import type { PipelineTriggerRow } from '../schema.ts'
+import type { Query, Tx } from '../store.ts'
+
+/** A trigger with the name of its pipeline. */
+export interface NamedTrigger extends PipelineTriggerRow {
+  readonly pipeline: string
+}
+
+function selectTriggers(query: Query) {
+  return query
+    .selectFrom('pipeline_trigger')
+    .innerJoin('pipeline', 'pipeline.id', 'pipeline_trigger.pipeline_id')
+    .selectAll('pipeline_trigger')
+    .select('pipeline.name as pipeline')
+}
+
+export async function findTrigger(query: Query, accountId: string, id: string): Promise<NamedTrigger | undefined> {
+  return selectTriggers(query)
+    .where('pipeline_trigger.account_id', '=', accountId)
+    .where('pipeline_trigger.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Finds a trigger by its pipeline (id or name) and its name. */
+export async function findTriggerOf(
+  query: Query,
+  accountId: string,
+  { pipeline, name }: { readonly pipeline: string; readonly name: string },
+): Promise<NamedTrigger | undefined> {
+  return selectTriggers(query)
+    .where('pipeline_trigger.account_id', '=', accountId)
+    .where((where) => where.or([where('pipeline.id', '=', pipeline), where('pipeline.name', '=', pipeline)]))
+    .where('pipeline_trigger.name', '=', name)
+    .executeTakeFirst()
+}
+
+/** Lists the triggers for events of a repository, by pipeline and name. `repo` is in lower case. */
+export async function listTriggersOfRepo(query: Query, accountId: string, repo: string): Promise<NamedTrigger[]> {
+  return selectTriggers(query)
+    .where('pipeline_trigger.account_id', '=', accountId)
+    .where('pipeline_trigger.repo', '=', repo)
+    .orderBy('pipeline.name')
+    .orderBy('pipeline_trigger.name')
+    .execute()
+}
+
+export interface TriggerPage {
+  readonly accountId: string
+  readonly pipelineId: string | undefined
+  /** Id of the last trigger of the previous page. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+/** Lists triggers, oldest first. */
+export async function listTriggers(query: Query, { accountId, pipelineId, after, limit }: TriggerPage): Promise<NamedTrigger[]> {
+  let select = selectTriggers(query).where('pipeline_trigger.account_id', '=', accountId)
+  if (pipelineId !== undefined) select = select.where('pipeline_trigger.pipeline_id', '=', pipelineId)
+  if (after !== undefined) select = select.where('pipeline_trigger.id', '>', after)
+  return select.orderBy('pipeline_trigger.id').limit(limit).execute()
+}
+
+/** Lists the triggers of a pipeline. The caller holds the lock of the pipeline. */
+export async function listTriggersOfPipeline(tx: Tx, pipelineId: string): Promise<PipelineTriggerRow[]> {
+  return tx.query.selectFrom('pipeline_trigger').selectAll().where('pipeline_id', '=', pipelineId).execute()
+}
+
+export type TriggerLimit = Pick<PipelineTriggerRow, 'pipeline_id' | 'name'> & { readonly concurrency: number }
+
+/** Locks those triggers of the pipelines that have limits, in the order of their ids. */
+export async function lockLimitedTriggers(tx: Tx, pipelineIds: readonly string[]): Promise<TriggerLimit[]> {
+  if (pipelineIds.length === 0) return []
+  const rows = await tx.query
+    .selectFrom('pipeline_trigger')
+    .select(['pipeline_id', 'name', 'concurrency'])
+    .where('pipeline_id', 'in', pipelineIds)
+    .where('concurrency', 'is not', null)
+    .orderBy('id')
+    .$call(tx.forUpdate)
+    .execute()
+  return rows.map(({ concurrency, ...row }) => ({ ...row, concurrency: concurrency ?? Infinity }))
+}
+
+/** Inserts or replaces a trigger by id. */
+export async function saveTrigger(tx: Tx, trigger: PipelineTriggerRow): Promise<void> {
+  await tx.query
+    .insertInto('pipeline_trigger')
+    .values(trigger)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(trigger))
+    .execute()
+}
+
+export async function deleteTriggers(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await tx.query.deleteFrom('pipeline_trigger').where('id', 'in', ids).execute()
+}
+
+export async function deleteTriggersOfPipeline(tx: Tx, pipelineId: string): Promise<void> {
+  await tx.query.deleteFrom('pipeline_trigger').where('pipeline_id', '=', pipelineId).execute()
+}

@@ -1,0 +1,184 @@
+/** Cron triggers as a resource. Those of a document are replaced with it; others are created by users. */
+import { defined, fault, newId, type Fault } from '@windlass/kit'
+import { CronTrigger, type CronTriggerInput, type PipelineCronTrigger } from '@windlass/protocol'
+import type { z } from 'zod'
+import type { App } from '../../app.ts'
+import { present } from '../../builds/lifecycle/view.ts'
+import { requireFound } from '../../builds/lifecycle/require-found.ts'
+import { findPipeline, lockPipeline } from '../../store/account/pipelines.ts'
+import type { CronTriggerRow, PipelineRow } from '../../store/schema.ts'
+import type { Query, Tx, Within } from '../../store/store.ts'
+import {
+  deleteCronTriggers,
+  findCronTrigger,
+  findCronTriggerOf,
+  listCronTriggers,
+  listCronTriggersOfPipeline,
+  saveCronTrigger,
+  type NamedCronTrigger,
+} from '../../store/triggers/cron-triggers.ts'
+import { splitTriggerName, type TriggerList } from '../triggers.ts'
+import { problemOf } from './read-cron-triggers.ts'
+import { nextTick } from './schedule.ts'
+
+const MAX_TRIGGERS = 100
+
+type Input = z.output<typeof CronTriggerInput>
+
+/** Creates a cron trigger. `within` runs in the same transaction. Throws `not-found`, `conflict`, `request-invalid`. */
+export async function createCronTrigger(
+  app: App,
+  input: Input,
+  within?: Within<PipelineCronTrigger>,
+): Promise<PipelineCronTrigger> {
+  const spec = readSpec(input)
+  return app.store.write(async (tx) => {
+    const pipeline = requireFound(await lockPipeline(tx, app.accountId, input.pipeline), `pipeline "${input.pipeline}"`)
+    const others = await listCronTriggersOfPipeline(tx, pipeline.id)
+    if (others.some(({ name }) => name === spec.name)) throw alreadyExists(pipeline, spec.name)
+    if (others.length >= MAX_TRIGGERS)
+      throw fault('request-invalid', {
+        message: `The pipeline "${pipeline.name}" already has ${MAX_TRIGGERS} cron triggers.`,
+        hint: 'Delete one, or combine several into one.',
+      })
+    const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now() })
+    await saveCronTrigger(tx, row)
+    const shown = showCronTrigger({ ...row, pipeline: pipeline.name })
+    await within?.(tx, shown)
+    return shown
+  })
+}
+
+/** Replaces a cron trigger that a user has created. Throws like `createCronTrigger`, and `conflict` for a trigger of a document. */
+export async function putCronTrigger(app: App, id: string, input: Input): Promise<PipelineCronTrigger> {
+  const spec = readSpec(input)
+  return app.store.write(async (tx) => {
+    const before = await requireOwn(tx, app.accountId, id)
+    const pipeline = requireFound(await lockPipeline(tx, app.accountId, input.pipeline), `pipeline "${input.pipeline}"`)
+    if (pipeline.id !== before.pipeline_id)
+      throw fault('request-invalid', {
+        message: `The trigger belongs to the pipeline "${before.pipeline}".`,
+        hint: 'Create a new trigger for the other pipeline.',
+      })
+    const others = await listCronTriggersOfPipeline(tx, pipeline.id)
+    if (others.some((one) => one.name === spec.name && one.id !== before.id)) throw alreadyExists(pipeline, spec.name)
+    const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now(), before })
+    await saveCronTrigger(tx, row)
+    return showCronTrigger({ ...row, pipeline: pipeline.name })
+  })
+}
+
+/** Deletes a cron trigger that a user has created. Throws `not-found`, and `conflict` for a trigger of a document. */
+export async function removeCronTrigger(app: App, id: string): Promise<void> {
+  await app.store.write(async (tx) => deleteCronTriggers(tx, [(await requireOwn(tx, app.accountId, id)).id]))
+}
+
+function readSpec({ pipeline: _pipeline, ...written }: Input): CronTrigger {
+  const spec = CronTrigger.parse(written)
+  const message = problemOf(spec)
+  if (message !== undefined) throw fault('request-invalid', { message: `The trigger can never start a build: ${message}.` })
+  const encrypted = spec.variables.find((one) => one.encrypted)
+  if (encrypted === undefined) return spec
+  throw fault('request-invalid', {
+    message: `The variable "${encrypted.key}" of a trigger cannot be encrypted.`,
+    hint: 'Put the value in a context of type secret, and name the context in `contexts` of the trigger.',
+  })
+}
+
+async function requireOwn(tx: Tx, accountId: string, id: string): Promise<NamedCronTrigger> {
+  const row = await getCronTrigger(tx.query, accountId, id)
+  if (row.origin === 'document')
+    throw fault('conflict', {
+      message: `The trigger "${row.name}" is part of the document of the pipeline "${row.pipeline}".`,
+      hint: 'Change `spec.cronTriggers` of the document, and apply it.',
+    })
+  return row
+}
+
+/** Returns a cron trigger by its id or `pipeline#name`. Throws `not-found`. */
+export async function getCronTrigger(query: Query, accountId: string, id: string): Promise<NamedCronTrigger> {
+  const of = splitTriggerName(id)
+  const row = of === undefined ? await findCronTrigger(query, accountId, id) : await findCronTriggerOf(query, accountId, of)
+  return requireFound(row, `cron trigger "${id}"`)
+}
+
+/** Lists cron triggers, oldest first. Throws `not-found` for an unknown pipeline. */
+export async function listCronTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineCronTrigger[]> {
+  const { query } = app.store
+  const of =
+    pipeline === undefined
+      ? undefined
+      : requireFound(await findPipeline(query, app.accountId, pipeline), `pipeline "${pipeline}"`)
+  const rows = await listCronTriggers(query, { accountId: app.accountId, pipelineId: of?.id, ...range })
+  return rows.map(showCronTrigger)
+}
+
+/** Converts a cron trigger for the API. */
+export function showCronTrigger(row: NamedCronTrigger): PipelineCronTrigger {
+  return {
+    ...CronTrigger.parse(JSON.parse(row.spec)),
+    id: row.id,
+    pipeline: row.pipeline,
+    origin: row.origin,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    ...present({ nextAt: row.next_at, firedAt: row.fired_at, problem: row.problem }),
+  }
+}
+
+/** Replaces the cron triggers that came with the document of a pipeline. A trigger of a user with the same name is replaced, too. */
+export async function replaceDocumentCronTriggers(
+  tx: Tx,
+  pipeline: Pick<PipelineRow, 'id' | 'account_id'>,
+  { triggers, now }: { readonly triggers: readonly CronTrigger[]; readonly now: number },
+): Promise<void> {
+  const stored = await listCronTriggersOfPipeline(tx, pipeline.id)
+  const names = new Set(triggers.map(({ name }) => name))
+  await deleteCronTriggers(
+    tx,
+    stored.filter(({ origin, name }) => origin === 'document' && !names.has(name)).map(({ id }) => id),
+  )
+  for (const trigger of triggers) {
+    const before = stored.find(({ name }) => name === trigger.name)
+    await saveCronTrigger(tx, toRow(trigger, { pipeline, origin: 'document', now, ...defined({ before }) }))
+  }
+}
+
+interface RowOf {
+  readonly pipeline: Pick<PipelineRow, 'id' | 'account_id'>
+  readonly origin: CronTriggerRow['origin']
+  readonly now: number
+  readonly before?: CronTriggerRow
+}
+
+function toRow(spec: CronTrigger, { pipeline, origin, now, before }: RowOf): CronTriggerRow {
+  return {
+    id: before?.id ?? newId(now),
+    account_id: pipeline.account_id,
+    pipeline_id: pipeline.id,
+    name: spec.name,
+    origin,
+    spec: JSON.stringify(spec),
+    next_at: spec.disabled ? null : (nextOf(spec, { now, before }) ?? null),
+    fired_at: before?.fired_at ?? null,
+    problem: null,
+    created_at: before?.created_at ?? now,
+    updated_at: now,
+  }
+}
+
+/** A trigger whose times do not change keeps its next time, so that storing it does not skip a build that is due. */
+function nextOf(spec: CronTrigger, { now, before }: { now: number; before: CronTriggerRow | undefined }): number | undefined {
+  if (typeof before?.next_at === 'number') {
+    const old = CronTrigger.parse(JSON.parse(before.spec))
+    if (old.expression === spec.expression && old.timezone === spec.timezone) return before.next_at
+  }
+  return nextTick(spec, now)
+}
+
+function alreadyExists(pipeline: Pick<PipelineRow, 'name'>, name: string): Fault {
+  return fault('conflict', {
+    message: `The pipeline "${pipeline.name}" already has a cron trigger "${name}".`,
+    hint: 'Use another name, or replace the existing one.',
+  })
+}

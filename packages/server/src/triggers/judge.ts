@@ -1,0 +1,137 @@
+/** The rules of a trigger. Pure: an event and a trigger in, a result for each rule out. */
+import { PatternError } from '@windlass/plan'
+import { TRIGGER_RULES, type EventName, type GitTrigger, type RuleResult, type TriggerRule } from '@windlass/protocol'
+import type { ForgeEvent } from '../forges/event.ts'
+import { matchesFilter } from './filter.ts'
+import { matchingAlternative, readGlob } from './glob.ts'
+
+/** Texts in a commit message that skip builds, in any case. */
+const SKIP_TEXTS = ['[skip ci]', '[ci skip]', '[no ci]', '[skip codefresh]', '[codefresh skip]'] as const
+
+/** Maximum characters of a value in the text of a result. */
+const MAX_SHOWN = 120
+/** Maximum changed files that are compared with a glob. More are treated as unknown. */
+const MAX_FILES = 3_000
+
+type Check = (trigger: GitTrigger, event: ForgeEvent) => Omit<RuleResult, 'rule'>
+
+/** Returns the result of every rule, in the order of `TRIGGER_RULES`. The trigger builds if all of them hold. */
+export function judge(trigger: GitTrigger, event: ForgeEvent): RuleResult[] {
+  return TRIGGER_RULES.map((rule) => ({ rule, ...guarded(CHECKS[rule], trigger, event) }))
+}
+
+/** A filter that cannot be used does not hold, and says why. */
+function guarded(check: Check, trigger: GitTrigger, event: ForgeEvent): Omit<RuleResult, 'rule'> {
+  try {
+    return check(trigger, event)
+  } catch (error) {
+    if (error instanceof PatternError) return no(`The filter cannot be used: ${error.message}.`)
+    throw error
+  }
+}
+
+const CHECKS: Readonly<Record<TriggerRule, Check>> = {
+  disabled: ({ disabled }) => (disabled ? no('The trigger is disabled.') : yes('The trigger is enabled.')),
+
+  event({ events }, { names }) {
+    const found = names.find((name) => events.includes(name))
+    const shown = names.join(', ')
+    return found === undefined ? no(`${shown} is not in ${events.join(', ')}.`) : yes(`${found} is in the list.`)
+  },
+
+  'skip-text'(_trigger, { git: { commitMessage = '' } }) {
+    const message = commitMessage.toLowerCase()
+    const found = SKIP_TEXTS.find((text) => message.includes(text))
+    return found === undefined
+      ? yes('The commit message contains no text that skips builds.')
+      : no(`The commit message contains ${found}.`)
+  },
+
+  fork(trigger, { pullRequest, comment }) {
+    if (pullRequest === undefined || pullRequest.isFork === false) return yes('The change does not come from a fork.')
+    const from =
+      pullRequest.isFork === true
+        ? 'The pull request comes from a fork'
+        : 'The forge does not say whether the pull request comes from a fork'
+    if (!trigger.pullRequestAllowForkEvents) return no(`${from}, and the trigger does not allow forks.`)
+    const mayWrite = comment === undefined ? pullRequest.authorMayWrite : comment.authorMayWrite
+    if (mayWrite === true) return yes(`${from}, and its author may write to the repository.`)
+    const why =
+      mayWrite === false ? 'its author may not write to the repository' : 'the forge does not say what its author may do'
+    return no(`${from}, and ${why}.`)
+  },
+
+  branch(trigger, { branch }) {
+    const { branchRegex: filter, branchRegexInput } = trigger
+    if (filter === undefined) return yes('The trigger has no filter for branches.')
+    if (branch === undefined) return no('The forge does not name the branch.')
+    const isWanted = matchesFilter(filter, branch) !== (branchRegexInput === 'multiselect-exclude')
+    return compared(isWanted, branch, branchRegexInput === 'multiselect-exclude' ? `not ${filter}` : filter)
+  },
+
+  'target-branch'({ pullRequestTargetBranchRegex: filter }, { pullRequest, git }) {
+    if (filter === undefined || pullRequest === undefined) return yes('The filter for target branches does not apply.')
+    const target = git.pullRequest?.target
+    if (target === undefined) return no('The forge does not name the target branch.')
+    return compared(matchesFilter(filter, target), target, filter)
+  },
+
+  comment({ commentRegex: filter }, { comment }) {
+    if (filter === undefined || comment === undefined) return yes('The filter for comments does not apply.')
+    return compared(matchesFilter(filter, comment.text), comment.text, filter)
+  },
+
+  'comment-author'(trigger, { comment, names }) {
+    if (comment === undefined) return yes('The event is not a comment.')
+    const isOpen = trigger.skipCommentAuthorAssociationValidation || takesAnyAuthor(trigger.events, names)
+    if (isOpen) return yes('The trigger allows every author.')
+    if (comment.authorMayWrite === true) return yes(`${comment.author} may write to the repository.`)
+    const why =
+      comment.authorMayWrite === false
+        ? 'may not write to the repository'
+        : 'is not known: the forge does not say what the author may do'
+    return no(`${comment.author} ${why}.`)
+  },
+
+  'modified-files'({ modifiedFilesGlob: written }, { files }) {
+    if (written === undefined) return yes('The trigger has no filter for files.')
+    if (files === 'all') return yes('All files count as changed, because there is no earlier commit to compare with.')
+    if (files === 'unknown' || files.length > MAX_FILES)
+      return yes('All files count as changed, because the forge does not name all of them.')
+    return checkFiles(written, files)
+  },
+}
+
+function takesAnyAuthor(events: readonly EventName[], names: readonly EventName[]): boolean {
+  const name: EventName = 'pullrequest.commentAddedUnrestricted'
+  return events.includes(name) && names.includes(name)
+}
+
+function checkFiles(written: string, files: readonly string[]): Omit<RuleResult, 'rule'> {
+  const glob = readGlob(written)
+  const shown = short(glob.isNegated ? written.trim().slice(1) : written)
+  for (const file of files) {
+    const found = matchingAlternative(glob, file)
+    if (glob.isNegated && found === undefined) return yes(`${short(file)} is outside of ${shown}.`)
+    if (!glob.isNegated && found !== undefined) return yes(`${short(file)} matches ${short(found)}.`)
+  }
+  const some = files.slice(0, 3).map(short).join(', ')
+  const all = `${files.length} changed ${files.length === 1 ? 'file' : 'files'} (${some}${files.length > 3 ? ', …' : ''})`
+  return no(`None of ${all} ${glob.isNegated ? 'is outside of' : 'matches'} ${shown}.`)
+}
+
+function compared(holds: boolean, value: string, filter: string): Omit<RuleResult, 'rule'> {
+  return { holds, text: `"${short(value)}" ${holds ? 'matches' : 'does not match'} ${short(filter)}.` }
+}
+
+function short(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+}
+
+function yes(text: string): Omit<RuleResult, 'rule'> {
+  return { holds: true, text }
+}
+
+function no(text: string): Omit<RuleResult, 'rule'> {
+  return { holds: false, text }
+}

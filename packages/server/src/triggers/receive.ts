@@ -1,0 +1,131 @@
+/**
+ * Calls of webhooks. A call is verified and stored, and answered before it is processed: forges give up after a few seconds, and what is stored is
+ * processed also after a crash.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { fault, newId, parseJson, sha256 } from '@windlass/kit'
+import type { NoBuildReason } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { isEvent, type Headers, type ReadEvent } from '../forges/event.ts'
+import { FORGE_READERS } from '../forges/forge.ts'
+import { webhookPlace } from '../secrets/places.ts'
+import type { DeliveryRow, WebhookRow } from '../store/schema.ts'
+import { insertDelivery } from '../store/triggers/deliveries.ts'
+import { findWebhookById } from '../store/triggers/webhooks.ts'
+
+/** Maximum body of a call. The limit holds before the body is read. */
+export const MAX_DELIVERY_BYTES = 1_048_576
+
+/** Topic that is woken when deliveries are to be processed. */
+export const DELIVERY_TOPIC = 'deliveries'
+
+export interface WebhookCall {
+  /** Id in the address. */
+  readonly webhook: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/**
+ * Stores a call. A call that a forge repeats is stored once. Throws `not-found` for an unknown webhook, `signature-wrong`, and `request-invalid` for a body
+ * that is not JSON.
+ */
+export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id: string; isRepeat: boolean }> {
+  const webhook = await findWebhookById(app.store.query, call.webhook)
+  if (webhook === undefined)
+    throw fault('not-found', { message: 'The webhook does not exist.', hint: 'Remove it at the forge, or create a new one.' })
+  const reader = FORGE_READERS[webhook.forge]
+  const headers = toHeaders(call.headers)
+  const secret = app.vault.open(webhookPlace(webhook), webhook.secret)
+  if (!reader.verify({ headers, body: call.body, secret })) {
+    await noteRefused(app, webhook, 'signature-wrong')
+    throw fault('signature-wrong')
+  }
+  const text = toText(call)
+  const body = parseJson(text)
+  if (body === undefined || text.includes('\0')) {
+    await noteRefused(app, webhook, 'payload-invalid')
+    throw fault('request-invalid', {
+      message: 'The body of the webhook call is not JSON.',
+      hint: 'Choose application/json as the content type of the webhook.',
+    })
+  }
+  const kept = Object.fromEntries(reader.headers.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])))
+  return app.store.write(async (tx) => {
+    const now = app.clock.now()
+    const row: DeliveryRow = {
+      ...newDelivery(webhook, { id: newId(now), now }),
+      ...aboutOf(reader.parse(kept, body)),
+      // A body without an id is the same delivery if it is sent again.
+      key: `id:${reader.deliveryId(headers, body)?.slice(0, 200) ?? sha256(call.body)}`,
+      event: reader.eventName(headers, body)?.slice(0, 200) ?? null,
+      status: 'received',
+      headers: JSON.stringify(kept),
+      body: text,
+      next_at: now,
+    }
+    const stored = await insertDelivery(tx, row)
+    if (!stored.isRepeat) tx.wake(DELIVERY_TOPIC)
+    return stored
+  })
+}
+
+/** Returns what a delivery is about: the repository, the branch and the commit of its first event. */
+export function aboutOf(read: readonly ReadEvent[]): Pick<DeliveryRow, 'repo' | 'branch' | 'revision'> {
+  const first = read.find(isEvent)
+  return { repo: first?.repo.toLowerCase() ?? null, branch: first?.branch ?? null, revision: first?.revision ?? null }
+}
+
+/** Stores why a call was refused, once for each webhook and reason, so that strangers cannot fill the database. */
+async function noteRefused(
+  app: App,
+  webhook: WebhookRow,
+  reason: Extract<NoBuildReason, 'signature-wrong' | 'payload-invalid'>,
+): Promise<void> {
+  await app.store.write(async (tx) => {
+    const now = app.clock.now()
+    const row = newDelivery(webhook, { id: newId(now), now })
+    await insertDelivery(tx, { ...row, key: `refused:${reason}`, status: 'refused', reason, processed_at: now })
+  })
+}
+
+/** Returns a delivery without its content. */
+export function newDelivery(
+  webhook: Pick<WebhookRow, 'id' | 'account_id' | 'forge'>,
+  { id, now }: { readonly id: string; readonly now: number },
+): Omit<DeliveryRow, 'status' | 'key'> {
+  return {
+    id,
+    account_id: webhook.account_id,
+    webhook_id: webhook.id,
+    forge: webhook.forge,
+    event: null,
+    repo: null,
+    branch: null,
+    revision: null,
+    reason: null,
+    message: null,
+    verdicts: null,
+    headers: '{}',
+    body: null,
+    replay_of: null,
+    repeats: 0,
+    tries: 0,
+    next_at: null,
+    received_at: now,
+    processed_at: null,
+  }
+}
+
+function toHeaders(headers: IncomingHttpHeaders): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  )
+}
+
+/** Returns the JSON of a call. GitHub can send it as a field of a form. */
+function toText({ headers, body }: WebhookCall): string {
+  const text = body.toString('utf8')
+  const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true
+  return isForm ? (new URLSearchParams(text).get('payload') ?? '') : text
+}

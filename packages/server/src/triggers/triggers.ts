@@ -1,0 +1,204 @@
+/** Triggers of pipelines as a resource. Those of a document are replaced with it; others are created by users. */
+import { defined, fault, newId, type Fault } from '@windlass/kit'
+import { GitTrigger, type PipelineTrigger, type TriggerInput } from '@windlass/protocol'
+import { PatternError } from '@windlass/plan'
+import type { z } from 'zod'
+import type { App } from '../app.ts'
+import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
+import { requireFound } from '../builds/lifecycle/require-found.ts'
+import { findPipeline, lockPipeline } from '../store/account/pipelines.ts'
+import type { PipelineRow, PipelineTriggerRow } from '../store/schema.ts'
+import type { Query, Tx, Within } from '../store/store.ts'
+import {
+  deleteTriggers,
+  findTrigger,
+  findTriggerOf,
+  listTriggers,
+  listTriggersOfPipeline,
+  saveTrigger,
+} from '../store/triggers/triggers.ts'
+import type { NamedTrigger } from '../store/triggers/triggers.ts'
+import { checkFilter } from './filter.ts'
+import { checkGlob } from './glob.ts'
+
+/** Maximum number of triggers of one pipeline. */
+const MAX_TRIGGERS = 100
+
+/** Creates a trigger. `within` runs in the same transaction. Throws `not-found`, `conflict`, `request-invalid`. */
+export async function createTrigger(
+  app: App,
+  input: z.output<typeof TriggerInput>,
+  within?: Within<PipelineTrigger>,
+): Promise<PipelineTrigger> {
+  const { pipeline: name, ...written } = input
+  const spec = GitTrigger.parse(written)
+  checkSpec(spec)
+  return app.store.write(async (tx) => {
+    const pipeline = requireFound(await lockPipeline(tx, app.accountId, name), `pipeline "${name}"`)
+    const others = await listTriggersOfPipeline(tx, pipeline.id)
+    if (others.some((one) => one.name === spec.name)) throw alreadyExists(pipeline, spec.name)
+    if (others.length >= MAX_TRIGGERS)
+      throw fault('request-invalid', {
+        message: `The pipeline "${pipeline.name}" already has ${MAX_TRIGGERS} triggers.`,
+        hint: 'Delete one, or combine several into one.',
+      })
+    const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now() })
+    await saveTrigger(tx, row)
+    const shown = showTrigger({ ...row, pipeline: pipeline.name })
+    await within?.(tx, shown)
+    return shown
+  })
+}
+
+/** Replaces a trigger that a user has created. Throws like `createTrigger`, and `conflict` for a trigger of a document. */
+export async function putTrigger(app: App, id: string, input: z.output<typeof TriggerInput>): Promise<PipelineTrigger> {
+  const { pipeline: name, ...written } = input
+  const spec = GitTrigger.parse(written)
+  checkSpec(spec)
+  return app.store.write(async (tx) => {
+    const before = await requireOwn(tx, app.accountId, id)
+    const pipeline = requireFound(await lockPipeline(tx, app.accountId, name), `pipeline "${name}"`)
+    if (pipeline.id !== before.pipeline_id)
+      throw fault('request-invalid', {
+        message: `The trigger belongs to the pipeline "${before.pipeline}".`,
+        hint: 'Create a new trigger for the other pipeline.',
+      })
+    const others = await listTriggersOfPipeline(tx, pipeline.id)
+    if (others.some((one) => one.name === spec.name && one.id !== before.id)) throw alreadyExists(pipeline, spec.name)
+    const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now(), before })
+    await saveTrigger(tx, row)
+    tx.wake(ELECT_TOPIC)
+    return showTrigger({ ...row, pipeline: pipeline.name })
+  })
+}
+
+/** Deletes a trigger that a user has created. Throws `not-found`, and `conflict` for a trigger of a document. */
+export async function removeTrigger(app: App, id: string): Promise<void> {
+  await app.store.write(async (tx) => {
+    const row = await requireOwn(tx, app.accountId, id)
+    await deleteTriggers(tx, [row.id])
+    tx.wake(ELECT_TOPIC)
+  })
+}
+
+async function requireOwn(tx: Tx, accountId: string, id: string): Promise<NamedTrigger> {
+  const row = await getTrigger(tx.query, accountId, id)
+  if (row.origin === 'document')
+    throw fault('conflict', {
+      message: `The trigger "${row.name}" is part of the document of the pipeline "${row.pipeline}".`,
+      hint: 'Change `spec.triggers` of the document, and apply it.',
+    })
+  return row
+}
+
+/** Returns a trigger by its id or `pipeline#name`. Throws `not-found`. */
+export async function getTrigger(query: Query, accountId: string, id: string): Promise<NamedTrigger> {
+  const of = splitTriggerName(id)
+  const row = of === undefined ? await findTrigger(query, accountId, id) : await findTriggerOf(query, accountId, of)
+  return requireFound(row, `trigger "${id}"`)
+}
+
+/** Splits `pipeline#name`. Returns undefined for an id. */
+export function splitTriggerName(id: string): { readonly pipeline: string; readonly name: string } | undefined {
+  const at = id.indexOf('#')
+  return at < 0 ? undefined : { pipeline: id.slice(0, at), name: id.slice(at + 1) }
+}
+
+export interface TriggerList {
+  /** Name or id; undefined for all pipelines. */
+  readonly pipeline: string | undefined
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+/** Lists triggers, oldest first. Throws `not-found` for an unknown pipeline. */
+export async function listTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineTrigger[]> {
+  const { query } = app.store
+  const of =
+    pipeline === undefined
+      ? undefined
+      : requireFound(await findPipeline(query, app.accountId, pipeline), `pipeline "${pipeline}"`)
+  const rows = await listTriggers(query, { accountId: app.accountId, pipelineId: of?.id, ...range })
+  return rows.map(showTrigger)
+}
+
+/** Converts a trigger for the API. */
+export function showTrigger(row: NamedTrigger): PipelineTrigger {
+  return {
+    ...GitTrigger.parse(JSON.parse(row.spec)),
+    id: row.id,
+    pipeline: row.pipeline,
+    origin: row.origin,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+/** Replaces the triggers that came with the document of a pipeline. A trigger of a user with the same name is replaced, too. */
+export async function replaceDocumentTriggers(
+  tx: Tx,
+  pipeline: Pick<PipelineRow, 'id' | 'account_id'>,
+  { triggers, now }: { readonly triggers: readonly GitTrigger[]; readonly now: number },
+): Promise<void> {
+  const stored = await listTriggersOfPipeline(tx, pipeline.id)
+  const names = new Set(triggers.map(({ name }) => name))
+  await deleteTriggers(
+    tx,
+    stored.filter(({ origin, name }) => origin === 'document' && !names.has(name)).map(({ id }) => id),
+  )
+  for (const trigger of triggers) {
+    const before = stored.find(({ name }) => name === trigger.name)
+    await saveTrigger(tx, toRow(trigger, { pipeline, origin: 'document', now, ...defined({ before }) }))
+  }
+}
+
+interface RowOf {
+  readonly pipeline: Pick<PipelineRow, 'id' | 'account_id'>
+  readonly origin: PipelineTriggerRow['origin']
+  readonly now: number
+  readonly before?: PipelineTriggerRow
+}
+
+function toRow(spec: GitTrigger, { pipeline, origin, now, before }: RowOf): PipelineTriggerRow {
+  return {
+    id: before?.id ?? newId(now),
+    account_id: pipeline.account_id,
+    pipeline_id: pipeline.id,
+    name: spec.name,
+    origin,
+    repo: spec.repo.toLowerCase(),
+    concurrency: spec.concurrency ?? null,
+    spec: JSON.stringify(spec),
+    created_at: before?.created_at ?? now,
+    updated_at: now,
+  }
+}
+
+/** Throws `request-invalid` for encrypted variables, and for filters that no text could match. */
+function checkSpec(spec: GitTrigger): void {
+  const encrypted = spec.variables.find((one) => one.encrypted)
+  if (encrypted !== undefined)
+    throw fault('request-invalid', {
+      message: `The variable "${encrypted.key}" of a trigger cannot be encrypted.`,
+      hint: 'Put the value in a context of type secret, and name the context in `contexts` of the trigger.',
+    })
+  for (const field of ['branchRegex', 'pullRequestTargetBranchRegex', 'commentRegex', 'modifiedFilesGlob'] as const) {
+    const filter = spec[field]
+    if (filter === undefined) continue
+    try {
+      if (field === 'modifiedFilesGlob') checkGlob(filter)
+      else checkFilter(filter)
+    } catch (error) {
+      if (!(error instanceof PatternError)) throw error
+      const message = `${field} cannot be used: ${error.message}.`
+      throw fault('request-invalid', { message, problems: [{ path: field, message }] })
+    }
+  }
+}
+
+function alreadyExists(pipeline: Pick<PipelineRow, 'name'>, name: string): Fault {
+  return fault('conflict', {
+    message: `The pipeline "${pipeline.name}" already has a trigger "${name}".`,
+    hint: 'Use another name, or replace the existing one.',
+  })
+}

@@ -1,0 +1,63 @@
+/** Webhooks: the addresses that forges call. */
+import { fault, newId } from '@windlass/kit'
+import { WebhookCreated, type Webhook, type WebhookInput } from '@windlass/protocol'
+import { randomBytes } from 'node:crypto'
+import type { App } from '../app.ts'
+import { present } from '../builds/lifecycle/view.ts'
+import { webhookPlace } from '../secrets/places.ts'
+import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/triggers/webhooks.ts'
+import type { WebhookRow } from '../store/schema.ts'
+import type { Within } from '../store/store.ts'
+
+/** Creates a webhook with the given or a random secret. `within` runs in the same transaction. Throws `conflict` if the name is taken. */
+export async function createWebhook(app: App, input: WebhookInput, within?: Within<WebhookCreated>): Promise<WebhookCreated> {
+  const secret = input.secret ?? randomBytes(32).toString('base64url')
+  return app.store.write(async (tx) => {
+    if ((await findWebhook(tx.query, app.accountId, input.name)) !== undefined)
+      throw fault('conflict', {
+        message: `The webhook "${input.name}" already exists.`,
+        hint: 'Use another name, or delete the existing one.',
+      })
+    const now = app.clock.now()
+    const owner = { id: newId(now), account_id: app.accountId }
+    const row: WebhookRow = {
+      ...owner,
+      name: input.name,
+      forge: input.forge,
+      context: input.context ?? null,
+      repo: input.repo?.toLowerCase() ?? null,
+      secret: (await app.vault.sealer(tx)).seal(webhookPlace(owner), secret),
+      created_at: now,
+    }
+    await insertWebhook(tx, row)
+    const created = WebhookCreated.parse({ ...showWebhook(app, row), secret })
+    await within?.(tx, created)
+    return created
+  })
+}
+
+/** Converts a webhook for the API, without its secret. */
+export function showWebhook(app: App, row: WebhookRow): Webhook {
+  return {
+    id: row.id,
+    name: row.name,
+    forge: row.forge,
+    url: `${app.advertisedUrl()}/v1/webhooks/${row.id}/deliveries`,
+    createdAt: row.created_at,
+    ...present({ context: row.context, repo: row.repo }),
+  }
+}
+
+export async function listWebhookPage(app: App, range: { after: string | undefined; limit: number }): Promise<Webhook[]> {
+  const rows = await listWebhooks(app.store.query, { accountId: app.accountId, ...range })
+  return rows.map((row) => showWebhook(app, row))
+}
+
+/** Deletes a webhook by id or name. Throws `not-found`. */
+export async function removeWebhook(app: App, name: string): Promise<void> {
+  await app.store.write(async (tx) => {
+    const row = await findWebhook(tx.query, app.accountId, name)
+    if (row === undefined) throw fault('not-found', { message: `The webhook "${name}" does not exist.` })
+    await deleteWebhook(tx, row.id)
+  })
+}
