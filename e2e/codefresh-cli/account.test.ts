@@ -75,7 +75,7 @@ test('creates, lists, changes and deletes projects (F022)', async () => {
     code: 1,
     stderr: expect.stringContaining('Projects have no tags.'),
   })
-  expect(rowsOf(await codefresh.must('get', 'projects', '--name', 'sho'))).toEqual([expect.arrayContaining(['shop', '0'])])
+  expect(rowsOf(await codefresh.must('get', 'projects', '--name', 'sho'))).toEqual([expect.arrayContaining(['shop'])])
   await codefresh.must('patch', 'project', 'shop', '-v', 'B=2')
   expect(JSON.parse(await codefresh.must('get', 'project', 'shop', '-o', 'json'))).toMatchObject({
     projectName: 'shop',

@@ -65,7 +65,7 @@ test('an attached run ends with 1 for a failed build and shows its cause, and wi
 })
 
 test('a build whose document has errors fails with its problems in the log (F011)', async () => {
-  await codefresh.admin.pipelines.create({ name: 'invalid', document: 'steps: 5' })
+  await codefresh.admin.pipelines.create({ name: 'invalid', document: "version: '1.0'\nsteps: 5\n" })
   const { code, stdout } = await codefresh.run('run', 'invalid')
   expect(code).toBe(1)
   expect(plain(stdout)).toMatch(/Step: Build\n=+\nerror: .*steps/)

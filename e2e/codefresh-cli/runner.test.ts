@@ -1,6 +1,7 @@
 /** Agents, runtime environments, clusters and the offline install path with the public command line. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { z } from 'zod'
 import { idIn, openCodefresh, rowsOf, type Codefresh } from './client.ts'
 
 let codefresh: Codefresh
@@ -135,18 +136,17 @@ test('writes Helm values for a new runner, and shows its state afterwards (F032,
     '--set-default-runtime',
     'false',
   )
-  const values: unknown = parse(await codefresh.read('values.yaml'))
-  expect(values).toMatchObject({
-    global: { namespace: 'builds', codefreshHost: codefresh.url, agentName: 'runner', runtimeName: 'ctx/builds' },
-  })
-  const token = tokenIn(JSON.stringify(values))
-  const agent = await fetch(`${codefresh.url}/v1/agent`, { headers: { authorization: token.replace(/".*/, '') } })
-  expect(await agent.json()).toMatchObject({ name: 'runner', runtimes: ['ctx/builds'] })
-  const [installation] = (await codefresh.admin.installations.list()).items
-  expect(installation).toBeDefined()
-  const info = await codefresh.must('runner', 'info')
-  expect(info).toMatch(/runner +ctx\/builds/)
-  expect(info).toContain('Test pipeline with the name: ')
+  const { global: values } = Values.parse(parse(await codefresh.read('values.yaml')))
+  expect(values).toMatchObject({ namespace: 'builds', codefreshHost: codefresh.url, agentName: 'runner', runtimeName: 'ctx/builds' })
+  const agent = await fetch(`${codefresh.url}/v1/agent`, { headers: { authorization: values.agentToken } })
+  expect(await agent.json()).toMatchObject({ id: values.agentId, name: 'runner', runtimes: ['ctx/builds'] })
+  expect(values.keys).toMatchObject({ ca: expect.stringContaining('BEGIN CERTIFICATE') })
+  expect((await codefresh.admin.installations.list()).items).toHaveLength(1)
+  expect(await codefresh.must('runner', 'info')).toMatch(/runner +ctx\/builds/)
+})
+
+const Values = z.object({
+  global: z.looseObject({ agentToken: z.string(), agentId: z.string(), keys: z.unknown() }),
 })
 
 test('creates the test pipeline, runs it and follows its log (F034)', async () => {
@@ -158,6 +158,7 @@ test('creates the test pipeline, runs it and follows its log (F034)', async () =
   const [build] = (await codefresh.admin.builds.list({ query: { pipeline: 'Runner/CF_Runner_Demo' } })).items
   expect(build).toMatchObject({ runtime: local, initiator: expect.any(String), finishedAt: expect.any(Number) })
   expect(run.stdout).toContain(build?.id)
+  expect(await codefresh.must('runner', 'info')).toContain("Test pipeline with the name: 'CF_Runner_Demo' exists")
 })
 
 test('lists and removes clusters of deploy steps (F035)', async () => {

@@ -3,7 +3,7 @@
  * gives the same keys, so that a client that reads again recognizes what it has.
  */
 import { isFinalBuild } from '@windlass/plan'
-import { SYSTEM_STREAM, isTerminalStream, type FeedItem } from '@windlass/protocol'
+import { isTerminalStream, serviceStream, stepStream, SYSTEM_STREAM, type FeedItem } from '@windlass/protocol'
 import type { BuildRow } from '../../../store/schema.ts'
 
 export interface LogStep {
@@ -123,9 +123,17 @@ export function openLogLines(): LogLines {
     return [{ step, isNew: known === undefined, lines }]
   }
 
+  /** Completes the last lines of a step, after which no output of it follows in the feed. */
+  function finish(step: string, { attempt, at }: Pick<FeedItem, 'attempt' | 'at'>): LogAddition[] {
+    return [stepStream(step), serviceStream(step)].flatMap((stream) => {
+      const open = splitters.get(`${attempt}/${stream}`)
+      return open === undefined ? [] : add(open.name, at, open.splitter.flush())
+    })
+  }
+
   return {
     take(item) {
-      if (item.kind !== 'log') return []
+      if (item.kind === 'event') return item.type === 'step.finished' ? finish(String(item.data['step']), item) : []
       const name = stepNameOf(item.stream, item.attempt)
       if (name === undefined) return []
       const key = `${item.attempt}/${item.stream}`
