@@ -1,4 +1,5 @@
 /** The public command line of Codefresh, unmodified, against a real `windlass up`. */
+import { stripVTControlCharacters } from 'node:util'
 import { spawn } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -81,6 +82,6 @@ export function idIn(text: string): string {
 
 /** Returns the words of each row of a table, without its heading. Colors are removed. */
 export function rowsOf(table: string): string[][] {
-  const lines = table.replaceAll(/\u001b\[[\d;]*m/g, '').split(/\r?\n\r?/)
+  const lines = stripVTControlCharacters(table).split(/\r?\n\r?/)
   return lines.slice(1).flatMap((line) => (line.trim() === '' ? [] : [line.trim().split(/\s+/)]))
 }

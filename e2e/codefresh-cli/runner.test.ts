@@ -137,7 +137,12 @@ test('writes Helm values for a new runner, and shows its state afterwards (F032,
     'false',
   )
   const { global: values } = Values.parse(parse(await codefresh.read('values.yaml')))
-  expect(values).toMatchObject({ namespace: 'builds', codefreshHost: codefresh.url, agentName: 'runner', runtimeName: 'ctx/builds' })
+  expect(values).toMatchObject({
+    namespace: 'builds',
+    codefreshHost: codefresh.url,
+    agentName: 'runner',
+    runtimeName: 'ctx/builds',
+  })
   const agent = await fetch(`${codefresh.url}/v1/agent`, { headers: { authorization: values.agentToken } })
   expect(await agent.json()).toMatchObject({ id: values.agentId, name: 'runner', runtimes: ['ctx/builds'] })
   expect(values.keys).toMatchObject({ ca: expect.stringContaining('BEGIN CERTIFICATE') })

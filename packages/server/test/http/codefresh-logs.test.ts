@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { WebSocket } from 'ws'
+import { WebSocket, type RawData } from 'ws'
 import { z } from 'zod'
 import { HELLO, openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
@@ -27,12 +27,18 @@ interface Reader {
   close(): void
 }
 
+/** The default `binaryType` of `ws` is a Buffer. */
+function toText(data: RawData): string {
+  if (!Buffer.isBuffer(data)) throw new Error('expected a Buffer')
+  return data.toString('utf8')
+}
+
 /** Opens the socket and waits for the greeting. */
 async function open({ server }: HttpScene): Promise<Reader> {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/.ws?v=5`)
   onTestFinished(() => socket.terminate())
   const frames: Frame[] = []
-  socket.on('message', (data) => frames.push(Frame.parse(JSON.parse(String(data)))))
+  socket.on('message', (data) => frames.push(Frame.parse(JSON.parse(toText(data)))))
   await once(socket, 'open')
   let last = 0
   const find = async <T>(pick: (frame: Frame) => T | undefined): Promise<T> => {

@@ -10,7 +10,7 @@ import { findContext } from '../../store/account/contexts.ts'
 import { listImages } from '../../store/account/images.ts'
 import type { ImageRow } from '../../store/schema.ts'
 import { done, ok, requireShape, route, type Answer, type Route } from '../route.ts'
-import { Document, Page, Range, Texts } from './documents.ts'
+import { Page, Range, Texts, type Document } from './documents.ts'
 
 const reads = { allow: 'see-contexts', scope: 'context:read' } as const
 const writes = { allow: 'change-contexts', scope: 'context:write' } as const
@@ -35,7 +35,7 @@ const PublicRegistry = z.object({
 
 /** Engines call registries from their cluster, so a firewall in front of the registry makes no difference. */
 function toPublicRegistry({ id, name, isDefault, data }: Context): z.output<typeof PublicRegistry> {
-  const domain = String(data['domain'] ?? '')
+  const domain = typeof data['domain'] === 'string' ? data['domain'] : ''
   return { _id: id, name, kind: 'standard', provider: 'other', domain, behindFirewall: false, default: isDefault }
 }
 

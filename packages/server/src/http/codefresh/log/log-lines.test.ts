@@ -79,5 +79,7 @@ test('the end of a step completes its last line', () => {
   expect(shown(lines.take(log(1, 'step/a', 'no end')))).toEqual([])
   const finished = { kind: 'event', position: 2, attempt: 1, source: 'engine', at: 3000, type: 'step.finished' } as const
   expect(lines.take({ ...finished, data: { step: 'other' } })).toEqual([])
-  expect(shown(lines.take({ ...finished, data: { step: 'a' } }))).toEqual([['s000000', 'a', true, `l000000001 ${TIME}no end\r\n`]])
+  expect(shown(lines.take({ ...finished, data: { step: 'a' } }))).toEqual([
+    ['s000000', 'a', true, `l000000001 ${TIME}no end\r\n`],
+  ])
 })
