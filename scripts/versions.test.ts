@@ -20,7 +20,7 @@ const REPEATS = [
   'packages/manifests/src/golden/first-attempt.golden',
 ]
 /** The lock files of npm and Go contain versions of other projects. */
-const FOREIGN = ['package-lock.json', '**/go.{mod,sum}']
+const FOREIGN = ['**/package-lock.json', '**/go.{mod,sum}']
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const version = new RegExp(`(?<![\\w.])v?${VERSION.replaceAll('.', '\\.')}(?![\\w.]*\\d)`)

@@ -17,7 +17,7 @@ import { MONITOR_ROUTES } from './monitor.ts'
 
 /** Routes of the server that the client does not have, and why. */
 const OTHERS: readonly { readonly path: RegExp; readonly why: string }[] = [
-  { path: /^\/api\//, why: 'the API of Codefresh, which its own clients call' },
+  { path: /^\/(api|nomios)\//, why: 'the API of Codefresh, which its own clients call' },
   { path: /^\/(healthz|readyz)$/, why: 'probes of Kubernetes' },
   { path: /^\/metrics$/, why: 'read by Prometheus' },
   { path: /^\/v1\/webhooks\/\{name\}\/deliveries$/, why: 'called by forges' },
