@@ -156,6 +156,7 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger, 
     {
       branch: request.branch,
       revision: request.revision,
+      keepsDocument: request.keepsRepository,
       variables: gathered.layers,
       account: await readAccountContext(app, { layers: gathered.layers, settings: account }),
       mainClone: chooseMainClone(settings, account, clone),

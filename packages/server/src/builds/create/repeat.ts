@@ -17,7 +17,7 @@ import { requireFound } from '../lifecycle/require-found.ts'
 import { Layers } from './layers.ts'
 import { chooseMainClone, repeatMainClone, requireRepositoryScope, type MainCloneFacts } from './main-clone.ts'
 import { chooseRuntime, systemVariables, type Prepared, type Request } from './prepare.ts'
-import { readRequest } from './request.ts'
+import { readRequest, type BuildRequest } from './request.ts'
 import { readPlan, readSnapshot } from './snapshot.ts'
 
 /**
@@ -38,6 +38,7 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
   const old = readPlan(stored)
   const git = request.git ?? asked.git
   const keepsRepository = (request.git === undefined ? asked : request).keepsRepository
+  const limits = documentLimits(asked, request)
   const gathered = new Layers()
   const system = systemVariables(app, {
     id,
@@ -61,6 +62,7 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
       frozen: readStepTypes(stored),
       branch,
       revision,
+      keepsDocument: limits.now,
       fetched: stored.fetched ?? undefined,
       mainClone: repeatClone(old, { settings, account, branch, revision, git, keepsRepository, layers: gathered.layers }),
     },
@@ -94,6 +96,7 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
       ...asked,
       git,
       keepsRepository,
+      keepsDocument: limits.later,
       variables: { ...asked.variables, ...request.variables },
       only: request.only ?? asked.only,
       skip: request.skip ?? asked.skip,
@@ -109,6 +112,20 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
     account,
     carried,
   }
+}
+
+/**
+ * Returns whether the document is kept now, and in later repetitions, which use the variables of this one. A caller who may not run commands can
+ * repeat a build of another caller, but cannot move its document.
+ */
+function documentLimits(
+  asked: Pick<BuildRequest, 'keepsDocument' | 'keepsRepository'>,
+  { keepsRepository: isLimited = false, branch, revision, variables }: Request['request'],
+): { readonly now: boolean; readonly later: boolean } {
+  const wasLimited = asked.keepsDocument ?? asked.keepsRepository ?? false
+  const isMoved = branch !== undefined || revision !== undefined
+  const now = wasLimited || (isLimited && isMoved)
+  return { now, later: now || (isLimited && Object.keys(variables).length > 0) }
 }
 
 interface RepeatedClone extends MainCloneFacts {

@@ -18,6 +18,8 @@ export const BuildRequest = BuildInput.omit({ secrets: true, document: true, ann
   limits: BuildLimits.prefault({}),
   /** True if the caller may not choose the repository of the automatic clone with `git`. */
   keepsRepository: z.boolean().optional(),
+  /** True if a repetition has a branch, a revision or variables of a caller who may not choose the document with them. */
+  keepsDocument: z.boolean().optional(),
 })
 export type BuildRequest = z.output<typeof BuildRequest>
 
