@@ -1,4 +1,4 @@
-/** Limits per caller for document processing: concurrent calls, and processing time per minute. */
+/** Limits per caller: concurrent calls and their body bytes, and processing time of documents per minute. */
 import { fault, type Clock } from '@windlass/kit'
 
 const MINUTE_MS = 60_000
@@ -22,10 +22,13 @@ export class Callers {
   private readonly calls = new Map<string, { count: number; bytes: number }>()
   private bytes = 0
   private readonly spent = new Map<string, { since: number; ms: number }>()
+  /** What is limited, for messages. */
+  private readonly calledAs: string
 
-  constructor(clock: Clock, limits: CallerLimits) {
+  constructor(clock: Clock, limits: CallerLimits, calledAs = 'calls with documents') {
     this.clock = clock
     this.limits = limits
+    this.calledAs = calledAs
   }
 
   /** Starts a call with a body of this size, or 0 without a body. The returned function ends it. Throws `rate-limited`. */
@@ -35,13 +38,13 @@ export class Callers {
     const isFull = this.bytes + bytes > bytesAtOnce || own.bytes + bytes > bytesAtOnce / CALLER_SHARE
     if (bytes > 0 && own.bytes > 0 && isFull)
       throw fault('rate-limited', {
-        message: 'The server is already processing the maximum number of document bytes.',
+        message: `The server is already processing the maximum number of bytes of ${this.calledAs}.`,
         retryAfter: 1,
       })
     if (own.count >= callsAtOnce)
       throw fault('rate-limited', {
-        message: `This key has ${own.count} concurrent calls with documents. At most ${callsAtOnce} are allowed.`,
-        hint: 'Send the next document after one of them has finished.',
+        message: `This key has ${own.count} concurrent ${this.calledAs}. At most ${callsAtOnce} are allowed.`,
+        hint: 'Send the next one after one of them has finished.',
         retryAfter: 1,
       })
     this.checkTime(caller)

@@ -177,7 +177,7 @@ test('does not limit the bytes of calls without a body, nor those of the only bo
   for (let n = 0; n < 9; n += 1) callers.enter('one', 0)
   callers.enter('four', 0)
   callers.enter('four', 4_194_304)
-  expect(() => callers.enter('four', 1)).toThrow('document bytes')
+  expect(() => callers.enter('four', 1)).toThrow('bytes of calls with documents')
 })
 
 test('checks small step types in the process, because they can use themselves many times', async () => {

@@ -2,19 +2,21 @@
 import type { FastifyRequest } from 'fastify'
 import { fault } from '@windlass/kit'
 
-/** Larger bodies get a new buffer. */
-const POOLED_BYTES = 1_048_576
+/** Sizes of reused buffers. A body gets one of the next size, so that a small one does not hold a large buffer. Larger bodies get a new buffer. */
+const POOLED_BYTES = [65_536, 1_048_576]
+/** Free buffers of each size. */
 const MAX_FREE = 4
 
-const free: Buffer[] = []
+const free = new Map<number, Buffer[]>(POOLED_BYTES.map((bytes) => [bytes, []]))
 const inUse = new WeakMap<FastifyRequest, Buffer>()
 
 /** Reads the body of a request. Throws `payload-too-large`. The caller must call `releaseBody` afterwards. */
 export async function readBody(request: FastifyRequest, body: AsyncIterable<Buffer>, limit: number): Promise<Buffer> {
   const length = Number(request.headers['content-length'] ?? Number.NaN)
   if (length > limit) throw fault('payload-too-large')
-  if (!Number.isSafeInteger(length) || length > POOLED_BYTES) return gather(body, limit)
-  const memory = free.pop() ?? Buffer.allocUnsafeSlow(POOLED_BYTES)
+  const size = POOLED_BYTES.find((bytes) => length <= bytes)
+  if (!Number.isSafeInteger(length) || size === undefined) return gather(body, limit)
+  const memory = free.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size)
   inUse.set(request, memory)
   let end = 0
   for await (const chunk of body) {
@@ -55,5 +57,6 @@ export function releaseBody(request: FastifyRequest): void {
   const memory = inUse.get(request)
   if (memory === undefined) return
   inUse.delete(request)
-  if (free.length < MAX_FREE) free.push(memory)
+  const others = free.get(memory.length)
+  if (others !== undefined && others.length < MAX_FREE) others.push(memory)
 }

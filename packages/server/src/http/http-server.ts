@@ -13,6 +13,7 @@ import { authenticateSession } from '../identity/sessions.ts'
 import { requireOwnOrigin } from '../identity/origin.ts'
 import { addAssets, type Asset } from './assets.ts'
 import { auditedCall } from './audited-call.ts'
+import { bodyLimitOf, DEFAULT_BODY_BYTES, openBodyLimits, type Admit } from './body-limits.ts'
 import { isLogSocket, serveLogSocket } from './codefresh/log/socket.ts'
 import { readBody, releaseBody } from './body-pool.ts'
 import { parseJson } from './json-body.ts'
@@ -30,12 +31,10 @@ export interface HttpOptions {
   readonly routes: readonly Route[]
   /** Files for browsers, which need no credential. */
   readonly assets?: readonly Asset[]
+  /** Time in which a small body must arrive, milliseconds. Default: 20 s. */
+  readonly bodyMs?: number | undefined
 }
 
-/** Default body limit. A call that starts a build may contain a document and variables of 1 MiB each. */
-const DEFAULT_BODY_BYTES = 4_194_304
-/** Body limit of calls without a credential. */
-const PUBLIC_BODY_BYTES = 4_096
 /** Time for which idle sockets are kept, a little longer than clients keep them, so that the client closes first. Milliseconds. */
 const KEEP_ALIVE_MS = 75_000
 /** Time after which an inactive socket is closed, longer than any held call. Otherwise an unread response would stay in memory forever. Milliseconds. */
@@ -53,7 +52,8 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
   server.setNotFoundHandler((request) => {
     throw unknownRoute(request.method, shownUrl(request.url))
   })
-  for (const route of options.routes) addRoute(app, server, options.authenticator, route)
+  const admitFor = openBodyLimits(app, options.bodyMs)
+  for (const route of options.routes) addRoute(app, server, { ...options, route, admit: admitFor(route.spec) })
   addAssets(server, options.assets ?? [])
   serveLogSocket(app, server.server)
   return server
@@ -120,16 +120,21 @@ function requestId(request: { headers: Record<string, string | string[] | undefi
   return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : `${processId}-${(requests += 1).toString(36)}`
 }
 
-function addRoute(app: App, server: FastifyInstance, authenticator: Authenticator, route: Route): void {
+interface RouteOptions extends Pick<HttpOptions, 'authenticator'> {
+  readonly route: Route
+  readonly admit: Admit
+}
+
+function addRoute(app: App, server: FastifyInstance, { authenticator, route, admit }: RouteOptions): void {
   const actors = new WeakMap<FastifyRequest, Actor>()
-  /** End a call with a document for the limits of its caller. */
+  /** End a call for the limits of its caller. */
   const leaves = new WeakMap<FastifyRequest, () => void>()
   const limit = route.spec.perMinute === undefined ? undefined : openRateLimit(app.clock, route.spec.perMinute)
   server.route({
     method: route.method,
     url: toUrl(route.path),
     exposeHeadRoute: route.method === 'GET' && route.spec.allow === 'public' && route.spec.isHeld !== true,
-    bodyLimit: route.spec.maxBodyBytes ?? (route.spec.allow === 'public' ? PUBLIC_BODY_BYTES : DEFAULT_BODY_BYTES),
+    bodyLimit: bodyLimitOf(route.spec),
     async onRequest(request, reply) {
       // Counted later, so that a web page cannot lock out the address of its readers.
       if (limit !== undefined) requireOwnOrigin(app, request)
@@ -141,8 +146,8 @@ function addRoute(app: App, server: FastifyInstance, authenticator: Authenticato
       })
       actors.set(request, actor)
       // Checked before the body is read, so that refused calls use no memory.
-      if (route.spec.readsDocument !== true) return
-      const leave = app.documentPool.enter(callerOf(actor), sizeOf(request))
+      const leave = admit(callerOf(actor), request)
+      if (leave === undefined) return
       leaves.set(request, leave)
       whenGone(reply, leave)
     },
@@ -172,18 +177,6 @@ async function identify(app: App, authenticator: Authenticator, request: Fastify
   const { authorization } = request.headers
   if (authorization === undefined && allow !== 'public') return authenticateSession(app, request)
   return authenticator.authenticate(authorization, app.clock.now(), allow)
-}
-
-/**
- * Returns the largest possible size of the body. A body without an announced size counts as large. A request without a body, or with one that is not
- * read, counts as empty. Bytes.
- */
-function sizeOf({ method, headers, routeOptions }: FastifyRequest): number {
-  const { bodyLimit } = routeOptions
-  if (method === 'GET') return 0
-  if (headers['transfer-encoding'] !== undefined) return bodyLimit
-  const length = Number(headers['content-length'] ?? 0)
-  return Number.isSafeInteger(length) ? Math.min(length, bodyLimit) : bodyLimit
 }
 
 interface Exchange {

@@ -1,10 +1,12 @@
-/** JSON bodies. The number of their values is limited before they are parsed. */
+/** JSON bodies. The number and the depth of their values are limited before they are parsed. */
 import { fault } from '@windlass/kit'
 
 /** Maximum number of fields and list items in the body of a user. */
 const MAX_PARTS = 20_000
 /** Maximum for agents, engines and monitors, which report thousands of objects at once. */
 const MAX_REPORT_PARTS = 500_000
+/** Maximum number of lists and objects inside each other, far below the depth at which code that visits them exhausts the stack. */
+const MAX_DEPTH = 200
 
 /** Routes of agents, engines and monitors. */
 const REPORTS = /^\/(?:v1\/(?:engine|agent|monitor)|api\/agent)\//
@@ -16,12 +18,7 @@ const REPORTS = /^\/(?:v1\/(?:engine|agent|monitor)|api\/agent)\//
 export function parseJson(text: string, route: string): unknown {
   if (text === '') return undefined
   const max = REPORTS.test(route) ? MAX_REPORT_PARTS : MAX_PARTS
-  if (hasMoreParts(text, max)) {
-    throw fault('request-invalid', {
-      message: `The body has more than ${max.toLocaleString('en')} fields and list items.`,
-      hint: 'Split the request into smaller ones.',
-    })
-  }
+  requireLimits(text, max)
   try {
     const body: unknown = JSON.parse(text)
     if (PROTOTYPE.test(text)) removePrototypes(body)
@@ -32,18 +29,33 @@ export function parseJson(text: string, route: string): unknown {
 }
 
 const QUOTE = 0x22
-/** Characters that start a field, a list item, or a list or object: `,`, `[` and `{`. */
-const BEGINS: ReadonlySet<number> = new Set([0x2c, 0x5b, 0x7b])
+const COMMA = 0x2c
+/** `[` and `{`, `]` and `}`. They differ in one bit. */
+const [OPENING, CLOSING, EITHER] = [0x7b, 0x7d, 0x20]
 
-/** Counts outside of strings, so that the content of documents does not count. */
-function hasMoreParts(text: string, max: number): boolean {
+/** Counts outside of strings, so that the content of documents does not count. Throws `request-invalid`. */
+function requireLimits(text: string, maxParts: number): void {
   let count = 0
+  let depth = 0
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) at = endOfText(text, at)
-    else if (BEGINS.has(code) && (count += 1) > max) return true
+    else if (code === COMMA) count += 1
+    else if ((code | EITHER) === OPENING) {
+      count += 1
+      depth += 1
+    } else if ((code | EITHER) === CLOSING) depth -= 1
+    if (count > maxParts)
+      throw fault('request-invalid', {
+        message: `The body has more than ${maxParts.toLocaleString('en')} fields and list items.`,
+        hint: 'Split the request into smaller ones.',
+      })
+    if (depth > MAX_DEPTH)
+      throw fault('request-invalid', {
+        message: `The body has more than ${MAX_DEPTH} lists and objects inside each other.`,
+        hint: 'Send a body with fewer levels.',
+      })
   }
-  return false
 }
 
 /** Returns the index of the quote that ends the string at `start`, or the end of the body if there is none. */

@@ -53,7 +53,10 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly body?: B
   /** Media types of a body that the handler gets as it was sent, for example to verify a signature. No other types are accepted. */
   readonly rawBody?: readonly [string, ...string[]]
+  /** Body limit. Default: 4 MiB, or 4 KiB without a body in the table and for public routes. */
   readonly maxBodyBytes?: number
+  /** Maximum number of concurrent calls of one caller. Further ones are refused before their body is read. */
+  readonly callsAtOnce?: number
   /** Shape of each response by status. `text` is not JSON and is not validated. */
   readonly replies: Readonly<Record<number, z.ZodType | 'text' | 'nothing'>>
   /** The call may be held open. Its duration is not measured. */

@@ -200,3 +200,15 @@ test('refuses a raw body over the limit without a length after at most the limit
   socket.destroy()
   expect(await scene.admin.text('GET', `/v1/builds/${build.id}/log`, {})).toBe('')
 })
+
+test('refuses a body of 201 levels, also with an Idempotency-Key, and accepts one of 200', async () => {
+  await using scene = await openHttpScene()
+  const send = async (path: string, levels: number): Promise<number> => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${scene.adminToken}`, 'idempotency-key': 'deep' }
+    const body = `{"text":"[[[{{{","x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+    return (await fetch(scene.server.url + path, { method: 'POST', headers, body })).status
+  }
+  expect(await send('/v1/sessions/codes', 201)).toBe(400)
+  expect(await send('/v1/contexts', 19_000)).toBe(400)
+  expect(await send('/v1/sessions/codes', 200)).toBe(201)
+})

@@ -36,6 +36,8 @@ const MAX_BATCH_BYTES = 16_777_216
 const FOLLOWED_FLUSH_MS = 100
 /** Frames that an engine may send before the answer to the first. The server receives them while it stores earlier ones, and stores them together. */
 const FRAMES_IN_FLIGHT = 4
+/** Frames of an attempt that the server takes at once. An engine repeats its frames if their connection breaks, while the server still has the first ones. */
+const MAX_FRAMES = 2 * FRAMES_IN_FLIGHT
 
 function attemptOf(actor: Actor): AttemptKey {
   if (actor.kind !== 'attempt' && actor.kind !== 'bootstrap') throw fault('forbidden')
@@ -89,6 +91,7 @@ export function engineRoutes(app: App): Route[] {
       scope: 'none',
       rawBody: ['application/octet-stream'],
       maxBodyBytes: MAX_FRAME_BYTES,
+      callsAtOnce: MAX_FRAMES,
       replies: { 200: FrameAck },
       handle: async ({ rawBody, headers, actor, signal }) => {
         const { ahead, ...head } = readHead(headers)
