@@ -28,9 +28,12 @@ export interface WrittenSettings {
   readonly warnings: readonly Diagnostic[]
 }
 
-/** Quickly excludes most inline documents. Matches white space only within a line, because a document can be one long run of it. */
+/**
+ * Quickly excludes most inline documents. Only the parser can tell whether `kind` is a key, because anchors, tags, `?`, a byte order mark and comments may
+ * precede it, and escapes in double quotes can spell it.
+ */
 export function mayBePipeline(document: string): boolean {
-  return /(?:^|[{,])[ \t]*["']?kind["']?\s*:/m.test(document)
+  return /kind|\\[xuU\r\n]/.test(document)
 }
 
 /** Reads the settings of a `kind: pipeline` document. Undefined for an inline document, or one with errors, which `compile` reports. */

@@ -98,3 +98,19 @@ test('does not store a document with errors that has encrypted variables', async
   }
   expect(leaks(await dumpTables(scene.server.app), SECRETS)).toEqual([])
 })
+
+test.each(['\uFEFFkind', '&a kind', '!!str kind', '? kind\n', '"\\x6bind"'])(
+  'does not store or show encrypted variables of a document that begins with %j',
+  async (kind) => {
+    await using scene = await openHttpScene()
+    const document = triggered('demo/app').replace('kind', kind)
+    const body = { name: 'demo/app', document }
+    const stored = await scene.admin.call('PUT', '/v1/pipelines/demo%2Fapp', Pipeline, { body })
+    expect(stored.variables).toEqual([{ key: 'B', value: '*****', encrypted: true }])
+    await scene.admin.call('POST', '/v1/builds', Build, { body: { document: document.replace('demo/app', 'demo/run') } })
+    const { engine } = await scene.start({ pipeline: 'demo/app', document: undefined })
+    expect(Object.values(engine.claimed.secrets)).toEqual([SECRETS.variable])
+    const shown = { place: 'a call', text: await scene.admin.text('GET', '/v1/pipelines/demo%2Fapp') }
+    expect(leaks([...(await dumpTables(scene.server.app)), shown], SECRETS)).toEqual([])
+  },
+)

@@ -146,6 +146,38 @@ describe.each(DATABASES)('migrations on $name', ({ open }) => {
     expect(plans.at(-1)).toEqual({ build_id: 'shell', document: shell, fetched: null })
   })
 
+  test('removes encrypted variables of documents whose kind an earlier version did not find', async () => {
+    const place = await database.fresh({ isBare: true })
+    const before = await openDialect({ ...place, clock: systemClock, log: silentLog })
+    const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '041'))
+    const { error } = await new Migrator({ db: before.query, provider: { getMigrations: async () => older } }).migrateToLatest()
+    expect(error).toBeUndefined()
+    const document = (kind: string, value: string): string =>
+      `${kind} pipeline\nspec:\n  variables: [{key: A, value: ${value}, encrypted: true}]\n  triggers: [{variables: [{key: B, value: ${value === 's3cret' ? value : "''"}, encrypted: true}]}]\n`
+    const kinds = ['\uFEFFkind:', '&a kind:', '!!str kind:', '? kind\n:', '"\\x6bind":']
+    for (const [n, kind] of kinds.entries()) {
+      const text = document(kind, 's3cret')
+      await sql`insert into pipeline (id, account_id, name, document, variables, contexts, settings, priority, revision, created_at, updated_at)
+        values (${`p${n}`}, ${'a'.repeat(24)}, ${`p${n}`}, ${text}, '[]', '[]', '{}', 0, 1, 1700, 1700)`.execute(before.query)
+      await sql`insert into build_plan (build_id, account_id, document, request, fetched)
+        values (${`b${n}`}, ${'a'.repeat(24)}, ${text}, '{}', ${text})`.execute(before.query)
+    }
+    const inline = 'steps: {kind: {image: alpine, commands: ["encrypted: true, value: open"]}}\n'
+    await sql`insert into build_plan (build_id, account_id, document, request) values ('inline', ${'a'.repeat(24)}, ${inline}, '{}')`.execute(
+      before.query,
+    )
+    await before.close()
+
+    await using held = await openTestApp({ ...database, fresh: async () => place })
+    const { query } = held.app.store
+    const pipelines = await query.selectFrom('pipeline').select('document').orderBy('id').execute()
+    const plans = await query.selectFrom('build_plan').select(['document', 'fetched']).orderBy('build_id').execute()
+    const masked = kinds.map((kind) => document(kind, "'*****'"))
+    expect(pipelines).toEqual(masked.map((text) => ({ document: text })))
+    expect(plans.slice(0, 5)).toEqual(masked.map((text) => ({ document: text, fetched: text })))
+    expect(plans.at(-1)).toEqual({ document: inline, fetched: null })
+  })
+
   test('finds the subject of tasks that an older server writes beside a newer one', async () => {
     await using held = await openTestApp(database)
     const { query } = held.app.store

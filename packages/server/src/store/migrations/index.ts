@@ -25,6 +25,7 @@ import { users } from './031-users.ts'
 import { deviceCodes } from './032-device-codes.ts'
 import { audit } from './033-audit.ts'
 import { teams } from './034-teams.ts'
+import { markedSecrets } from './041-marked-secrets.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -54,4 +55,5 @@ export const migrations: Record<string, Migration> = {
   '032-device-codes': deviceCodes,
   '033-audit': audit,
   '034-teams': teams,
+  '041-marked-secrets': markedSecrets,
 }
