@@ -51,5 +51,9 @@ test('a daemon without the tools image is lost, so the server retries the build'
 })
 
 test('in a local build the tools image is missing like any other image', async () => {
-  expect(await runWithout(true)).toMatchObject({ status: 'error', reason: 'image-not-found' })
+  expect(await runWithout(true)).toMatchObject({
+    status: 'error',
+    reason: 'image-not-found',
+    message: expect.stringContaining('Build it in a clone with `scripts/images tools`'),
+  })
 })

@@ -16,6 +16,13 @@ test.each([
   expect(pullHint(message, 'r.example/app:1')).toContain(hint)
 })
 
+test('names the ways to get an image of Windlass, whatever the error is', () => {
+  const hint = 'Build it in a clone with `scripts/images tools`, or load it from a release with `docker load`.'
+  for (const name of ['windlass/tools:9.9.9', 'r.example/mirror/windlass/tools:9.9.9'])
+    expect(pullHint('dial tcp 10.0.0.9:443: i/o timeout', name)).toContain(hint)
+  expect(pullHint('manifest unknown', 'acme/windlass-tools:1')).toContain('Check the name and the tag')
+})
+
 /** Opens the images of an attempt whose registry has these images, or every one. `disk` are those of the daemon. */
 function openImages(pullable?: readonly string[]) {
   const disk = new Set(['alpine:3'])

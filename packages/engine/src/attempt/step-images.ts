@@ -49,6 +49,8 @@ export interface StepImagesOptions {
   readonly claims?: Pick<ImageClaims, 'claim'> | undefined
   /** Names of the images of Windlass. If the daemon does not get one of them, the attempt is lost: it is not the fault of the pipeline. */
   readonly own?: readonly string[] | undefined
+  /** Called before an image is pulled. */
+  readonly onPull?: ((name: string) => Promise<void>) | undefined
 }
 
 const PULL = { baseMs: 500, maxMs: 5_000, tries: 3 }
@@ -86,6 +88,7 @@ export function openStepImages(options: StepImagesOptions): StepImages {
     const present = await docker.inspectImage(name)
     if (present !== undefined && (await isClaimed(present)))
       return { ...present, name, note: `Image ${name} is on the disk (${shortId(present)}).` }
+    await options.onPull?.(name)
     const started = options.clock.monotonic()
     await pull({ ...options, name, login })
     const pulled = await docker.inspectImage(name)
@@ -213,6 +216,9 @@ function shortId(image: Image): string {
 
 /** Returns a hint for the error message of a daemon or registry. */
 export function pullHint(message: string, name: string): string {
+  const ours = /(?:^|\/)windlass\/(tools|buildkit|cosign|deploy)(?=[:@]|$)/.exec(name)?.[1]
+  if (ours !== undefined)
+    return `This image is a part of Windlass. Build it in a clone with \`scripts/images ${ours}\`, or load it from a release with \`docker load\`.`
   const registry = name.includes('/') ? (name.split('/')[0] ?? name) : name
   if (/x509|certificate|server gave HTTP response to HTTPS client/i.test(message))
     return `The Docker daemon does not trust ${registry}: add the CA of that registry to the daemon, or list it in \`insecure-registries\`.`

@@ -68,13 +68,18 @@ async function open(options: AttemptOptions, parts: ContextParts): Promise<Attem
   }
 }
 
-async function prepare(options: AttemptOptions, { end, stop, redact }: ContextParts): Promise<AttemptContext> {
+async function prepare(options: AttemptOptions, parts: ContextParts): Promise<AttemptContext> {
   const { input, docker, clock, log } = options
+  const { end, stop, redact } = parts
   const claims = openImageClaims()
   const name = options.toolsImage ?? TOOLS_IMAGE
   // The daemon of a pod belongs to the infrastructure. On the daemon of a user, a missing image of Windlass is an ordinary `image-not-found`.
-  const own = options.hostFiles === true ? [] : [name, BUILDKIT_IMAGE, COSIGN_IMAGE, DEPLOY_IMAGE]
-  const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end, claims, own })
+  const ours = [name, BUILDKIT_IMAGE, COSIGN_IMAGE, DEPLOY_IMAGE]
+  const own = options.hostFiles === true ? [] : ours
+  const onPull = async (image: string): Promise<void> => {
+    if (ours.includes(image)) await parts.say(`Pulling ${image}, which is a part of Windlass. The Docker daemon keeps it.`)
+  }
+  const images = openStepImages({ docker, registries: input.registries, clock, log, signal: end, claims, own, onPull })
   const say = async (): Promise<void> => undefined
   await awaitImage(name, options, stop)
   const [{ id: image }] = await Promise.all([

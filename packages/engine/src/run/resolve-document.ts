@@ -2,14 +2,14 @@
  * Resolves the plan of a build whose document is in a repository behind the firewall: the engine fetches the document, and the server or the CLI
  * compiles it. The engine never reads YAML.
  */
-import { isFault, sentences } from '@windlass/kit'
+import { isFault } from '@windlass/kit'
 import { emptySnapshot, type DocumentSource } from '@windlass/plan'
 import { SYSTEM_STREAM, type AttemptOutcome, type EngineDocumentAnswer } from '@windlass/protocol'
 import { openStepOutput } from '../output/step-output.ts'
 import { readGitFile } from '../git/git-file.ts'
 import type { AttemptInput, AttemptOptions } from '../attempt/input.ts'
 import { openContext } from './open-context.ts'
-import { reasonOf } from './reason-of.ts'
+import { messageOf, reasonOf } from './reason-of.ts'
 import { secretsOf } from '../secrets/secrets.ts'
 import { StepFailure } from '../attempt/step-outcome.ts'
 
@@ -33,8 +33,7 @@ export async function resolveDocument(options: AttemptOptions, compile: CompileD
     const reason = reasonOf(error)
     // Errors of the server and bugs are for the caller. A refusal by the daemon is neither.
     if (!(error instanceof Error) || (reason === 'internal' && !isFault(error, 'docker-refused'))) throw error
-    const message = error instanceof StepFailure ? sentences(error.message, error.hint) : error.message
-    return { outcome: { status: 'error', reason, message } }
+    return { outcome: { status: 'error', reason, message: messageOf(error) } }
   }
 }
 

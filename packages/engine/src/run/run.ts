@@ -52,7 +52,7 @@ import { stopFor } from './commands.ts'
 import { closeContext, recordOutcome } from './end-attempt.ts'
 import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
-import { reasonOf } from './reason-of.ts'
+import { messageOf, reasonOf } from './reason-of.ts'
 import { decidedEnd, performedEnd, type StepEvent } from './step-events.ts'
 import { redactEvent } from '../secrets/redact-event.ts'
 import { secretsOf, type SecretSource } from '../secrets/secrets.ts'
@@ -403,7 +403,7 @@ class Attempt {
     const { log } = this.#options
     const reason = reasonOf(error)
     const status = error instanceof StepStop ? error.status : 'error'
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     if (reason === 'internal') log.error({ err: error, step }, 'attempt failed')
     else log.warn({ reason, message, step }, 'attempt failed')
     this.#broken ??= { status, reason, message: clip(message), ...defined({ step }) }
