@@ -81,7 +81,7 @@ test('a connection whose body does not arrive in time is closed, and one that is
   const { app } = scene.server
   const echo = route('POST', '/echo', {
     summary: 'Return the number of bytes after a while',
-    allow: 'viewer',
+    allow: 'signed-in',
     scope: 'none',
     body: z.object({ text: z.string() }),
     replies: { 200: z.object({ bytes: z.number() }) },
