@@ -11,7 +11,6 @@ import type { AttemptInput, AttemptOptions } from '../attempt/input.ts'
 import { openContext } from './open-context.ts'
 import { messageOf, reasonOf } from './reason-of.ts'
 import { secretsOf } from '../secrets/secrets.ts'
-import { StepFailure } from '../attempt/step-outcome.ts'
 
 /** What to run, or the outcome if nothing can run. */
 export type Resolved = { readonly input: AttemptInput } | { readonly outcome: AttemptOutcome }
