@@ -212,9 +212,7 @@ async function answer(app: App, route: Route, { request, reply, actor }: Exchang
   })
   if (repeatable.earlier !== undefined) return repeatable.earlier
   try {
-    const outcome = await run({ ...call, settle: (tx, settled) => repeatable.settle(tx, settled) })
-    if (outcome !== 'stream') await repeatable.finish(outcome)
-    return outcome
+    return await run({ ...call, settle: (tx, settled) => repeatable.settle(tx, settled) })
   } catch (error) {
     return await repeatable.recover(error)
   } finally {

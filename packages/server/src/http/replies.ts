@@ -1,10 +1,16 @@
-/** Idempotency-Key: a repeated POST gets the response of the first one, for a day. */
+/**
+ * Idempotency-Key: a repeated POST gets the response of the first one, for a day. Only calls that store their response with their effect leave a row, so
+ * that calls without an effect cannot fill the database.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import { fault, sha256 } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
+import { z } from 'zod'
 import type { App } from '../app.ts'
 import { replyPlace } from '../secrets/places.ts'
-import { finishReply, findReply, insertReply } from '../store/account/replies.ts'
+import type { Vault } from '../secrets/vault.ts'
+import { findReply, storeReply, type ReplyKey } from '../store/account/replies.ts'
+import type { ReplyRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import type { Answer } from './route.ts'
 
@@ -16,8 +22,6 @@ export interface Repeatable {
    * faster; a repeat gets the response of that call.
    */
   settle(tx: Tx, answer: Answer): Promise<void>
-  /** Stores the response of a call that did not store it in its own transaction. */
-  finish(answer: Answer): Promise<void>
   /**
    * Returns the stored response of a call that failed: the connection to the database broke after the commit, or another server has carried out a call
    * with the same key, whose effect is the cause of the error. Throws the error if there is no response.
@@ -61,64 +65,71 @@ export async function beginRepeatable(
       hint: 'Use a shorter key.',
     })
   const id = { accountId: app.accountId, actorId: actor.id, key }
-  const requestHash = sha256(JSON.stringify([request.method, request.url, request.body]))
+  const digest = sha256(JSON.stringify([request.method, request.url, request.body]))
   const name = JSON.stringify([id, app.dataDir])
-  const sealedAt = replyPlace(id)
-  let stored = await findReply(app.store.query, id)
+  const find = async (): Promise<StoredReply | undefined> => openReply(app.vault, id, await findReply(app.store.query, id))
+  let stored = await find()
   for (let first = running.get(name); first !== undefined; first = running.get(name)) {
     await first
-    stored = await findReply(app.store.query, id)
+    stored = await find()
   }
-  if (stored !== undefined && stored.request_hash !== requestHash) throw fault('idempotency-mismatch')
-  const open = (reply: typeof stored): Answer | undefined =>
-    typeof reply?.body === 'string' ? toAnswer(app.vault.open(sealedAt, reply.body), reply.status) : undefined
-  const earlier = open(stored)
-  if (earlier !== undefined)
-    return { earlier, settle: noop, finish: noop, recover: async () => earlier, release: () => undefined }
+  if (stored !== undefined && stored.digest !== digest) throw fault('idempotency-mismatch')
+  const earlier = stored?.answer
+  if (earlier !== undefined) return { earlier, settle: noop, recover: async () => earlier, release: () => undefined }
   const ended = Promise.withResolvers<void>()
   running.set(name, ended.promise)
-  const release = (): void => {
-    running.delete(name)
-    ended.resolve()
-  }
-  let isSettled = false
-  const settle = async (tx: Tx, answer: Answer): Promise<void> => {
-    const body = (await app.vault.sealer(tx)).seal(sealedAt, JSON.stringify(answer.body ?? null))
-    if (!(await finishReply(tx, { ...id, requestHash }, { status: answer.status, body })))
+  return {
+    earlier: undefined,
+    async settle(tx, answer) {
+      const sealer = await app.vault.sealer(tx)
+      const body = sealer.seal(replyPlace(id), JSON.stringify({ digest, body: answer.body ?? null }))
+      if (await storeReply(tx, { ...id, requestHash: SEALED, status: answer.status, body, now: app.clock.now() })) return
       throw fault('unavailable', {
         message: 'Another call with this Idempotency-Key has finished in the meantime.',
         hint: 'Repeat the call with the same key to get its answer.',
       })
-    isSettled = true
-  }
-  try {
-    await app.store.write((tx) => insertReply(tx, { ...id, requestHash, now: app.clock.now() }))
-  } catch (error) {
-    release()
-    throw error
-  }
-  return {
-    earlier: undefined,
-    settle,
-    async finish(answer) {
-      if (!isSettled) await app.store.write((tx) => settle(tx, answer))
     },
     async recover(error) {
-      const reply = await findReply(app.store.query, id).catch(() => undefined)
+      const reply = await find().catch(() => undefined)
       // Another server may have taken the key for another request in the same moment.
-      const answer = reply?.request_hash === requestHash ? open(reply) : undefined
+      const answer = reply?.digest === digest ? reply.answer : undefined
       if (answer === undefined) throw error
       return answer
     },
-    release,
+    release() {
+      running.delete(name)
+      ended.resolve()
+    },
   }
 }
+
+/** Stored instead of the digest of the request, which is sealed with the response. Secrets in the request could be guessed from a digest that is not. */
+const SEALED = 'sealed'
+
+interface StoredReply {
+  /** Digest of the request. */
+  readonly digest: string
+  readonly answer: Answer | undefined
+}
+
+/** Opens a stored response. Earlier versions stored the digest beside it, and a row without a response when a call started. */
+function openReply(vault: Vault, id: ReplyKey, row: ReplyRow | undefined): StoredReply | undefined {
+  if (row === undefined) return undefined
+  const { request_hash: digest, body, status } = row
+  if (typeof body !== 'string') return { digest, answer: undefined }
+  const parsed: unknown = JSON.parse(vault.open(replyPlace(id), body))
+  if (digest !== SEALED) return { digest, answer: toAnswer(parsed, status) }
+  const sealed = Sealed.parse(parsed)
+  return { digest: sealed.digest, answer: toAnswer(sealed.body, status) }
+}
+
+const Sealed = z.object({ digest: z.string(), body: z.unknown() })
 
 async function noop(): Promise<void> {
   await Promise.resolve()
 }
 
-function toAnswer(body: string, status: number): Answer {
-  const parsed: unknown = JSON.parse(body)
-  return { status, headers: { 'idempotent-replayed': 'true' }, ...(parsed !== null && { body: parsed }) }
+function toAnswer(body: unknown, status: number): Answer {
+  const headers = { 'idempotent-replayed': 'true', 'cache-control': 'no-store' }
+  return { status, headers, ...(body !== null && { body }) }
 }

@@ -6,7 +6,7 @@ import type { App } from '../app.ts'
 import { noteCaller } from '../audit/call.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import { findApiKey } from '../store/account/api-keys.ts'
-import { findSession, insertSession, insertSessionCode, takeSessionCode } from '../store/account/sessions.ts'
+import { countSessionCodes, findSession, insertSession, insertSessionCode, takeSessionCode } from '../store/account/sessions.ts'
 import { findUser, updateUser } from '../store/account/users.ts'
 import type { UserRow } from '../store/user-schema.ts'
 import type { Tx, Within } from '../store/store.ts'
@@ -19,11 +19,13 @@ import { writeSessionCookie } from './session-cookie.ts'
 
 /** Lifetime of a one-time code. Milliseconds. */
 const CODE_MS = 15 * 60_000
+/** Maximum number of unused codes of a key. Viewers can create codes, too, and must not fill the database with them. */
+const MAX_CODES = 100
 const MAX_CLIENT = 200
 
 /**
  * Creates a one-time code for a session with the rights of the key. `within` runs in the same transaction. Throws `forbidden` in a session, which
- * could otherwise outlive its end.
+ * could otherwise outlive its end, and `rate-limited` if the key has too many unused codes.
  */
 export async function createSessionCode(app: App, actor: Actor, within?: Within<SessionCode>): Promise<SessionCode> {
   if (actor.kind !== 'key' || actor.session !== undefined)
@@ -33,6 +35,8 @@ export async function createSessionCode(app: App, actor: Actor, within?: Within<
   const row = { id, account_id: actor.accountId, key_id: actor.id, hash, created_at: now, expires_at: now + CODE_MS }
   const code = { code: text, expiresAt: row.expires_at }
   await app.store.write(async (tx) => {
+    if ((await countSessionCodes(tx.query, actor.id, now)) >= MAX_CODES)
+      throw fault('rate-limited', { message: `The key has ${MAX_CODES} unused sign-in codes.`, retryAfter: CODE_MS / 1000 })
     await insertSessionCode(tx, row)
     await within?.(tx, code)
   })

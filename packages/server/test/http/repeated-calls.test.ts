@@ -1,6 +1,6 @@
 /** Calls with an Idempotency-Key whose first answer does not arrive: their effect happens once, and the repeat returns the answer. */
 import { ROUTES, type Route as ClientRoute } from '@windlass/client'
-import { fault } from '@windlass/kit'
+import { fault, sha256 } from '@windlass/kit'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -12,6 +12,7 @@ import { isAllowed, type Actor } from '../../src/identity/actor.ts'
 import { openAuthenticator } from '../../src/identity/authenticate.ts'
 import { createKey } from '../../src/identity/keys.ts'
 import { isForSteps } from '../../src/identity/step-rights.ts'
+import { replyPlace } from '../../src/secrets/places.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 import { HARMLESS, SETTLED, SETTLED_OF_STEPS, type KeyedCall } from './keyed-calls.ts'
 
@@ -118,7 +119,7 @@ test.each(CALLS)('$name has no effect if its answer cannot be stored', async ({ 
   const { app } = scene.server
   const call = await prepare(scene)
   const counts = await countRows(app)
-  await sql`create trigger fail_reply before update on reply begin select raise(abort, 'no reply'); end`.execute(app.store.query)
+  await sql`create trigger fail_reply before insert on reply begin select raise(abort, 'no reply'); end`.execute(app.store.query)
   expect((await send(scene, call)).status).toBeGreaterThanOrEqual(400)
   expect(await countRows(app)).toEqual(counts)
   await sql`drop trigger fail_reply`.execute(app.store.query)
@@ -181,4 +182,45 @@ test('a call that fails because another server has answered it returns that answ
   expect(refusal).toMatchObject({ code: 'conflict' })
   expect(await second.recover(refusal)).toMatchObject({ status: 201, body: context })
   for (const call of [first, second]) call.release()
+})
+
+test('calls without an effect and refused calls leave no row, however often a viewer makes them', async () => {
+  await using scene = await openHttpScene()
+  const { token } = await scene.admin.keys.create({ name: 'viewer', role: 'viewer' }, { idempotencyKey: false })
+  const viewer = scene.nobody.withToken(token)
+  const document = `version: '1.0'\nsteps: {${Array.from({ length: 50 }, (_, n) => `s${n}: {image: 5}`).join(', ')}}\n`
+  for (const n of ['1', '2', '2'])
+    await viewer.text('POST', '/v1/validate', { body: { document }, headers: { 'idempotency-key': n } })
+  const refused = scene.admin.text('POST', '/v1/keys', { body: { nope: 1 }, headers: { 'idempotency-key': '3' } })
+  await expect(refused).rejects.toMatchObject({ code: 'request-invalid' })
+  const { rows } = await sql`select key from reply where key in ('1', '2', '3')`.execute(scene.server.app.store.query)
+  expect(rows).toEqual([])
+})
+
+test('the stored hash of a request does not confirm a guess of its secrets, and survives a rotation of the master key', async () => {
+  await using scene = await openHttpScene()
+  const call = { path: '/v1/contexts', body: { name: 'pin', type: 'secret', data: { PIN: '4711' } } }
+  const first = await send(scene, call)
+  const { rows } = await sql`select * from reply where key = 'a-key'`.execute(scene.server.app.store.query)
+  const guess = sha256(JSON.stringify(['POST', call.path, call.body]))
+  expect(rows).toHaveLength(1)
+  expect(JSON.stringify(rows)).not.toContain(guess)
+  await scene.admin.text('POST', '/v1/master-keys/rotation', { body: {} })
+  expect(await send(scene, call)).toEqual({ ...first, isReplay: true })
+  const other = { ...call, body: { ...call.body, data: { PIN: '4712' } } }
+  expect(await send(scene, other)).toMatchObject({ status: 422, body: { code: 'idempotency-mismatch' } })
+})
+
+test('returns the answer that a server of an earlier version stored', async () => {
+  await using scene = await openHttpScene()
+  const { store, vault, accountId } = scene.server.app
+  const call = { path: '/v1/projects', body: { name: 'second' } }
+  const first = await send(scene, call)
+  const { id: actorId } = await scene.admin.server.whoami()
+  const digest = sha256(JSON.stringify(['POST', call.path, call.body]))
+  await store.write(async (tx) => {
+    const sealed = (await vault.sealer(tx)).seal(replyPlace({ accountId, actorId, key: 'a-key' }), JSON.stringify(first.body))
+    await tx.query.updateTable('reply').set({ request_hash: digest, body: sealed }).where('key', '=', 'a-key').execute()
+  })
+  expect(await send(scene, call)).toEqual({ ...first, isReplay: true })
 })

@@ -342,3 +342,12 @@ test('a session cannot create sign-in codes, and the store has only hashes of se
   ])
   for (const secret of [code, cookie]) expect(rows).not.toContain(secret.split('.')[1])
 })
+
+test('a key can have 100 unused sign-in codes', async () => {
+  await using scene = await openHttpScene()
+  const { token } = await scene.admin.keys.create({ name: 'viewer', role: 'viewer' })
+  const viewer = scene.nobody.withToken(token)
+  for (let n = 0; n < 100; n += 1) await viewer.text('POST', '/v1/sessions/codes', { body: {} })
+  await expect(viewer.text('POST', '/v1/sessions/codes', { body: {} })).rejects.toMatchObject({ code: 'rate-limited' })
+  await scene.admin.text('POST', '/v1/sessions/codes', { body: {} })
+})

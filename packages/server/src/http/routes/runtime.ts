@@ -126,7 +126,8 @@ function versionRoutes(app: App): Route[] {
       params: ByName,
       query: RuntimeDiffQuery,
       replies: { 200: RuntimeDiff },
-      handle: async ({ params, query }) => ok(await diffVersions(app, params.name, query)),
+      handle: async ({ params, query, actor }) =>
+        ok(await diffVersions(app, params.name, { ...query, hidesOperatorFields: !isAllowed(actor, 'manage-runners') })),
     }),
     route('GET', '/v1/runtimes/{name}/images', {
       summary: 'List the images that a runtime environment uses for builds',

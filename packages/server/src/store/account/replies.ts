@@ -17,37 +17,19 @@ export async function findReply(query: Query, { accountId, actorId, key }: Reply
     .executeTakeFirst()
 }
 
-/** Records that a call with the key has started; does nothing if it is already recorded. */
-export async function insertReply(tx: Tx, reply: ReplyKey & { requestHash: string; now: number }): Promise<void> {
-  await tx.query
-    .insertInto('reply')
-    .values({
-      account_id: reply.accountId,
-      actor_id: reply.actorId,
-      key: reply.key,
-      request_hash: reply.requestHash,
-      status: 0,
-      body: null,
-      created_at: reply.now,
-    })
-    .onConflict((conflict) => conflict.columns(['account_id', 'actor_id', 'key']).doNothing())
-    .execute()
-}
-
-/** Stores the response of the call; returns false if there already is one, or the key belongs to another request. */
-export async function finishReply(
+/** Stores the response of a call. Returns false if there already is one for the key. */
+export async function storeReply(
   tx: Tx,
-  { accountId, actorId, key, requestHash }: ReplyKey & { readonly requestHash: string },
-  answer: { status: number; body: string },
+  reply: ReplyKey & { readonly requestHash: string; readonly status: number; readonly body: string; readonly now: number },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await tx.query
-    .updateTable('reply')
-    .set(answer)
-    .where('account_id', '=', accountId)
-    .where('actor_id', '=', actorId)
-    .where('key', '=', key)
-    .where('request_hash', '=', requestHash)
-    .where('status', '=', 0)
+  const answer = { request_hash: reply.requestHash, status: reply.status, body: reply.body, created_at: reply.now }
+  const { numInsertedOrUpdatedRows = 0n } = await tx.query
+    .insertInto('reply')
+    .values({ account_id: reply.accountId, actor_id: reply.actorId, key: reply.key, ...answer })
+    // Servers of an earlier version insert a row without a response when a call starts.
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'actor_id', 'key']).doUpdateSet(answer).where('reply.status', '=', 0),
+    )
     .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  return numInsertedOrUpdatedRows > 0n
 }

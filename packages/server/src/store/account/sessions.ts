@@ -89,6 +89,17 @@ export async function endSessionsOfKey(tx: Tx, keyId: string): Promise<number> {
   return Number(numDeletedRows)
 }
 
+/** Returns the number of unused codes of a key that have not expired. */
+export async function countSessionCodes(query: Query, keyId: string, now: number): Promise<number> {
+  const { count } = await query
+    .selectFrom('session_code')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('key_id', '=', keyId)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
 export async function insertSessionCode(tx: Tx, code: SessionCodeRow): Promise<void> {
   await tx.query.insertInto('session_code').values(code).execute()
 }
