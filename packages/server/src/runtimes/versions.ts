@@ -8,6 +8,7 @@ import { present } from '../builds/lifecycle/view.ts'
 import { findRuntime, findRuntimeVersion, listRuntimeVersions } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
 import { mergeRuntime, readLayer, readLayers, withParent } from './layers.ts'
+import { hideOperatorFields } from './operator-fields.ts'
 import { showRuntime } from './show-runtimes.ts'
 
 export interface VersionQuery {
@@ -58,16 +59,29 @@ export async function listVersions(app: App, name: string): Promise<RuntimeVersi
   }))
 }
 
+export interface VersionRange {
+  readonly from: number
+  /** Default: the current version. */
+  readonly to?: number | undefined
+  readonly merged?: boolean | undefined
+  /** True for callers who may not read base layers. */
+  readonly hidesOperatorFields: boolean
+}
+
 /** Lists the leaf values that differ between two versions, by path. Throws `not-found`. */
 export async function diffVersions(
   app: App,
   name: string,
-  { from, to, merged = false }: { from: number; to?: number | undefined; merged?: boolean | undefined },
+  { from, to, merged = false, hidesOperatorFields }: VersionRange,
 ): Promise<RuntimeDiff> {
   const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime "${name}"`)
   const until = to ?? row.version
-  const before = leaves(await readVersion(app, row, { version: from, merged }))
-  const after = leaves(await readVersion(app, row, { version: until, merged }))
+  const read = async (version: number): Promise<Map<string, unknown>> => {
+    const spec = await readVersion(app, row, { version, merged })
+    // Base layers may have fields of the operator.
+    return leaves(merged && hidesOperatorFields ? hideOperatorFields(spec) : spec)
+  }
+  const [before, after] = [await read(from), await read(until)]
   const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted()
   const changes = paths.flatMap((path) => {
     const one = before.get(path)

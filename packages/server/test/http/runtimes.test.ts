@@ -193,6 +193,26 @@ test('rejects an unknown key with its path, and rejects a change based on an old
   })
 })
 
+test('a viewer does not see fields of the operator in merged specs and their differences (R256)', async () => {
+  await using scene = await openHttpScene()
+  const { admin } = scene
+  const spec = {
+    accounts: ['of-operator'],
+    dockerDaemonScheduler: { clientCertPath: '/of-operator' },
+    runtimeScheduler: { envVars: { FOR: 'for all' } },
+  }
+  await admin.text('PUT', `/v1/runtime-bases/${encodeURIComponent('system/corp')}`, { body: { spec } })
+  await admin.text('POST', '/v1/runtimes', { body: { name: 'prod', type: 'fake', spec: {} } })
+  const extended = { name: 'prod', type: 'fake', spec: { extends: ['system/corp', 'system/default'] } }
+  await admin.text('PUT', '/v1/runtimes/prod', { body: extended })
+  const { token } = await admin.keys.create({ name: 'viewer', role: 'viewer' })
+  for (const path of ['/v1/runtimes/prod?merged=true', '/v1/runtimes/prod/diff?from=1&to=2&merged=true']) {
+    const shown = await scene.nobody.withToken(token).text('GET', path)
+    expect([shown.includes('for all'), shown.includes('of-operator')], path).toEqual([true, false])
+    expect(await admin.text('GET', path), path).toContain('of-operator')
+  }
+})
+
 test('a pipeline that named a deleted runtime uses the default one (R209)', async () => {
   await using scene = await openHttpScene()
   await scene.admin.call('POST', '/v1/runtimes', Runtime, { body: { name: 'gone', agent: 'agent' } })

@@ -54,7 +54,7 @@ describe.each(DATABASES)('runtimes on $name', ({ open }) => {
       { version: 2, changedBy: 'ada', description: 'more room', current: true, spec: { capacity: 2 } },
       { version: 1, changedBy: 'ada', current: false, spec: { capacity: 1 } },
     ])
-    expect(await diffVersions(app, 'prod', { from: 1 })).toEqual({
+    expect(await diffVersions(app, 'prod', { from: 1, hidesOperatorFields: false })).toEqual({
       from: 1,
       to: 2,
       changes: [
