@@ -28,6 +28,7 @@ export async function makeNpmPackage(version: string, digests: ChartDigests): Pr
     // The server of `windlass up` reads documents in a process of its own, and serves the files of `http/public`.
     const worker = 'packages/server/src/documents/document-worker.ts'
     const reader = await bundleProgram({ name: 'document-worker', entry: worker, oldNode: NODE_20 }, folder)
+    await bundleProgram({ name: 'compile-cache', entry: 'packages/cli/src/compile-cache.ts', oldNode: NODE_20 }, folder)
     copyFolders(folder)
     const folders = [...new Set([...command, ...reader])]
     const entries = [
@@ -46,11 +47,11 @@ export async function makeNpmPackage(version: string, digests: ChartDigests): Pr
   }
 }
 
-/** Node keeps the compiled code of files that are loaded after this call. Node 20 has no cache for it. */
+/** Node keeps the compiled code of files that are loaded after the call. */
 const LAUNCHER = `#!/usr/bin/env node
-import module from 'node:module'
+import { keepCompiledCode } from '../dist/compile-cache.js'
 
-module.enableCompileCache?.()
+keepCompiledCode()
 await import('../dist/windlass.js')
 `
 

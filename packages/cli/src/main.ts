@@ -1,8 +1,7 @@
 /** Entry point of the `windlass` command. Each command loads its own modules on demand, which keeps the start fast. */
-import module from 'node:module'
+import { keepCompiledCode } from './compile-cache.ts'
 
-// Node 20, on which the npm package runs, has no compile cache.
-module.enableCompileCache?.()
+keepCompiledCode()
 const [{ reportError, runCommandLine }, { openPrinter }, { readSettings, takeGlobalOptions }] = await Promise.all([
   import('./program.ts'),
   import('./printer.ts'),
