@@ -19,7 +19,7 @@ export {
   type Problem,
   type Work,
 } from './faults.ts'
-export { hideLogin } from './hide-login.ts'
+export { hideLogin, hideProxyLogin } from './hide-login.ts'
 export { firstId, isId, newId, newToken, parseToken, sha256, tokenMatches, type Token } from './ids.ts'
 export { attempt, isAbort, stopSignal, ticks, type TickOptions } from './lifecycle.ts'
 export { openLog, silentLog, type Logger, type LogOptions } from './log.ts'

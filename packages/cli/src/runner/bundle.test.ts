@@ -28,6 +28,25 @@ test('hides values with secret names, but not references to Secrets (R210)', () 
   })
 })
 
+test('hides the logins of proxies in environments and in data, also without a scheme (R210)', () => {
+  const hidden = hideSecrets({
+    env: [
+      { name: 'HTTPS_PROXY', value: 'robot:S3CRET@proxy:3128' },
+      { name: 'all_proxy', value: 'socks5://robot:S3C/RET@proxy' },
+      { name: 'NO_PROXY', value: '10.0.0.0/8,.svc' },
+    ],
+    data: { HTTP_PROXY: 'http://robot:S3CRET@proxy:3128' },
+  })
+  expect(hidden).toEqual({
+    env: [
+      { name: 'HTTPS_PROXY', value: '*****@proxy:3128' },
+      { name: 'all_proxy', value: 'socks5://*****@proxy' },
+      { name: 'NO_PROXY', value: '10.0.0.0/8,.svc' },
+    ],
+    data: { HTTP_PROXY: 'http://*****@proxy:3128' },
+  })
+})
+
 test('hides tokens by their format anywhere in a text (R210)', () => {
   const texts = [
     '6b011d1efe29dabbc30e6f2e.dt4jm3H7PBUmz_hx_pE4TtWN',

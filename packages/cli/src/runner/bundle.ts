@@ -1,5 +1,5 @@
 /** Diagnostics of a Runner for support, without secrets. Pure, except `collect`. */
-import { hideLogin } from '@windlass/kit'
+import { hideLogin, hideProxyLogin } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import type { Kube, Kind, KubeObject } from '@windlass/kube'
 import { stringify } from 'yaml'
@@ -81,9 +81,12 @@ function toText(objects: readonly KubeObject[]): string {
 const SECRET_NAME = /token|secret|password|passwd|credential|api.?key|access.?key|private.?key|license/i
 const HARMLESS_NAME = /secretKeyRef|secretName|imagePullSecrets|automountServiceAccountToken|tokenExpirationSeconds|^secrets?$/i
 
-/** Returns the object without managed fields, and with values hidden whose names suggest a secret. */
+const PROXY_NAME = /_proxy$/i
+
+/** Returns the object without managed fields, and with values hidden whose names suggest a secret. Also hides the logins of proxies. */
 export function hideSecrets(value: unknown, name = ''): unknown {
   if (typeof value === 'string' && SECRET_NAME.test(name) && !HARMLESS_NAME.test(name)) return HIDDEN
+  if (typeof value === 'string' && PROXY_NAME.test(name)) return hideProxyLogin(value)
   if (Array.isArray(value)) return value.map((item) => hideSecrets(item, name))
   if (!isRecord(value)) return value
   // An environment variable of a container has its name in a sibling field.

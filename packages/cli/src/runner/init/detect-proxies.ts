@@ -1,16 +1,11 @@
 /** Detects the proxies of this machine, which the cluster usually needs too. */
-import { hideLogin } from '@windlass/kit'
+import { hideProxyLogin } from '@windlass/kit'
 import type { Settings } from '../../config.ts'
 import { splitProxies } from '../values/chart-values.ts'
 import type { InstallValues } from '../values/install-values.ts'
 import type { Prompter } from './prompter.ts'
 
 const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'] as const
-
-/** A proxy may be written without a scheme. Its login is found only after one. */
-function withScheme(value: string): string {
-  return value.includes('@') && !value.includes('://') ? `http://${value}` : value
-}
 
 /** Adds the proxies of the environment, each confirmed by the user, unless the values set a proxy. */
 export async function detectProxies(
@@ -25,8 +20,7 @@ export async function detectProxies(
   for (const name of VARIABLES) {
     const value = environment[name] ?? environment[name.toLowerCase()]
     if (value === undefined || value === '') continue
-    if (await prompter.confirm(`Use ${name}=${hideLogin(withScheme(value))} of this machine in the cluster?`, true))
-      found[name] = value
+    if (await prompter.confirm(`Use ${name}=${hideProxyLogin(value)} of this machine in the cluster?`, true)) found[name] = value
   }
   if (Object.keys(found).length === 0) return installValues
   const EnvVars = { ...found, ...installValues.installer.EnvVars }
