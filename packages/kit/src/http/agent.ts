@@ -23,16 +23,20 @@ export interface AgentOptions {
   readonly tls?: TlsOptions | undefined
   /** Maximum number of open sockets per host. Default: unlimited. */
   readonly maxSockets?: number
+  /** Time in which a SOCKS proxy must connect, milliseconds. Default: 30 s. Calls have a limit of their own, which does not close such a connection. */
+  readonly connectMs?: number | undefined
   /** URLs of proxies, which may contain a user name and password. */
   readonly proxyEnv?: { readonly HTTP_PROXY: string | undefined; readonly HTTPS_PROXY: string | undefined }
 }
 
 /** Opens the connections to one or more servers. `destroy()` closes them. */
-export function openAgent({ tls, maxSockets = Infinity, proxyEnv }: AgentOptions = {}): http.Agent {
+export function openAgent({ tls, maxSockets = Infinity, connectMs, proxyEnv }: AgentOptions = {}): http.Agent {
   const settings = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets }
   const proxy = tls === undefined ? proxyEnv?.HTTP_PROXY : proxyEnv?.HTTPS_PROXY
   if (proxy !== undefined && isSocks(proxy))
-    return tls === undefined ? new SocksHttpAgent(proxy, settings) : new SocksHttpsAgent(proxy, { ...settings, ...toNode(tls) })
+    return tls === undefined
+      ? new SocksHttpAgent({ url: proxy, connectMs }, settings)
+      : new SocksHttpsAgent({ url: proxy, connectMs }, { ...settings, ...toNode(tls) })
   // Node rejects a URL of another scheme, also one that this agent does not use.
   const proxied = proxyEnv && { proxyEnv: tls === undefined ? { HTTP_PROXY: proxy } : { HTTPS_PROXY: proxy } }
   return tls === undefined

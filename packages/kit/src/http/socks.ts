@@ -6,6 +6,9 @@ import http from 'node:http'
 import https from 'node:https'
 import type { Duplex } from 'node:stream'
 
+/** Default time in which a proxy must connect. Milliseconds. */
+const CONNECT_MS = 30_000
+
 type Created = (error: Error | null, socket: Duplex) => void
 
 /** Returns true for the URL of a SOCKS proxy that is supported. */
@@ -13,11 +16,17 @@ export function isSocks(proxy: string): boolean {
   return /^socks5h?:\/\//i.test(proxy)
 }
 
+interface SocksProxy {
+  readonly url: string
+  /** Time in which the proxy must connect. Milliseconds. */
+  readonly connectMs?: number | undefined
+}
+
 /** Agent for plain HTTP. */
 export class SocksHttpAgent extends http.Agent {
-  readonly #proxy: string
+  readonly #proxy: SocksProxy
 
-  constructor(proxy: string, options: http.AgentOptions) {
+  constructor(proxy: SocksProxy, options: http.AgentOptions) {
     super(options)
     this.#proxy = proxy
   }
@@ -29,9 +38,9 @@ export class SocksHttpAgent extends http.Agent {
 
 /** Agent for TLS, which begins behind the proxy. */
 export class SocksHttpsAgent extends https.Agent {
-  readonly #proxy: string
+  readonly #proxy: SocksProxy
 
-  constructor(proxy: string, options: https.AgentOptions) {
+  constructor(proxy: SocksProxy, options: https.AgentOptions) {
     super(options)
     this.#proxy = proxy
   }
@@ -53,14 +62,18 @@ function pass(connection: Promise<Duplex>, created: Created | undefined): void {
   )
 }
 
-async function connectThrough(proxy: string, { host, port }: http.ClientRequestArgs): Promise<Duplex> {
+async function connectThrough(
+  { url, connectMs = CONNECT_MS }: SocksProxy,
+  { host, port }: http.ClientRequestArgs,
+): Promise<Duplex> {
   // Loaded on demand: most processes have no such proxy.
   const { SocksClient } = await import('socks')
-  const { hostname, port: proxyPort, username, password } = new URL(proxy)
+  const { hostname, port: proxyPort, username, password } = new URL(url)
   try {
     const login = username === '' ? {} : { userId: decodeURIComponent(username), password: decodeURIComponent(password) }
     const { socket } = await SocksClient.createConnection({
       command: 'connect',
+      timeout: connectMs,
       destination: { host: withoutBrackets(host ?? 'localhost'), port: Number(port ?? 80) },
       proxy: { type: 5, host: withoutBrackets(hostname), port: Number(proxyPort === '' ? 1080 : proxyPort), ...login },
     })

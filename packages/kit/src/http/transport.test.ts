@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import { proxyFrom } from './proxy.ts'
 import { nodeTransport } from './transport.ts'
 
 let server: Server | undefined
@@ -49,4 +50,21 @@ test('an aborted signal ends the call', async () => {
   const call = nodeTransport()({ method: 'GET', url, headers: {}, signal: controller.signal })
   controller.abort()
   await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+})
+
+test('a call through a SOCKS proxy that does not answer leaves no connection open', async () => {
+  const sockets = new Set<Socket>()
+  let opened = 0
+  const proxy = createTcpServer((socket) => {
+    opened += 1
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket)).on('error', () => undefined)
+    socket.resume()
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const url = `socks5://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const transport = nodeTransport({ proxy: proxyFrom({ HTTP_PROXY: url }), connectMs: 100 })
+  await expect(transport({ method: 'GET', url: 'http://a.example/', headers: {} })).rejects.toThrow(/no connection|SOCKS proxy/)
+  await expect.poll(() => [opened, sockets.size], { timeout: 2_000 }).toEqual([1, 0])
+  proxy.close()
 })

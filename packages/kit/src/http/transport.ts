@@ -56,11 +56,14 @@ export function nodeTransport(options: TransportOptions = {}): (request: Transpo
 }
 
 /** Opens four agents: with and without TLS, direct and through a proxy. The CAs of the file are added to the default ones. */
-function openAgents({ caFile, insecure = false, maxSockets = 64, proxy = standardProxy() }: TransportOptions) {
+function openAgents({ caFile, insecure = false, maxSockets = 64, connectMs, proxy = standardProxy() }: TransportOptions) {
   const secure = { insecure, context: caFile === undefined ? undefined : secureContextWith(caFile) }
   const proxyEnv = { HTTP_PROXY: proxy.http, HTTPS_PROXY: proxy.https }
   const direct = { plain: openAgent({ maxSockets }), secure: openAgent({ maxSockets, tls: secure }) }
-  const proxied = { plain: openAgent({ maxSockets, proxyEnv }), secure: openAgent({ maxSockets, tls: secure, proxyEnv }) }
+  const proxied = {
+    plain: openAgent({ maxSockets, connectMs, proxyEnv }),
+    secure: openAgent({ maxSockets, connectMs, tls: secure, proxyEnv }),
+  }
   return (url: URL): http.Agent => {
     const agents = proxyOf(url, proxy) === undefined ? direct : proxied
     return url.protocol === 'https:' ? agents.secure : agents.plain
