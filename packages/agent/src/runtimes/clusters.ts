@@ -39,6 +39,8 @@ export interface ClustersOptions {
 const REREAD_MS = 10_000
 /** Delay that lets files that change together be read once. Milliseconds. */
 const SETTLE_MS = 200
+/** Maximum number of replaced tokens that are remembered for a runtime. */
+const MAX_REPLACED = 20
 
 interface Open extends Cluster {
   /** Hash of the fields whose change needs a new connection. */
@@ -96,6 +98,8 @@ class FileClusters implements Clusters {
     const cluster = this.#open.get(runtime)
     if (cluster?.token === undefined) return
     cluster.replaced.add(cluster.token())
+    const [oldest] = cluster.replaced
+    if (cluster.replaced.size > MAX_REPLACED && oldest !== undefined) cluster.replaced.delete(oldest)
     cluster.token = () => token
   }
 

@@ -48,11 +48,11 @@ afterEach(async () => {
 })
 
 /** Returns a token of one hour, as the API server issues it. */
-function tokenOf(issuedAt: number, id: string): string {
+function tokenOf(issuedAt: number, id: string, account = 'runner'): string {
   const claims = {
     iat: issuedAt / 1000,
     exp: (issuedAt + HOUR) / 1000,
-    'kubernetes.io': { namespace: 'builds', serviceaccount: { name: 'runner' } },
+    'kubernetes.io': { namespace: 'builds', serviceaccount: { name: account } },
   }
   return ['e30', Buffer.from(JSON.stringify(claims)).toString('base64url'), id].join('.')
 }
@@ -291,4 +291,24 @@ test('stores the token in the file outside of a pod, and reports a file that is 
     .toBe('the file of the runtime is not in the store: its renewed token is lost at the next start')
   await agent.check()
   expect(readFileSync(join(folder, FILE), 'utf8')).toBe(fileText(issued[1] ?? ''))
+})
+
+test.each([
+  ['a token of 900 KB', () => tokenOf(clock.now(), 'a'.repeat(900_000)), /more than 16384/],
+  ['a token of another account', () => tokenOf(clock.now(), 'a', 'admin'), /not of the service account builds\/runner/],
+  ['a text that is not a token', () => 'nonsense', /not of the service account builds\/runner/],
+])('refuses %s from the cluster of a runtime', async (_, hostile, why) => {
+  const first = tokenOf(START, 'first')
+  storeSecret(first)
+  mount(first)
+  const agent = openAgent()
+  far.intercept = ({ plural }) =>
+    plural === 'serviceaccounts'
+      ? { status: 201, page: JSON.stringify({ status: { token: hostile(), expirationTimestamp: '2027-01-01T00:00:00Z' } }) }
+      : undefined
+  clock.advance(0.7 * HOUR)
+  await agent.check()
+  expect(await agent.used()).toBe(first)
+  expect(storedText()).toBe(fileText(first))
+  await expect.poll(() => JSON.stringify(agent.log())).toMatch(why)
 })

@@ -20,6 +20,8 @@ export interface RenewalOptions {
 }
 
 const CHECK_MS = 30_000
+/** Maximum size of a token. Tokens of Kubernetes have one to two KiB, and all runtimes of an agent share one Secret of 1 MiB. */
+const MAX_TOKEN_CHARS = 16_384
 /** Share of the lifetime after which a token is renewed. The rest is for a cluster that is unreachable at the time. */
 const RENEW_AFTER = 0.6
 /** Share of the lifetime over which agents spread their renewals. */
@@ -103,7 +105,7 @@ class Renewal {
     const { clusters, store, log } = this.#options
     const stored = await store.read(file).catch(() => undefined)
     const isNewer = stored !== undefined && (readAccountToken(stored)?.expiresAt ?? 0) > about.expiresAt
-    const next = isNewer ? stored : (await kube.issueToken(accountOf(about), lifetimeOf(about))).token
+    const next = isNewer ? stored : requireLike(about, (await kube.issueToken(accountOf(about), lifetimeOf(about))).token)
     // A file with another token was read meanwhile.
     if (entry.access.token?.() !== token) return
     clusters.replaceToken(entry.name, next)
@@ -138,6 +140,16 @@ class Renewal {
     if (isExpired) log.error({ runtime, expiresAt, err: error, hint }, 'the token of the runtime has expired')
     else log.warn({ runtime, expiresAt, err: error, hint }, text)
   }
+}
+
+/** Returns the issued token. Throws if it is too large or of another account: the cluster of a runtime may be hostile to the others of the agent. */
+function requireLike({ namespace, account }: AccountToken, token: string): string {
+  if (token.length > MAX_TOKEN_CHARS)
+    throw new Error(`the cluster issued a token of ${token.length} characters, more than ${MAX_TOKEN_CHARS}`)
+  const issued = readAccountToken(token)
+  if (issued?.namespace !== namespace || issued.account !== account)
+    throw new Error(`the cluster issued a token that is not of the service account ${namespace}/${account}`)
+  return token
 }
 
 function accountOf({ namespace, account }: AccountToken): { kind: 'ServiceAccount'; namespace: string; name: string } {
