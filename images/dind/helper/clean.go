@@ -44,7 +44,7 @@ func clean(seconds string) error {
 	deadline := time.Now().Add(time.Duration(budget * float64(time.Second)))
 	left := func() time.Duration { return time.Until(deadline) }
 	// The lock ends with this process.
-	lock, err := os.OpenFile(filepath.Join(notes, ".clean.lock"), os.O_CREATE|os.O_WRONLY, 0o644)
+	lock, err := openNote(filepath.Join(notes, ".clean.lock"), os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (c *cleaner) recordEvents(folder string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, now), text, 0o644)
+	return writeNote(filepath.Join(folder, now), text)
 }
 
 func (c *cleaner) removeLeftovers() {
@@ -156,7 +156,7 @@ func (c *cleaner) removeContainers(ctx context.Context) int {
 
 // removeListed removes what the list of the engine names. Returns false if the time was over first.
 func (c *cleaner) removeListed(path string, left func() time.Duration) bool {
-	file, err := os.Open(path)
+	file, err := openNote(path, os.O_RDONLY)
 	if err != nil {
 		return true
 	}

@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 )
 
@@ -112,9 +111,3 @@ func isOn(name string) bool {
 }
 
 func isOff(name string) bool { return off.MatchString(os.Getenv(name)) }
-
-// readTrimmed returns the text of a file, or an empty string.
-func readTrimmed(path string) string {
-	text, _ := os.ReadFile(path)
-	return strings.TrimSpace(string(text))
-}

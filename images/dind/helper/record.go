@@ -23,7 +23,7 @@ var variables = []string{
 func begin(now time.Time) error {
 	// A full disk may have no room for any of it; the build may run nevertheless.
 	seconds := fmt.Sprintf("%d\n", now.Unix())
-	ignore(os.MkdirAll(filepath.Join(notes, "events"), 0o755))
+	ignore(makeNotes())
 	if stamp("created") == "0" {
 		ignore(write("created", seconds))
 	}
@@ -147,10 +147,6 @@ func setStamp(name string) {
 	}
 	ignore(write("last_"+name+"_ts", fmt.Sprintf("%d\n", time.Now().Unix())))
 	ignore(write("last_"+name+"_pod", pod+"\n"))
-}
-
-func write(name, text string) error {
-	return os.WriteFile(filepath.Join(notes, name), []byte(text), 0o644)
 }
 
 // replace writes a file as a whole, or leaves the previous one.

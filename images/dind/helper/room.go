@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"time"
 )
 
@@ -80,7 +79,7 @@ func justCache(context.Context) []removal { return []removal{pruneCache()} }
 
 // oldImages returns the removals of all images but the tools image, the least recently used first.
 func (c *cleaner) oldImages(ctx context.Context) []removal {
-	uses := readUses(os.DirFS(notes))
+	uses := readUses(noteFolder(notes))
 	images, err := c.daemon.images(ctx, nil)
 	if err != nil {
 		note("the images cannot be listed: %v", err)
@@ -97,7 +96,7 @@ func (c *cleaner) oldImages(ctx context.Context) []removal {
 
 // oldVolumes returns the removals of all volumes, the least recently used first.
 func (c *cleaner) oldVolumes(ctx context.Context) []removal {
-	uses := readUses(os.DirFS(notes))
+	uses := readUses(noteFolder(notes))
 	volumes, err := c.daemon.volumes(ctx)
 	if err != nil {
 		note("the volumes cannot be listed: %v", err)

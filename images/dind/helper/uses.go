@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func readUses(folder fs.FS) uses {
 	files, _ := fs.Glob(folder, "events/*")
 	for _, name := range files {
 		if file, err := folder.Open(name); err == nil {
-			lines := bufio.NewScanner(file)
+			lines := bufio.NewScanner(io.LimitReader(file, maxEvents))
 			lines.Buffer(nil, 1<<20)
 			for lines.Scan() {
 				found.add(lines.Bytes())
