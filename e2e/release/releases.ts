@@ -56,7 +56,7 @@ export async function makeKey(folder: string): Promise<string> {
 /** Makes a release of the images that the charts name. */
 export async function makeRelease(folder: string, key: string): Promise<Release> {
   const script = join(root, 'scripts/release/main.ts')
-  await runProgram(process.execPath, [script, '--key', key, '--out', folder, '--level', '1', 'windlass', 'dind'])
+  await runProgram(process.execPath, [script, '--key', key, '--allow-dirty', '--out', folder, '--level', '1', 'windlass', 'dind'])
   const manifest = Images.parse(JSON.parse(await readFile(join(folder, 'images.json'), 'utf8')))
   return {
     folder,

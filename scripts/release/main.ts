@@ -1,6 +1,6 @@
 /**
- * `node scripts/release/main.ts [--key FILE] [--out FOLDER] [--level N] [IMAGE...]`: builds the files of a release (docs/operate/releases.md).
- * Two runs for the same commit write the same bytes. `--level` is the level of gzip for the layers of images: 1 is fast.
+ * `node scripts/release/main.ts [--key FILE] [--out FOLDER] [--level N] [--allow-dirty] [IMAGE...]`: builds the files of a release (docs/operate/releases.md).
+ * Two runs for the same commit write the same bytes. Files that are not committed are signed only with `--allow-dirty`. `--level` is the level of gzip for the layers of images: 1 is fast.
  */
 import { execFileSync } from 'node:child_process'
 import { createWriteStream, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { IMAGES, releaseImages, type Facts, type ReleasedImage } from './images.
 import { makeNpmPackage } from './npm-package.ts'
 import { npmPackage } from './sbom/components.ts'
 import { toCycloneDx } from './sbom/cyclonedx.ts'
+import { readRevision, requireSignable } from './revision.ts'
 import { readSigningKey, writeChecksums } from './signature.ts'
 import { writeTar, type Entry } from './tar.ts'
 
@@ -23,12 +24,11 @@ const root = resolve(import.meta.dirname, '../..')
 
 /** Returns the version, and the commit with its time. `SOURCE_DATE_EPOCH` names another time. */
 function readFacts(level: number): Facts {
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
-  const isDirty = git('status', '--porcelain', '--untracked-files=no') !== ''
-  const seconds = process.env['SOURCE_DATE_EPOCH'] ?? git('log', '-1', '--format=%ct')
+  const seconds =
+    process.env['SOURCE_DATE_EPOCH'] ?? execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' }).trim()
   return {
     version: VERSION,
-    revision: `${git('rev-parse', 'HEAD')}${isDirty ? '-dirty' : ''}`,
+    revision: readRevision(root),
     createdAt: new Date(1000 * Number(seconds)),
     level,
   }
@@ -71,16 +71,22 @@ async function release(folder: string, names: readonly string[], facts: Facts): 
 }
 
 const { values, positionals } = parseArgs({
-  options: { key: { type: 'string' }, out: { type: 'string' }, level: { type: 'string', default: '6' } },
+  options: {
+    key: { type: 'string' },
+    out: { type: 'string' },
+    level: { type: 'string', default: '6' },
+    'allow-dirty': { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 const names = positionals.length === 0 ? [...IMAGES] : positionals
 const key = values.key === undefined ? undefined : readSigningKey(values.key)
+const facts = readFacts(Number(values.level))
+if (key !== undefined && !values['allow-dirty']) requireSignable(facts.revision)
 const out = resolve(values.out ?? join(root, 'dist/release'))
 const part = `${out}.part`
 rmSync(part, { recursive: true, force: true })
 mkdirSync(part, { recursive: true })
-const facts = readFacts(Number(values.level))
 execFileSync(join(root, 'scripts/images'), names, { stdio: ['ignore', 'ignore', 'inherit'] })
 await release(part, names, facts)
 const { revision } = readFacts(facts.level)
