@@ -40,6 +40,11 @@ export function exitCodeOf(error: unknown): number {
   return OF_FAULT[error.code] ?? EXIT.failed
 }
 
+/** Returns the exit code of several builds: a failed build outweighs a terminated one. */
+export function worstOf(codes: readonly number[]): number {
+  return codes.find((code) => code === EXIT.failed) ?? codes.find((code) => code !== EXIT.success) ?? EXIT.success
+}
+
 /** Returns the exit code for the final status of a build. */
 export function exitCodeOfBuild(status: string): number {
   if (status === 'success') return EXIT.success

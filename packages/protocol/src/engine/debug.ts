@@ -27,8 +27,14 @@ export const DebugInput = z.object({
 })
 export type DebugInput = z.input<typeof DebugInput>
 
-/** `off`: turns debugging off, and held steps continue. */
-export const DebugChange = DebugInput.extend({ off: z.boolean().default(false) })
+/**
+ * Absent fields keep their values, and `steps` are added to the breakpoints that are already set. `off`: turns debugging off, and held steps
+ * continue.
+ */
+export const DebugChange = z.object({
+  ...DebugSettings.partial().shape,
+  off: z.boolean().default(false),
+})
 export type DebugChange = z.input<typeof DebugChange>
 
 export const TerminalRecord = z.object({

@@ -48,15 +48,25 @@ export async function changeDebug(
   { change, by }: { change: DebugChange; by: string },
   within?: Within<DebugState>,
 ): Promise<DebugState> {
-  const { off, ...settings } = { ...DebugInput.parse(change), off: change.off === true }
   return app.store.write(async (tx) => {
     const edit = await editOpenBuild(app, await editBuild(tx, id, app.clock.now()), id)
+    const off = change.off === true
+    const settings = applyChange(await readDebugSettings(tx.query, id), change)
     const to = { build_id: id, attempt: edit.build.attempt, at: edit.now }
     await insertCommand(tx, to, { type: 'debug', ...(!off && { settings }) })
     record(edit, { type: 'debug.changed', data: { by, ...(!off && { settings }) } })
     await saveBuild(edit)
     return showChanged(app, tx, id, within)
   })
+}
+
+/** Returns the settings after a change: absent fields keep their values, and breakpoints are added. Pure. */
+export function applyChange(before: DebugSettings | undefined, { off: _off, steps, ...fields }: DebugChange): DebugSettings {
+  const { steps: had, ...others } = before ?? DebugInput.parse({})
+  const added = Object.entries(steps ?? {}).map(
+    ([step, phases]) => [step, [...new Set([...(had[step] ?? []), ...phases])]] as const,
+  )
+  return { ...others, ...defined(fields), steps: { ...had, ...Object.fromEntries(added) } }
 }
 
 /** Forwards an action on a held step to the engine. `within` runs in the same transaction. Throws `not-found`, `build-final`, `not-held`. */

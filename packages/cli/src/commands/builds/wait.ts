@@ -3,7 +3,7 @@ import { fault } from '@windlass/kit/faults'
 import type { BuildStatus } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
-import { EXIT, exitCodeOfBuild } from '../../exit-codes.ts'
+import { EXIT, exitCodeOfBuild, worstOf } from '../../exit-codes.ts'
 import { paintStatus } from '../../format/style.ts'
 import { toRecord } from '../../follow/record.ts'
 import { untilFinal } from '../../follow/until-final.ts'
@@ -33,6 +33,5 @@ export async function waitForBuilds(
     out.line(JSON.stringify(records.length === 1 ? records[0] : records, null, 2))
   } else for (const build of builds) out.line(`build/${build.id} ${paintStatus(out.stdout.style, build.status)}`)
   if (options.status !== undefined) return builds.every(({ status }) => status === options.status) ? EXIT.success : EXIT.failed
-  const codes = builds.map(({ status }) => exitCodeOfBuild(status))
-  return codes.find((code) => code === EXIT.failed) ?? codes.find((code) => code !== EXIT.success) ?? EXIT.success
+  return worstOf(builds.map(({ status }) => exitCodeOfBuild(status)))
 }

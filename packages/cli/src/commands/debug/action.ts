@@ -48,8 +48,8 @@ function toChange(options: DebugOptions): DebugChange | undefined {
   if (options.break.length === 0 && !options.onFailure && options.timeout === undefined && options.onTimeout === undefined)
     return undefined
   return {
-    steps: parseBreakpoints(options.break),
-    onFailure: options.onFailure,
+    ...(options.break.length > 0 && { steps: parseBreakpoints(options.break) }),
+    ...(options.onFailure && { onFailure: true }),
     ...(options.timeout !== undefined && { timeoutMs: options.timeout * 1000 }),
     ...defined({ onTimeout: options.onTimeout }),
   }
@@ -113,6 +113,11 @@ async function open(
         out.note(error.message)
         return undefined
       }
+      if (isFault(error, 'build-final'))
+        throw fault('build-final', {
+          message: error.message,
+          hint: `Its containers are removed. Hold the failing step in another run: \`windlass restart ${id} --on-failure\`.`,
+        })
       if (!isFault(error, 'not-held')) throw error
       const { held, settings } = await client.debug.get(id)
       if (held.length > 1 && step === undefined) throw error

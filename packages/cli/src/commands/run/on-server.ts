@@ -3,7 +3,7 @@ import { fault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
 import type { Build, BuildInput, RestartInput } from '@windlass/protocol'
 import { readChanges } from '../../input/changes.ts'
-import { EXIT } from '../../exit-codes.ts'
+import { EXIT, worstOf } from '../../exit-codes.ts'
 import { toDebugInput } from '../../debug/breakpoints.ts'
 import type { Invocation, Values } from '../../command.ts'
 import { readInput, sourcesRead } from '../../input/input-files.ts'
@@ -29,13 +29,13 @@ export async function runOnServer(invocation: Invocation<RunOptions>): Promise<n
   }
   const path = options.file ?? options.yaml
   const file = path === '-' ? '<stdin>' : path
-  let worst = 0
+  const codes: number[] = []
   for (const build of builds) {
     const code = await follow({ client: session.client, build, file }, invocation)
     if (code === EXIT.interrupted) return code
-    worst = Math.max(worst, code)
+    codes.push(code)
   }
-  return worst
+  return worstOf(codes)
 }
 
 /** Returns one input per variable set. Files with a single set add to all of them. */
@@ -97,6 +97,10 @@ function refuseLocalOptions(options: RunOptions): void {
     options.source === undefined ? undefined : '--source',
     options.stepTypes === undefined ? undefined : '--step-types',
     options.logLimit === undefined ? undefined : '--log-limit',
+    options.secretFile.length > 0 ? '--secret-file' : undefined,
+    options.approve.length > 0 ? '--approve' : undefined,
+    options.deny.length > 0 ? '--deny' : undefined,
+    options.watch ? '--watch' : undefined,
   ].find((name) => name !== undefined)
   if (given !== undefined)
     throw fault('usage', { message: `${given} needs --local.`, hint: 'Add --local, or remove the option.' })
@@ -108,6 +112,7 @@ interface RestartOptions extends FollowOptions {
   readonly variable: readonly string[]
   readonly secret: readonly string[]
   readonly debug: boolean
+  readonly onFailure: boolean
 }
 
 interface FollowOptions {
@@ -134,7 +139,7 @@ function toRestartInput(options: RestartOptions, settings: Settings): RestartInp
     ...defined({ from }),
     ...(options.variable.length > 0 && { variables: parseVariables(options.variable, '-v') }),
     ...(options.secret.length > 0 && { secrets: parseSecrets(options.secret, settings.environment) }),
-    ...(options.debug && { debug: {} }),
+    ...((options.debug || options.onFailure) && { debug: { onFailure: options.onFailure } }),
   }
 }
 
