@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { manualClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { styleFor } from '../format/style.ts'
@@ -51,6 +52,21 @@ test('shows a header with the title of a step, its raw lines and its duration', 
   expect(
     show([started('a', 0), output('a', 'one\ntw'), output('a', 'o\n'), finished('a', 1_234)], { titleOf: () => 'Say it' }),
   ).toBe('▶ a  Say it\none\ntwo\n✔ a  1.2 s\n')
+})
+
+test('removes the status line while a local build asks for an approval', async () => {
+  const { terminal, text } = memoryTerminal()
+  const waiting: ViewItem = { kind: 'event', attempt: 1, at: 1, type: 'step.waiting', data: { step: 'ok', reason: 'approval' } }
+  const draw = async (buildId: string | undefined): Promise<string> => {
+    const before = text().length
+    using view = new LogView({ terminal: { ...terminal, isTTY: true }, clock: manualClock(), buildId })
+    view.show(started('ok', 0))
+    view.show(waiting)
+    await setTimeout(600)
+    return text().slice(before)
+  }
+  expect(await draw(undefined)).not.toContain('ok waits')
+  expect(await draw('65f0c1d2a3b4c5d6e7f80912')).toContain('ok waits: approval')
 })
 
 test('shows why the pods of a build are waiting', () => {

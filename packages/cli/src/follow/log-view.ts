@@ -131,10 +131,11 @@ export class LogView implements Disposable {
   }
 
   #stepWaiting(step: string, data: Readonly<Record<string, unknown>>): void {
-    // A terminal may be attached to a held step from here on, so the status line must not draw over it.
-    const isHeld = textField(data, 'phase') !== undefined
-    this.#writer.setStatus(isHeld ? undefined : `${step} waits: ${textField(data, 'reason') ?? ''}`)
-    const text = describeStepWait(step, data, this.#options.buildId)
+    const { buildId } = this.#options
+    // A terminal may be attached to a held step from here on, and a local run prompts for an approval: the status line must not draw over either.
+    const isQuiet = textField(data, 'phase') !== undefined || buildId === undefined
+    this.#writer.setStatus(isQuiet ? undefined : `${step} waits: ${textField(data, 'reason') ?? ''}`)
+    const text = describeStepWait(step, data, buildId)
     if (text !== undefined) this.note(this.#style.yellow(text))
   }
 

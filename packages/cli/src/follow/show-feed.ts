@@ -37,7 +37,6 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
   // The response for a new build has no steps yet.
   const fetchBuild = (): Promise<Build> =>
     getKnownBuild({ client: options.client, buildId: build.id, clock: systemClock, signal: options.signal })
-  const steps = build.steps ?? (await fetchBuild()).steps ?? []
   const titles = new Map<string, string>()
   const titleOf = (name: string): string => titles.get(name) ?? name
   const groups = new Set<string>()
@@ -47,7 +46,6 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
       if (type === 'group') groups.add(name)
     }
   }
-  addSteps(steps)
   const isGroup = (name: string): boolean => groups.has(name)
   using view = new LogView({
     terminal,
@@ -58,7 +56,9 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
     isGroup,
     buildId: build.id,
   })
+  // Printed before the first call, so that the id of the build is known even if the server stops answering.
   if (step === undefined && tail === undefined) view.note(heading(build, terminal))
+  addSteps(build.steps ?? (await fetchBuild()).steps ?? [])
   let after = 0
   let isExpired = false
   const take = async (item: FeedItem): Promise<void> => {
@@ -77,15 +77,17 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
     after = item.position
     await options.terminal.drained()
   }
+  // On a terminal a note must not break the status line of the view.
+  const say = (text: string): void => (terminal.isTTY && screen === undefined ? view.note(text) : options.out.note(text))
   const isOver = hasEnded(build)
   if (screen !== undefined || !options.follow) {
     // The stored log of an ended build is read as one stream.
-    const stored = isOver ? followFeed(toFollow(options, after)) : readFeed({ client: options.client, buildId: build.id, after })
+    const stored = isOver ? followFeed(toFollow(options, { after, say })) : readFeed({ client: options.client, buildId: build.id, after })
     for await (const item of stored) await take(item)
     screen?.release()
   }
   if (options.follow && !(isOver && screen !== undefined))
-    for await (const item of followFeed(toFollow(options, after))) await take(item)
+    for await (const item of followFeed(toFollow(options, { after, say }))) await take(item)
   return { lastLines: (name) => view.lastLines(name), shownLast: view.openStep }
 }
 
@@ -97,13 +99,16 @@ function typesIn(data: unknown): string {
   return found.success ? found.data.stepTypes.map(({ name, version }) => `${name}:${version}`).join(', ') : ''
 }
 
-function toFollow({ client, build, signal, out }: ShowOptions, after: number): FollowOptions {
+function toFollow(
+  { client, build, signal, out }: ShowOptions,
+  { after, say }: { after: number; say: (text: string) => void },
+): FollowOptions {
   const onBreak = (error: unknown): void => {
     const isFull = isFault(error, 'too-many-readers')
     const text = isFull ? `${error.message} Retrying.` : 'Lost the connection to the server; reconnecting.'
-    out.note(out.stderr.style.yellow(text))
+    say(out.stderr.style.yellow(text))
   }
-  const onBack = (): void => out.note(out.stderr.style.dim('Reconnected.'))
+  const onBack = (): void => say(out.stderr.style.dim('Reconnected.'))
   return { client, buildId: build.id, clock: systemClock, signal, onBreak, onBack, after }
 }
 

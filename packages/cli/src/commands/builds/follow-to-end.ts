@@ -6,7 +6,7 @@ import type { Build } from '@windlass/protocol'
 import { EXIT, exitCodeOfBuild } from '../../exit-codes.ts'
 import { textFor } from '../../follow/line-splitter.ts'
 import { toRecord } from '../../follow/record.ts'
-import { showFeed } from '../../follow/show-feed.ts'
+import { showFeed, type Shown } from '../../follow/show-feed.ts'
 import { summarize } from '../../follow/summary.ts'
 import { hasEnded, untilFinal } from '../../follow/until-final.ts'
 import type { Printer } from '../../printer.ts'
@@ -37,10 +37,18 @@ export async function followToEnd(input: FollowInput): Promise<number> {
   const { client, build, out } = input
   const terminal = input.json === true ? out.stderr : out.stdout
   using interrupts = catchInterrupts(systemClock)
-  const shown = await showFeed({ ...input, terminal, signal: interrupts.first, follow: true })
+  const { first: signal } = interrupts
+  const follow = async (): Promise<{ shown: Shown; final: Build }> => {
+    const shown = await showFeed({ ...input, terminal, signal, follow: true })
+    return { shown, final: await untilFinal({ client, buildId: build.id, clock: systemClock, signal, isKnown: true }) }
+  }
+  const ended = await follow().catch((error: unknown) => {
+    if (signal.aborted) return undefined
+    throw error
+  })
   // Awaited here, so that the listener still handles a second Ctrl-C.
-  if (interrupts.first.aborted) return await leave(input, interrupts.second)
-  const final = await untilFinal({ client, buildId: build.id, clock: systemClock, signal: interrupts.first, isKnown: true })
+  if (ended === undefined) return await leave(input, interrupts.second)
+  const { shown, final } = ended
   const record = toRecord(final)
   if (input.step === undefined) {
     const lines = summarize(record, { terminal, ...shown, ...(input.sources && { sources: input.sources }), file: input.file })
@@ -61,7 +69,7 @@ async function leave(
     `\nThe build continues. Follow it with \`windlass logs -f ${build.id}\`, terminate it with \`windlass terminate ${build.id}\`.`,
   )
   if (!mayTerminate) return EXIT.interrupted
-  out.note('Press Ctrl-C again now to terminate it.')
+  out.note(`Press Ctrl-C again within ${SECOND_CTRL_C_MS / 1000} s to terminate it.`)
   if (!(await second(SECOND_CTRL_C_MS))) return EXIT.interrupted
   await client.builds.terminate(build.id).catch((error: unknown) => {
     if (!isFault(error, 'build-final')) throw error
