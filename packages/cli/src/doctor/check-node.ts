@@ -30,7 +30,8 @@ export interface NodeCheck {
   readonly environment: Readonly<Record<string, string>>
 }
 
-const START_MS = 120_000
+/** How long the pod may take. Milliseconds. */
+export const START_MS = 120_000
 const POLL_MS = 250
 
 /** Runs the pod and reports the findings of its two containers. */
@@ -87,12 +88,18 @@ async function waitForEnd({ kube, clock }: NodeCheck, ref: ObjectRef, report: Re
         check: 'pod',
         status: 'fail',
         message: text,
-        hint: 'Builds would wait for the same reason. Check images, node selectors, taints and quotas.',
+        hint: hintFor(waiting?.reason ?? ''),
       })
       return undefined
     }
     await clock.sleep(POLL_MS)
   }
+}
+
+function hintFor(reason: string): string {
+  if (/Image/.test(reason))
+    return 'Push the images `windlass/windlass` and `windlass/dind` to a registry that the nodes reach, and name it with `--docker-registry`; or load them on every node.'
+  return 'Builds would wait for the same reason. Check images, node selectors, taints and quotas.'
 }
 
 function podOf(check: NodeCheck): KubeObject {

@@ -18,8 +18,14 @@ export async function putDemo(
   return DEMO_PIPELINE
 }
 
+/** Returns the registry with the images of an installation, from its engine image; undefined if that names none. Pure. */
+export function registryOf(engineImage: string): string | undefined {
+  return /^(.+)\/windlass\/windlass(?:[:@].*)?$/.exec(engineImage)?.[1]
+}
+
 /** Runs it on a runtime and follows it. Resolves to the exit code of the build. */
 export async function runDemo(client: ApiClient, runtime: string, out: Printer): Promise<number> {
   const build = await client.builds.create({ pipeline: DEMO_PIPELINE, runtime })
+  out.note(`Running ${DEMO_PIPELINE} on the runtime environment ${runtime}`)
   return followToEnd({ client, build, out, mayTerminate: true })
 }

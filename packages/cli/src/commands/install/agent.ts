@@ -5,6 +5,7 @@ import type { Invocation } from '../../command.ts'
 import { ensureNamespace, setSecretKeys, TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
 import { agentNameOf, DEFAULT_NAMESPACE } from '../../runner/init/names.ts'
 import { openInstallTarget, RELEASE_NAME, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
+import { INSTALL_MS } from '../../runner/helm/helm.ts'
 import { addParts, removeParts } from '../../runner/install/release.ts'
 import { clientOf } from '../../runner/log-in.ts'
 import { toChartValues } from '../../runner/values/chart-values.ts'
@@ -66,6 +67,7 @@ export async function installAgent({ options, out, settings }: Invocation<Instal
   await ensureNamespace(target.cluster.kube, target.namespace)
   const secret = { namespace: target.namespace, name: TOKEN_SECRET.name }
   await setSecretKeys(target.cluster.kube, secret, { [TOKEN_SECRET.key]: agent.token })
+  out.note(`Installing with Helm (up to ${INSTALL_MS / 60_000} min)`)
   await addParts(target, { installValues, facts: agentFacts({ target, session, name: agent.name }) })
   out.note(`Installed in namespace ${target.namespace} of ${target.cluster.context} (Helm release ${RELEASE_NAME}).`)
   if (options.installRuntime === true) {

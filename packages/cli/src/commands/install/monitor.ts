@@ -5,6 +5,7 @@ import type { Invocation } from '../../command.ts'
 import { ensureNamespace, readSecret, setSecretKeys, TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
 import { printManifests } from '../../runner/init/render.ts'
 import { openInstallTarget, type HelmFlags } from '../../runner/install/target.ts'
+import { INSTALL_MS } from '../../runner/helm/helm.ts'
 import { addParts, removeParts } from '../../runner/install/release.ts'
 import { toChartValues } from '../../runner/values/chart-values.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
@@ -45,6 +46,7 @@ export async function installMonitor({ options, out, settings }: Invocation<Moni
       message: `The namespace ${target.namespace} has no agent whose token the monitor could use.`,
       hint: 'Install an agent there, or pass the token of an agent with --token.',
     })
+  out.note(`Installing with Helm (up to ${INSTALL_MS / 60_000} min)`)
   await addParts(target, { installValues, facts })
   out.line(`The monitor was installed in ${target.namespace}`)
 }

@@ -11,6 +11,7 @@ import { printManifests, renderRuntime } from '../../runner/init/render.ts'
 import { revokeTokenRenewal } from '../../runner/attach/token-renewal.ts'
 import { applyAgentAccount, removeAgentAccount } from '../../runner/install/agent-account.ts'
 import { openInstallTarget, partsOf, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
+import { INSTALL_MS } from '../../runner/helm/helm.ts'
 import { addParts, removeParts } from '../../runner/install/release.ts'
 import { toChartValues, type InstallFacts } from '../../runner/values/chart-values.ts'
 import { readInstallValues, type ValueFlags, type InstallValues } from '../../runner/values/install-values.ts'
@@ -94,6 +95,7 @@ export async function installRuntimeParts(work: RuntimeInstallation): Promise<st
   if (options.skipReCreation !== true) await makeRuntime(work, target, { name, values })
   if (options.platformOnly) return name
   await ensureNamespace(target.cluster.kube, target.namespace)
+  out.note(`Installing with Helm (up to ${INSTALL_MS / 60_000} min)`)
   const all = await addParts(target, { installValues, facts })
   // An agent in the same release has its own service account and serves its own namespace.
   if (!partsOf(all).agent) await applyAgentAccount(target, all)

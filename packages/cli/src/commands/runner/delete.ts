@@ -5,6 +5,7 @@ import { isRecord } from '@windlass/kit/json'
 import type { Agent } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { accountSecretOf, RUNTIMES_SECRET, TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
+import { UNINSTALL_MS } from '../../runner/helm/helm.ts'
 import { defaultPrompter, terminalPrompter } from '../../runner/init/prompter.ts'
 import { openInstallTarget, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
 import { logIn } from '../../runner/log-in.ts'
@@ -48,6 +49,7 @@ export async function deleteRunner({ options, out, settings }: Invocation<Delete
   if (!options.force && !(await prompter.confirm('Delete all of this?', false)))
     throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --force.' })
   for (const runtime of agent.runtimes) await orUndefined(client.runtimes.delete(runtime, { query: { force: true } }))
+  out.note(`Removing the release ${target.release.name} from ${target.namespace} (up to ${UNINSTALL_MS / 60_000} min)`)
   await target.helm().uninstall(target.release)
   for (const name of [TOKEN_SECRET.name, RUNTIMES_SECRET])
     await target.cluster.kube.delete({ kind: 'Secret', namespace: target.namespace, name })

@@ -1,8 +1,9 @@
 /** The commands `runner info` and `runner execute-test-pipeline`. */
 import { fault } from '@windlass/kit/faults'
+import { completeSpec } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
-import { DEMO_PIPELINE, putDemo, runDemo } from '../../runner/demo.ts'
+import { DEMO_PIPELINE, putDemo, registryOf, runDemo } from '../../runner/demo.ts'
 import { agentTable } from '../../runner/show-agents.ts'
 import { openSession } from '../../session.ts'
 import { systemClock } from '@windlass/kit'
@@ -36,6 +37,8 @@ export async function executeTestPipeline({
         wanted === undefined ? 'No runtime environment is the default.' : `The runtime environment "${wanted}" does not exist.`,
       hint: 'Name one with --runtime-name; list them with `windlass get re`.',
     })
-  await putDemo(client, { runtime: found.name, registry: undefined, image: options.demoImage })
+  const { spec } = await client.runtimes.get(found.name, { query: { merged: true } })
+  const registry = registryOf(completeSpec(spec).runtimeScheduler.image)
+  await putDemo(client, { runtime: found.name, registry, image: options.demoImage })
   return runDemo(client, found.name, out)
 }

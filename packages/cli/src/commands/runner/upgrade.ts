@@ -1,10 +1,13 @@
 /** The command `runner upgrade`, which upgrades the release of a namespace to the chart and images of this program. */
+import { systemClock } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
 import { isRecord } from '@windlass/kit/json'
 import type { Invocation } from '../../command.ts'
+import { INSTALL_MS } from '../../runner/helm/helm.ts'
 import { renderRuntime } from '../../runner/init/render.ts'
 import { openInstallTarget, partsOf } from '../../runner/install/target.ts'
+import { showStarting } from '../../runner/install/starting-pods.ts'
 import { findOldRunner, migrateOldRunner } from '../../runner/old/migrate.ts'
 import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
 import { openSession, type Session } from '../../session.ts'
@@ -30,7 +33,11 @@ export async function upgradeRunner(invocation: Invocation<UpgradeOptions>): Pro
     ...(options.installMonitor !== undefined && { monitor: { enabled: options.installMonitor } }),
   }
   const values = mergeTrees(before, changes)
-  await helm.install(target.release, values)
+  out.note(`Upgrading the release ${target.release.name} in ${target.namespace} (up to ${INSTALL_MS / 60_000} min)`)
+  await showStarting(
+    { kube: target.cluster.kube, release: target.release, out, clock: systemClock },
+    helm.install(target.release, values),
+  )
   if (partsOf(values).runtime) {
     const rendered = await renderRuntime(helm, target.release, values)
     if (await updateImages(session, options.runtimeName ?? rendered.name, rendered))

@@ -18,6 +18,10 @@ export interface Release {
   readonly namespace: string
 }
 
+/** How long Helm waits for the objects of a release, to be ready or gone. Milliseconds. */
+export const INSTALL_MS = 300_000
+export const UNINSTALL_MS = 180_000
+
 export interface HelmOptions {
   readonly helm?: string | undefined
   readonly chart?: string | undefined
@@ -70,7 +74,7 @@ export function openHelm(options: HelmOptions): Helm {
     runHelm(program, args, { input, settings: options.settings })
   const at = ({ name, namespace }: Release): string[] => [name, '--namespace', namespace]
   return {
-    async install(release, values, { timeoutSeconds = 300 } = {}) {
+    async install(release, values, { timeoutSeconds = INSTALL_MS / 1000 } = {}) {
       const { name, namespace } = release
       const args = ['upgrade', '--install', name, chart, '--namespace', namespace, '--create-namespace', ...where]
       requireSuccess(
@@ -83,7 +87,7 @@ export function openHelm(options: HelmOptions): Helm {
       return toObjects(requireSuccess(await run(args, JSON.stringify(values)), 'render').stdout)
     },
     async uninstall(release) {
-      const ended = await run(['uninstall', ...at(release), ...where, '--wait', '--timeout', '180s'])
+      const ended = await run(['uninstall', ...at(release), ...where, '--wait', '--timeout', `${UNINSTALL_MS / 1000}s`])
       if (isAbsent(ended)) return false
       requireSuccess(ended, 'uninstall')
       return true

@@ -12,16 +12,15 @@ import { requireFitCluster, testCluster } from '../acceptance/test-cluster.ts'
 import { ensureNamespace, lastingToken, readSecret, setSecretKeys, TOKEN_SECRET } from '../cluster/secrets.ts'
 import { DEMO_PIPELINE, putDemo, runDemo } from '../demo.ts'
 import type { Helm } from '../helm/helm.ts'
+import { showStarting } from '../install/starting-pods.ts'
 import { RELEASE_NAME } from '../install/target.ts'
 import { toChartValues, type InstallFacts } from '../values/chart-values.ts'
 import { mergeTrees, type Tree } from '../values/read-values.ts'
 import type { InstallValues } from '../values/install-values.ts'
-import type { StepName } from './plan.ts'
+import { AGENT_WAIT_MS, type StepName } from './plan.ts'
 import type { Prepared } from './prepare.ts'
 import { renderRuntime } from './render.ts'
 import type { Progress } from './run-plan.ts'
-
-const AGENT_WAIT_MS = 180_000
 
 export interface InstallContext extends Prepared {
   readonly installValues: InstallValues
@@ -155,8 +154,9 @@ async function addCluster({ session, cluster, names, installValues }: InstallCon
 }
 
 async function installRunner(context: InstallContext): Promise<string> {
-  const { helm, names } = context
-  await helm.install({ name: RELEASE_NAME, namespace: names.namespace }, valuesOf(context))
+  const { helm, names, cluster, out } = context
+  const release = { name: RELEASE_NAME, namespace: names.namespace }
+  await showStarting({ kube: cluster.kube, release, out, clock: systemClock }, helm.install(release, valuesOf(context)))
   return `release ${RELEASE_NAME} in ${names.namespace}`
 }
 
@@ -194,6 +194,6 @@ async function executeDemo({ session, names, out }: InstallContext): Promise<voi
   if (code !== 0)
     throw fault('install-failed', {
       message: `The demo pipeline ${DEMO_PIPELINE} did not succeed.`,
-      hint: `List its builds with \`windlass get builds --pipeline ${DEMO_PIPELINE}\`; run it again with \`windlass runner execute-test-pipeline\`.`,
+      hint: `List its builds with \`windlass get builds --pipeline ${DEMO_PIPELINE}\`; run it again with \`windlass runner execute-test-pipeline --runtime-name ${names.runtimeName}\`.`,
     })
 }

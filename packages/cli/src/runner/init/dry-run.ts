@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openHelm, type HelmObject } from '../helm/helm.ts'
 import type { Printer } from '../../printer.ts'
 import type { Settings } from '../../config.ts'
+import { currentContext, readConfigFile } from '../../config-file.ts'
 import { TOKEN_SECRET } from '../cluster/secrets.ts'
 import { toChartValues } from '../values/chart-values.ts'
 import type { InstallValues } from '../values/install-values.ts'
@@ -16,7 +17,12 @@ import type { InitOptions } from './options.ts'
 
 /** Folder of the manifests, in the current directory. */
 export const MANIFEST_FOLDER = 'codefresh_manifests'
-const PLACEHOLDER = { agent: 'dry-run-agent', runtime: 'dry-run-runtime-name', token: 'dry-run-token' }
+const PLACEHOLDER = {
+  agent: 'dry-run-agent',
+  runtime: 'dry-run-runtime-name',
+  token: 'dry-run-token',
+  url: 'https://windlass.example.com',
+}
 
 export async function writeDryRun(input: {
   installValues: InstallValues
@@ -35,7 +41,7 @@ export async function writeDryRun(input: {
   const values = toChartValues(installValues, {
     ...names,
     runtimeName,
-    url: options.url ?? installer.CodefreshHost ?? settings.url ?? 'https://windlass.example.com',
+    url: options.url ?? installer.CodefreshHost ?? settings.url ?? urlOfContext(settings) ?? PLACEHOLDER.url,
     tokenSecret: TOKEN_SECRET,
     parts: { agent: true, runtime: true, monitor: choices.monitor },
   })
@@ -47,6 +53,10 @@ export async function writeDryRun(input: {
   for (const path of paths) out.line(path)
   out.note(`Wrote ${paths.length} manifests to ${folder}. Nothing was changed in the cluster.`)
   return 0
+}
+
+function urlOfContext({ configFile }: Settings): string | undefined {
+  return currentContext(readConfigFile(configFile))?.url
 }
 
 /** Returns the objects that the installer itself creates before Helm. */

@@ -168,6 +168,7 @@ test('runs steps once and in order, reports a failed step, and resumes at it (R0
     void reported.push(`${event} ${status}`)
   await expect(runPlan({ plan, actions, progress, report, out })).rejects.toThrow('the server is unreachable')
   expect(ran).toEqual(['test-cluster', 'create-agent', 'store-token', 'create-runtime'])
+  expect(out.notes).toContain('… Test the cluster (up to 2 min)')
   expect(reported).toEqual(['acceptance-tests-ran success', 'agent-created success', 'agent-updated failure'])
   expect(current.marks['create-runtime']).toEqual({ status: 'failed', message: 'the server is unreachable' })
   broken = false

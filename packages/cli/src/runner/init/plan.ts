@@ -1,6 +1,8 @@
 /** The plan of `runner init` as data. Pure: the same choices give the same steps. */
 import { defined } from '@windlass/kit/defined'
 import type { INSTALLATION_EVENTS } from '@windlass/protocol'
+import { START_MS } from '../../doctor/check-node.ts'
+import { INSTALL_MS } from '../helm/helm.ts'
 
 /** The answers and flags that determine the steps. They contain no secrets. */
 export interface Choices {
@@ -37,13 +39,19 @@ export interface PlannedStep {
   readonly title: string
   /** Why the step is skipped; absent if it runs. */
   readonly skipped?: string
+  /** Longest duration of a step that waits for the cluster; absent for short steps. Milliseconds. */
+  readonly upToMs?: number
   /** Events reported to the server when it ends, in this order. */
   readonly events: readonly (typeof INSTALLATION_EVENTS)[number][]
 }
 
+/** How long the wizard waits for the agent. Milliseconds. */
+export const AGENT_WAIT_MS = 180_000
+
 interface Rule {
   readonly title: string
   readonly events: PlannedStep['events']
+  readonly upToMs?: number
   /** Returns the reason to skip the step; undefined to run it. */
   readonly unless: (choices: Choices) => string | undefined
   /** True if the step is part of a dry run. */
@@ -56,6 +64,7 @@ const byHelm = ({ helmValuesFile }: Choices): string | undefined =>
 const RULES: Readonly<Record<StepName, Rule>> = {
   'test-cluster': {
     title: 'Test the cluster',
+    upToMs: START_MS,
     events: ['acceptance-tests-ran'],
     unless: (choices) => (choices.skipTest ? '--skip-cluster-test' : byHelm(choices)),
   },
@@ -75,11 +84,12 @@ const RULES: Readonly<Record<StepName, Rule>> = {
   },
   'install-runner': {
     title: 'Install agent, volumes and monitor',
+    upToMs: INSTALL_MS,
     events: ['agent-installed', 'runtime-installed', 'monitor-installed', 'runner-installed'],
     unless: byHelm,
     dry: true,
   },
-  'check-runner': { title: 'Wait for the agent', events: [], unless: byHelm },
+  'check-runner': { title: 'Wait for the agent', upToMs: AGENT_WAIT_MS, events: [], unless: byHelm },
   'write-helm-values': {
     title: 'Write values for Helm',
     events: [],
@@ -97,12 +107,15 @@ const RULES: Readonly<Record<StepName, Rule>> = {
   },
 }
 
+/** Titles of all steps, in order. */
+export const STEP_TITLES = STEPS.map((name) => ({ name, title: RULES[name].title }))
+
 /** Returns the steps in order, skipped ones with the reason. */
 export function planInstallation(choices: Choices): PlannedStep[] {
   return STEPS.map((name) => {
-    const { title, events, unless, dry } = RULES[name]
+    const { title, events, unless, dry, upToMs } = RULES[name]
     const skipped = choices.dryRun && dry !== true ? 'dry run' : unless(choices)
     const reported = events.filter((event) => event !== 'monitor-installed' || choices.monitor)
-    return { name, title, events: reported, ...defined({ skipped }) }
+    return { name, title, events: reported, ...defined({ skipped, upToMs }) }
   })
 }

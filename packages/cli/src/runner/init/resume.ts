@@ -3,7 +3,7 @@ import { fault } from '@windlass/kit/faults'
 import type { Printer } from '../../printer.ts'
 import type { InstallValues } from '../values/install-values.ts'
 import type { Prompter } from './prompter.ts'
-import { STEPS } from './plan.ts'
+import { STEP_TITLES } from './plan.ts'
 import { listStates, markLines, removeState, type InstallState } from './state.ts'
 
 interface Search {
@@ -35,8 +35,7 @@ export async function findUnfinished({
     return undefined
   }
   out.note(`An installation in ${found.namespace} of ${found.context} is not finished:`)
-  const steps = STEPS.map((name) => ({ name, title: name }))
-  for (const line of markLines(steps, found.marks)) out.note(`  ${line}`)
+  for (const line of markLines(STEP_TITLES, found.marks)) out.note(`  ${line}`)
   const isSame = found.wishes === asked
   if (!isSame && !prompter.isInteractive)
     throw fault('conflict', {

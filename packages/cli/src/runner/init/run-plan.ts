@@ -39,6 +39,7 @@ export async function runPlan(run: PlanRun): Promise<void> {
       continue
     }
     mark(step.name, { status: 'begun' })
+    if (step.upToMs !== undefined) out.note(out.stderr.style.dim(`… ${step.title} (up to ${step.upToMs / 60_000} min)`))
     try {
       const detail = await run.actions[step.name]()
       mark(step.name, { status: 'done' })
