@@ -13,11 +13,19 @@ const exported = (name: string, value: string) => ({ name, value, secret: false 
 test('facts set the status, start time and result of a step', () => {
   const facts = [
     started('a', 10),
-    finished('a', 20, { status: 'error', reason: 'exit-code', exitCode: 3, members: { x: '1' }, exports: [exported('V', 'v')] }),
+    finished('a', 20, {
+      status: 'error',
+      reason: 'exit-code',
+      hint: 'Install it.',
+      exitCode: 3,
+      members: { x: '1' },
+      exports: [exported('V', 'v')],
+    }),
   ]
   expect(foldAll(emptySnapshot(plan), facts).steps['a']).toMatchObject({
     status: 'error',
     reason: 'exit-code',
+    hint: 'Install it.',
     exitCode: 3,
     try: 1,
     startedAt: 10,

@@ -91,6 +91,7 @@ function finished(state: StepState, fact: StepFact & { type: 'step.finished' }):
     status: fact.status,
     ...(fact.reason !== undefined && { reason: fact.reason }),
     ...(fact.message !== undefined && { message: fact.message }),
+    ...(fact.hint !== undefined && { hint: fact.hint }),
     ...(fact.exitCode !== undefined && { exitCode: fact.exitCode }),
     ...(fact.usage !== undefined && { usage: fact.usage }),
     try: Math.max(fact.try, state.try),

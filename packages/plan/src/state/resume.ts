@@ -68,7 +68,7 @@ function reopened(node: Node, { shape, again, state }: Work & { shape: Shape }):
     own.status !== 'skipped' &&
     node.children.some((child) => holdsAgain(child, again))
   ) {
-    const { reason: _reason, message: _message, finishedAt: _end, exitCode: _code, ...rest } = own
+    const { reason: _reason, message: _message, hint: _hint, finishedAt: _end, exitCode: _code, ...rest } = own
     return { ...rest, status: 'running', output: {} }
   }
   const top = lineage(node).at(-1)

@@ -15,6 +15,8 @@ export interface StepState {
   readonly reason?: Reason
   /** One human-readable sentence. */
   readonly message?: string
+  /** What the user can do about a failure. */
+  readonly hint?: string
   readonly exitCode?: number
   /** Peak usage over the containers of the step. Informational only. */
   readonly usage?: StepUsage
@@ -93,6 +95,7 @@ export type StepFact =
       readonly status: 'success' | 'error' | 'skipped' | 'terminated'
       readonly reason?: Reason | undefined
       readonly message?: string | undefined
+      readonly hint?: string | undefined
       readonly exitCode?: number | undefined
       readonly usage?: StepUsage | undefined
       readonly members: Readonly<Record<string, string>>

@@ -78,7 +78,7 @@ function factsOf(step: string, { steps, exports }: Snapshot): CarriedFact[] {
         step,
         try: state.try,
         status: state.status,
-        ...defined({ reason: state.reason, message: state.message, exitCode: state.exitCode }),
+        ...defined({ reason: state.reason, message: state.message, hint: state.hint, exitCode: state.exitCode }),
         members: state.members,
         exports: own.map(({ name, value, secret }) => ({ name, value, secret })),
         ...(Object.keys(outputs).length > 0 && { outputs }),

@@ -172,11 +172,11 @@ function toSteps(build: BuildRow, plan: Plan, { snapshot, carried }: Known): Bui
 }
 
 /** Returns the status of a step. In an ended build, steps without a final status were interrupted or never reached. */
-function statusOf(build: BuildRow, state: StepState | undefined): Pick<BuildStep, 'status' | 'reason' | 'message'> {
+function statusOf(build: BuildRow, state: StepState | undefined): Pick<BuildStep, 'status' | 'reason' | 'message' | 'hint'> {
   const status = state?.status ?? 'pending'
   if (isFinalBuild(build.status) && status === 'pending') return { status: 'skipped', reason: 'not-reached' }
   if (isFinalBuild(build.status) && (status === 'running' || status === 'waiting')) {
     return { status: 'terminated', ...present({ reason: build.reason, message: build.message }) }
   }
-  return { status, ...present({ reason: state?.reason, message: state?.message }) }
+  return { status, ...present({ reason: state?.reason, message: state?.message, hint: state?.hint }) }
 }
