@@ -45,6 +45,15 @@ test('a document without a clone gets none unless a folder is named, and a warni
   expect(prepared.warnings.map(({ code, hint }) => [code, hint.includes('--source')])).toEqual([['no-source', true]])
 })
 
+test('rejects a work tree that does not exist', async () => {
+  using repository = openRepository(CLONE)
+  const workTree = join(repository.root, 'none')
+  await expect(repository.prepare({ workTree })).rejects.toMatchObject({
+    code: 'file-not-found',
+    message: `The folder ${workTree} does not exist.`,
+  })
+})
+
 test('the pipeline and CF_SKIP_MAIN_CLONE turn the automatic clone off, and a preview shows the one that the pipeline turns on', async () => {
   const pipeline = (mainClone: string): string =>
     `version: '1.0'\nkind: pipeline\nmetadata: {name: team/shop}\nspec:\n  mainClone: ${mainClone}\n  steps:\n    test: { image: x }\n`

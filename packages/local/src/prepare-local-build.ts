@@ -1,4 +1,5 @@
 /** Prepares a local build from the document, its repository, and the options. Starts nothing. */
+import { statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { fault, newId, type Clock } from '@windlass/kit'
 import { partial, type Diagnostic } from '@windlass/pipeline'
@@ -52,8 +53,14 @@ async function readSteps(
   return plan?.source === undefined ? undefined : (await import('./read-source.ts')).readSource(plan, facts)
 }
 
+function requireFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return
+  throw fault('file-not-found', { message: `The folder ${path} does not exist.`, hint: 'Name the work tree with --source.' })
+}
+
 /** Compiles a document with everything that is known on this machine. Throws `pipeline-invalid` with the diagnostics, or `usage`. */
 export async function prepareLocalBuild(options: PrepareOptions): Promise<PreparedBuild> {
+  if (options.workTree !== undefined) requireFolder(options.workTree)
   const createdAt = options.clock.now()
   const buildId = newId(createdAt)
   const folder = resolve(options.workTree ?? (options.documentPath === undefined ? '.' : dirname(options.documentPath)))

@@ -74,7 +74,8 @@ export function currentValue(node: TreeNode): string {
 function checkText(node: TreeNode, shape: Shape & { kind: 'text' }, spot: Spot, report: Report): void {
   if (node.kind !== 'scalar' || typeof node.value !== 'string') {
     const simple = node.kind === 'scalar' && node.value !== null
-    return wrongType(node, 'a string', { spot, report, hint: simple ? `Put it in quotes: "${node.written}".` : '' })
+    const hint = node.kind === 'map' ? 'Quote a text that contains ": ", because YAML reads it as a mapping.' : ''
+    return wrongType(node, 'a string', { spot, report, hint: simple ? `Put it in quotes: "${node.written}".` : hint })
   }
   if (shape.empty !== true && node.value.trim() === '') {
     report.error('empty-value', node.range, `"${spot.key}" is not allowed to be empty`, { path: spot.path })

@@ -96,16 +96,21 @@ function reportSyntax(found: readonly SyntaxProblem[], report: Report): void {
     const what = code === 'TAG_RESOLVE_FAILED' ? 'yaml-tag' : code === 'BAD_ALIAS' ? 'yaml-alias' : 'yaml-syntax'
     if (what === 'yaml-syntax' && lines.has(line)) continue
     lines.add(line)
-    const hint = what === 'yaml-syntax' ? syntaxHint(report.source.line(line), code) : ''
+    const hint = what === 'yaml-syntax' ? syntaxHint(report.source.line(line), { code, message }) : ''
     report.error(what, { start: pos[0], end: pos[1] }, message, { hint })
   }
 }
 
-function syntaxHint(line: string, code: string): string {
-  if (code === 'BAD_INDENT') return 'Start all keys of a mapping in the same column: check the spaces before this line.'
+function syntaxHint(line: string, { code, message }: Pick<SyntaxProblem, 'code' | 'message'>): string {
+  const isUnclosed = /^Flow (?:map|sequence) in block collection/.test(message)
+  if (!isUnclosed && (code === 'BAD_INDENT' || message.startsWith('Nested mappings are not allowed in compact mappings')))
+    return 'Start all keys of a mapping in the same column: check the spaces before this line.'
   const variable = line.indexOf('${{')
   const inFlow = variable > 0 && ['{', '[', ','].some((sign) => line.lastIndexOf(sign, variable - 1) >= 0)
   if (inFlow) return 'Quote a variable inside { } and [ ]: "${{NAME}}".'
+  if (isUnclosed) return 'Close the [ or { above this line with ] or }.'
+  if (code === 'MULTILINE_IMPLICIT_KEY') return 'Write a colon after each key, such as `steps:`, and quote a text that contains one.'
+  if (code === 'MISSING_CHAR' && message.includes('quote')) return 'Close the quote above this line where its text ends.'
   return 'Quote a text that contains a colon or other YAML characters, or use a block scalar (|-).'
 }
 

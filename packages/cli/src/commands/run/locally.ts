@@ -35,6 +35,8 @@ export async function runLocally(invocation: Invocation<RunOptions>): Promise<nu
   if (!options.watch) return await runOnce(invocation, interrupts, interrupts.first)
   if (options.file === undefined || options.file === '-')
     throw fault('usage', { message: '--watch needs a file.', hint: 'Run `windlass run --local --watch -f FILE`.' })
+  // Throws for a file that cannot be read, before its folder is watched.
+  readInput(options.file)
   using files = watchFiles([options.file, ...options.varFile], options.source === undefined ? [] : [options.source], systemClock)
   const { stderr } = invocation.out
   for (;;) {
