@@ -20,6 +20,11 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['WINDLASS_API_KEY', 'API key, instead of that of the current context'],
   ['WINDLASS_CONFIG', 'configuration file (default: ~/.config/windlass/config.yaml)'],
   ['WINDLASS_CA_FILE', 'PEM file of additional certificate authorities'],
+  ['WINDLASS_BOOTSTRAP_CODE', 'bootstrap code of a new server, for `auth login --first-admin`'],
+  ['WINDLASS_POSTGRES', 'PostgreSQL database of `up`'],
+  ['WINDLASS_HELM', 'Helm executable of the Runner commands (default: helm on the PATH)'],
+  ['WINDLASS_CHART', 'chart `windlass-runtime` of the Runner commands'],
+  ['WINDLASS_DOCS_URL', 'base URL of the documentation that `validate` links to'],
   ['WINDLASS_DEBUG', 'shows stack traces'],
   ['NO_COLOR', 'turns colors off'],
 ]

@@ -1,5 +1,5 @@
 /** Builds a commander program from the command table, which parses a command line into typed values. */
-import { fault } from '@windlass/kit/faults'
+import { fault, isFault } from '@windlass/kit/faults'
 import { Command as Program, CommanderError, Option } from 'commander'
 import { complete } from './commands/completion/complete.ts'
 import { keyOf, longName, takesValue, type Command, type OptionSpec } from './command.ts'
@@ -61,8 +61,15 @@ type Handler = (command: Command, invocation: Parameters<Command['run']>[0]) => 
 /** Prints an error that ends the process. Returns the exit code. */
 export function reportError(error: unknown, { out, settings }: Context): number {
   const how = { style: out.stderr.style, debug: settings.debug, sources: sourcesRead() }
-  for (const line of formatError(error, how)) out.note(line)
+  for (const line of formatError(namingVariable(error, settings), how)) out.note(line)
   return exitCodeOf(error)
+}
+
+/** A refused key of the environment is not the key of `auth login`, so the message names the variable. */
+function namingVariable(error: unknown, { apiKey, url }: Settings): unknown {
+  if (!isFault(error, 'unauthenticated') || apiKey === undefined || error.hint !== fault('unauthenticated').hint) return error
+  const message = `The server${url === undefined ? '' : ` at ${url}`} refused the key of the environment (WINDLASS_API_KEY).`
+  return fault('unauthenticated', { message, hint: 'Correct the variable, or unset it to use the key of `windlass auth login`.' }, error)
 }
 
 /** Builds only the commands that match `argv`: parsing all options of all commands is slow. */

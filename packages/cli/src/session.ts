@@ -45,9 +45,12 @@ export interface ServerAccess {
   readonly caFile?: string | undefined
 }
 
+/** How long a connection may take to open, also while the address drops packets. Milliseconds. */
+const CONNECT_MS = 10_000
+
 /** Opens a client that retries calls like `withRetries`. */
 export function openRetryingClient({ url, token, caFile }: ServerAccess): ApiClient {
-  return withRoutes(withRetries(createClient({ url, token, transport: nodeTransport({ caFile }) })))
+  return withRoutes(withRetries(createClient({ url, token, transport: nodeTransport({ caFile, connectMs: CONNECT_MS }) })))
 }
 
 /** Longest `retry-after` that is waited out without telling the user. Seconds. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { connect, rootCertificates, type PeerCertificate } from 'node:tls'
 import { pathOf, ROUTES } from '@windlass/client'
-import { isFault, nodeTransport, proxyFrom, proxyOf, type Clock } from '@windlass/kit'
+import { isFault, isLoopback, nodeTransport, proxyFrom, proxyOf, type Clock } from '@windlass/kit'
 import type { Report } from './report.ts'
 
 export interface ServerCheck {
@@ -29,7 +29,9 @@ export async function checkServer(check: ServerCheck, report: Report): Promise<v
   if (route === undefined) return
   const { proxy } = route
   if (proxy === undefined && !(await checkName(url, report))) return
-  if (url.protocol === 'http:') {
+  if (url.protocol === 'http:' && isLoopback(url.href)) {
+    report({ check: 'TLS', status: 'pass', message: `${url.origin} is not encrypted and does not leave this machine` })
+  } else if (url.protocol === 'http:') {
     report({
       check: 'TLS',
       status: 'warn',

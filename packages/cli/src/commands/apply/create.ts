@@ -1,5 +1,6 @@
+import type { ApiClient } from '@windlass/client'
 import { defined, systemClock } from '@windlass/kit'
-import { fault } from '@windlass/kit/faults'
+import { fault, isFault } from '@windlass/kit/faults'
 import { SCOPES, type Role, type Scope } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { openSession } from '../../session.ts'
@@ -9,10 +10,11 @@ export async function createAgent(
   invocation: Invocation<{ runtime: readonly string[]; output: 'json' | undefined }>,
 ): Promise<void> {
   const { args, options, out, settings } = invocation
-  const agent = await openSession(settings).client.agents.create({
-    name: args[0] ?? '',
-    runtimes: options.runtime.flatMap((each) => each.split(',')),
-  })
+  const { client } = openSession(settings)
+  const runtimes = options.runtime.flatMap((each) => each.split(','))
+  const agent = await client.agents.create({ name: args[0] ?? '', runtimes })
+  for (const name of await listUnknown(client, runtimes))
+    out.note(`The runtime environment "${name}" does not exist yet. Create it with \`windlass apply -f FILE\`.`)
   if (options.output === 'json') return out.line(JSON.stringify(agent, null, 2))
   out.note(`Agent: "${agent.name}" created. Its token, which is not shown again:`)
   out.line(agent.token)
@@ -33,6 +35,18 @@ function readScope(text: string): Scope {
   if (scope === undefined)
     throw fault('usage', { message: `The scope "${text}" does not exist.`, hint: `Use one of ${SCOPES.join(', ')}.` })
   return scope
+}
+
+/** Returns the names that no runtime has; none if the list cannot be read, because the token must be printed in any case. */
+async function listUnknown(client: ApiClient, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return []
+  try {
+    const { items } = await client.runtimes.list()
+    return names.filter((name) => !items.some((runtime) => runtime.name === name))
+  } catch (error) {
+    if (!isFault(error)) throw error
+    return []
+  }
 }
 
 /** Runs `create key NAME`. Prints only the key on standard output. */

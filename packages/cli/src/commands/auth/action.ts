@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { defined, nodeTransport } from '@windlass/kit'
-import { fault } from '@windlass/kit/faults'
+import { fault, isFault } from '@windlass/kit/faults'
 import { openClient } from '@windlass/client'
 import type { Invocation } from '../../command.ts'
 import { currentContext, readConfigFile, saveContext, writeConfigFile, type ServerContext } from '../../config-file.ts'
@@ -83,7 +83,13 @@ export async function createContext({ args, options, out, settings }: Invocation
 
 /** Checks the key with the server. Throws `unauthenticated`, `server-unreachable`. */
 export async function verify({ url, apiKey, caFile }: ServerContext): Promise<void> {
-  await openClient({ url, token: apiKey, transport: nodeTransport({ caFile }) }).server.whoami({ timeoutMs: 15_000 })
+  try {
+    await openClient({ url, token: apiKey, transport: nodeTransport({ caFile }) }).server.whoami({ timeoutMs: 15_000 })
+  } catch (error) {
+    if (!isFault(error, 'unauthenticated')) throw error
+    const message = `The server at ${url} refused this key.`
+    throw fault('unauthenticated', { message, hint: 'Ask an admin for a key: `windlass create key NAME`.' }, error)
+  }
 }
 
 interface FirstAdmin {
@@ -110,16 +116,14 @@ async function findCode(codeFile: string | undefined, settings: Settings): Promi
 /** Runs `auth current`: prints context, server, version and key. */
 export async function showCurrent({ out, settings }: Invocation<object>): Promise<void> {
   const session = openSession(settings)
+  // Printed before the calls, because they show why a server cannot be reached.
+  out.line(`Context:  ${session.context ?? '(from WINDLASS_URL)'}`)
+  out.line(`Server:   ${session.url}`)
   const status = await session.client.server.status({ timeoutMs: 10_000 })
+  out.line(`Version:  ${status.version}`)
   const me = await session.client.server.whoami({ timeoutMs: 15_000 })
-  const rows = [
-    ['Context:', session.context ?? '(from WINDLASS_URL)'],
-    ['Server:', session.url],
-    ['Version:', status.version],
-    ['Key:', me.role === undefined ? me.name : `${me.name} (role ${me.role})`],
-    ...(me.owner === undefined ? [] : [['User:', me.owner.name]]),
-  ]
-  for (const line of alignColumns(rows)) out.line(line)
+  out.line(`Key:      ${me.role === undefined ? me.name : `${me.name} (role ${me.role})`}`)
+  if (me.owner !== undefined) out.line(`User:     ${me.owner.name}`)
 }
 
 /** Runs `auth link`: prints a one-time sign-in link. */

@@ -39,6 +39,13 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
     if (options.output !== 'json') out.line(style.bold(text))
   }
   const session = findSession(settings)
+  if (options.only !== 'cluster' && session === undefined)
+    report({
+      check: 'server',
+      status: options.only === 'server' ? 'fail' : 'warn',
+      message: 'No server is configured.',
+      hint: 'Start one with `windlass up`, or log in with `windlass auth login`.',
+    })
   if (options.only !== 'cluster' && session !== undefined) {
     title(`Server ${session.url}`)
     const { url, caFile, token } = session

@@ -1,6 +1,6 @@
 import { listAll } from '@windlass/client'
 import { fault, isFault } from '@windlass/kit/faults'
-import { nearest } from '@windlass/plan'
+import { BUILD_STATUSES, nearest } from '@windlass/plan'
 import type { Invocation } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
 import { printList, printValue } from '../../format/output.ts'
@@ -32,6 +32,7 @@ export async function getResources({ args, options, out, settings }: Invocation<
     const session = openSession(settings)
     const print = { kind, format: options.output, headers: !options.noHeaders }
     if (name === undefined) {
+      if (kind.name === 'builds') requireStatus(options.status)
       const limit = options.limit ?? (kind.name === 'builds' || kind.name === 'deliveries' ? NEWEST_SHOWN : undefined)
       const filter = filterOf(kind.name, options)
       const { list } = kind.of(session.client)
@@ -50,6 +51,14 @@ function filterOf(kind: KindName, { pipeline, status, branch, annotation, webhoo
   if (kind === 'builds') return { pipeline, status, branch, annotation: [...annotation] }
   if (kind === 'triggers' || kind === 'cron-triggers') return { pipeline }
   return kind === 'deliveries' ? { status, webhook, repo } : {}
+}
+
+/** Throws `usage` unless each of these statuses, separated by commas, exists. */
+function requireStatus(text: string | undefined): void {
+  const known: readonly string[] = BUILD_STATUSES
+  const unknown = text?.split(',').find((status) => !known.includes(status))
+  if (unknown !== undefined)
+    throw fault('usage', { message: `The status "${unknown}" does not exist.`, hint: `Use one of ${known.join(', ')}.` })
 }
 
 /** Returns the manifest of a step type, which `-o yaml` prints so that it can be edited and applied again. */

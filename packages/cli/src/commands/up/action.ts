@@ -31,8 +31,9 @@ export async function up(invocation: Invocation<UpOptions>): Promise<number> {
   }
   if (options.detach) {
     const started = await startDetached(invocation, dataDir)
-    out.line(`The server is running: ${started.url}  (process ${started.pid}, log ${join(dataDir, 'up.log')})`)
+    out.line(`The server is running: ${started.url}  (process ${started.pid}, log ${join(dataDir, 'server.log')})`)
     for (const line of describeReach({ ...started, options })) out.note(line)
+    out.note('Run a pipeline with `windlass run -f FILE`.')
     return EXIT.success
   }
   return (await import('./serve.ts')).serve(invocation, dataDir)

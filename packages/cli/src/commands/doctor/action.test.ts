@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { recordOutput } from '../../../test/recorded-output.ts'
+import { readSettings } from '../../config.ts'
+import { showCurrent } from '../auth/action.ts'
+import { runDoctor } from './action.ts'
+
+const options = {
+  only: 'server' as const,
+  pod: false,
+  runtime: undefined,
+  kubeContextName: undefined,
+  kubeConfigPath: undefined,
+  kubeNamespace: undefined,
+  output: undefined,
+}
+
+test('a missing server is a failure if only the server is checked', async () => {
+  const out = recordOutput()
+  const settings = readSettings({ HOME: '/nowhere' })
+  expect(await runDoctor({ args: [], options, out, settings })).toBe(1)
+  expect(out.lines.join('\n')).toContain('No server is configured.')
+})
+
+test('`auth current` shows context and server even if the server cannot be reached', async () => {
+  const out = recordOutput()
+  const settings = readSettings({ HOME: '/nowhere', WINDLASS_URL: 'http://127.0.0.1:1', WINDLASS_API_KEY: 'a.b' })
+  await expect(showCurrent({ args: [], options: {}, out, settings })).rejects.toMatchObject({ code: 'server-unreachable' })
+  expect(out.lines).toEqual(['Context:  (from WINDLASS_URL)', 'Server:   http://127.0.0.1:1'])
+})
