@@ -69,7 +69,11 @@ export function reportError(error: unknown, { out, settings }: Context): number 
 function namingVariable(error: unknown, { apiKey, url }: Settings): unknown {
   if (!isFault(error, 'unauthenticated') || apiKey === undefined || error.hint !== fault('unauthenticated').hint) return error
   const message = `The server${url === undefined ? '' : ` at ${url}`} refused the key of the environment (WINDLASS_API_KEY).`
-  return fault('unauthenticated', { message, hint: 'Correct the variable, or unset it to use the key of `windlass auth login`.' }, error)
+  return fault(
+    'unauthenticated',
+    { message, hint: 'Correct the variable, or unset it to use the key of `windlass auth login`.' },
+    error,
+  )
 }
 
 /** Builds only the commands that match `argv`: parsing all options of all commands is slow. */

@@ -30,9 +30,8 @@ async function startSilent() {
   const server = createServer((request, response) => {
     if (request.method !== 'POST') return
     void (async () => {
-      const { method, headers } = request
-      const { authorization = '' } = headers
-      const sent = { method, headers: { authorization, 'content-type': 'application/json' }, body: await text(request) }
+      const { authorization = '' } = request.headers
+      const sent = { method: 'POST', headers: { authorization, 'content-type': 'application/json' }, body: await text(request) }
       const answer = await fetch(scene.server.url + (request.url ?? ''), sent)
       response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(await answer.text())
     })()
@@ -76,7 +75,12 @@ test('shows the hint of a failed step', async () => {
   await using own = await openHttpScene()
   const { build, engine } = await own.start()
   await engine.event({ type: 'step.started', step: 'hello', try: 1 })
-  const failure = { status: 'error', reason: 'command-not-found', message: 'tool is missing.', hint: 'Install the tool.' } as const
+  const failure = {
+    status: 'error',
+    reason: 'command-not-found',
+    message: 'tool is missing.',
+    hint: 'Install the tool.',
+  } as const
   await engine.event({ type: 'step.finished', step: 'hello', try: 1, ...failure, exitCode: 127, members: {}, exports: [] })
   await engine.finish({ status: 'error', reason: 'command-not-found' })
   const { code, text: output } = await windlass(own, ['logs', '-f', build.id])

@@ -82,7 +82,9 @@ export async function showFeed(options: ShowOptions): Promise<Shown> {
   const isOver = hasEnded(build)
   if (screen !== undefined || !options.follow) {
     // The stored log of an ended build is read as one stream.
-    const stored = isOver ? followFeed(toFollow(options, { after, say })) : readFeed({ client: options.client, buildId: build.id, after })
+    const stored = isOver
+      ? followFeed(toFollow(options, { after, say }))
+      : readFeed({ client: options.client, buildId: build.id, after })
     for await (const item of stored) await take(item)
     screen?.release()
   }

@@ -109,7 +109,8 @@ function syntaxHint(line: string, { code, message }: Pick<SyntaxProblem, 'code' 
   const inFlow = variable > 0 && ['{', '[', ','].some((sign) => line.lastIndexOf(sign, variable - 1) >= 0)
   if (inFlow) return 'Quote a variable inside { } and [ ]: "${{NAME}}".'
   if (isUnclosed) return 'Close the [ or { above this line with ] or }.'
-  if (code === 'MULTILINE_IMPLICIT_KEY') return 'Write a colon after each key, such as `steps:`, and quote a text that contains one.'
+  if (code === 'MULTILINE_IMPLICIT_KEY')
+    return 'Write a colon after each key, such as `steps:`, and quote a text that contains one.'
   if (code === 'MISSING_CHAR' && message.includes('quote')) return 'Close the quote above this line where its text ends.'
   return 'Quote a text that contains a colon or other YAML characters, or use a block scalar (|-).'
 }

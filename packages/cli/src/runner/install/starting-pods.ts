@@ -61,10 +61,14 @@ export function explainFirst(pods: readonly KubeObject[]): string | undefined {
     const { metadata, status } = Pod.parse(object)
     if (status.phase === 'Succeeded' || status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True'))
       continue
-    const waiting = [...status.initContainerStatuses, ...status.containerStatuses].find(({ state }) => state.waiting !== undefined)
-      ?.state.waiting
+    const waiting = [...status.initContainerStatuses, ...status.containerStatuses].find(
+      ({ state }) => state.waiting !== undefined,
+    )?.state.waiting
     const unplaced = status.conditions.find(({ type, status: value }) => type === 'PodScheduled' && value === 'False')
-    const why = waiting === undefined ? (unplaced?.message ?? status.phase) : [waiting.reason, waiting.message].filter((part) => part !== '').join(': ')
+    const why =
+      waiting === undefined
+        ? (unplaced?.message ?? status.phase)
+        : [waiting.reason, waiting.message].filter((part) => part !== '').join(': ')
     return `pod ${metadata.name} is not ready: ${why}`
   }
   return undefined
