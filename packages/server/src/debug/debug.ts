@@ -63,9 +63,9 @@ export async function changeDebug(
 /** Returns the settings after a change: absent fields keep their values, and breakpoints are added. Pure. */
 export function applyChange(before: DebugSettings | undefined, { off: _off, steps, ...fields }: DebugChange): DebugSettings {
   const { steps: had, ...others } = before ?? DebugInput.parse({})
-  const all = { ...had }
-  for (const [step, phases] of Object.entries(steps ?? {})) all[step] = [...new Set([...(had[step] ?? []), ...phases])]
-  return { ...others, ...defined(fields), steps: all }
+  const all = new Map(Object.entries(had))
+  for (const [step, phases] of Object.entries(steps ?? {})) all.set(step, [...new Set([...(all.get(step) ?? []), ...phases])])
+  return { ...others, ...defined(fields), steps: Object.fromEntries(all) }
 }
 
 /** Forwards an action on a held step to the engine. `within` runs in the same transaction. Throws `not-found`, `build-final`, `not-held`. */
