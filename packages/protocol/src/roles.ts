@@ -53,14 +53,14 @@ export const RIGHTS = {
     text: 'change and delete projects; create them with a role for the installation',
   },
   'change-contexts': { role: 'maintainer', at: 'installation', text: 'create, change and delete contexts and webhooks' },
-  'see-users': { role: 'maintainer', at: 'installation', text: 'see users and service accounts with their roles' },
+  'see-users': { role: 'maintainer', at: 'installation', text: 'see users, service accounts and teams with their roles' },
   'grant-project-roles': { role: 'admin', at: 'project', text: 'give and take roles in the project' },
   'manage-runners': { role: 'admin', at: 'installation', text: 'change agents, runtimes, clusters and installations' },
   'manage-account': { role: 'admin', at: 'installation', text: 'change the settings of the account and the master keys' },
   'manage-users': {
     role: 'admin',
     at: 'installation',
-    text: 'invite, change and delete users and service accounts, and their keys and sessions',
+    text: 'invite, change and delete users, service accounts and teams, and their keys and sessions',
   },
   'see-audit': { role: 'admin', at: 'installation', text: 'read the audit log' },
 } as const satisfies Record<string, RightSpec>

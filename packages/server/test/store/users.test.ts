@@ -221,7 +221,7 @@ describe.each(DATABASES)('users on $name', ({ open }) => {
     }
   })
 
-  test('a page of a filter looks at a limited number of records, and the next one goes on', async () => {
+  test('a page of a filter looks at a limited number of records, and the next one continues', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     await writeInCall(app, 'rare')

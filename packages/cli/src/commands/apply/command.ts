@@ -79,7 +79,10 @@ export const applyCommands = [
     options: {
       role: oneOf('--role <role>', 'Highest role of the key (default: developer)', [...ROLE_NAMES, 'user']),
       for: text('--for <name>', 'User or service account that the key acts for (default: you)'),
-      scope: texts('--scope <scope>', 'Limit the key to a scope, such as build:write; repeatable (default: all that the role allows)'),
+      scope: texts(
+        '--scope <scope>',
+        'Limit the key to a scope, such as build:write; repeatable (default: all that the role allows)',
+      ),
       expiresDays: integer('--expires-days <days>', 'Days until the key is refused (default: it does not expire)'),
       output: oneOf('-o, --output <format>', 'Output format', ['json']),
     },

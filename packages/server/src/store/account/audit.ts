@@ -103,12 +103,14 @@ interface Old {
 /** Deletes the oldest records up to the first one that is not older than `before`. The chain notes where it begins. Returns their number. */
 export async function deleteOldAudit(tx: Tx, { accountId, before, limit }: Old): Promise<number> {
   await lockAuditChain(tx, accountId)
+  const { deleted } = await findAuditChain(tx.query, accountId)
   const first = await tx.query
     .selectFrom('audit')
     .select(['seq', 'hash', 'at'])
     .where('account_id', '=', accountId)
+    .where('seq', '>', deleted.seq)
+    .where('seq', '<=', deleted.seq + limit)
     .orderBy('seq')
-    .limit(limit)
     .execute()
   const end = first.findIndex(({ at }) => at >= before)
   const old = end < 0 ? first : first.slice(0, end)
