@@ -8,7 +8,10 @@ test('a change keeps the settings that it does not name, and adds its breakpoint
     ...before,
     steps: { one: ['before', 'after'], two: ['override'] },
   })
-  expect(applyChange(before, { steps: { toString: ['before'] } }).steps).toEqual({ ...before.steps, toString: ['before'] })
+  expect(applyChange(before, { steps: Object.fromEntries([['toString', ['before' as const]]]) }).steps).toEqual({
+    ...before.steps,
+    toString: ['before'],
+  })
   expect(applyChange(before, { onFailure: false })).toEqual({ ...before, onFailure: false })
 })
 
