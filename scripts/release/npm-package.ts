@@ -51,7 +51,7 @@ export async function makeNpmPackage(version: string, digests: ChartDigests): Pr
 const LAUNCHER = `#!/usr/bin/env node
 import { keepCompiledCode } from '../dist/compile-cache.js'
 
-keepCompiledCode()
+keepCompiledCode(process.env)
 await import('../dist/windlass.js')
 `
 

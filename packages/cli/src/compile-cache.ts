@@ -3,10 +3,12 @@ import module from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /** Keeps the compiled code of the modules that are imported from now on, which halves the time of a start. */
-export function keepCompiledCode(): void {
+export function keepCompiledCode(env: Environment): void {
   // Node 20, on which the npm package runs, has no compile cache. NODE_COMPILE_CACHE has already enabled one in another folder.
-  const folder = module.enableCompileCache === undefined ? undefined : openCompileCache()
+  const folder = module.enableCompileCache === undefined ? undefined : openCompileCache(env)
   if (folder !== undefined) module.enableCompileCache(folder)
 }
 
@@ -14,7 +16,7 @@ export function keepCompiledCode(): void {
  * Returns the folder for compiled code, which it creates. Node runs what is in the folder without checking who wrote it, so nobody else may be able to
  * write there or replace a folder above it. Undefined if that is not certain.
  */
-export function openCompileCache(env: Readonly<Record<string, string | undefined>> = process.env): string | undefined {
+export function openCompileCache(env: Environment): string | undefined {
   const uid = process.getuid?.()
   if (uid === undefined) return undefined
   const given = env['XDG_CACHE_HOME'] ?? ''

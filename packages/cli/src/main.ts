@@ -1,7 +1,7 @@
 /** Entry point of the `windlass` command. Each command loads its own modules on demand, which keeps the start fast. */
 import { keepCompiledCode } from './compile-cache.ts'
 
-keepCompiledCode()
+keepCompiledCode(process.env)
 const [{ reportError, runCommandLine }, { openPrinter }, { readSettings, takeGlobalOptions }] = await Promise.all([
   import('./program.ts'),
   import('./printer.ts'),

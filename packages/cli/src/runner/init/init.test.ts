@@ -209,7 +209,7 @@ test('detects the proxies of the environment; proxies in the values take precede
     NO_PROXY: '.local',
   })
   expect(asked).toEqual([
-    'Use HTTP_PROXY=http://*****@proxy of this machine in the cluster?',
+    'Use HTTP_PROXY=*****@proxy of this machine in the cluster?',
     'Use HTTPS_PROXY=http://*****@proxy:3128 of this machine in the cluster?',
     'Use NO_PROXY=.local of this machine in the cluster?',
   ])
