@@ -88,10 +88,6 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     await admin.pipelines.create({ name: 'second', document: ENDED })
     return { path: '/api/pipelines/run/second', body: {} }
   },
-  'POST /api/pipelines/debug/{name}': async ({ admin }) => {
-    await admin.pipelines.create({ name: 'second', document: ENDED })
-    return { path: '/api/pipelines/debug/second', body: {} }
-  },
   'POST /api/pipelines/run': () => ({ path: '/api/pipelines/run', body: { userYamlDescriptor: ENDED } }),
   'POST /api/contexts/': () => ({
     path: '/api/contexts/',

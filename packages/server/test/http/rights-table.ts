@@ -287,7 +287,6 @@ DELETE /api/pipelines/{name}                                                 dev
 POST   /api/pipelines/yaml/validator                                         viewer      pipeline:read
 POST   /api/pipelines/run/{name}                                             developer   build:write        steps
 POST   /api/pipelines/run                                                    developer   build:write
-POST   /api/pipelines/debug/{name}                                           developer   pipeline:write
 GET    /api/builds/rebuild/{id}                                              developer   build:write
 GET    /api/builds/{id}                                                      viewer      build:read         steps
 GET    /api/workflow                                                         viewer      build:read         steps
@@ -318,13 +317,13 @@ DELETE /api/step-types/{name}                                                dev
 GET    /api/annotations                                                      viewer      build:read         steps
 POST   /api/annotations                                                      developer   build:write
 DELETE /api/annotations                                                      developer   build:write
-GET    /api/team                                                             viewer      -
-GET    /api/helm/boards                                                      viewer      -
-GET    /api/helm/repos                                                       viewer      -
-GET    /api/compositions                                                     viewer      -
-GET    /api/environments                                                     viewer      -
-GET    /api/hermes/triggers                                                  viewer      -
-GET    /api/hermes/events                                                    viewer      -
-GET    /api/hermes/types                                                     viewer      -
+GET    /api/team                                                             viewer      account:read
+GET    /api/helm/boards                                                      viewer      cluster:read
+GET    /api/helm/repos                                                       viewer      context:read
+GET    /api/compositions                                                     viewer      context:read
+GET    /api/environments                                                     viewer      build:read
+GET    /api/hermes/triggers                                                  viewer      pipeline:read
+GET    /api/hermes/events                                                    viewer      pipeline:read
+GET    /api/hermes/types                                                     viewer      pipeline:read
 GET    /v1/openapi.json                                                      anyone      -
 `

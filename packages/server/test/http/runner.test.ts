@@ -80,11 +80,13 @@ test('reports the missing scope of a limited key, and prevents it from creating 
   })
 })
 
-test('every user route except those of the own identity requires a scope from a limited key (R007)', async () => {
+test('every user route except those of the own identity and of the version requires a scope from a limited key (R007)', async () => {
   await using scene = await openHttpScene()
   const routes = allRoutes(scene.server.app, openAuthenticator(scene.server.app.store.query, scene.server.app.vault))
   const free = routes.filter(({ spec }) => isForUsers(spec.allow) && spec.scope === 'none')
-  expect(new Set(free.map(({ path }) => path))).toEqual(new Set(['/v1/whoami', '/v1/sessions/codes', '/v1/sessions/current']))
+  const own = ['/v1/whoami', '/v1/sessions/codes', '/v1/sessions/current', '/api/user', '/api/execution-contexts/current']
+  const versions = ['/api/version', '/api/hermes/version', '/nomios/version']
+  expect(new Set(free.map(({ path }) => path))).toEqual(new Set([...own, ...versions]))
   expect(SCOPES.toSorted()).toEqual(SCOPES)
 })
 

@@ -1,24 +1,31 @@
 /** Lists of resources of Codefresh that Windlass does not have: an account has none of them. Calls that would create one are not supported. */
+import type { Scope } from '@windlass/protocol'
 import { z } from 'zod'
 import { ok, route, type Route } from '../route.ts'
 
-const LISTS: Readonly<Record<string, string>> = {
-  '/api/team': 'teams',
-  '/api/helm/boards': 'Helm boards',
-  '/api/helm/repos': 'Helm repositories',
-  '/api/compositions': 'stored compositions, which are contexts of type yaml',
-  '/api/environments': 'environments of compositions',
-  '/api/hermes/triggers': 'triggers outside of pipelines',
-  '/api/hermes/events': 'events of such triggers',
-  '/api/hermes/types': 'types of such events',
+interface Absent {
+  readonly path: string
+  readonly what: string
+  readonly scope: Scope
 }
 
+const LISTS: readonly Absent[] = [
+  { path: '/api/team', what: 'teams', scope: 'account:read' },
+  { path: '/api/helm/boards', what: 'Helm boards', scope: 'cluster:read' },
+  { path: '/api/helm/repos', what: 'Helm repositories', scope: 'context:read' },
+  { path: '/api/compositions', what: 'stored compositions, which are contexts of type yaml', scope: 'context:read' },
+  { path: '/api/environments', what: 'environments of compositions', scope: 'build:read' },
+  { path: '/api/hermes/triggers', what: 'triggers outside of pipelines', scope: 'pipeline:read' },
+  { path: '/api/hermes/events', what: 'events of such triggers', scope: 'pipeline:read' },
+  { path: '/api/hermes/types', what: 'types of such events', scope: 'pipeline:read' },
+]
+
 export function absentRoutes(): Route[] {
-  return Object.entries(LISTS).map(([path, what]) =>
+  return LISTS.map(({ path, what, scope }) =>
     route('GET', path, {
       summary: `List ${what}: Windlass has none`,
       allow: 'signed-in',
-      scope: 'none',
+      scope,
       replies: { 200: z.array(z.unknown()) },
       handle: async () => ok([]),
     }),

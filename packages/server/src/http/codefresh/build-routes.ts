@@ -1,13 +1,12 @@
 /** Routes through which public clients start, read and steer builds, which they call workflows. */
 import { defined, fault } from '@windlass/kit'
 import { BUILD_STATUSES } from '@windlass/plan'
-import { BuildInput, DebugInput, Id, Name } from '@windlass/protocol'
+import { BuildInput, Id, Name } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { startBuild } from '../../builds/create/start.ts'
 import { decideApproval } from '../../builds/lifecycle/approve.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { COMMAND_SCOPE } from '../../identity/scopes.ts'
 import { nameOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import { searchBuilds } from '../../store/builds/search.ts'
@@ -83,16 +82,6 @@ function startRoutes(app: App): Route[] {
       query: Repeated,
       repeatKey: 'reqId',
       handle: (call) => start(app, call, toBuildInput(call.params.name, call.body), 'manual'),
-    }),
-    route('POST', '/api/pipelines/debug/{name}', {
-      summary: 'Start a debug run of a pipeline, which stops at the breakpoints of its document; returns its id as a JSON string',
-      ...common,
-      allow: 'debug-builds',
-      scope: COMMAND_SCOPE,
-      params: z.object({ name: Name }),
-      query: Repeated,
-      repeatKey: 'reqId',
-      handle: (call) => start(app, call, { ...toBuildInput(call.params.name, call.body), debug: DebugInput.parse({}) }, 'manual'),
     }),
     route('POST', '/api/pipelines/run', {
       summary: 'Start a build of a document; returns its id as a JSON string',
