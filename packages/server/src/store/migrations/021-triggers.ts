@@ -77,6 +77,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema.createIndex('delivery_key').on('delivery').columns(['webhook_id', 'key']).unique().execute()
   await db.schema.createIndex('delivery_account').on('delivery').columns(['account_id', 'received_at', 'id']).execute()
+  await db.schema.createIndex('delivery_received_at').on('delivery').column('received_at').execute()
   await sql`create index delivery_due on delivery (received_at, id) where next_at is not null`.execute(db)
   await sql`create index delivery_open on delivery (account_id, repo, received_at) where next_at is not null`.execute(db)
   await db.schema
@@ -89,6 +90,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     .addColumn('created_at', 'bigint', notNull)
     .addPrimaryKeyConstraint('firing_key', ['account_id', 'key'])
     .execute()
+  await db.schema.createIndex('firing_created_at').on('firing').column('created_at').execute()
 }
 
 interface Stored {
