@@ -1,7 +1,10 @@
-import { AUDIT_RESULTS, INSTALLATION_ROLES, ROLES } from '@windlass/protocol'
+import { AUDIT_RESULTS, FORGES, INSTALLATION_ROLES, ROLES } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { AUDIT_RESULT_NAMES, INSTALLATION_ROLE_NAMES, ROLE_NAMES } from './role-names.ts'
+import { AUDIT_RESULT_NAMES, FORGE_NAMES, INSTALLATION_ROLE_NAMES, ROLE_NAMES } from './role-names.ts'
 
-test('the command line names every role and result of the protocol', () => {
-  expect([ROLE_NAMES, INSTALLATION_ROLE_NAMES, AUDIT_RESULT_NAMES]).toEqual([ROLES, INSTALLATION_ROLES, AUDIT_RESULTS])
+test('the command line names every role, result and forge of the protocol', () => {
+  expect(ROLE_NAMES).toEqual(ROLES)
+  expect(INSTALLATION_ROLE_NAMES).toEqual(INSTALLATION_ROLES)
+  expect(AUDIT_RESULT_NAMES).toEqual(AUDIT_RESULTS)
+  expect(FORGE_NAMES).toEqual(FORGES)
 })

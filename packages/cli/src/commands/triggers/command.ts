@@ -1,5 +1,5 @@
 /** Commands for webhooks, triggers and deliveries. */
-import { EVENT_NAMES, FORGES } from '@windlass/protocol'
+import { FORGE_NAMES } from '../../role-names.ts'
 import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
 
 const json = oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml'])
@@ -13,7 +13,7 @@ export const triggerCommands = [
       'DevOps add the header X-Windlass-Token with the secret.',
     arguments: [{ name: '<name>', summary: 'Name of the webhook' }],
     options: {
-      forge: oneOf('--forge <name>', 'Forge that calls it', FORGES),
+      forge: oneOf('--forge <name>', 'Forge that calls it', FORGE_NAMES),
       context: text('--context <name>', 'Git context that it belongs to; triggers that name a context accept only its webhooks'),
       repo: text('--repo <owner/name>', 'Accept only events of this repository'),
       secretFile: text('--secret-file <file>', 'File with the secret; - reads standard input (default: a random secret)'),
@@ -33,7 +33,7 @@ export const triggerCommands = [
     ],
     options: {
       repo: text('--repo <owner/name>', 'Repository whose events start builds'),
-      event: texts(`--event <name>`, `Event; repeatable (${EVENT_NAMES.slice(0, 3).join(', ')}, …; default: push.heads)`),
+      event: texts('--event <name>', 'Event; repeatable (push, push.heads, push.tags, …; default: push.heads)'),
       context: text('--context <name>', 'Accept only webhooks of this Git context'),
       provider: text('--provider <name>', 'Accept only webhooks of this forge'),
       branch: text('-b, --branch <filter>', 'Build only these branches and tags'),
@@ -102,7 +102,7 @@ export const triggerCommands = [
       'The file is the body of a webhook call, as the forge shows it. The exit code is 0 if the event would start a build, otherwise 1.',
     arguments: [{ name: '<file>', summary: 'File with the body; - reads standard input' }],
     options: {
-      forge: oneOf('--forge <name>', 'Forge that sends it (default: github)', FORGES),
+      forge: oneOf('--forge <name>', 'Forge that sends it (default: github)', FORGE_NAMES),
       event: text('--event <name>', 'Name of the event in the header of the call: push, pull_request, repo:push, …'),
       pipeline: text('--pipeline <name>', 'Show only the triggers of this pipeline'),
       output: json,
