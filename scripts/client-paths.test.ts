@@ -11,7 +11,6 @@ const root = resolve(import.meta.dirname, '..')
 const OWNERS = /^packages\/(server|client)\//
 /** Files with a path that the client cannot provide, and why. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  'e2e/codefresh-cli/runner.test.ts': 'tries the tokens that the public command line prints',
   'packages/pipeline/src/typed/codefresh-run.ts': 'a shell script that runs in a step',
   'scripts/client-paths.test.ts': 'the examples below',
 }

@@ -76,31 +76,10 @@ test('a build whose document has errors fails with its problems in the log (F011
 test('a run passes branch, commit, variables, secrets, contexts, annotations, sizes and steps on (F012)', async () => {
   await codefresh.admin.contexts.create({ name: 'shared', type: 'config', data: { SHARED: 'from-context' } })
   await pipeline('options', { shown: ['echo "$A $SECRET $SHARED"', 'test "$SECRET" = hush'], left: ['echo no'] })
-  const id = await detached(
-    'options',
-    '-b',
-    'main',
-    '-s',
-    'abc123',
-    '-t',
-    'nightly',
-    '-v',
-    'A=1',
-    '-S',
-    'SECRET=hush',
-    '-c',
-    'shared',
-    '-a',
-    'team=red',
-    '--cpu',
-    '500',
-    '--memory',
-    '256',
-    '--skip',
-    'left',
-    '--no-cache',
-    '--reset-volume',
-  )
+  const source = ['-b', 'main', '-s', 'abc123', '-t', 'nightly']
+  const values = ['-v', 'A=1', '-S', 'SECRET=hush', '-c', 'shared', '-a', 'team=red']
+  const options = ['--cpu', '500', '--memory', '256', '--skip', 'left', '--no-cache', '--reset-volume']
+  const id = await detached('options', ...source, ...values, ...options)
   const build = await ended(id)
   expect(build).toMatchObject({
     status: 'success',
@@ -149,7 +128,7 @@ test('starts a build for each entry of a file of variables (F014)', async () => 
   expect(new Set(ids).size).toBe(2)
   await Promise.all(ids.map(ended))
   const logs = await Promise.all(ids.map((id) => codefresh.must('logs', id)))
-  expect(logs.map((log) => /got \w+/.exec(log)?.[0] ?? '').toSorted((a, b) => a.localeCompare(b))).toEqual(['got 2', 'got one'])
+  expect(new Set(logs.map((log) => /got \w+/.exec(log)?.[0]))).toEqual(new Set(['got 2', 'got one']))
 })
 
 test('a start that is sent again with the same request id starts one build (F012)', async () => {
@@ -187,6 +166,15 @@ test('shows the log of an ended build with and without times, and follows one th
   const bare = await codefresh.must('logs', id, '--no-timestamps')
   expect(bare).not.toMatch(/\[\d{4}-/)
   expect(bare).toContain('ü and 日本')
+})
+
+test('a log of many lines arrives live without loss and without doubles (F016)', async () => {
+  await pipeline('big', { count: ['i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "line $i of the long log"; done'] })
+  // The client exits before a pipe has accepted all of its output, but not before a file has.
+  expect(await codefresh.runToFile('big.log', 'run', 'big')).toBe(0)
+  const seen = [...(await codefresh.read('big.log')).matchAll(/line (\d+) of the long log/g)].map(([, n]) => Number(n))
+  expect(seen.filter((n, index) => n !== index + 1)).toEqual([])
+  expect(seen).toHaveLength(20_000)
 })
 
 test('lists builds by pipeline, status, branch and commit, a page at a time, and shows one (F017)', async () => {

@@ -1,8 +1,9 @@
 /** The public command line of Codefresh, unmodified, against a real `windlass up`. */
-import { stripVTControlCharacters } from 'node:util'
 import { spawn } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { openClient, type ApiClient } from '@windlass/client'
 import { nodeTransport } from '@windlass/kit'
 import { openSandbox, startUp, watch, type Finished, type Started } from '../../packages/cli/test/support.ts'
@@ -24,6 +25,8 @@ export interface Codefresh extends AsyncDisposable {
   read(name: string): Promise<string>
   start(words: readonly string[], env?: Readonly<Record<string, string>>): Started
   run(...words: string[]): Promise<Finished>
+  /** Runs a command with its standard output in a file. Returns its exit code. */
+  runToFile(name: string, ...words: string[]): Promise<number | null>
   /** Runs a command that must succeed, and returns its standard output. */
   must(...words: string[]): Promise<string>
 }
@@ -46,10 +49,9 @@ export async function openCodefresh(): Promise<Codefresh> {
   const context = { type: 'APIKey', name: 'admin', url, token: key, beta: false, onPrem: true }
   // The form in which `auth create-context` stores it; JSON is YAML.
   await writeFile(join(home, '.cfconfig'), JSON.stringify({ contexts: { admin: context }, 'current-context': 'admin' }))
-  const start: Codefresh['start'] = (words, env = {}) => {
-    const own = { PATH: `${dirname(NODE)}:/usr/bin:/bin`, HOME: home, NODE_NO_WARNINGS: '1', ...env }
-    return watch(spawn(NODE, [program, ...words], { env: own, cwd: sandbox.folder }), '')
-  }
+  const env = { PATH: `${dirname(NODE)}:/usr/bin:/bin`, HOME: home, NODE_NO_WARNINGS: '1' }
+  const start: Codefresh['start'] = (words, more = {}) =>
+    watch(spawn(NODE, [program, ...words], { env: { ...env, ...more }, cwd: sandbox.folder }), '')
   const run = (...words: string[]): Promise<Finished> => start(words).finished
   return {
     url,
@@ -61,6 +63,12 @@ export async function openCodefresh(): Promise<Codefresh> {
     read: (name) => readFile(join(sandbox.folder, name), 'utf8'),
     start,
     run,
+    async runToFile(name, ...words) {
+      await using file = await open(join(sandbox.folder, name), 'w')
+      const child = spawn(NODE, [program, ...words], { env, cwd: sandbox.folder, stdio: ['ignore', file.fd, 'ignore'] })
+      await once(child, 'close')
+      return child.exitCode
+    },
     async must(...words) {
       const { code, stdout, stderr } = await run(...words)
       if (code !== 0) throw new Error(`codefresh ${words.join(' ')} ended with ${code}: ${stderr}${stdout}`)

@@ -1,5 +1,7 @@
 /** Agents, runtime environments, clusters and the offline install path with the public command line. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
 import { idIn, openCodefresh, rowsOf, type Codefresh } from './client.ts'
 
 let codefresh: Codefresh
@@ -10,6 +12,8 @@ beforeAll(async () => {
 
 afterAll(() => codefresh[Symbol.asyncDispose]())
 
+/** Returns the agent of a token. */
+const agentOf = (token: string): Promise<unknown> => codefresh.admin.withToken(token).agents.self()
 const tokenIn = (text: string): string => /[0-9a-f]{24}\.\S+/.exec(text)?.[0] ?? ''
 
 /** Stores a runtime environment for pods of a namespace. */
@@ -42,8 +46,30 @@ test('creates, lists, changes and deletes agents (F027)', async () => {
     code: 1,
     stderr: expect.stringContaining('No such agent'),
   })
-  const revoked = await fetch(`${codefresh.url}/v1/agent`, { headers: { authorization: tokenIn(printed) } })
-  expect(revoked.status).toBe(401)
+  await expect(agentOf(tokenIn(printed))).rejects.toMatchObject({ code: 'unauthenticated' })
+})
+
+test('shows, changes and deletes runtime environments with their versions and images (F028)', async () => {
+  await register('cluster/one')
+  const show = async (...words: string[]): Promise<unknown> =>
+    JSON.parse(await codefresh.must('get', 're', 'cluster/one', ...words))
+  expect(await show('-o', 'json')).toMatchObject({ version: 1, metadata: { name: 'cluster/one', agent: true } })
+  expect(await show('--extend', '-o', 'json')).toMatchObject({
+    runtimeScheduler: { cluster: { namespace: 'ns' } },
+  })
+  const document = {
+    metadata: { name: 'cluster/one' },
+    extends: ['system/default/hybrid/k8s_low_limits'],
+    runtimeScheduler: { cluster: { namespace: 'other', clusterProvider: { selector: 'ctx' } } },
+    dockerDaemonScheduler: { cluster: { namespace: 'other', clusterProvider: { selector: 'ctx' } } },
+  }
+  await codefresh.must('patch', 're', '-f', await codefresh.file('re.json', document))
+  expect(await show('-o', 'json')).toMatchObject({ version: 2, runtimeScheduler: { cluster: { namespace: 'other' } } })
+  expect(await show('--history')).toMatchObject([{ version: 2 }, { version: 1 }])
+  expect(rowsOf(await codefresh.must('get', 're')).map(([name]) => name)).toContain('cluster/one')
+  expect(await codefresh.must('get', 're-base-images', 'cluster/one')).toMatch(/dind|engine/i)
+  await codefresh.must('delete', 're', 'cluster/one')
+  await expect(codefresh.admin.runtimes.get('cluster/one')).rejects.toMatchObject({ code: 'not-found' })
 })
 
 test('installs a runtime and attaches it to an agent on the server only (F029, F030)', async () => {
@@ -92,8 +118,39 @@ test('installs an agent with its runtime on the server only, and prints the toke
     '--platform-only',
   )
   const token = printed.trim().split('\n').at(-1) ?? ''
-  const agent = await fetch(`${codefresh.url}/v1/agent`, { headers: { authorization: token } })
-  expect(await agent.json()).toMatchObject({ name: 'installed', runtimes: ['cluster/installed'] })
+  expect(await agentOf(token)).toMatchObject({ name: 'installed', runtimes: ['cluster/installed'] })
+})
+
+test('writes Helm values for a new runner, and shows its state afterwards (F032, F033)', async () => {
+  const names = ['--name', 'runner', '--kube-context-name', 'ctx', '--kube-namespace', 'builds']
+  await codefresh.must(
+    'runner',
+    'init',
+    '--yes',
+    '--generate-helm-values-file',
+    'values.yaml',
+    ...names,
+    '--skip-cluster-integration',
+    '--exec-demo-pipeline',
+    'false',
+    '--set-default-runtime',
+    'false',
+  )
+  const { global: values } = Values.parse(parse(await codefresh.read('values.yaml')))
+  expect(values).toMatchObject({
+    namespace: 'builds',
+    codefreshHost: codefresh.url,
+    agentName: 'runner',
+    runtimeName: 'ctx/builds',
+  })
+  expect(await agentOf(values.agentToken)).toMatchObject({ id: values.agentId, name: 'runner', runtimes: ['ctx/builds'] })
+  expect(values.keys).toMatchObject({ ca: expect.stringContaining('BEGIN CERTIFICATE') })
+  expect((await codefresh.admin.installations.list()).items).toHaveLength(1)
+  expect(await codefresh.must('runner', 'info')).toMatch(/runner +ctx\/builds/)
+})
+
+const Values = z.object({
+  global: z.looseObject({ agentToken: z.string(), agentId: z.string(), keys: z.unknown() }),
 })
 
 test('creates the test pipeline, runs it and follows its log (F034)', async () => {

@@ -71,6 +71,15 @@ test('issues certificates that openssl accepts, each for its own purpose only', 
   expect(certificate.checkHost('elsewhere')).toBeUndefined()
 })
 
+test('accepts a request that is signed with SHA-1, as the public command line sends it, and signs with SHA-256', () => {
+  const dir = folder()
+  const names = readAlternativeNames(['DNS:dind'])
+  if ('problem' in names) throw new Error(names.problem)
+  const server = signServer(newAuthority(term), { ...mustRead(request(dir, 'rsa:2048', '-sha1')), names, ...term })
+  writeFileSync(join(dir, 'server'), server)
+  expect(openssl('x509', '-in', join(dir, 'server'), '-noout', '-text')).toContain('SHA256')
+})
+
 test('accepts a request with an elliptic curve and refuses weak keys, wrong signatures and other texts with a message', () => {
   const dir = folder()
   const fine = request(dir, 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256')

@@ -9,8 +9,12 @@ export interface SignRequest {
   readonly publicKey: KeyObject
 }
 
-/** The accepted signature algorithms, by the DER of their object identifiers: RSA (RFC 8017) and elliptic curves (RFC 5758). */
+/**
+ * The accepted signature algorithms, by the DER of their object identifiers: RSA (RFC 8017) and elliptic curves (RFC 5758). The public command line signs
+ * with SHA-1. That is strong enough here: a request only proves that its sender has the key, and whoever forges one gets a certificate for a key of others.
+ */
 const SIGNATURES = [
+  { id: oid('1.2.840.113549.1.1.5'), hash: 'sha1' },
   { id: oid('1.2.840.113549.1.1.11'), hash: 'sha256' },
   { id: oid('1.2.840.113549.1.1.12'), hash: 'sha384' },
   { id: oid('1.2.840.113549.1.1.13'), hash: 'sha512' },
@@ -50,7 +54,7 @@ function open(der: Buffer): SignRequest | { readonly problem: string } {
   if (version === undefined || key?.tag !== SEQUENCE || signature?.tag !== BIT_STRING || info === undefined)
     throw new Error('shape')
   const hash = SIGNATURES.find(({ id }) => algorithmId !== undefined && id.equals(algorithmId.whole))?.hash
-  if (hash === undefined) return { problem: 'Its signature must be made with SHA-256, SHA-384 or SHA-512, and RSA or ECDSA.' }
+  if (hash === undefined) return { problem: 'Its signature must be made with RSA or ECDSA, and SHA-256, SHA-384 or SHA-512.' }
   const publicKey = createPublicKey({ key: key.whole, format: 'der', type: 'spki' })
   const weakness = weaknessOf(publicKey)
   if (weakness !== undefined) return { problem: weakness }
