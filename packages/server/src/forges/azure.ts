@@ -1,7 +1,7 @@
 /** Service hooks of Azure DevOps. They sign nothing: the call carries the secret in a header that is entered with the address. */
 import { defined } from '@windlass/kit'
-import type { EventName, GitFactsInput } from '@windlass/protocol'
-import { unsupported, type ForgeEvent, type ReadEvent } from './event.ts'
+import type { EventName } from '@windlass/protocol'
+import { unsupported, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
 import { at, joined, list, readRef, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
@@ -10,7 +10,7 @@ import { isSame } from './signature.ts'
 const MAX_UPDATES = 100
 
 /** Header of the secret. The server reads `Authorization` as one of its own credentials, so basic authentication cannot be used. */
-export const AZURE_TOKEN_HEADER = 'x-windlass-token'
+const AZURE_TOKEN_HEADER = 'x-windlass-token'
 
 export const azure: ForgeReader = {
   headers: [],
@@ -35,12 +35,7 @@ export const azure: ForgeReader = {
   },
 }
 
-interface Repo {
-  readonly repo: string
-  readonly facts: Pick<GitFactsInput, 'repoOwner' | 'repoName'>
-}
-
-function readUpdate(resource: unknown, { repo, facts }: Repo, update: unknown): ReadEvent {
+function readUpdate(resource: unknown, { repo, facts }: EventRepo, update: unknown): ReadEvent {
   const ref = readRef(text(update, 'name'))
   if (ref === undefined) return unsupported('push of a ref that is not a branch or tag')
   const after = text(update, 'newObjectId')
@@ -98,7 +93,7 @@ function namesOf(type: string, body: unknown): [EventName, ...EventName[]] | und
   }
 }
 
-function readPullRequest(body: unknown, { repo, facts }: Repo, names: [EventName, ...EventName[]]): ForgeEvent {
+function readPullRequest(body: unknown, { repo, facts }: EventRepo, names: [EventName, ...EventName[]]): ForgeEvent {
   const resource = at(body, 'resource')
   const pull = at(resource, 'pullRequest') ?? resource
   const written = at(resource, 'comment')

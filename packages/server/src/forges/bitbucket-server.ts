@@ -1,7 +1,7 @@
 /** Webhooks of Bitbucket Server and Data Center. */
 import { defined } from '@windlass/kit'
-import type { EventName, GitFactsInput } from '@windlass/protocol'
-import { unsupported, type ForgeEvent, type ReadEvent } from './event.ts'
+import type { EventName } from '@windlass/protocol'
+import { unsupported, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
 import { at, list, readRef, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
@@ -29,17 +29,12 @@ export const bitbucketServer: ForgeReader = {
   },
 }
 
-interface Repo {
-  readonly repo: string
-  readonly facts: Pick<GitFactsInput, 'repoOwner' | 'repoName'>
-}
-
-function readRepo(repository: unknown): Repo | undefined {
+function readRepo(repository: unknown): EventRepo | undefined {
   const of = splitRepo(`${text(repository, 'project', 'key') ?? ''}/${text(repository, 'slug') ?? ''}`)
   return of && { repo: of.repo, facts: { repoOwner: of.repoOwner, repoName: of.repoName } }
 }
 
-function readChange(body: unknown, { repo, facts }: Repo, change: unknown): ReadEvent {
+function readChange(body: unknown, { repo, facts }: EventRepo, change: unknown): ReadEvent {
   const ref = readRef(text(change, 'ref', 'id') ?? text(change, 'refId'))
   if (ref === undefined) return unsupported('push of a ref that is not a branch or tag')
   const after = text(change, 'toHash')
@@ -85,7 +80,7 @@ const EVENTS: Readonly<Record<string, readonly [EventName, ...EventName[]]>> = {
   'pr:comment:deleted': ['pullrequest:comment_deleted'],
 }
 
-function readPullRequest(body: unknown, { repo, facts }: Repo, names: readonly [EventName, ...EventName[]]): ForgeEvent {
+function readPullRequest(body: unknown, { repo, facts }: EventRepo, names: readonly [EventName, ...EventName[]]): ForgeEvent {
   const pull = at(body, 'pullRequest')
   const written = at(body, 'comment')
   const [from, to] = [text(pull, 'fromRef', 'repository', 'id'), text(pull, 'toRef', 'repository', 'id')]

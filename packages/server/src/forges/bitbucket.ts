@@ -1,7 +1,7 @@
 /** Webhooks of Bitbucket Cloud. */
 import { defined } from '@windlass/kit'
-import type { EventName, GitFactsInput } from '@windlass/protocol'
-import { unsupported, type ForgeEvent, type ReadEvent } from './event.ts'
+import type { EventName } from '@windlass/protocol'
+import { unsupported, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
 import { at, list, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
@@ -30,12 +30,7 @@ export const bitbucket: ForgeReader = {
   },
 }
 
-interface Repo {
-  readonly repo: string
-  readonly facts: Pick<GitFactsInput, 'repoOwner' | 'repoName'>
-}
-
-function readChange(body: unknown, { repo, facts }: Repo, change: unknown): ReadEvent {
+function readChange(body: unknown, { repo, facts }: EventRepo, change: unknown): ReadEvent {
   const ref = at(change, 'new') ?? at(change, 'old')
   const name = text(ref, 'name')
   const type = text(ref, 'type')
@@ -89,7 +84,7 @@ const EVENTS: Readonly<Record<string, readonly [EventName, ...EventName[]]>> = {
   'pullrequest:comment_deleted': ['pullrequest:comment_deleted'],
 }
 
-function readPullRequest(body: unknown, { repo, facts }: Repo, names: readonly [EventName, ...EventName[]]): ForgeEvent {
+function readPullRequest(body: unknown, { repo, facts }: EventRepo, names: readonly [EventName, ...EventName[]]): ForgeEvent {
   const pull = at(body, 'pullrequest')
   const written = at(body, 'comment')
   const [from, to] = [text(pull, 'source', 'repository', 'full_name'), text(pull, 'destination', 'repository', 'full_name')]

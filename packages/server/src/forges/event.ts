@@ -56,3 +56,9 @@ export function unsupported(what: string | undefined): Ignored {
 
 /** Headers by their name in lower case. */
 export type Headers = Readonly<Record<string, string>>
+
+/** The repository of an event, and its facts for the variables of the build. */
+export interface EventRepo {
+  readonly repo: string
+  readonly facts: Pick<GitFactsInput, 'repoOwner' | 'repoName'>
+}

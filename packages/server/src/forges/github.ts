@@ -1,7 +1,7 @@
 /** Webhooks of GitHub. Gitea sends bodies of the same form and uses `parseGithub`. */
 import { defined } from '@windlass/kit'
-import type { EventName, GitFactsInput } from '@windlass/protocol'
-import { unsupported, type Comment, type ForgeEvent, type ReadEvent } from './event.ts'
+import type { EventName } from '@windlass/protocol'
+import { unsupported, type Comment, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
 import { at, flag, isNoCommit, joined, list, readRef, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
@@ -39,12 +39,7 @@ export function parseGithub(name: string | undefined, body: unknown): ReadEvent 
   }
 }
 
-interface Repo {
-  readonly repo: string
-  readonly facts: Pick<GitFactsInput, 'repoOwner' | 'repoName'>
-}
-
-function readPush(body: unknown, { repo, facts }: Repo): ReadEvent {
+function readPush(body: unknown, { repo, facts }: EventRepo): ReadEvent {
   const ref = readRef(text(body, 'ref'))
   if (ref === undefined) return unsupported(`push to ${text(body, 'ref') ?? 'no ref'}`)
   const head = at(body, 'head_commit')
@@ -101,7 +96,7 @@ const ACTIONS: Readonly<Record<string, readonly [EventName, ...EventName[]]>> = 
   synchronized: ['pullrequest.synchronize', 'pullrequest.pushCommit'],
 }
 
-function readPullRequest(body: unknown, repo: Repo): ReadEvent {
+function readPullRequest(body: unknown, repo: EventRepo): ReadEvent {
   const action = text(body, 'action') ?? ''
   const names = action === 'closed' ? closedNames(body) : Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
   if (names === undefined) return unsupported(`pull_request ${action}`)
@@ -123,7 +118,7 @@ const REVIEWS: Readonly<Record<string, EventName>> = {
   changes_requested: 'pullrequest.review.submitted.changes_requested',
 }
 
-function readReview(body: unknown, repo: Repo): ReadEvent {
+function readReview(body: unknown, repo: EventRepo): ReadEvent {
   const state = text(body, 'review', 'state')?.toLowerCase() ?? ''
   const name = Object.hasOwn(REVIEWS, state) ? REVIEWS[state] : undefined
   if (text(body, 'action') !== 'submitted' || name === undefined) return unsupported('pull_request_review')
@@ -134,7 +129,7 @@ function readReview(body: unknown, repo: Repo): ReadEvent {
   }
 }
 
-function readComment(body: unknown, repo: Repo): ReadEvent {
+function readComment(body: unknown, repo: EventRepo): ReadEvent {
   const issue = at(body, 'issue')
   const pull = at(body, 'pull_request') ?? (flag(body, 'is_pull') === true ? issue : undefined)
   if (text(body, 'action') !== 'created') return unsupported('an edited or deleted comment')
@@ -150,7 +145,7 @@ function readComment(body: unknown, repo: Repo): ReadEvent {
   }
 }
 
-function toComment(comment: unknown, { facts }: Repo): Comment {
+function toComment(comment: unknown, { facts }: EventRepo): Comment {
   const author = text(comment, 'user', 'login') ?? ''
   return { text: text(comment, 'body') ?? '', author, authorMayWrite: mayWrite(comment, author, facts.repoOwner) }
 }
@@ -165,7 +160,7 @@ function mayWrite(of: unknown, author: string | undefined, owner: string | undef
 }
 
 /** Returns what all events of a pull request have. The issue of a comment stands in for a pull request whose branches the forge does not name. */
-function pullRequestFacts(body: unknown, { repo, facts }: Repo, pull: unknown): Omit<ForgeEvent, 'names' | 'occurrence'> {
+function pullRequestFacts(body: unknown, { repo, facts }: EventRepo, pull: unknown): Omit<ForgeEvent, 'names' | 'occurrence'> {
   const head = at(pull, 'head')
   const number = text(pull, 'number')
   const merged = flag(pull, 'merged')
@@ -218,7 +213,7 @@ const RELEASES: Readonly<Record<string, readonly [EventName, ...EventName[]]>> =
   released: ['release.released'],
 }
 
-function readRelease(body: unknown, { repo, facts }: Repo): ReadEvent {
+function readRelease(body: unknown, { repo, facts }: EventRepo): ReadEvent {
   const action = text(body, 'action') ?? ''
   const release = at(body, 'release')
   const names = Object.hasOwn(RELEASES, action) ? RELEASES[action] : undefined

@@ -1,7 +1,7 @@
 /** Webhooks of GitLab. */
 import { defined } from '@windlass/kit'
-import type { EventName, GitFactsInput } from '@windlass/protocol'
-import { unsupported, type ForgeEvent, type ReadEvent } from './event.ts'
+import type { EventName } from '@windlass/protocol'
+import { unsupported, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
 import { at, isNoCommit, joined, list, readRef, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
@@ -25,7 +25,7 @@ export const gitlab: ForgeReader = {
   },
 }
 
-const KINDS: Readonly<Record<string, (body: unknown, repo: Repo) => ReadEvent>> = {
+const KINDS: Readonly<Record<string, (body: unknown, repo: EventRepo) => ReadEvent>> = {
   push: readPush,
   tag_push: readPush,
   merge_request: readMergeRequest,
@@ -33,12 +33,7 @@ const KINDS: Readonly<Record<string, (body: unknown, repo: Repo) => ReadEvent>> 
   release: readRelease,
 }
 
-interface Repo {
-  readonly repo: string
-  readonly facts: Pick<GitFactsInput, 'repoOwner' | 'repoName'>
-}
-
-function readPush(body: unknown, { repo, facts }: Repo): ReadEvent {
+function readPush(body: unknown, { repo, facts }: EventRepo): ReadEvent {
   const ref = readRef(text(body, 'ref'))
   if (ref === undefined) return unsupported(`push to ${text(body, 'ref') ?? 'no ref'}`)
   const commits = list(body, 'commits')
@@ -77,7 +72,7 @@ const ACTIONS: Readonly<Record<string, readonly [EventName, ...EventName[]]>> = 
   approved: ['pullrequest.review.submitted.approved'],
 }
 
-function readMergeRequest(body: unknown, repo: Repo): ReadEvent {
+function readMergeRequest(body: unknown, repo: EventRepo): ReadEvent {
   const request = at(body, 'object_attributes')
   const action = text(request, 'action') ?? ''
   const known = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
@@ -99,7 +94,7 @@ function updateNames(body: unknown): [EventName, ...EventName[]] {
   return [isMore ? 'pullrequest.labeled' : 'pullrequest.unlabeled', 'pullrequest.edited']
 }
 
-function readNote(body: unknown, repo: Repo): ReadEvent {
+function readNote(body: unknown, repo: EventRepo): ReadEvent {
   const note = at(body, 'object_attributes')
   const request = at(body, 'merge_request')
   if (request === undefined) return unsupported('a comment outside of a merge request')
@@ -120,7 +115,11 @@ function readNote(body: unknown, repo: Repo): ReadEvent {
   }
 }
 
-function mergeRequestFacts(body: unknown, { repo, facts }: Repo, request: unknown): Omit<ForgeEvent, 'names' | 'occurrence'> {
+function mergeRequestFacts(
+  body: unknown,
+  { repo, facts }: EventRepo,
+  request: unknown,
+): Omit<ForgeEvent, 'names' | 'occurrence'> {
   const commit = at(request, 'last_commit')
   const [from, to] = [text(request, 'source_project_id'), text(request, 'target_project_id')]
   const headCommit = text(commit, 'id')
@@ -160,7 +159,7 @@ const RELEASES: Readonly<Record<string, readonly [EventName, ...EventName[]]>> =
   delete: ['release.deleted'],
 }
 
-function readRelease(body: unknown, { repo, facts }: Repo): ReadEvent {
+function readRelease(body: unknown, { repo, facts }: EventRepo): ReadEvent {
   const action = text(body, 'action') ?? ''
   const names = Object.hasOwn(RELEASES, action) ? RELEASES[action] : undefined
   if (names === undefined) return unsupported(`release ${action}`)

@@ -102,7 +102,7 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
 }
 
 /** Returns true if the actor has the right in a project. Null is the place of builds and pipelines without a project. */
-export function hasRight(actor: KeyActor, right: Right, projectId: string | null): boolean {
+function hasRight(actor: KeyActor, right: Right, projectId: string | null): boolean {
   if (roleHasRight(actor.role, right)) return true
   const role = projectId === null ? undefined : actor.projects?.get(projectId)
   return RIGHTS[right].at === 'project' && role !== undefined && roleHasRight(role, right)

@@ -102,7 +102,7 @@ function none(reason: NoBuildReason, message: string): Outcome {
   return { reason, message }
 }
 
-export function readHeaders(json: string): Headers {
+function readHeaders(json: string): Headers {
   const parsed = parseJson(json)
   return isRecord(parsed) ? (parsed as Headers) : {}
 }

@@ -71,7 +71,7 @@ export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id
 }
 
 /** Returns what a delivery is about: the repository, the branch and the commit of its first event. */
-export function aboutOf(read: readonly ReadEvent[]): Pick<DeliveryRow, 'repo' | 'branch' | 'revision'> {
+function aboutOf(read: readonly ReadEvent[]): Pick<DeliveryRow, 'repo' | 'branch' | 'revision'> {
   const first = read.find(isEvent)
   return { repo: first?.repo.toLowerCase() ?? null, branch: first?.branch ?? null, revision: first?.revision ?? null }
 }

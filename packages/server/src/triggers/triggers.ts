@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
-import { findPipeline, lockPipeline } from '../store/account/pipelines.ts'
+import { lockPipeline } from '../store/account/pipelines.ts'
 import type { PipelineRow, PipelineTriggerRow } from '../store/schema.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
 import {
@@ -20,6 +20,7 @@ import {
 import type { NamedTrigger } from '../store/triggers/triggers.ts'
 import { checkFilter } from './filter.ts'
 import { checkGlob } from './glob.ts'
+import { findListedPipeline, refuseEncrypted, removedFromDocument, splitTriggerName, type TriggerList } from './of-pipeline.ts'
 
 /** Maximum number of triggers of one pipeline. */
 const MAX_TRIGGERS = 100
@@ -98,27 +99,10 @@ export async function getTrigger(query: Query, accountId: string, id: string): P
   return requireFound(row, `trigger "${id}"`)
 }
 
-/** Splits `pipeline#name`. Returns undefined for an id. */
-export function splitTriggerName(id: string): { readonly pipeline: string; readonly name: string } | undefined {
-  const at = id.indexOf('#')
-  return at < 0 ? undefined : { pipeline: id.slice(0, at), name: id.slice(at + 1) }
-}
-
-export interface TriggerList {
-  /** Name or id; undefined for all pipelines. */
-  readonly pipeline: string | undefined
-  readonly after: string | undefined
-  readonly limit: number
-}
-
 /** Lists triggers, oldest first. Throws `not-found` for an unknown pipeline. */
 export async function listTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineTrigger[]> {
-  const { query } = app.store
-  const of =
-    pipeline === undefined
-      ? undefined
-      : requireFound(await findPipeline(query, app.accountId, pipeline), `pipeline "${pipeline}"`)
-  const rows = await listTriggers(query, { accountId: app.accountId, pipelineId: of?.id, ...range })
+  const pipelineId = await findListedPipeline(app, pipeline)
+  const rows = await listTriggers(app.store.query, { accountId: app.accountId, pipelineId, ...range })
   return rows.map(showTrigger)
 }
 
@@ -141,11 +125,7 @@ export async function replaceDocumentTriggers(
   { triggers, now }: { readonly triggers: readonly GitTrigger[]; readonly now: number },
 ): Promise<void> {
   const stored = await listTriggersOfPipeline(tx, pipeline.id)
-  const names = new Set(triggers.map(({ name }) => name))
-  await deleteTriggers(
-    tx,
-    stored.filter(({ origin, name }) => origin === 'document' && !names.has(name)).map(({ id }) => id),
-  )
+  await deleteTriggers(tx, removedFromDocument(stored, triggers))
   for (const trigger of triggers) {
     const before = stored.find(({ name }) => name === trigger.name)
     await saveTrigger(tx, toRow(trigger, { pipeline, origin: 'document', now, ...defined({ before }) }))
@@ -176,12 +156,7 @@ function toRow(spec: GitTrigger, { pipeline, origin, now, before }: RowOf): Pipe
 
 /** Throws `request-invalid` for encrypted variables, and for filters that no text could match. */
 function checkSpec(spec: GitTrigger): void {
-  const encrypted = spec.variables.find((one) => one.encrypted)
-  if (encrypted !== undefined)
-    throw fault('request-invalid', {
-      message: `The variable "${encrypted.key}" of a trigger cannot be encrypted.`,
-      hint: 'Put the value in a context of type secret, and name the context in `contexts` of the trigger.',
-    })
+  refuseEncrypted(spec.variables)
   for (const field of ['branchRegex', 'pullRequestTargetBranchRegex', 'commentRegex', 'modifiedFilesGlob'] as const) {
     const filter = spec[field]
     if (filter === undefined) continue

@@ -2,50 +2,10 @@
 import { manualClock, systemClock } from '@windlass/kit'
 import { ApiKeyCreated, PAGE_HEADER, SessionCode, type Session } from '@windlass/protocol'
 import { expect, test, vi } from 'vitest'
-import { z } from 'zod'
+import { browseWith as browse, cookieOf, OWN_PAGE, type Reply } from '../support/browser.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
 const HOUR_MS = 3_600_000
-/** Headers of a call that a page of the server makes. */
-const OWN_PAGE = { 'sec-fetch-site': 'same-origin', [PAGE_HEADER]: '1' }
-
-interface Reply {
-  readonly status: number
-  readonly body: Record<string, unknown>
-  readonly headers: Headers
-}
-
-interface BrowserCall {
-  readonly body?: object
-  readonly cookie?: string
-  readonly headers?: Record<string, string>
-}
-
-async function browse(
-  { server }: Pick<HttpScene, 'server'>,
-  method: string,
-  path: string,
-  call: BrowserCall = {},
-): Promise<Reply> {
-  const answer = await fetch(server.url + path, {
-    method,
-    headers: {
-      ...(call.body !== undefined && { 'content-type': 'application/json' }),
-      ...(call.cookie !== undefined && { cookie: call.cookie }),
-      ...call.headers,
-    },
-    ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
-  })
-  const text = await answer.text()
-  const body = z.record(z.string(), z.unknown()).parse(text === '' ? {} : JSON.parse(text))
-  return { status: answer.status, body, headers: answer.headers }
-}
-
-/** Returns the cookie that a response sets, in the form of the request header. */
-function cookieOf({ headers }: Reply): string {
-  return headers.getSetCookie()[0]?.split(';')[0] ?? ''
-}
-
 async function signIn(scene: HttpScene, input: object): Promise<{ reply: Reply; cookie: string }> {
   const reply = await browse(scene, 'POST', '/v1/sessions', { body: input })
   expect([reply.status, reply.body['code']]).toEqual([201, undefined])

@@ -20,6 +20,16 @@ export interface BrowserCall {
 
 /** Makes a call of a page of the server. */
 export async function browse(
+  scene: Pick<HttpScene, 'server'>,
+  method: string,
+  path: string,
+  call: BrowserCall = {},
+): Promise<Reply> {
+  return browseWith(scene, method, path, { ...call, headers: { ...OWN_PAGE, ...call.headers } })
+}
+
+/** Makes a call with only the given headers, as pages of others do. */
+export async function browseWith(
   { server }: Pick<HttpScene, 'server'>,
   method: string,
   path: string,
@@ -28,7 +38,6 @@ export async function browse(
   const answer = await fetch(server.url + path, {
     method,
     headers: {
-      ...OWN_PAGE,
       ...(call.body !== undefined && { 'content-type': 'application/json' }),
       ...(call.cookie !== undefined && { cookie: call.cookie }),
       ...call.headers,

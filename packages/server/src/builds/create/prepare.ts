@@ -192,7 +192,7 @@ function withOverrides(settings: PipelineSettings, overrides: TriggerOverrides |
 }
 
 /** Merges the request with the settings of the pipeline and of the account. A flag is on if the request or the pipeline sets it. */
-export function toFills(request: Input, settings: PipelineSettings, account: AccountSettings): Partial<BuildRequest> {
+function toFills(request: Input, settings: PipelineSettings, account: AccountSettings): Partial<BuildRequest> {
   const { options, machine, logLimits, inactiveMs, buildMs } = settings
   return {
     noCache: request.noCache || options.noCache,

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { App } from '../../app.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { findPipeline, lockPipeline } from '../../store/account/pipelines.ts'
+import { lockPipeline } from '../../store/account/pipelines.ts'
 import type { CronTriggerRow, PipelineRow } from '../../store/schema.ts'
 import type { Query, Tx, Within } from '../../store/store.ts'
 import {
@@ -17,7 +17,7 @@ import {
   saveCronTrigger,
   type NamedCronTrigger,
 } from '../../store/triggers/cron-triggers.ts'
-import { splitTriggerName, type TriggerList } from '../triggers.ts'
+import { findListedPipeline, refuseEncrypted, removedFromDocument, splitTriggerName, type TriggerList } from '../of-pipeline.ts'
 import { problemOf } from './read-cron-triggers.ts'
 import { nextTick } from './schedule.ts'
 
@@ -77,12 +77,8 @@ function readSpec({ pipeline: _pipeline, ...written }: Input): CronTrigger {
   const spec = CronTrigger.parse(written)
   const message = problemOf(spec)
   if (message !== undefined) throw fault('request-invalid', { message: `The trigger can never start a build: ${message}.` })
-  const encrypted = spec.variables.find((one) => one.encrypted)
-  if (encrypted === undefined) return spec
-  throw fault('request-invalid', {
-    message: `The variable "${encrypted.key}" of a trigger cannot be encrypted.`,
-    hint: 'Put the value in a context of type secret, and name the context in `contexts` of the trigger.',
-  })
+  refuseEncrypted(spec.variables)
+  return spec
 }
 
 async function requireOwn(tx: Tx, accountId: string, id: string): Promise<NamedCronTrigger> {
@@ -104,12 +100,8 @@ export async function getCronTrigger(query: Query, accountId: string, id: string
 
 /** Lists cron triggers, oldest first. Throws `not-found` for an unknown pipeline. */
 export async function listCronTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineCronTrigger[]> {
-  const { query } = app.store
-  const of =
-    pipeline === undefined
-      ? undefined
-      : requireFound(await findPipeline(query, app.accountId, pipeline), `pipeline "${pipeline}"`)
-  const rows = await listCronTriggers(query, { accountId: app.accountId, pipelineId: of?.id, ...range })
+  const pipelineId = await findListedPipeline(app, pipeline)
+  const rows = await listCronTriggers(app.store.query, { accountId: app.accountId, pipelineId, ...range })
   return rows.map(showCronTrigger)
 }
 
@@ -133,11 +125,7 @@ export async function replaceDocumentCronTriggers(
   { triggers, now }: { readonly triggers: readonly CronTrigger[]; readonly now: number },
 ): Promise<void> {
   const stored = await listCronTriggersOfPipeline(tx, pipeline.id)
-  const names = new Set(triggers.map(({ name }) => name))
-  await deleteCronTriggers(
-    tx,
-    stored.filter(({ origin, name }) => origin === 'document' && !names.has(name)).map(({ id }) => id),
-  )
+  await deleteCronTriggers(tx, removedFromDocument(stored, triggers))
   for (const trigger of triggers) {
     const before = stored.find(({ name }) => name === trigger.name)
     await saveCronTrigger(tx, toRow(trigger, { pipeline, origin: 'document', now, ...defined({ before }) }))

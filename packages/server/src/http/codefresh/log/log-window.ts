@@ -2,7 +2,7 @@
 import type { LogAddition, LogLine, LogStep } from './log-lines.ts'
 
 /** Maximum characters of the lines in a window. */
-export const WINDOW_CHARS = 4_194_304
+const WINDOW_CHARS = 4_194_304
 
 /** Key of the line that stands for lines that are left out. It sorts before all others. */
 const OMITTED_KEY = 'l000000000'

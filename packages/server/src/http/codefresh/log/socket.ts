@@ -12,7 +12,7 @@ import { followStatus, followSteps, readLogNode, type Following } from './follow
 import { LOG_PREFIX } from './log-host.ts'
 import { readLogRight, type LogRight } from './log-right.ts'
 
-export const SOCKET_PATH = '/.ws'
+const SOCKET_PATH = '/.ws'
 
 /** Maximum size of a frame of a client. Bytes. */
 const MAX_FRAME_BYTES = 16_384
