@@ -89,13 +89,9 @@ export function openRequests({ client, clock, settleMs, giveUp }: RequestOptions
       const at = clock.now()
       const caller = stepKey === undefined ? client : client.withToken(stepKey)
       const body = { pipeline, branch, revision: key, trigger, secrets, ...(stepKey === undefined && { runtime, document }) }
-      let calls = 0
-      const settled = await settle(() => {
-        calls += 1
-        return caller.builds.create(body, { idempotencyKey: key, timeoutMs: 5_000 })
-      })
-      // The key of a step ends with its attempt. Then no answer tells whether an earlier call had an effect.
-      const isEnded = stepKey !== undefined && calls > 1 && typeof settled === 'object' && 'fault' in settled
+      const settled = await settle(() => caller.builds.create(body, { idempotencyKey: key, timeoutMs: 5_000 }))
+      // The key of a step ends with its attempt. Then no answer tells whether an earlier call, or a copy that the network made, had an effect.
+      const isEnded = stepKey !== undefined && typeof settled === 'object' && 'fault' in settled
       const answer = isEnded ? ((await findByRevision(key)) ?? settled) : settled
       const buildId = typeof answer === 'object' && 'value' in answer ? answer.value.id : undefined
       const operation: TriggerOperation = {

@@ -153,7 +153,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
       signal,
     }),
   ])
-  const hasLanded = (): boolean => {
+  const missing = (): string[] => {
     // A harm counts for builds before it as well, so more builds have to be unharmed than at the end.
     const unharmed = countUnharmed({ builds: watch.builds, harms: [...recorder.harms, ...harms], endedAt: clock.now() }) / 1.5
     const { framesAhead } = recorder
@@ -164,9 +164,9 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
       unharmed,
       framesAhead,
     }
-    return Object.entries(plan.least ?? {}).every(
-      ([what, count]) => (faults[what] ?? (what.startsWith('outage') ? 0 : Infinity)) >= count,
-    )
+    return Object.entries(plan.least ?? {})
+      .filter(([what, count]) => (faults[what] ?? (what.startsWith('outage') ? 0 : Infinity)) < count)
+      .map(([what]) => what)
   }
   const { decided } = await runLoad({
     plan,
@@ -174,7 +174,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     requests,
     pipelines: stage.pipelines,
     runtimes: stage.runtimes,
-    hasLanded,
+    missing,
     stepKeys: () => recorder.stepKeys(),
   })
   // Then the kills stop: the system guarantees that every build ends if there are no further faults.

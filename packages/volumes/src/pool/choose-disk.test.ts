@@ -1,6 +1,6 @@
 import type { DiskRequest } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { chooseDisks } from './choose-disk.ts'
+import { chooseDisks, refusalOf } from './choose-disk.ts'
 import { isSchedulable } from './placement.ts'
 import { storageBytes, Volume } from './volume.ts'
 
@@ -108,4 +108,10 @@ test('gives a kept disk only to its build until its time is over (P078)', () => 
 test('prefers the disk that the build, or the one that it repeats, used last', () => {
   const of = (build: string): Volume => volume(build, { annotations: { 'windlass.io/last-build': build } })
   expect(names([of('b1'), of('b2'), of('b3')], { builds: ['b9', 'b2'] })[0]).toBe('b2')
+})
+
+test('calls a disk whose claim is not confirmed yet in use, not to be deleted (R202)', () => {
+  const disk = volume('new', { annotations: { 'windlass.io/unconfirmed': 'true' } })
+  expect(refusalOf(disk, request, 0)).toBe('used')
+  expect(refusalOf(volume('doomed', { policy: 'Delete' }), request, 0)).toBe('doomed')
 })

@@ -36,6 +36,8 @@ export function chooseDisks(volumes: readonly Volume[], request: DiskRequest, no
 
 /** Returns why a disk does not fit the request, or undefined if it fits. */
 export function refusalOf(volume: Volume, request: DiskRequest, now: number): Refusal | undefined {
+  // The build that created an unconfirmed disk uses it. `isDoomed` counts it, because no other build may take it.
+  if (volume.metadata.annotations[NOTE.unconfirmed] !== undefined) return 'used'
   if (isDoomed(volume)) return 'doomed'
   if (!isFree(volume)) return 'used'
   if (isKept(volume, request.builds ?? [], now)) return 'kept'
