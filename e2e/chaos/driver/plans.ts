@@ -2,6 +2,7 @@
 import { defined } from '@windlass/kit/defined'
 import type { Postgres } from '../../support/postgres.ts'
 import { runProgram } from '../../support/process.ts'
+import { programFile } from '../../support/programs.ts'
 import type { FakeScript } from '../../support/fake-engines/index.ts'
 import type { Call, Verdict } from '../faults/http-proxy.ts'
 import type { Random } from '../faults/random.ts'
@@ -147,6 +148,34 @@ export function agentTrouble(seed: number, scale: number): ChaosPlan {
     electedMs: 120_000,
     least: { 'killed agent': 10, 'froze agent': 1, ...ended(scale, { success: 50, unharmed: 20 }) },
     kills: { everyMs: [100, 500], victims: ['agent'], downMs: [0, 200], freeze: { every: 10, forMs: [2_500, 4_000] } },
+  }
+}
+
+const UPGRADE = { pauseMs: [4_000, 6_000], mixedMs: [2_000, 4_000] } as const
+
+/** 90 builds while two replicas with clocks a minute apart are replaced by this version, by the previous one, and again by this one. */
+export function upgradeOnPostgres(
+  seed: number,
+  scale: number,
+  { postgres, previous }: { postgres: Postgres; previous: string },
+): ChaosPlan {
+  const plan = upgradeOnSqlite(seed, scale, previous)
+  const least = { ...plan.least, 'replaced server': 6 }
+  return { ...plan, least, replicas: 2, skewMs: [60_000, 0], databaseUrl: postgres.url, dump: () => dump(postgres) }
+}
+
+/** The same with a single server. */
+export function upgradeOnSqlite(seed: number, scale: number, previous: string): ChaosPlan {
+  const current = programFile('chaos-server')
+  return {
+    seed,
+    builds: Math.ceil(180 * scale),
+    loadMs: 30_000 * Math.max(scale, 1),
+    replicas: 1,
+    // Long enough for steps that run during a replacement.
+    script: { stepMs: [50, 2_000] },
+    upgrades: { ...UPGRADE, from: previous, to: [current, previous, current] },
+    least: { 'replaced server': 3, ...ended(scale, { success: 30, unharmed: 20 }) },
   }
 }
 

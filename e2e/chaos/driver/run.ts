@@ -5,7 +5,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
+import { defined, nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
 import { openClient, type ApiClient } from '@windlass/client'
 import type { Timings } from '@windlass/server'
 import { openFakeCluster, type FakeCluster, type FakeScript } from '../../support/fake-engines/index.ts'
@@ -26,6 +26,7 @@ import { openClusterDoor, type ClusterDoor } from './remote-cluster.ts'
 import { openRequests } from './requests.ts'
 import { watchRetention, withoutBuilds, type RetentionLimits } from './retention.ts'
 import { remains, settle, watchBuilds, watchPauses, type Watch } from './settle.ts'
+import { runUpgrades, type UpgradePlan } from './upgrades.ts'
 import { dataDirOf, FAST, startAgentProcess, startServers } from './stage.ts'
 
 export interface ChaosPlan {
@@ -45,6 +46,7 @@ export interface ChaosPlan {
   readonly script?: Partial<FakeScript>
   readonly kills?: KillPlan
   readonly outages?: OutagePlan
+  readonly upgrades?: UpgradePlan
   /** Network between agent, engines, driver and the servers while the load runs. */
   readonly network?: NetworkFaults
   readonly http?: (call: Call, random: Random) => Verdict
@@ -104,7 +106,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const httpRandom = random.fork('http')
   const http = stack.use(await openHttpProxy({ target: () => network, decide: (call) => weather.http(call, httpRandom) }))
   const shown = `http://127.0.0.1:${http.port}`
-  const servers = await startServers({ ...plan, folder, advertisedUrl: shown })
+  const servers = await startServers({ ...plan, folder, advertisedUrl: shown, ...defined({ program: plan.upgrades?.from }) })
   stack.defer(async () => void (await Promise.all(servers.map((server) => server.child.kill()))))
   const ports = servers.map(({ port }) => port)
   const calmBalancer = stack.use(await openTcpProxy({ targets: () => ports, random }))
@@ -141,6 +143,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   }
   const { signal } = calmDown
   const breaking = Promise.all([
+    runUpgrades({ plan: plan.upgrades, servers, random: random.fork('upgrades'), down, landed: outages }),
     runKills({ ...processes, landed: kills, plan: plan.kills, random: random.fork('kills'), cluster, recorder, signal }),
     runOutages({
       ...processes,
@@ -165,7 +168,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
       framesAhead,
     }
     return Object.entries(plan.least ?? {})
-      .filter(([what, count]) => (faults[what] ?? (what.startsWith('outage') ? 0 : Infinity)) < count)
+      .filter(([what, count]) => (faults[what] ?? (/^(?:outage|replaced)/.test(what) ? 0 : Infinity)) < count)
       .map(([what]) => what)
   }
   const { decided } = await runLoad({

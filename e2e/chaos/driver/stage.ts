@@ -34,11 +34,15 @@ export interface StageOptions {
   readonly retention?: RetentionLimits
   /** How far the clock of each server is ahead. Milliseconds, default 0. */
   readonly skewMs?: readonly number[]
+  /** Program of the servers. Default: that of this version. */
+  readonly program?: string
 }
 
 export interface ServerProcess {
   readonly child: Child
   readonly port: number
+  /** Selects the program of the next start. */
+  use(program: string): void
 }
 
 /** The data folder that all servers of a run share. */
@@ -63,14 +67,18 @@ export async function startServers(options: StageOptions): Promise<ServerProcess
       minFreeShare: 0,
     }
     const logFile = join(options.folder, `server-${n}.log`)
+    let program = options.program ?? programFile('chaos-server')
     const child = describeChild({
       name: `server ${n}`,
       command: process.execPath,
-      args: [programFile('chaos-server'), JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })],
+      // Read at each start.
+      get args() {
+        return [program, JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })]
+      },
       logFile,
     })
     await child.start()
-    servers.push({ child, port })
+    servers.push({ child, port, use: (file) => (program = file) })
   }
   return servers
 }
