@@ -1,5 +1,7 @@
 /** The kinds of chaos runs, shared by the tests and the long loop. */
+import { randomBytes } from 'node:crypto'
 import { defined } from '@windlass/kit/defined'
+import type { Bucket } from '../../support/log-bucket.ts'
 import type { Postgres } from '../../support/postgres.ts'
 import { runProgram } from '../../support/process.ts'
 import { programFile } from '../../support/programs.ts'
@@ -148,6 +150,24 @@ export function agentTrouble(seed: number, scale: number): ChaosPlan {
     electedMs: 120_000,
     least: { 'killed agent': 10, 'froze agent': 1, ...ended(scale, { success: 50, unharmed: 20 }) },
     kills: { everyMs: [100, 500], victims: ['agent'], downMs: [0, 200], freeze: { every: 10, forMs: [2_500, 4_000] } },
+  }
+}
+
+/** The same on three replicas without a shared folder, whose logs are in a bucket. */
+export function killsOnBucket(
+  seed: number,
+  scale: number,
+  { postgres, bucket }: { postgres: Postgres; bucket: Bucket },
+): ChaosPlan {
+  const { kills, ...plan } = killsOnPostgres(seed, scale, postgres)
+  return {
+    ...plan,
+    replicas: 3,
+    apart: { ...bucket.options, masterKey: randomBytes(32).toString('base64'), bootstrapCode: randomBytes(16).toString('hex') },
+    ...defined({
+      kills: kills && { ...kills, victims: ['server', 'server', 'server', 'agent', 'engine', 'engine', 'database'] },
+    }),
+    dump: async () => (await dump(postgres)) + (await bucket.readAll()),
   }
 }
 

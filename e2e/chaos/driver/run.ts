@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { defined, nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
 import { openClient, type ApiClient } from '@windlass/client'
 import type { Timings } from '@windlass/server'
+import { firstAdmin } from '../../support/first-admin.ts'
 import { openFakeCluster, type FakeCluster, type FakeScript } from '../../support/fake-engines/index.ts'
 import { openHttpProxy, type Call, type Verdict } from '../faults/http-proxy.ts'
 import { seededRandom, type Random } from '../faults/random.ts'
@@ -27,7 +28,7 @@ import { openRequests } from './requests.ts'
 import { watchRetention, withoutBuilds, type RetentionLimits } from './retention.ts'
 import { remains, settle, watchBuilds, watchPauses, type Watch } from './settle.ts'
 import { runUpgrades, type UpgradePlan } from './upgrades.ts'
-import { dataDirOf, FAST, startAgentProcess, startServers } from './stage.ts'
+import { dataDirOf, FAST, startAgentProcess, startServers, type Apart } from './stage.ts'
 
 export interface ChaosPlan {
   readonly seed: number
@@ -43,6 +44,8 @@ export interface ChaosPlan {
   /** How far the clock of each server is ahead. Milliseconds. */
   readonly skewMs?: readonly number[]
   readonly databaseUrl?: string
+  /** Servers on machines of their own. Default: they share a data folder. */
+  readonly apart?: Apart
   readonly script?: Partial<FakeScript>
   readonly kills?: KillPlan
   readonly outages?: OutagePlan
@@ -111,7 +114,8 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const ports = servers.map(({ port }) => port)
   const calmBalancer = stack.use(await openTcpProxy({ targets: () => ports, random }))
   const calm = openClient({ url: `http://127.0.0.1:${calmBalancer.port}`, transport: nodeTransport() })
-  const stage = await prepare(calm, dataDirOf(folder), plan)
+  const { code } = plan.apart === undefined ? await firstAdmin(dataDirOf(folder)) : { code: plan.apart.bootstrapCode ?? '' }
+  const stage = await prepare(calm, code, plan)
   const agents: Child[] = []
   for (const [n, token] of stage.agentTokens.entries()) {
     const cluster = doors[n]?.url ?? ''
