@@ -2,8 +2,7 @@
  * One chaos run: real servers and a real agent as processes, fake engines instead of pods, a load of builds, and kills at seeded moments until the
  * load is done. Returns what happened and the violations.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defined, nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
 import { openClient, type ApiClient } from '@windlass/client'
@@ -29,6 +28,8 @@ import { watchRetention, withoutBuilds, type RetentionLimits } from './retention
 import { remains, settle, watchBuilds, watchPauses, type Watch } from './settle.ts'
 import { runUpgrades, type UpgradePlan } from './upgrades.ts'
 import { dataDirOf, FAST, startAgentProcess, startServers, type Apart } from './stage.ts'
+import { dataDirOf, FAST, startAgentProcess, startServers } from './stage.ts'
+import { memoryFolder } from '../../support/memory-folder.ts'
 
 export interface ChaosPlan {
   readonly seed: number
@@ -92,7 +93,7 @@ const CALM_HTTP = (): Verdict => ({ kind: 'pass' })
 /** Runs it. Releases all resources before it returns. The folder is kept, and its path printed, only after a violation. */
 export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const startedAt = clock.now()
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-chaos-'))
+  const folder = await memoryFolder('windlass-chaos-')
   await using stack = new AsyncDisposableStack()
   const random = seededRandom(plan.seed)
   const recorder = openRecorder()
