@@ -48,7 +48,7 @@ export async function openBucket(motoUrl: string): Promise<Bucket> {
 async function keysOf(motoUrl: string, name: string): Promise<string[]> {
   const keys: string[] = []
   for (let token: string | undefined = ''; token !== undefined;) {
-    const more = token === '' ? '' : `&continuation-token=${encodeURIComponent(token)}`
+    const more: string = token === '' ? '' : `&continuation-token=${encodeURIComponent(token)}`
     const xml = await (await fetch(`${motoUrl}/${name}?list-type=2${more}`)).text()
     keys.push(...[...xml.matchAll(/<Key>([^<]*)<\/Key>/g)].map((match) => match[1] ?? ''))
     token = /<NextContinuationToken>([^<]*)</.exec(xml)?.[1]

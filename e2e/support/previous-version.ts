@@ -7,8 +7,8 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The first file of this version. Commits can be reworded, so no hash is stored. */
-const FIRST_FILE = 'packages/server/src/store/migrations/021-triggers.ts'
+/** The first migrations of this version. Commits can be reworded, so no hash is stored. */
+const MIGRATIONS = ['02[1-9]', '0[3-9]'].map((names) => `packages/server/src/store/migrations/${names}*`)
 
 export interface PreviousVersion extends AsyncDisposable {
   readonly commit: string
@@ -16,11 +16,11 @@ export interface PreviousVersion extends AsyncDisposable {
   readonly folder: string
 }
 
-/** Writes the files of the last commit without `FIRST_FILE` to a folder. Throws without the history of the repository. */
+/** Writes the files of the last commit without migrations of this version to a folder. Throws without the history of the repository. */
 export async function openPreviousVersion(): Promise<PreviousVersion> {
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28 }).trim()
-  const [added] = git('log', '--diff-filter=A', '--format=%H', '--', FIRST_FILE).split('\n').slice(-1)
-  if (added === undefined || added === '') throw new Error(`the history of the repository has no commit that adds ${FIRST_FILE}`)
+  const [added = ''] = git('log', '--diff-filter=A', '--reverse', '--format=%H', '--', ...MIGRATIONS).split('\n')
+  if (added === '') throw new Error(`the history of the repository has no commit that adds ${MIGRATIONS.join(' or ')}`)
   const commit = git('rev-parse', '--verify', `${added}^`)
   const folder = await mkdtemp(join(tmpdir(), 'windlass-previous-'))
   const archive = execFileSync('git', ['archive', '--format=tar', commit, 'package.json', 'packages', 'e2e', 'scripts'], {

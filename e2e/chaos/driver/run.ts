@@ -28,7 +28,6 @@ import { watchRetention, withoutBuilds, type RetentionLimits } from './retention
 import { remains, settle, watchBuilds, watchPauses, type Watch } from './settle.ts'
 import { runUpgrades, type UpgradePlan } from './upgrades.ts'
 import { dataDirOf, FAST, startAgentProcess, startServers, type Apart } from './stage.ts'
-import { dataDirOf, FAST, startAgentProcess, startServers } from './stage.ts'
 import { memoryFolder } from '../../support/memory-folder.ts'
 
 export interface ChaosPlan {
@@ -161,7 +160,11 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
       signal,
     }),
   ])
+  let isBroken = false
+  breaking.catch(() => (isBroken = true))
   const missing = (): string[] => {
+    // The load ends, and the failure is thrown below.
+    if (isBroken) return []
     // A harm counts for builds before it as well, so more builds have to be unharmed than at the end.
     const unharmed = countUnharmed({ builds: watch.builds, harms: [...recorder.harms, ...harms], endedAt: clock.now() }) / 1.5
     const { framesAhead } = recorder
