@@ -207,6 +207,7 @@ export const GitTrigger = z.object({
       noCfCache: z.boolean(),
       resetVolume: z.boolean(),
       enableNotifications: z.boolean(),
+      commitStatus: z.boolean(),
       keepPVCsForPendingApproval: z.boolean(),
       pendingApprovalConcurrencyApplied: z.boolean(),
     } satisfies Record<keyof z.output<typeof PipelineOptions>, z.ZodBoolean>)

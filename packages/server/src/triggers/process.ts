@@ -9,12 +9,13 @@ import type { App } from '../app.ts'
 import { createBuild } from '../builds/create/create.ts'
 import { requireSpace } from '../builds/schedule/disk-space.ts'
 import { isEvent, isIgnored, type ForgeEvent, type Headers } from '../forges/event.ts'
-import { FORGE_READERS, isForge } from '../forges/forge.ts'
+import { FORGE_READERS } from '../forges/forge.ts'
 import { isTransient } from '../store/database/transient.ts'
 import type { DeliveryRow, WebhookRow } from '../store/schema.ts'
 import { findFiring, hasDueDelivery, insertFiring, takeDelivery, updateDelivery } from '../store/triggers/deliveries.ts'
 import { listTriggersOfRepo, type NamedTrigger } from '../store/triggers/triggers.ts'
 import { findWebhookById } from '../store/triggers/webhooks.ts'
+import { accepts } from './accepts.ts'
 import { judge } from './judge.ts'
 import { toBuildInput, toOverrides } from './build-input.ts'
 import { DELIVERY_TOPIC } from './receive.ts'
@@ -94,7 +95,7 @@ async function carryOut(app: App, delivery: DeliveryRow): Promise<Outcome> {
     .filter(({ spec }) => accepts(spec, webhook))
   if (triggers.length === 0) return none('no-trigger', `No trigger accepts events of ${first.repo} from this webhook.`)
   const verdicts: TriggerVerdict[] = []
-  for (const event of events) for (const trigger of triggers) verdicts.push(await decide(app, { delivery, event, ...trigger }))
+  for (const event of events) for (const trigger of triggers) verdicts.push(await decide(app, { delivery, webhook, event, ...trigger }))
   return { ...summarize(verdicts), verdicts: JSON.stringify(shorten(verdicts)) }
 }
 
@@ -105,12 +106,6 @@ function none(reason: NoBuildReason, message: string): Outcome {
 function readHeaders(json: string): Headers {
   const parsed = parseJson(json)
   return isRecord(parsed) ? (parsed as Headers) : {}
-}
-
-/** A trigger accepts the webhooks of its context, or of its forge if it names no context. */
-function accepts({ context, provider }: GitTrigger, webhook: WebhookRow): boolean {
-  if (provider !== undefined && !isForge(provider, webhook.forge)) return false
-  return context === undefined || context === webhook.context
 }
 
 /** The reason of a delivery that built nothing is that of its triggers, if it is the same for all of them. */
@@ -129,6 +124,7 @@ function shorten(verdicts: readonly TriggerVerdict[]): TriggerVerdict[] {
 
 interface Case {
   readonly delivery: DeliveryRow
+  readonly webhook: WebhookRow
   readonly event: ForgeEvent
   readonly row: NamedTrigger
   readonly spec: GitTrigger
@@ -172,13 +168,17 @@ async function findFired(app: App, key: string, { delivery }: Case): Promise<Par
 class AlreadyFired extends Error {}
 
 /** Starts the build of a trigger. Returns its id. */
-async function fire(app: App, key: string, { delivery, event, row, spec }: Case): Promise<string> {
+async function fire(app: App, key: string, { delivery, webhook, event, row, spec }: Case): Promise<string> {
   await requireSpace(app)
   const build = await createBuild(app, {
     request: toBuildInput(row.pipeline_id, spec, event),
     initiator: event.sender ?? delivery.forge,
     trigger: { kind: 'webhook', name: spec.name },
-    overrides: { ...toOverrides(spec), deliveryId: delivery.id },
+    overrides: {
+      ...toOverrides(spec),
+      deliveryId: delivery.id,
+      reporting: { trigger: spec, webhook, repo: event.repo },
+    },
     within: async (tx, { id, created_at: at }) => {
       const firing = {
         account_id: app.accountId,
