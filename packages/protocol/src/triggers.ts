@@ -116,6 +116,7 @@ export const NO_BUILD_REASONS = {
   comment: 'The comment does not match the filter of the trigger.',
   'comment-author': 'The author of the comment may not start builds.',
   'modified-files': 'No changed file matches the filter of the trigger.',
+  'forge-unreachable': 'The filter for files needs the changed files, and the forge did not answer.',
   'already-built': 'Another delivery of the same event has already started this build.',
   'build-refused': 'The build could not be created.',
   'processing-failed': 'The server failed to process the delivery.',

@@ -16,12 +16,16 @@ import { findFiring, hasDueDelivery, insertFiring, takeDelivery, updateDelivery 
 import { listTriggersOfRepo, type NamedTrigger } from '../store/triggers/triggers.ts'
 import { findWebhookById } from '../store/triggers/webhooks.ts'
 import { accepts } from './accepts.ts'
-import { judge } from './judge.ts'
 import { toBuildInput, toOverrides } from './build-input.ts'
+import { findFiles, judgeEvent, type AskedFiles } from './changed-files.ts'
 import { DELIVERY_TOPIC } from './receive.ts'
 
 /** How long no other server takes a delivery that one is processing. Milliseconds. */
 const HOLD_MS = 5_000
+/** The same while the server calls the forge, which takes up to 35 seconds. */
+const FORGE_HOLD_MS = 45_000
+/** Deliveries that one server processes at once, so that a slow forge does not delay the events of others. */
+const AT_ONCE = 8
 const RETRY = { baseMs: 1_000, maxMs: 60_000 }
 /** Number of failures for which the database is not the cause, after which a delivery is given up. */
 const MAX_FAILURES = 10
@@ -31,43 +35,67 @@ const MAX_EXPLAINED = 200
 /** Processes deliveries as they arrive, and interrupted ones when they are due again, until the server closes. */
 export async function deliverLoop(app: App): Promise<void> {
   using watch = app.store.watch(DELIVERY_TOPIC)
+  const open = new Set<Promise<void>>()
   while (!app.closing.aborted) {
-    await attempt(app.log, 'deliveries', () => processDeliveries(app))
+    await attempt(app.log, 'deliveries', async () => {
+      for (let taken = await takeNext(app); taken !== undefined; taken = await takeNext(app)) {
+        const done = processOne(app, taken).finally(() => open.delete(done))
+        open.add(done)
+        if (open.size >= AT_ONCE) await Promise.race(open)
+      }
+    })
     await watch.next(app.timings.sweepMs, app.closing)
   }
+  await Promise.all(open)
 }
 
-/** Processes every delivery that is due. */
+/** Never throws: a delivery whose result cannot be stored is due again when its hold ends. */
+async function processOne(app: App, delivery: DeliveryRow): Promise<void> {
+  await attempt(app.log, 'delivery', () => carryThrough(app, delivery))
+}
+
+/** Processes every delivery that is due, one after the other. */
 export async function processDeliveries(app: App): Promise<void> {
-  while (!app.closing.aborted && (await processNext(app)));
+  for (let taken = await takeNext(app); taken !== undefined; taken = await takeNext(app)) await carryThrough(app, taken)
 }
 
-async function processNext(app: App): Promise<boolean> {
+async function takeNext({ store, clock, closing }: App): Promise<DeliveryRow | undefined> {
+  if (closing.aborted || !(await hasDueDelivery(store.query, clock.now()))) return undefined
+  return store.write((tx) => takeDelivery(tx, { now: clock.now(), holdMs: HOLD_MS }))
+}
+
+async function carryThrough(app: App, delivery: DeliveryRow): Promise<void> {
   const { store, clock } = app
-  if (!(await hasDueDelivery(store.query, clock.now()))) return false
-  const delivery = await store.write((tx) => takeDelivery(tx, { now: clock.now(), holdMs: HOLD_MS }))
-  if (delivery === undefined) return false
   try {
-    const done = { ...(await carryOut(app, delivery)), status: 'processed', next_at: null } as const
-    await store.write((tx) => updateDelivery(tx, delivery.id, { ...done, processed_at: clock.now() }))
+    const outcome = await carryOut(app, delivery)
+    const done = { reason: null, message: null, ...outcome, status: 'processed', next_at: null } as const
+    await store.write(async (tx) => {
+      await updateDelivery(tx, delivery.id, { ...done, processed_at: clock.now() })
+      // Later deliveries of the repository wait for this one.
+      tx.wake(DELIVERY_TOPIC)
+    })
   } catch (error) {
     await postpone(app, delivery, error)
   }
-  return true
 }
+
+/** The forge did not answer a question about an event. */
+class ForgeAway extends Error {}
 
 /** Lets a delivery be processed again later, or gives it up after a bug. */
 async function postpone({ store, clock, log }: App, delivery: DeliveryRow, error: unknown): Promise<void> {
   const now = clock.now()
+  const isAway = error instanceof ForgeAway
   const isGivenUp = !isTransient(error) && delivery.tries >= MAX_FAILURES
-  log[isTransient(error) ? 'warn' : 'error']({ err: error, deliveryId: delivery.id, tries: delivery.tries }, 'delivery failed')
+  const level = isAway || isTransient(error) ? 'warn' : 'error'
+  log[level]({ err: error, deliveryId: delivery.id, tries: delivery.tries }, 'delivery failed')
   await store.write((tx) =>
     updateDelivery(
       tx,
       delivery.id,
       isGivenUp
         ? { status: 'failed', reason: 'processing-failed', next_at: null, processed_at: now }
-        : { next_at: now + backoffMs(RETRY, delivery.tries) },
+        : { next_at: now + backoffMs(RETRY, delivery.tries), ...(isAway && { message: error.message }) },
     ),
   )
 }
@@ -95,8 +123,29 @@ async function carryOut(app: App, delivery: DeliveryRow): Promise<Outcome> {
     .filter(({ spec }) => accepts(spec, webhook))
   if (triggers.length === 0) return none('no-trigger', `No trigger accepts events of ${first.repo} from this webhook.`)
   const verdicts: TriggerVerdict[] = []
-  for (const event of events) for (const trigger of triggers) verdicts.push(await decide(app, { delivery, webhook, event, ...trigger }))
+  for (const event of events) {
+    const askFiles = openFiles(app, { delivery, webhook, event })
+    for (const trigger of triggers) verdicts.push(await decide(app, { delivery, webhook, event, askFiles, ...trigger }))
+  }
+  // The triggers that need no answer of the forge have started their builds, and will not do so again.
+  const away = verdicts.find(({ reason }) => reason === 'forge-unreachable')
+  if (away !== undefined && delivery.tries < MAX_FAILURES) throw new ForgeAway(away.message)
   return { ...summarize(verdicts), verdicts: JSON.stringify(shorten(verdicts)) }
+}
+
+/** Returns a function that asks the forge once for the changed files of an event. Undefined if the webhook has no context. */
+function openFiles(
+  app: App,
+  { delivery, webhook: { forge, context }, event }: Pick<Case, 'delivery' | 'webhook' | 'event'>,
+): (() => Promise<AskedFiles>) | undefined {
+  if (context === null) return undefined
+  let asked: Promise<AskedFiles> | undefined
+  const ask = async (): Promise<AskedFiles> => {
+    const held = { next_at: app.clock.now() + FORGE_HOLD_MS }
+    await app.store.write((tx) => updateDelivery(tx, delivery.id, held))
+    return findFiles(app, { forge, context }, event)
+  }
+  return () => (asked ??= ask())
 }
 
 function none(reason: NoBuildReason, message: string): Outcome {
@@ -126,6 +175,7 @@ interface Case {
   readonly delivery: DeliveryRow
   readonly webhook: WebhookRow
   readonly event: ForgeEvent
+  readonly askFiles: (() => Promise<AskedFiles>) | undefined
   readonly row: NamedTrigger
   readonly spec: GitTrigger
 }
@@ -133,13 +183,14 @@ interface Case {
 /** Judges a trigger, and starts its build unless it was started already. */
 async function decide(app: App, of: Case): Promise<TriggerVerdict> {
   const { event, row, spec } = of
-  const rules = judge(spec, event)
+  const { rules, away } = await judgeEvent(spec, event, of.askFiles)
   const about = { pipeline: row.pipeline, trigger: spec.name, rules }
   const failed = rules.find(({ holds }) => !holds)
-  if (failed !== undefined) return { ...about, reason: failed.rule, message: failed.text }
+  if (failed !== undefined && away === undefined) return { ...about, reason: failed.rule, message: failed.text }
   const key = firingKey(of)
   const earlier = await findFired(app, key, of)
   if (earlier !== undefined) return { ...about, ...earlier }
+  if (away !== undefined) return { ...about, reason: 'forge-unreachable', message: away }
   try {
     return { ...about, buildId: await fire(app, key, of) }
   } catch (error) {
