@@ -138,6 +138,8 @@ export const WebhookInput = z.strictObject({
   context: Name.optional(),
   /** Accept only events of this repository. */
   repo: RepoName.optional(),
+  /** Find pushes that no call reported, by comparing branches with the token of the context. Default: true with a context. */
+  polls: z.boolean().optional(),
   /** Shared with the forge, which signs each call with it. Default: a random one. */
   secret: z
     .string()
@@ -155,6 +157,10 @@ export const Webhook = z.object({
   repo: z.string().optional(),
   /** Address to enter at the forge. */
   url: z.string(),
+  /** Whether the branches of its repositories are polled. */
+  polls: z.boolean().optional(),
+  /** Repositories that are polled, and why that fails; not in lists. */
+  polled: z.array(z.object({ repo: z.string(), polledAt: Time.optional(), problem: z.string().optional() })).optional(),
   createdAt: Time,
 })
 export type Webhook = z.infer<typeof Webhook>
@@ -283,6 +289,8 @@ export const Delivery = z.object({
   repeats: z.int(),
   /** Delivery that it repeats at the request of a user. */
   replayOf: Id.optional(),
+  /** True if no call reported the event: the server found it by comparing branches. Its body has the form of GitHub. */
+  isPolled: z.boolean().optional(),
   receivedAt: Time,
   processedAt: Time.optional(),
   /** Not in lists. */

@@ -8,8 +8,9 @@ import { GitTrigger, type NoBuildReason, type TriggerVerdict } from '@windlass/p
 import type { App } from '../app.ts'
 import { createBuild } from '../builds/create/create.ts'
 import { requireSpace } from '../builds/schedule/disk-space.ts'
-import { isEvent, isIgnored, type ForgeEvent, type Headers } from '../forges/event.ts'
+import { isEvent, isIgnored, type ForgeEvent, type Headers, type ReadEvent } from '../forges/event.ts'
 import { FORGE_READERS } from '../forges/forge.ts'
+import { parseGithub } from '../forges/github.ts'
 import { isTransient } from '../store/database/transient.ts'
 import type { DeliveryRow, WebhookRow } from '../store/schema.ts'
 import { findFiring, hasDueDelivery, insertFiring, takeDelivery, updateDelivery } from '../store/triggers/deliveries.ts'
@@ -18,6 +19,7 @@ import { findWebhookById } from '../store/triggers/webhooks.ts'
 import { accepts } from './accepts.ts'
 import { toBuildInput, toOverrides } from './build-input.ts'
 import { findFiles, judgeEvent, type AskedFiles } from './changed-files.ts'
+import { identityOf } from './poll/late-heads.ts'
 import { DELIVERY_TOPIC } from './receive.ts'
 
 /** How long no other server takes a delivery that one is processing. Milliseconds. */
@@ -106,7 +108,7 @@ type Outcome = Partial<Pick<DeliveryRow, 'reason' | 'message' | 'verdicts'>>
 async function carryOut(app: App, delivery: DeliveryRow): Promise<Outcome> {
   const webhook = await findWebhookById(app.store.query, delivery.webhook_id)
   if (webhook === undefined) return none('no-trigger', 'The webhook was deleted.')
-  const read = FORGE_READERS[delivery.forge].parse(readHeaders(delivery.headers), parseJson(delivery.body ?? ''))
+  const read = readEvents(delivery)
   const events = read.filter(isEvent)
   const [first] = events
   if (first === undefined) {
@@ -131,6 +133,12 @@ async function carryOut(app: App, delivery: DeliveryRow): Promise<Outcome> {
   const away = verdicts.find(({ reason }) => reason === 'forge-unreachable')
   if (away !== undefined && delivery.tries < MAX_FAILURES) throw new ForgeAway(away.message)
   return { ...summarize(verdicts), verdicts: JSON.stringify(shorten(verdicts)) }
+}
+
+/** The server writes the events that it finds by polling in the form of GitHub. */
+function readEvents({ forge, polled, headers, body }: DeliveryRow): readonly ReadEvent[] {
+  const json = parseJson(body ?? '')
+  return polled === 1 ? [parseGithub('push', json)] : FORGE_READERS[forge].parse(readHeaders(headers), json)
 }
 
 /** Returns a function that asks the forge once for the changed files of an event. Undefined if the webhook has no context. */
@@ -202,9 +210,10 @@ async function decide(app: App, of: Case): Promise<TriggerVerdict> {
 
 /** Identifies what a trigger builds only once. A replay is a new event. */
 function firingKey({ delivery, event, row }: Case): string {
-  const { repo, branch, revision, names, occurrence } = event
+  const { repo, branch, revision } = event
+  const { name, occurrence } = identityOf(event, delivery.late_heads)
   const replay = delivery.replay_of === null ? '' : delivery.id
-  return sha256(JSON.stringify([row.id, repo.toLowerCase(), branch, revision, names[0], occurrence, replay]))
+  return sha256(JSON.stringify([row.id, repo.toLowerCase(), branch, revision, name, occurrence, replay]))
 }
 
 async function findFired(app: App, key: string, { delivery }: Case): Promise<Partial<TriggerVerdict> | undefined> {
