@@ -8,6 +8,7 @@ import { upgradeOnPostgres, upgradeOnSqlite } from './driver/plans.ts'
 import { missedFaults, report } from './driver/report.ts'
 import { runChaos, type ChaosPlan } from './driver/run.ts'
 
+// Both mostly wait, so they run in parallel.
 async function expectNothingLost(name: string, plan: ChaosPlan): Promise<void> {
   const result = await runChaos(plan)
   console.log(report(name, result))
@@ -18,14 +19,14 @@ async function expectNothingLost(name: string, plan: ChaosPlan): Promise<void> {
 
 const serverOf = ({ folder }: { folder: string }): string => join(folder, 'e2e/chaos/processes/server.ts')
 
-test('two replicas are upgraded one after the other, downgraded and upgraded again while builds run, and nothing is lost', async () => {
+test.concurrent('two replicas are upgraded one after the other, downgraded and upgraded again while builds run, and nothing is lost', async () => {
   await using previous = await openPreviousVersion()
   await using postgres = await startPostgres()
   const plan = upgradeOnPostgres(chaosConfig.seed + 6, chaosConfig.scale, { postgres, previous: serverOf(previous) })
   await expectNothingLost('upgrade on PostgreSQL, two replicas', plan)
 })
 
-test('the server of an SQLite database is upgraded, downgraded and upgraded again while builds run, and nothing is lost', async () => {
+test.concurrent('the server of an SQLite database is upgraded, downgraded and upgraded again while builds run, and nothing is lost', async () => {
   await using previous = await openPreviousVersion()
   const plan = upgradeOnSqlite(chaosConfig.seed + 7, chaosConfig.scale, serverOf(previous))
   await expectNothingLost('upgrade on SQLite', plan)
