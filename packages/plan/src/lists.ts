@@ -110,6 +110,7 @@ export const REASONS = {
   'start-limit': { blame: 'waiting', text: 'The agent reached its limit of builds that start at once.' },
   'retry-pending': { blame: 'waiting', text: 'The next attempt starts once the pods of the lost one are gone.' },
   approval: { blame: 'waiting', text: 'The step is waiting for approval.' },
+  'fork-approval': { blame: 'waiting', text: 'The pull request comes from a fork, so the build is waiting for approval.' },
   debugger: { blame: 'waiting', text: 'The step is stopped in the debugger.' },
 } as const satisfies Record<string, { blame: 'user' | 'infra' | 'control' | 'waiting'; text: string }>
 

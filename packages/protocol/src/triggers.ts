@@ -110,7 +110,7 @@ export const NO_BUILD_REASONS = {
   disabled: 'The trigger is disabled.',
   event: 'The trigger does not name this event.',
   'skip-text': 'The commit message contains a text that skips builds.',
-  fork: 'The change comes from a fork, and the trigger does not allow it or the author may not write to the repository.',
+  fork: 'The change comes from a fork, and the trigger does not allow forks or the commit is not known.',
   branch: 'The branch or tag does not match the filter of the trigger.',
   'target-branch': 'The target branch of the pull request does not match the filter of the trigger.',
   comment: 'The comment does not match the filter of the trigger.',
@@ -246,6 +246,8 @@ export const RuleResult = z.object({
   holds: z.boolean(),
   /** What was compared with what. */
   text: z.string(),
+  /** The rule holds, but the build must be approved before it starts. */
+  needsApproval: z.literal(true).optional(),
 })
 export type RuleResult = z.infer<typeof RuleResult>
 
@@ -258,6 +260,8 @@ export const TriggerVerdict = z.object({
   /** All rules, also those after the first that does not hold. */
   rules: z.array(RuleResult),
   buildId: Id.optional(),
+  /** The build waits for approval before it starts. */
+  needsApproval: z.literal(true).optional(),
 })
 export type TriggerVerdict = z.infer<typeof TriggerVerdict>
 

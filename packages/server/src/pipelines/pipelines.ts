@@ -21,6 +21,7 @@ import { deleteCronTriggersOfPipeline } from '../store/triggers/cron-triggers.ts
 import { replaceDocumentCronTriggers } from '../triggers/cron/cron-triggers.ts'
 import { replaceDocumentTriggers } from '../triggers/triggers.ts'
 import { stringifyMasked } from './mask-document.ts'
+import type { AuthorizePipeline } from './pipeline-use.ts'
 import { readPipelineSettings, requireSettings } from './settings.ts'
 import { validateDocument } from './validate-document.ts'
 import { maskVariables, readContextNames, sealVariables } from './variables.ts'
@@ -30,17 +31,6 @@ export interface Precondition {
   readonly ifMatch?: string | undefined
   readonly ifNoneMatch?: string | undefined
 }
-
-/** What a pipeline is about to use, for the check of rights. */
-export interface PipelineUse {
-  /** Null for a pipeline without a project, empty for a project that does not exist yet. */
-  readonly projectId: string | null
-  readonly usesContexts: boolean
-  readonly choosesRuntime: boolean
-}
-
-/** Throws unless the caller may write a pipeline that uses this. */
-export type AuthorizePipeline = (use: PipelineUse) => void
 
 interface NewPipeline {
   readonly input: PipelineInput

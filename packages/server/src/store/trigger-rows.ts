@@ -7,6 +7,8 @@ export interface TriggerSchema {
   webhook: WebhookRow
   delivery: DeliveryRow
   firing: FiringRow
+  pull_request: PullRequestRow
+  delivery_pipeline: DeliveryPipelineRow
 }
 
 /** A trigger of a pipeline. */
@@ -86,6 +88,8 @@ export interface DeliveryRow {
   /** As received; null for a refused call. */
   body: string | null
   replay_of: string | null
+  /** JSON: ids of the projects for whose triggers a replay counts; null for all. */
+  projects: string | null
   /** How often the forge repeated the call. */
   repeats: number
   /** How often a server began to process it. */
@@ -104,4 +108,25 @@ export interface FiringRow {
   trigger_id: string
   build_id: string
   created_at: number
+}
+
+/** A pipeline with a trigger that was judged for a delivery. */
+export interface DeliveryPipelineRow {
+  pipeline_id: string
+  delivery_id: string
+}
+
+/** What the last event of a pull request said, for comments that do not repeat it. */
+export interface PullRequestRow {
+  webhook_id: string
+  /** In lower case. */
+  repo: string
+  number: string
+  account_id: string
+  branch: string | null
+  target: string | null
+  revision: string
+  is_fork: 0 | 1
+  /** When the event was received. */
+  updated_at: number
 }

@@ -109,6 +109,7 @@ export function newDelivery(
     headers: '{}',
     body: null,
     replay_of: null,
+    projects: null,
     repeats: 0,
     tries: 0,
     next_at: null,

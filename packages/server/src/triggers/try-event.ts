@@ -2,15 +2,15 @@
 import { fault, parseJson } from '@windlass/kit'
 import { GitTrigger, type TriggerTest, type TriggerTestInput, type TriggerVerdict } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { isEvent, isIgnored, type ForgeEvent } from '../forges/event.ts'
 import { FORGE_READERS, isForge } from '../forges/forge.ts'
-import { findPipeline } from '../store/account/pipelines.ts'
 import { listTriggersOfRepo } from '../store/triggers/triggers.ts'
-import { judge } from './judge.ts'
+import { conclude, judge } from './judge.ts'
+import { findListedPipeline } from './of-pipeline.ts'
+import { withPullRequest } from './pull-requests.ts'
 
-/** Judges the triggers of an event. Throws `request-invalid` for a body that is not JSON, and `not-found` for an unknown pipeline. */
-export async function tryEvent(app: App, input: TriggerTestInput): Promise<TriggerTest> {
+/** Judges the triggers of an event, only those of the given projects. Throws `request-invalid` for a body that is not JSON, and `not-found` for an unknown pipeline. */
+export async function tryEvent(app: App, input: TriggerTestInput, projectIds?: readonly string[]): Promise<TriggerTest> {
   const { query } = app.store
   const body = parseJson(input.body)
   if (body === undefined)
@@ -20,19 +20,19 @@ export async function tryEvent(app: App, input: TriggerTestInput): Promise<Trigg
     })
   const reader = FORGE_READERS[input.forge]
   const read = reader.parse(input.event === undefined ? {} : reader.headersFor(input.event), body)
-  const events = read.filter(isEvent)
+  const events = await Promise.all(
+    read.filter(isEvent).map((event) => withPullRequest(query, { accountId: app.accountId }, event)),
+  )
   const [first] = events
   if (first === undefined) {
     const ignored = read.find(isIgnored)
     const reason = ignored?.reason ?? 'event-unsupported'
     return { events: [], reason, message: ignored?.message ?? 'The event contains no change.', triggers: [] }
   }
-  const only =
-    input.pipeline === undefined
-      ? undefined
-      : requireFound(await findPipeline(query, app.accountId, input.pipeline), `pipeline "${input.pipeline}"`)
+  const only = await findListedPipeline(app, { pipeline: input.pipeline, projectIds })
   const triggers = (await listTriggersOfRepo(query, app.accountId, first.repo.toLowerCase()))
-    .filter((row) => only === undefined || row.pipeline_id === only.id)
+    .filter((row) => only === undefined || row.pipeline_id === only)
+    .filter((row) => projectIds === undefined || projectIds.includes(row.project_id ?? ''))
     .map((row) => ({ pipeline: row.pipeline, spec: GitTrigger.parse(JSON.parse(row.spec)) }))
     .filter(({ spec: { provider } }) => provider === undefined || isForge(provider, input.forge))
   return {
@@ -47,7 +47,5 @@ export async function tryEvent(app: App, input: TriggerTestInput): Promise<Trigg
 
 function toVerdict(pipeline: string, spec: GitTrigger, event: ForgeEvent): TriggerVerdict {
   const rules = judge(spec, event)
-  const failed = rules.find(({ holds }) => !holds)
-  const about = { pipeline, trigger: spec.name, rules }
-  return failed === undefined ? about : { ...about, reason: failed.rule, message: failed.text }
+  return { pipeline, trigger: spec.name, ...conclude(rules), rules }
 }

@@ -40,7 +40,7 @@ export const triggerCommands = [
       targetBranch: text('--target-branch <filter>', 'Build only pull requests to these branches'),
       comment: text('--comment <filter>', 'Build only for comments that match'),
       files: text('--files <glob>', 'Build only if a changed file matches: src/**, {a/**,b/**}, !docs/**'),
-      allowForks: flag('--allow-forks', 'Build pull requests from forks whose author may write to the repository'),
+      allowForks: flag('--allow-forks', 'Build pull requests from forks; those of authors who may not write to the repository wait for approval'),
       anyAuthor: flag('--any-author', 'Build for comments of every author'),
       variable: texts('-v, --variable <name=value>', 'Variable of its builds; repeatable'),
       sharedContext: texts('--shared-context <name>', 'Shared configuration of its builds; repeatable'),

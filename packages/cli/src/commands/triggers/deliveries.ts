@@ -85,11 +85,15 @@ function textOf(reason: string): string {
 }
 
 function verdictLines(verdict: TriggerVerdict, style: Style): string[] {
-  const { pipeline, trigger, buildId, rules } = verdict
-  const result =
-    verdict.reason === undefined ? style.green(buildId === undefined ? 'builds' : `build ${buildId}`) : style.red(whyOf(verdict))
+  const { pipeline, trigger, rules } = verdict
+  const result = verdict.reason === undefined ? style.green(buildText(verdict)) : style.red(whyOf(verdict))
   const rows = rules.map(({ rule, holds, text }) => [`  ${holds ? style.green('✔') : style.red('✖')} ${rule}`, text])
   return ['', `${style.bold(`${pipeline}#${trigger}`)}: ${result}`, ...alignColumns(rows)]
+}
+
+function buildText({ buildId, needsApproval }: TriggerVerdict): string {
+  const text = buildId === undefined ? 'builds' : `build ${buildId}`
+  return needsApproval === true ? `${text} after an approval` : text
 }
 
 function requireDeliveryId(text: string): string {

@@ -14,6 +14,7 @@ import { insertEvents } from '../../store/builds/events.ts'
 import { sealValues, sealSecrets } from './build-secrets.ts'
 import { ELECT_TOPIC, openEdit, record, type BuildEdit, type Cause } from '../lifecycle/edit.ts'
 import { finishBuild } from '../lifecycle/end-attempt.ts'
+import { holdStart, repeatsHeldStart } from '../lifecycle/start-approval.ts'
 import { supersede } from '../lifecycle/policies.ts'
 import { prepareBuild, type Prepared, type TriggerOverrides } from './prepare.ts'
 import { repeatBuild } from './repeat.ts'
@@ -30,19 +31,22 @@ export interface Creation {
   readonly trigger: Trigger
   /** Set if a trigger of the pipeline starts the build. */
   readonly overrides?: TriggerOverrides | undefined
+  /** True if the build must be approved before it starts. */
+  readonly needsApproval?: true | undefined
   /** Runs in the same transaction. If it throws, the build is rolled back. */
   readonly within?: ((tx: Tx, build: BuildRow) => Promise<void>) | undefined
 }
 
 /**
  * Creates a build. A document with errors also creates a build, which ends at once with status `error` and lists the problems. Throws `not-found`
- * for an unknown pipeline or build to repeat, `runtime-unknown`, `storage-full`.
+ * for an unknown pipeline or build to repeat, `runtime-unknown`, `storage-full`, and `conflict` if too many builds wait for approval.
  */
 export async function createBuild(app: App, creation: Creation): Promise<BuildRow> {
   const id = newId(app.clock.now())
   const prepare = creation.request.restartOf === undefined ? prepareBuild : repeatBuild
   const prepared = await prepare(app, { id, ...creation })
   const parent = await findParent(app, creation.request)
+  const isHeld = creation.needsApproval === true || (await repeatsHeldStart(app, creation.request))
   return app.store.write(async (tx) => {
     const build = newBuild(app, { id, prepared, creation, parent, number: await takeBuildNumber(tx, app.accountId) })
     const edit = openEdit(tx, build, undefined, build.created_at)
@@ -59,11 +63,13 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
       record(edit, { type, at, data: await sealValues(app.vault, tx, build, { ...data }) })
     const failure = invalidCause(prepared)
     if (failure !== undefined) finishBuild(edit, 'end-error', failure)
+    else if (isHeld) await holdStart(edit, { git: prepared.fills.git ?? creation.request.git })
     const secrets = await sealSecrets(app.vault, tx, { build, secrets: prepared.secrets })
     await insertBuild(tx, build, toPlanRow(build, { prepared, creation, secrets }))
     await insertEvents(tx, edit.events)
     await annotateNew(edit, creation.request)
-    if (failure === undefined) await supersede(edit, prepared.settings.terminationPolicy)
+    // A stranger names the branch of a fork, and must not end builds of a branch with this name.
+    if (failure === undefined && !isHeld) await supersede(edit, prepared.settings.terminationPolicy)
     await creation.within?.(tx, build)
     if (!isFinalBuild(build.status)) tx.wake(ELECT_TOPIC)
     return build

@@ -14,6 +14,7 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
+import { projectsOf } from '../../identity/actor.ts'
 import { findWebhook } from '../../store/triggers/webhooks.ts'
 import { listDeliveryPage, replayDelivery, showDelivery } from '../../triggers/deliveries.ts'
 import { MAX_DELIVERY_BYTES, receiveDelivery } from '../../triggers/receive.ts'
@@ -96,27 +97,31 @@ function deliveryRoutes(app: App): Route[] {
       summary: 'List deliveries of webhooks, newest first',
       allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       query: DeliveryQuery,
       replies: { 200: page(Delivery) },
-      handle: async ({ query }) => ok(await listDeliveryPage(app, query)),
+      handle: async ({ query, actor }) => ok(await listDeliveryPage(app, query, projectsOf(actor, 'see-pipelines'))),
     }),
     route('GET', '/v1/deliveries/{id}', {
       summary: 'Show a delivery with the rules of each trigger, and its body',
       allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       params: ById,
       replies: { 200: Delivery },
-      handle: async ({ params }) => ok(await showDelivery(app, params.id)),
+      handle: async ({ params, actor }) => ok(await showDelivery(app, params.id, projectsOf(actor, 'see-pipelines'))),
     }),
     route('POST', '/v1/deliveries/{id}/replay', {
       summary: 'Process the event of a delivery again, as a new delivery, against the triggers as they are now',
       allow: 'start-builds',
       scope: 'build:write',
+      project: 'handler',
       params: ById,
       replies: { 202: Delivery },
-      async handle({ params, settle }) {
+      async handle({ params, actor, settle }) {
         const answer = (delivery: Delivery): Answer => ({ status: 202, body: delivery })
-        return answer(await replayDelivery(app, params.id, (tx, delivery) => settle(tx, answer(delivery))))
+        const replay = { id: params.id, projectIds: projectsOf(actor, 'start-builds') }
+        return answer(await replayDelivery(app, replay, (tx, delivery) => settle(tx, answer(delivery))))
       },
     }),
   ]
