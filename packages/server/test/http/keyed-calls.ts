@@ -1,9 +1,7 @@
 /** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
-import { silentLog, systemClock } from '@windlass/kit'
+import { systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
-import { openMetrics } from '../../src/metrics.ts'
 import { putMessage } from '../../src/store/messages.ts'
-import { openStore } from '../../src/store/store.ts'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
 
@@ -183,12 +181,9 @@ async function deliver({ admin }: HttpScene): Promise<string> {
   return id
 }
 
-/** Stores a message as another server of the database does. Returns its id. */
-async function storeMessage({ dataDir, admin }: HttpScene): Promise<string> {
-  const store = await openStore({ dataDir, clock: systemClock, log: silentLog, metrics: openMetrics() })
-  const { id: accountId } = await store.query.selectFrom('account').select('id').executeTakeFirstOrThrow()
-  const message = { accountId, key: 'keyed', kind: 'notification', subject: 'a test', body: {} } as const
-  await store.write((tx) => putMessage(tx, { ...message, now: systemClock.now() }))
-  await store.close()
+/** Stores a message that no test sends. Returns its id. */
+async function storeMessage({ server: { app }, admin }: HttpScene): Promise<string> {
+  const message = { accountId: app.accountId, key: 'keyed', kind: 'notification', subject: 'a test', body: {} } as const
+  await app.store.write((tx) => putMessage(tx, { ...message, now: app.clock.now() }))
   return (await admin.messages.list()).items[0]?.id ?? ''
 }
