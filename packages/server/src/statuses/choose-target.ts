@@ -4,10 +4,10 @@ import { GitTrigger, type BuildInput, type GitFactsInput, type PipelineSettings 
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { buildUrl } from '../builds/create/build-url.ts'
-import type { PipelineRow, WebhookRow } from '../store/schema.ts'
+import type { PipelineRow } from '../store/schema.ts'
 import { listTriggers } from '../store/triggers/triggers.ts'
 import { listWebhooks } from '../store/triggers/webhooks.ts'
-import { accepts } from '../triggers/accepts.ts'
+import { accepts, isForgeWebhook, type ForgeWebhook } from '../triggers/accepts.ts'
 import { MAX_TEXT, type CommitTarget } from './commit-target.ts'
 
 /** Webhooks and triggers that are searched for those of a build that a user starts. */
@@ -16,7 +16,7 @@ const MAX_SEARCHED = 1_000
 /** What a Git trigger adds to a build that it starts. */
 export interface Reporting {
   readonly trigger: Pick<GitTrigger, 'commitStatusTitle'>
-  readonly webhook: Pick<WebhookRow, 'forge' | 'context'>
+  readonly webhook: Pick<ForgeWebhook, 'forge' | 'context'>
   /** `owner/name`. */
   readonly repo: string
 }
@@ -81,6 +81,6 @@ async function findReporting(
   if (row === undefined) return undefined
   const trigger = GitTrigger.parse(JSON.parse(row.spec))
   const webhooks = await listWebhooks(store.query, page)
-  const webhook = webhooks.find((one) => one.context !== null && accepts(trigger, one))
+  const webhook = webhooks.filter(isForgeWebhook).find((one) => one.context !== null && accepts(trigger, one))
   return webhook && { trigger, webhook, repo: trigger.repo }
 }

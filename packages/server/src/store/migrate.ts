@@ -3,10 +3,10 @@
  * indexes and columns that can be absent, and a server accepts migrations that it does not know.
  */
 import { fault } from '@windlass/kit'
-import { sql } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import { DEFAULT_MIGRATION_TABLE, Migrator, type Migration, type MigratorProps } from 'kysely/migration'
 import { migrations } from './migrations/index.ts'
-import type { Query } from './store.ts'
+import type { Schema } from './schema.ts'
 
 /**
  * The first migration of those that are recorded in a table of their own. The servers before it refuse a database with migrations that they do not know,
@@ -24,7 +24,7 @@ const SEPARATE = {
 type Migrations = Readonly<Record<string, Migration>>
 
 /** Applies the migrations that are missing. Throws `unavailable`. */
-export async function migrate(query: Query): Promise<void> {
+export async function migrate(query: Kysely<Schema>): Promise<void> {
   await separate(query)
   await apply(
     query,
@@ -44,7 +44,7 @@ function pick(isPart: (name: string) => boolean): Migrations {
   return Object.fromEntries(Object.entries(migrations).filter(([name]) => isPart(name)))
 }
 
-async function apply(query: Query, part: Migrations, tables: Partial<MigratorProps> = {}): Promise<void> {
+async function apply(query: Kysely<Schema>, part: Migrations, tables: Partial<MigratorProps> = {}): Promise<void> {
   const migrator = new Migrator({ ...tables, db: query, provider: { getMigrations: async () => part } })
   const { error, results } = await migrator.migrateToLatest()
   if (error === undefined) return
@@ -53,14 +53,14 @@ async function apply(query: Query, part: Migrations, tables: Partial<MigratorPro
 }
 
 /** Adds the migrations that a newer server has applied. They have no effect, because they are applied. */
-async function withUnknown(query: Query, known: Migrations): Promise<Migrations> {
+async function withUnknown(query: Kysely<Schema>, known: Migrations): Promise<Migrations> {
   const applied = await namesIn(query, SEPARATE.migrationTableName)
   const unknown = applied.filter((name) => !Object.hasOwn(known, name))
   return { ...Object.fromEntries(unknown.map((name) => [name, { up: async () => undefined }])), ...known }
 }
 
 /** Moves the records of separate migrations that a development version has written into the default table. */
-async function separate(query: Query): Promise<void> {
+async function separate(query: Kysely<Schema>): Promise<void> {
   const misplaced = (await namesIn(query, DEFAULT_MIGRATION_TABLE)).filter((name) => name >= FIRST_SEPARATE)
   if (misplaced.length === 0) return
   // Creates the tables.
@@ -76,7 +76,7 @@ async function separate(query: Query): Promise<void> {
 }
 
 /** Returns the names in a table of migrations; none if it does not exist. */
-async function namesIn(query: Query, table: string): Promise<string[]> {
+async function namesIn(query: Kysely<Schema>, table: string): Promise<string[]> {
   const tables = await query.introspection.getTables({ withInternalKyselyTables: true })
   if (!tables.some(({ name }) => name === table)) return []
   const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(query)

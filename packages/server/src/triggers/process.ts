@@ -58,7 +58,12 @@ async function carryThrough(app: App, delivery: DeliveryRow): Promise<void> {
   const { store, clock } = app
   try {
     const { verdicts, pipelineIds = [], ...outcome } = await carryOut(app, delivery)
-    const stored = { reason: null, message: null, ...outcome, ...(verdicts !== undefined && { verdicts: writeVerdicts(verdicts) }) }
+    const stored = {
+      reason: null,
+      message: null,
+      ...outcome,
+      ...(verdicts !== undefined && { verdicts: writeVerdicts(verdicts) }),
+    }
     await store.write(async (tx) => {
       await insertDeliveryPipelines(tx, delivery.id, pipelineIds)
       await updateDelivery(tx, delivery.id, { ...stored, status: 'processed', next_at: null, processed_at: clock.now() })

@@ -205,7 +205,9 @@ describe.each(DATABASES)('migrations on $name', ({ open }) => {
     const names = Object.keys(migrations).toSorted()
     expect(await recorded('kysely_migration')).toEqual(names.filter((name) => name < '021'))
     expect(await recorded('later_migration')).toEqual(names.filter((name) => name >= '021'))
-    await sql`insert into later_migration (name, timestamp) values ('030-of-a-newer-server', ${new Date().toISOString()})`.execute(dialect.query)
+    await sql`insert into later_migration (name, timestamp) values ('030-of-a-newer-server', ${new Date().toISOString()})`.execute(
+      dialect.query,
+    )
     await migrate(dialect.query)
     expect(await recorded('later_migration')).toContain('030-of-a-newer-server')
     await dialect.close()
