@@ -18,6 +18,7 @@ import { runtimeBaseRoutes } from './routes/runtime-base.ts'
 import { cronTriggerRoutes } from './routes/cron-trigger.ts'
 import { triggerRoutes } from './routes/trigger.ts'
 import { messageRoutes } from './routes/message.ts'
+import { notificationRoutes } from './routes/notification.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -50,6 +51,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...cronTriggerRoutes(app),
     ...webhookRoutes(app),
     ...messageRoutes(app),
+    ...notificationRoutes(app),
     ...agentResourceRoutes(app, authenticator),
     ...clusterRoutes(app),
     ...installationRoutes(app),

@@ -51,6 +51,10 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
   },
   'POST /v1/deliveries/{id}/replay': async (scene) => ({ path: `/v1/deliveries/${await deliver(scene)}/replay`, body: {} }),
   'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await storeMessage(scene)}/retry`, body: {} }),
+  'POST /v1/notifications': () => ({
+    path: '/v1/notifications',
+    body: { name: 'second', channel: { type: 'webhook', url: 'https://hooks.test/x' } },
+  }),
   'POST /v1/agents': () => ({ path: '/v1/agents', body: { name: 'second' } }),
   'POST /v1/agents/{name}/token': async ({ admin }) => {
     await admin.agents.create({ name: 'second' })
@@ -139,6 +143,7 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/device-codes/{code}/approve': 'the same decision changes nothing',
   'POST /v1/device-codes/{code}/deny': 'the same decision changes nothing',
   'POST /v1/triggers/test': 'stores nothing',
+  'POST /v1/notifications/{name}/test': 'sends another test message, at most one in ten seconds',
   'POST /v1/certificates': 'stores nothing but the authority, once',
   'POST /v1/runtimes/{name}/default': 'makes the same runtime the default',
   'POST /v1/builds/{id}/attempts/{attempt}/confirm-gone': 'a confirmed attempt does not change',

@@ -5,6 +5,7 @@ import type { BuildInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import { annotate } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
+import { queueNotice } from '../../notifications/queue.ts'
 import { PREDECESSOR } from '../../identity/step-rights.ts'
 import { takeBuildNumber } from '../../store/account/accounts.ts'
 import { findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
@@ -62,6 +63,7 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
     const secrets = await sealSecrets(app.vault, tx, { build, secrets: prepared.secrets })
     await insertBuild(tx, build, toPlanRow(build, { prepared, creation, secrets }))
     await insertEvents(tx, edit.events)
+    if (isFinalBuild(build.status)) await queueNotice(tx, build, { now: edit.now })
     await annotateNew(edit, creation.request)
     if (failure === undefined) await supersede(edit, prepared.settings.terminationPolicy)
     await creation.within?.(tx, build)
