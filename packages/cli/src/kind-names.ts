@@ -7,6 +7,7 @@ export const KIND_NAMES = [
   'webhooks',
   'deliveries',
   'messages',
+  'notifications',
   'runtimes',
   'agents',
   'projects',

@@ -1,5 +1,5 @@
-/** Roles, results and forges as the command line names them. The lists of the protocol are not loaded for the help, because they need its schemas. */
-import type { AuditRecord, Forge, InstallationRole, Role } from '@windlass/protocol'
+/** Roles, results, forges and notifications as the command line names them. The lists of the protocol are not loaded for the help, because they need its schemas. */
+import type { AuditRecord, ChannelType, Forge, InstallationRole, MailSecurity, NotifyOn, Role } from '@windlass/protocol'
 
 export const ROLE_NAMES = ['viewer', 'developer', 'maintainer', 'admin'] as const satisfies readonly Role[]
 export const INSTALLATION_ROLE_NAMES = ['none', ...ROLE_NAMES] as const satisfies readonly InstallationRole[]
@@ -12,3 +12,6 @@ export const FORGE_NAMES = [
   'gitea',
   'azure',
 ] as const satisfies readonly Forge[]
+export const CHANNEL_NAMES = ['webhook', 'slack', 'teams', 'mail'] as const satisfies readonly ChannelType[]
+export const NOTIFY_ON_NAMES = ['failure', 'recovery', 'always', 'approval'] as const satisfies readonly NotifyOn[]
+export const MAIL_SECURITY_NAMES = ['starttls', 'tls', 'none'] as const satisfies readonly MailSecurity[]
