@@ -2,6 +2,7 @@
 import { REASONS } from '@windlass/plan'
 import type { Build, BuildStep, NoticeDocument, NoticeType } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { buildUrl } from '../builds/create/build-url.ts'
 import { describeBuild, present } from '../builds/lifecycle/view.ts'
 import type { BuildRow, NotificationRow } from '../store/schema.ts'
 import type { Happening } from './rule.ts'
@@ -51,7 +52,7 @@ export async function composeNotice(
   const { type } = happening
   const step = type === 'build.failed' ? firstFailed(build.steps ?? []) : build.steps?.find(({ name }) => name === happening.step)
   const waitingSince = build.approvals?.find((one) => one.step === happening.step)?.waitingSince
-  const url = `${app.advertisedUrl()}/v1/builds/${row.id}`
+  const url = buildUrl(app, row.id)
   return {
     type,
     at: (type === 'build.waiting' ? waitingSince : build.finishedAt) ?? app.clock.now(),

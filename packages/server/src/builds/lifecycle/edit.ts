@@ -10,6 +10,7 @@ import { lockBuild, updateBuild } from '../../store/builds/builds.ts'
 import { commandTopic } from '../../store/builds/commands.ts'
 import { insertEvents } from '../../store/builds/events.ts'
 import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
+import { reportChange } from '../../statuses/report.ts'
 import type { Tx } from '../../store/store.ts'
 
 export interface BuildEdit {
@@ -159,6 +160,7 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
       tx.wake(commandTopic(build.id))
     }
   }
+  await reportChange(tx, before, build, edit.now)
   if (isFinalBuild(build.status) && !isFinalBuild(before.status)) await queueNotice(tx, build, { now: edit.now })
   await insertEvents(tx, edit.events)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
