@@ -1,9 +1,6 @@
 /** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
-import { silentLog, systemClock } from '@windlass/kit'
+import { systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
-import { openMetrics } from '../../src/metrics.ts'
-import { putMessage } from '../../src/store/messages.ts'
-import { openStore } from '../../src/store/store.ts'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
 
@@ -50,7 +47,7 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     return { path: '/v1/cron-triggers', body }
   },
   'POST /v1/deliveries/{id}/replay': async (scene) => ({ path: `/v1/deliveries/${await deliver(scene)}/replay`, body: {} }),
-  'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await storeMessage(scene)}/retry`, body: {} }),
+  'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await failMessage(scene)}/retry`, body: {} }),
   'POST /v1/notifications': () => ({
     path: '/v1/notifications',
     body: { name: 'second', channel: { type: 'webhook', url: 'https://hooks.test/x' } },
@@ -184,12 +181,13 @@ async function deliver({ admin }: HttpScene): Promise<string> {
   return id
 }
 
-/** Stores a message as another server of the database does. Returns its id. */
-async function storeMessage({ dataDir, admin }: HttpScene): Promise<string> {
-  const store = await openStore({ dataDir, clock: systemClock, log: silentLog, metrics: openMetrics() })
-  const { id: accountId } = await store.query.selectFrom('account').select('id').executeTakeFirstOrThrow()
-  const message = { accountId, key: 'keyed', kind: 'notification', subject: 'a test', body: {} } as const
-  await store.write((tx) => putMessage(tx, { ...message, now: systemClock.now() }))
-  await store.close()
-  return (await admin.messages.list()).items[0]?.id ?? ''
+/** Lets the server give up a notification, because it may not connect to the address. Returns the id of the message. */
+async function failMessage({ admin, submit }: HttpScene): Promise<string> {
+  await admin.notifications.create({ name: 'private', channel: { type: 'slack', url: 'http://127.0.0.1/' } })
+  await submit({ document: ENDED, enableNotifications: true })
+  for (;;) {
+    const failed = (await admin.messages.list()).items.find(({ state }) => state === 'failed')
+    if (failed !== undefined) return failed.id
+    await systemClock.sleep(20)
+  }
 }
