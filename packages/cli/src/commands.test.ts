@@ -62,6 +62,7 @@ test('completes commands, options and choices', () => {
     'trigger',
     'cron-trigger',
     'event-trigger',
+    'notification',
     'runtimes',
     'cluster',
     'user',

@@ -8,6 +8,7 @@ export const KIND_NAMES = [
   'webhooks',
   'deliveries',
   'messages',
+  'notifications',
   'runtimes',
   'agents',
   'projects',

@@ -1,5 +1,14 @@
-/** Roles, results, forges and registries as the command line names them. The lists of the protocol are not loaded for the help, because they need its schemas. */
-import type { AuditRecord, Forge, InstallationRole, Registry, Role } from '@windlass/protocol'
+/** Roles, results, forges, registries and notifications as the command line names them. The lists of the protocol are not loaded for the help: they need its schemas. */
+import type {
+  AuditRecord,
+  ChannelType,
+  Forge,
+  InstallationRole,
+  MailSecurity,
+  NotifyOn,
+  Registry,
+  Role,
+} from '@windlass/protocol'
 
 export const ROLE_NAMES = ['viewer', 'developer', 'maintainer', 'admin'] as const satisfies readonly Role[]
 export const INSTALLATION_ROLE_NAMES = ['none', ...ROLE_NAMES] as const satisfies readonly InstallationRole[]
@@ -23,3 +32,6 @@ export const REGISTRY_NAMES = [
   'distribution',
   'generic',
 ] as const satisfies readonly Registry[]
+export const CHANNEL_NAMES = ['webhook', 'slack', 'teams', 'mail'] as const satisfies readonly ChannelType[]
+export const NOTIFY_ON_NAMES = ['failure', 'recovery', 'always', 'approval'] as const satisfies readonly NotifyOn[]
+export const MAIL_SECURITY_NAMES = ['starttls', 'tls', 'none'] as const satisfies readonly MailSecurity[]

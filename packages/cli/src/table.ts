@@ -16,6 +16,7 @@ import { inClusterCommands } from './commands/in-cluster/command.ts'
 import { loginCommands } from './commands/login/command.ts'
 import { migrateCommands } from './commands/migrate/command.ts'
 import { monitorCommands } from './commands/monitor/command.ts'
+import { notificationCommands } from './commands/notifications/command.ts'
 import { planCommands } from './commands/plan/command.ts'
 import { runCommands } from './commands/run/command.ts'
 import { runnerCommands } from './commands/runner/command.ts'
@@ -45,6 +46,7 @@ export const commands: readonly Command[] = [
   ...monitorCommands,
   ...applyCommands,
   ...triggerCommands,
+  ...notificationCommands,
   ...importCommands,
   ...migrateCommands,
   ...runnerCommands,
@@ -76,6 +78,7 @@ export const groups: Readonly<Record<string, string>> = {
   detach: 'Detach a runtime environment from an agent',
   diff: 'Compare resources',
   install: 'Install components of a Runner separately',
+  notification: 'Check notifications',
   patch: 'Update fields of a resource',
   replay: 'Process something again',
   runner: 'Install and manage a Runner in a cluster',
@@ -118,6 +121,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'set',
     'replay',
     'trigger',
+    'notification',
   ],
   'Users and access': ['login', 'logout', 'whoami', 'auth', 'invite', 'audit'],
   'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],

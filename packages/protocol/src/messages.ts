@@ -2,8 +2,11 @@
 import { z } from 'zod'
 import { Id, PageQuery, Time } from './base.ts'
 
-/** `commit-status`: the state of a build at the commit, in its forge. `notification`: a build or approval for people. */
-export const MESSAGE_KINDS = ['commit-status', 'notification'] as const
+/**
+ * `commit-status`: the state of a build at the commit, in its forge. `notification`: a build or approval for people. `notice`: a build or approval whose
+ * notifications the server still has to find.
+ */
+export const MESSAGE_KINDS = ['commit-status', 'notification', 'notice'] as const
 export const MessageKind = z.enum(MESSAGE_KINDS)
 export type MessageKind = z.infer<typeof MessageKind>
 

@@ -50,6 +50,11 @@ export const RIGHTS = {
   'use-contexts': { role: 'developer', at: 'project', text: 'use contexts in builds and pipelines of the project' },
   'use-runtimes': { role: 'developer', at: 'project', text: 'choose the runtime of builds and pipelines of the project' },
   'change-pipelines': { role: 'developer', at: 'project', text: 'create, change and delete pipelines with their triggers' },
+  'change-notifications': {
+    role: 'developer',
+    at: 'project',
+    text: 'create, change and delete notifications of pipelines and projects',
+  },
   'change-step-types': { role: 'developer', at: 'installation', text: 'create, change and delete step types' },
   'change-projects': {
     role: 'maintainer',

@@ -19,6 +19,8 @@ export const SCOPES = [
   'installation:write',
   'key:read',
   'key:write',
+  'notification:read',
+  'notification:write',
   'pipeline:read',
   'pipeline:write',
   'runtime:read',

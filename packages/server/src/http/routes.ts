@@ -19,6 +19,7 @@ import { cronTriggerRoutes } from './routes/cron-trigger.ts'
 import { eventTriggerRoutes } from './routes/event-trigger.ts'
 import { triggerRoutes } from './routes/trigger.ts'
 import { messageRoutes } from './routes/message.ts'
+import { notificationRoutes } from './routes/notification.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -52,6 +53,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...eventTriggerRoutes(app),
     ...webhookRoutes(app),
     ...messageRoutes(app),
+    ...notificationRoutes(app),
     ...agentResourceRoutes(app, authenticator),
     ...clusterRoutes(app),
     ...installationRoutes(app),

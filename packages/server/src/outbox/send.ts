@@ -7,7 +7,8 @@ import { MESSAGE_KINDS } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { finishMessage, hasDueMessage, MESSAGE_TOPIC, takeMessage } from '../store/messages.ts'
 import type { MessageRow } from '../store/schema.ts'
-import { SENDERS, type Senders, type Sent } from './senders.ts'
+import type { Senders, Sent } from './sender.ts'
+import { SENDERS } from './senders.ts'
 
 /** How long no other server sends a message that one is sending, which is longer than any sender takes. Milliseconds. */
 const HOLD_MS = 60_000

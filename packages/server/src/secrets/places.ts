@@ -1,7 +1,17 @@
 /** The places of sealed texts. All places are created here, and `sealed-rows.ts` must define where each kind is stored. */
 import { sha256 } from '@windlass/kit'
 
-export const SEALED_KINDS = ['context', 'pipeline', 'webhook', 'build', 'event', 'reply', 'authority'] as const
+export const SEALED_KINDS = [
+  'context',
+  'pipeline',
+  'webhook',
+  'notification',
+  'mail-server',
+  'build',
+  'event',
+  'reply',
+  'authority',
+] as const
 export type SealedKind = (typeof SEALED_KINDS)[number]
 
 /** What a sealed text is bound to: it cannot be opened with another path. */
@@ -28,6 +38,16 @@ export function variablePlace({ account_id: account, id }: Owned, key: string): 
 /** Returns the place of the secret of a webhook. */
 export function webhookPlace({ account_id: account, id }: Owned): Place {
   return { kind: 'webhook', path: `${account}/${id}/webhook` }
+}
+
+/** Returns the place of the URL and the key of a notification. */
+export function notificationPlace({ account_id: account, id }: Owned): Place {
+  return { kind: 'notification', path: `${account}/${id}/notification` }
+}
+
+/** Returns the place of the password of the mail server. */
+export function mailServerPlace({ account_id: account }: Pick<Owned, 'account_id'>): Place {
+  return { kind: 'mail-server', path: `${account}/mail-server` }
 }
 
 /** Returns the place of the secret variables of a build. */

@@ -11,7 +11,8 @@ import type { Query, Tx, Within } from '../store/store.ts'
 import type { MasterKey } from './master-key.ts'
 import type { Ring } from './ring.ts'
 import { SEALED_KINDS, type SealedKind } from './places.ts'
-import { SEALED_ROWS, type SealedRow } from './sealed-rows.ts'
+import type { SealedRow } from './sealed-page.ts'
+import { SEALED_ROWS } from './sealed-rows.ts'
 import { CURRENT_KEY, keyIdOf, type Sealer } from './vault.ts'
 
 /** Topic that wakes servers when the current key or the keys of a server change. */

@@ -2,43 +2,22 @@
  * Where sealed texts are stored: one reader per kind of place that pages through its rows, so that they can be rewrapped with another master key.
  * The types require an entry for every kind.
  */
-import { sql } from 'kysely'
 import { z } from 'zod'
 import { AUTHORITY_PREFIX } from '../certificates/certificates.ts'
 import { changeSealedValues } from '../builds/create/build-secrets.ts'
 import { changeSealedData } from '../contexts/context-data.ts'
 import { changeSealedVariables } from '../pipelines/variables.ts'
-import type { Query, Tx } from '../store/store.ts'
-import { authorityPlace, buildPlace, replyPlace, webhookPlace, type Place, type SealedKind } from './places.ts'
+import {
+  authorityPlace,
+  buildPlace,
+  mailServerPlace,
+  notificationPlace,
+  replyPlace,
+  webhookPlace,
+  type SealedKind,
+} from './places.ts'
+import { bytesOf, firstPart, page, PAGE, saved, type ReadPage, type SealedRow } from './sealed-page.ts'
 
-/** Rewraps one sealed text of a place. */
-export type Change = (place: Place, sealed: string) => string
-
-/** A row with a column that holds sealed texts. */
-export interface SealedRow {
-  /** Identifies the row in logs. */
-  readonly id: string
-  /** Returns the column with its sealed texts changed. Throws if it is damaged. */
-  changed(change: Change): string
-  /** The column as it was read. */
-  readonly value: string
-  /** Writes the column unless it was changed in the meantime; returns whether it did. */
-  save(tx: Tx, value: string): Promise<boolean>
-}
-
-export interface SealedPage {
-  readonly rows: readonly SealedRow[]
-  /** Cursor of the next page; undefined after the last page. */
-  readonly next: string | undefined
-}
-
-/** Reads the rows after a cursor, limited in number and size. */
-export type ReadPage = (query: Query, after: string) => Promise<SealedPage>
-
-/** Maximum rows per page. Each page is held in memory and rewritten in one transaction, which must be short. */
-const PAGE = 50
-/** Maximum bytes per page, unless its first row is larger. */
-const PAGE_BYTES = 4 * 1024 * 1024
 /** Maximum events read per page; few of them hold sealed texts. */
 const EVENTS = 500
 
@@ -86,6 +65,58 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
         save: (tx, secret) =>
           saved(tx.query.updateTable('webhook').set({ secret }).where('id', '=', row.id).where('secret', '=', row.secret)),
       }),
+    )
+  },
+
+  async notification(query, after) {
+    const rows = await query.selectFrom('notification').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
+    return page(
+      { rows, isLast: rows.length < PAGE },
+      ({ id }) => id,
+      ({ secret, ...row }) =>
+        secret === null
+          ? undefined
+          : {
+              value: secret,
+              changed: (change) => change(notificationPlace(row), secret),
+              save: (tx, sealed) =>
+                saved(
+                  tx.query
+                    .updateTable('notification')
+                    .set({ secret: sealed })
+                    .where('id', '=', row.id)
+                    .where('secret', '=', secret),
+                ),
+            },
+    )
+  },
+
+  async 'mail-server'(query, after) {
+    const rows = await query
+      .selectFrom('mail_server')
+      .select(['account_id', 'password'])
+      .where('account_id', '>', after)
+      .orderBy('account_id')
+      .limit(PAGE)
+      .execute()
+    return page(
+      { rows, isLast: rows.length < PAGE },
+      ({ account_id: id }) => id,
+      ({ account_id: id, password }) =>
+        password === null
+          ? undefined
+          : {
+              value: password,
+              changed: (change) => change(mailServerPlace({ account_id: id }), password),
+              save: (tx, sealed) =>
+                saved(
+                  tx.query
+                    .updateTable('mail_server')
+                    .set({ password: sealed })
+                    .where('account_id', '=', id)
+                    .where('password', '=', password),
+                ),
+            },
     )
   },
 
@@ -208,44 +239,3 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
 }
 
 const EventCursor = z.tuple([z.string(), z.number()])
-
-/** Returns the size of a column in bytes, without reading it. */
-function bytesOf(column: string) {
-  return sql<number>`coalesce(octet_length(${sql.ref(column)}), 0)`.as('bytes')
-}
-
-/** Returns how many of these rows fit into one page, and whether it is the last page. `limit` is that of the query that found them. */
-function firstPart(sizes: readonly { readonly bytes: number }[], limit: number): { count: number; isLast: boolean } {
-  let sum = 0
-  const beyond = sizes.findIndex(({ bytes }, index) => (sum += Number(bytes)) > PAGE_BYTES && index > 0)
-  return beyond < 0 ? { count: sizes.length, isLast: sizes.length < limit } : { count: beyond, isLast: false }
-}
-
-interface Found<R> {
-  readonly rows: readonly R[]
-  readonly isLast: boolean
-}
-
-function page<R>(
-  { rows, isLast }: Found<R>,
-  cursor: (row: R) => string,
-  toRow: (row: R) => Omit<SealedRow, 'id'> | undefined,
-): SealedPage {
-  const last = rows.at(-1)
-  const found = rows.map((row): SealedRow | undefined => {
-    const sealed = toRow(row)
-    return sealed && { id: cursor(row), ...sealed }
-  })
-  return {
-    rows: found.filter((row) => row !== undefined),
-    next: isLast || last === undefined ? undefined : cursor(last),
-  }
-}
-
-interface Update {
-  executeTakeFirstOrThrow(): Promise<{ readonly numUpdatedRows: bigint }>
-}
-
-async function saved(update: Update): Promise<boolean> {
-  return (await update.executeTakeFirstOrThrow()).numUpdatedRows > 0n
-}

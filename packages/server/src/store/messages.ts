@@ -174,6 +174,11 @@ export async function repeatMessage(
   return count > 0n
 }
 
+/** Deletes a message that the server has replaced by others. */
+export async function deleteMessage(tx: Tx, id: string): Promise<void> {
+  await tx.query.deleteFrom('message').where('id', '=', id).execute()
+}
+
 /** Deletes messages that are sent or given up. Returns their number. */
 export async function deleteOldMessages(tx: Tx, { before, limit }: { before: number; limit: number }): Promise<number> {
   const old = await tx.query

@@ -27,6 +27,7 @@ import type {
 } from './user-schema.ts'
 import type { Flag } from './flag.ts'
 import type { MessageRow } from './message-rows.ts'
+import type { NotificationSchema } from './notification-rows.ts'
 import type {
   AgentRow,
   BaseLayerRow,
@@ -43,10 +44,11 @@ import type { TriggerSchema } from './trigger-rows.ts'
 
 export type * from './flag.ts'
 export type * from './message-rows.ts'
+export type * from './notification-rows.ts'
 export type * from './runner-rows.ts'
 export type * from './trigger-rows.ts'
 
-export interface Schema extends TriggerSchema {
+export interface Schema extends TriggerSchema, NotificationSchema {
   meta: MetaRow
   message: MessageRow
   account: AccountRow

@@ -1,7 +1,6 @@
 /** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
 import { systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
-import { putMessage } from '../../src/store/messages.ts'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
 
@@ -52,7 +51,11 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     return { path: '/v1/event-triggers', body: { type: 'registry', pipeline: 'team/images', name: 'base', image: 'acme/base' } }
   },
   'POST /v1/deliveries/{id}/replay': async (scene) => ({ path: `/v1/deliveries/${await deliver(scene)}/replay`, body: {} }),
-  'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await storeMessage(scene)}/retry`, body: {} }),
+  'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await failMessage(scene)}/retry`, body: {} }),
+  'POST /v1/notifications': () => ({
+    path: '/v1/notifications',
+    body: { name: 'second', channel: { type: 'webhook', url: 'https://hooks.test/x' } },
+  }),
   'POST /v1/agents': () => ({ path: '/v1/agents', body: { name: 'second' } }),
   'POST /v1/agents/{name}/token': async ({ admin }) => {
     await admin.agents.create({ name: 'second' })
@@ -141,6 +144,7 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/device-codes/{code}/approve': 'the same decision changes nothing',
   'POST /v1/device-codes/{code}/deny': 'the same decision changes nothing',
   'POST /v1/triggers/test': 'stores nothing',
+  'POST /v1/notifications/{name}/test': 'sends another test message, at most one in ten seconds',
   'POST /v1/certificates': 'stores nothing but the authority, once',
   'POST /v1/runtimes/{name}/default': 'makes the same runtime the default',
   'POST /v1/builds/{id}/attempts/{attempt}/confirm-gone': 'a confirmed attempt does not change',
@@ -181,9 +185,13 @@ async function deliver({ admin }: HttpScene): Promise<string> {
   return id
 }
 
-/** Stores a message that no test sends. Returns its id. */
-async function storeMessage({ server: { app }, admin }: HttpScene): Promise<string> {
-  const message = { accountId: app.accountId, key: 'keyed', kind: 'notification', subject: 'a test', body: {} } as const
-  await app.store.write((tx) => putMessage(tx, { ...message, now: app.clock.now() }))
-  return (await admin.messages.list()).items[0]?.id ?? ''
+/** Lets the server give up a notification, because it may not connect to the address. Returns the id of the message. */
+async function failMessage({ admin, submit }: HttpScene): Promise<string> {
+  await admin.notifications.create({ name: 'private', channel: { type: 'slack', url: 'http://127.0.0.1/' } })
+  await submit({ document: ENDED, enableNotifications: true })
+  for (;;) {
+    const failed = (await admin.messages.list()).items.find(({ state }) => state === 'failed')
+    if (failed !== undefined) return failed.id
+    await systemClock.sleep(20)
+  }
 }

@@ -192,6 +192,15 @@ POST   /v1/deliveries/{id}/replay                                            dev
 GET    /v1/messages                                                          viewer      context:read
 GET    /v1/messages/{id}                                                     viewer      context:read
 POST   /v1/messages/{id}/retry                                               developer   build:write
+GET    /v1/notifications                                                     viewer      notification:read
+POST   /v1/notifications                                                     viewer      notification:write
+GET    /v1/notifications/{name}                                              viewer      notification:read
+PATCH  /v1/notifications/{name}                                              viewer      notification:write
+DELETE /v1/notifications/{name}                                              viewer      notification:write
+POST   /v1/notifications/{name}/test                                         viewer      notification:write
+GET    /v1/mail-server                                                       admin       account:read
+PUT    /v1/mail-server                                                       admin       account:write
+DELETE /v1/mail-server                                                       admin       account:write
 GET    /v1/triggers                                                          viewer      pipeline:read
 POST   /v1/triggers                                                          developer   pipeline:write
 POST   /v1/triggers/test                                                     viewer      pipeline:read

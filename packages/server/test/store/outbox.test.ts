@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
 import { listMessagePage, retryMessage } from '../../src/outbox/messages.ts'
-import type { Senders, Sent } from '../../src/outbox/senders.ts'
+import type { Senders, Sent } from '../../src/outbox/sender.ts'
 import { sendMessages } from '../../src/outbox/send.ts'
 import { deleteOldMessages, putMessage, takeMessage } from '../../src/store/messages.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'

@@ -9,6 +9,8 @@ import type { App } from '../../src/app.ts'
 import { startServer, type ServerOptions } from '../../src/index.ts'
 import { authorityCertificate } from '../../src/certificates/certificates.ts'
 import type { HttpScene } from './http-scene.ts'
+import { openSecret } from '../../src/notifications/receiver.ts'
+import { mailServerPlace } from '../../src/secrets/places.ts'
 import { helloAgent, startEngine, type TestEngine } from './fake-agent.ts'
 
 /** A secret with characters that are encoded differently in each format. */
@@ -79,6 +81,7 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
   })
   await exportSecrets(engine)
   await endWithFailure(scene, engine)
+  await putNotification(scene)
   const key = await makeKey(scene)
   const webhook = await scene.admin.call('POST', '/v1/webhooks', WebhookCreated, { body: { name: 'forge', forge: 'gitlab' } })
   const agent = await scene.admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'other' }, headers: ONCE })
@@ -87,9 +90,9 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
   const { token, buildToken = '' } = engine.claimed
   return {
     build,
-    tokens: [bootstrap, token, buildToken, key, agent.token, webhook.secret, scene.adminToken, scene.agentToken].map(
-      (text) => text.split('.')[1] ?? text,
-    ),
+    tokens: [bootstrap, token, buildToken, key, agent.token, webhook.secret, scene.adminToken, scene.agentToken]
+      .map((text) => text.split('.')[1] ?? text)
+      .concat(HOOK.url, HOOK.secret, MAIL_PASSWORD),
     async missing(after) {
       const found = await readAll(after, build)
       const lost = Object.entries(SECRETS).filter(
@@ -98,6 +101,7 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
       const others = [
         ['reply', (await makeKey(after)) === key],
         ['webhook', (await deliver(after, webhook)) === 202],
+        ['receivers', (await readReceivers(after)) === quoted([HOOK, MAIL_PASSWORD])],
         ['authority', (await authorityCertificate(after.server.app)) === authority],
       ] as const
       return [...lost.map(([name]) => name), ...others.filter(([, isSame]) => !isSame).map(([name]) => name)]
@@ -117,6 +121,23 @@ async function makeKey(scene: HttpScene): Promise<string> {
 async function deliver({ server }: HttpScene, { id, secret }: WebhookCreated): Promise<number> {
   const headers = { 'content-type': 'application/json', 'x-gitlab-token': secret }
   return (await fetch(`${server.url}/v1/webhooks/${id}/deliveries`, { method: 'POST', headers, body: '{}' })).status
+}
+
+const HOOK = { url: 'https://hooks.test/s3cret-hook-path', secret: `whsec_${Buffer.alloc(24, 'hook-key').toString('base64')}` }
+const MAIL_PASSWORD = 's3cret-mail-password'
+
+/** Stores a notification to a webhook, and a mail server with a password. */
+async function putNotification({ admin }: HttpScene): Promise<void> {
+  await admin.notifications.create({ name: 'hook', channel: { type: 'webhook', ...HOOK } })
+  await admin.mailServer.put({ host: 'mail.test', from: 'ci@mail.test', username: 'ci', password: MAIL_PASSWORD })
+}
+
+/** Returns what the server sends to the receivers of notifications, as it reads it before it sends. */
+async function readReceivers({ server: { app } }: HttpScene): Promise<string> {
+  const { query } = app.store
+  const hook = await query.selectFrom('notification').selectAll().executeTakeFirstOrThrow()
+  const mail = await query.selectFrom('mail_server').selectAll().executeTakeFirstOrThrow()
+  return quoted([openSecret(app.vault, hook), app.vault.open(mailServerPlace(mail), mail.password ?? '')])
 }
 
 async function putContexts(scene: HttpScene): Promise<void> {

@@ -5,6 +5,7 @@ import type { BuildInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import { annotate } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
+import { queueNotice } from '../../notifications/queue.ts'
 import { PREDECESSOR } from '../../identity/step-rights.ts'
 import { takeBuildNumber } from '../../store/account/accounts.ts'
 import { findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
@@ -74,6 +75,7 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
     await insertBuild(tx, build, toPlanRow(build, { prepared, creation, secrets }))
     await insertEvents(tx, edit.events)
     await reportEnd(edit)
+    if (isFinalBuild(build.status)) await queueNotice(tx, build, { now: edit.now })
     await annotateNew(edit, creation.request)
     // A stranger names the branch of a fork, and must not end builds of a branch with this name.
     if (failure === undefined && !isHeld) await supersede(edit, prepared.settings.terminationPolicy)

@@ -6,6 +6,7 @@ import { defined, fault } from '@windlass/kit'
 import { isFinalBuild, REASONS, type Decider } from '@windlass/plan'
 import type { EngineEvent } from '@windlass/protocol'
 import type { App } from '../../app.ts'
+import { queueNotice } from '../../notifications/queue.ts'
 import { insertApproval, listApprovals, listOverdueApprovals, START, updateApproval } from '../../store/builds/approvals.ts'
 import { findBuildPlan } from '../../store/builds/builds.ts'
 import { insertCommand } from '../../store/builds/commands.ts'
@@ -126,6 +127,7 @@ export async function noteApproval(edit: BuildEdit, { step }: Pick<Waiting, 'ste
     decided_at: null,
     seen: 0,
   })
+  await queueNotice(tx, build, { now, step })
 }
 
 /** Sends an earlier decision again to an attempt that runs all steps from the start and asks for the same approval. */

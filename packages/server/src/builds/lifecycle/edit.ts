@@ -4,6 +4,7 @@
  */
 import { attemptTransition, isFinalBuild, transition, type AttemptTrigger, type BuildTrigger, type Reason } from '@windlass/plan'
 import { SETTLE_MS } from '../../logs/object-keys.ts'
+import { queueNotice } from '../../notifications/queue.ts'
 import { findAttempt, updateAttempt } from '../../store/builds/attempts.ts'
 import { lockBuild, updateBuild } from '../../store/builds/builds.ts'
 import { commandTopic } from '../../store/builds/commands.ts'
@@ -161,6 +162,7 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
     }
   }
   await reportChange(tx, before, build, edit.now)
+  if (isFinalBuild(build.status) && !isFinalBuild(before.status)) await queueNotice(tx, build, { now: edit.now })
   await insertEvents(tx, edit.events)
   await reportEnd(edit)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))

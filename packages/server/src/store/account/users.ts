@@ -1,6 +1,7 @@
 import type { InstallationRole, Role } from '@windlass/protocol'
 import { preparedOne } from '../database/prepared.ts'
 import type { ApiKeyRow, InvitationRow, ProjectRoleRow, UserRow } from '../user-schema.ts'
+import { deleteNotificationsOf } from '../notifications.ts'
 import type { Query, Tx } from '../store.ts'
 
 const findByName = preparedOne((query: Query, accountId: string, name: string) =>
@@ -63,6 +64,7 @@ export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await endSessionsOf(tx, id)
   for (const table of ['api_key', 'invitation'] as const) await tx.query.deleteFrom(table).where('user_id', '=', id).execute()
   await deleteProjectRoles(tx, { subject_id: id })
+  await deleteNotificationsOf(tx, id)
   await tx.query.deleteFrom('team_member').where('user_id', '=', id).execute()
   await tx.query.deleteFrom('user_account').where('id', '=', id).execute()
 }

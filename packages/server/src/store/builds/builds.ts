@@ -105,6 +105,26 @@ export async function listLiveOfPipeline(query: Query, filter: PipelineFilter): 
   return (await select.execute()).map(({ id }) => id)
 }
 
+/** Returns the status of the latest earlier build of the same pipeline and branch that succeeded or failed; undefined if there is none. */
+export async function findEarlierResult(
+  query: Query,
+  { account_id, pipeline_id, branch, number }: Pick<BuildRow, 'account_id' | 'pipeline_id' | 'branch' | 'number'>,
+): Promise<BuildStatus | undefined> {
+  if (pipeline_id === null) return undefined
+  const earlier = await query
+    .selectFrom('build')
+    .select('status')
+    .where('account_id', '=', account_id)
+    .where('pipeline_id', '=', pipeline_id)
+    .where('branch', branch === null ? 'is' : '=', branch)
+    .where('number', '<', number)
+    .where('status', 'in', ['success', 'error'])
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return earlier?.status
+}
+
 /** Returns the ids of builds that this build started and that have not ended. */
 export async function listLiveChildren(query: Query, parentId: string): Promise<string[]> {
   const rows = await query

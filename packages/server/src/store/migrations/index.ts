@@ -31,6 +31,7 @@ import { statuses } from './044-statuses.ts'
 import { polling } from './045-polling.ts'
 import { forkApprovals } from './046-fork-approvals.ts'
 import { eventTriggers } from './047-event-triggers.ts'
+import { notifications } from './051-notifications.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -66,4 +67,5 @@ export const migrations: Record<string, Migration> = {
   '045-polling': polling,
   '046-fork-approvals': forkApprovals,
   '047-event-triggers': eventTriggers,
+  '051-notifications': notifications,
 }
