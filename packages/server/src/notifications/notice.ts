@@ -4,6 +4,7 @@ import type { Build, BuildStep, NoticeDocument, NoticeType } from '@windlass/pro
 import type { App } from '../app.ts'
 import { buildUrl } from '../builds/create/build-url.ts'
 import { describeBuild, present } from '../builds/lifecycle/view.ts'
+import { START } from '../store/builds/approvals.ts'
 import type { BuildRow, NotificationRow } from '../store/schema.ts'
 import type { Happening } from './rule.ts'
 
@@ -99,7 +100,7 @@ function aboutOf({ branch, revision, initiator }: Build): string {
 function detailsOf(build: Build, { type, step: waiting }: Happening, step: BuildStep | undefined): string[] {
   if (type === 'build.waiting')
     return [
-      `Step "${oneLine(waiting ?? '', MAX_NAME)}" waits for an approval.`,
+      waiting === START ? whyOf(build) : `Step "${oneLine(waiting ?? '', MAX_NAME)}" waits for an approval.`,
       `Decide with: windlass approve ${build.id} or windlass deny ${build.id}`,
     ]
   if (type !== 'build.failed' && type !== 'build.terminated') return []

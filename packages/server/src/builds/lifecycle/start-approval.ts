@@ -13,6 +13,7 @@ import { readRequest, type BuildRequest } from '../create/request.ts'
 import { record, moveBuild, type BuildEdit } from './edit.ts'
 import { finishBuild } from './end-attempt.ts'
 import { endAll, endEarly } from './terminate.ts'
+import { queueNotice } from '../../notifications/queue.ts'
 
 /** How long a build waits for approval before its start. Milliseconds. */
 export const START_APPROVAL_MS = 14 * 86_400_000
@@ -57,6 +58,7 @@ export async function holdStart(edit: BuildEdit, request: Request): Promise<void
     // No engine waits for it.
     seen: 1,
   })
+  await queueNotice(tx, build, { now, step: START })
   await endAll(
     edit,
     older.map(({ build_id: id }) => id),
