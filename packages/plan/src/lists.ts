@@ -29,6 +29,8 @@ export const TRIGGERS = {
   build: { variable: 'build', text: 'A step of another build started it.' },
   cron: { variable: 'build', text: 'A cron trigger started the build at its time.' },
   webhook: { variable: 'webhook', text: 'A trigger started the build for an event of a forge.' },
+  registry: { variable: 'webhook', text: 'A trigger started the build for an image or a chart.' },
+  completion: { variable: 'build', text: 'A trigger started the build after a build of another pipeline.' },
 } as const satisfies Readonly<Record<string, { readonly variable: 'build' | 'webhook'; readonly text: string }>>
 export type TriggerKind = keyof typeof TRIGGERS
 export const TRIGGER_KINDS = Object.keys(TRIGGERS) as TriggerKind[]

@@ -5,6 +5,7 @@ import { findPipeline } from '../store/account/pipelines.ts'
 import { findProject } from '../store/account/projects.ts'
 import { findBuild } from '../store/builds/builds.ts'
 import { findCronTriggerByName } from '../store/triggers/cron-triggers.ts'
+import { findEventTriggerByName } from '../store/triggers/event-triggers.ts'
 import { findTriggerByName } from '../store/triggers/triggers.ts'
 
 /**
@@ -12,7 +13,16 @@ import { findTriggerByName } from '../store/triggers/triggers.ts'
  * its path.
  * `handler`: the handler checks the right itself, lists only what the caller may see, or shows what all projects share.
  */
-export type ProjectSource = 'build' | 'pipeline' | 'trigger' | 'cron-trigger' | 'project' | 'image' | 'annotated' | 'handler'
+export type ProjectSource =
+  | 'build'
+  | 'pipeline'
+  | 'trigger'
+  | 'cron-trigger'
+  | 'event-trigger'
+  | 'project'
+  | 'image'
+  | 'annotated'
+  | 'handler'
 
 type Params = Readonly<Record<string, string | undefined>>
 
@@ -32,6 +42,8 @@ export async function findProjectOf(
       return (await findTriggerByName(app.store.query, app.accountId, name))?.project_id
     case 'cron-trigger':
       return (await findCronTriggerByName(app.store.query, app.accountId, name))?.project_id
+    case 'event-trigger':
+      return (await findEventTriggerByName(app.store.query, app.accountId, name))?.project_id
     case 'project':
       return (await findProject(app.store.query, app.accountId, project))?.id
     case 'image': {

@@ -17,7 +17,8 @@ import {
   type DeliveryHead,
 } from '../store/triggers/deliveries.ts'
 import { findWebhook, findWebhookById, listWebhooks } from '../store/triggers/webhooks.ts'
-import { DELIVERY_TOPIC, newDelivery } from './receive.ts'
+import { DELIVERY_TOPIC, newDelivery } from './new-delivery.ts'
+import { showSender } from './sender.ts'
 import { readVerdicts, summarize } from './verdicts.ts'
 
 const MAX_WEBHOOKS = 10_000
@@ -100,22 +101,21 @@ interface Replay {
  */
 export async function replayDelivery(app: App, { id, projectIds }: Replay, within?: Within<Delivery>): Promise<Delivery> {
   return app.store.write(async (tx) => {
-    const pipelines =
-      projectIds === undefined ? [] : await listPipelinesOfDeliveries(tx.query, { deliveryIds: [id], projectIds })
+    const pipelines = projectIds === undefined ? [] : await listPipelinesOfDeliveries(tx.query, { deliveryIds: [id], projectIds })
     if (projectIds !== undefined && pipelines.length === 0) throw hidden()
     const before = requireFound(await findDelivery(tx.query, app.accountId, id), `delivery ${id}`)
     const webhook = await findWebhookById(tx.query, before.webhook_id)
-    if (before.body === null || webhook === undefined)
+    if (before.body === null || (webhook === undefined && before.forge !== 'windlass'))
       throw fault('conflict', {
         message:
           before.body === null
             ? 'The delivery was refused, so its body is not stored.'
             : 'The webhook of the delivery was deleted.',
-        hint: 'Repeat the delivery at the forge.',
+        hint: 'Repeat the delivery at the forge or registry.',
       })
     const now = app.clock.now()
     const row: DeliveryRow = {
-      ...newDelivery(webhook, { id: newId(now), now }),
+      ...newDelivery({ id: before.webhook_id, account_id: app.accountId, forge: before.forge }, { id: newId(now), now }),
       key: `replay:${newId(now)}`,
       event: before.event,
       repo: before.repo,
@@ -135,7 +135,7 @@ export async function replayDelivery(app: App, { id, projectIds }: Replay, withi
       pipelines.map((pipeline) => pipeline.id),
     )
     tx.wake(DELIVERY_TOPIC)
-    const shown = toDelivery(row, { webhook: webhook.name, seen: undefined })
+    const shown = toDelivery(row, { webhook: webhook?.name, seen: undefined })
     await within?.(tx, shown)
     return shown
   })
@@ -146,7 +146,7 @@ function toDelivery(row: DeliveryHead, { webhook, seen }: { webhook: string | un
   const { reason, message } = seen === undefined || row.verdicts === null ? row : summarize(verdicts)
   return {
     id: row.id,
-    forge: row.forge,
+    ...showSender(row.forge),
     status: row.status,
     builds: verdicts.flatMap(({ buildId }) => buildId ?? []),
     repeats: row.repeats,

@@ -1,4 +1,4 @@
-import { EventName, GitTrigger, TRIGGER_RULES, type TriggerRule } from '@windlass/protocol'
+import { EventName, GitTrigger, TRIGGER_RULES, type RuleResult } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import type { ForgeEvent } from '../forges/event.ts'
 import { conclude, judge } from './judge.ts'
@@ -29,7 +29,7 @@ const COMMENT: ForgeEvent = {
 }
 
 /** Returns the first rule that does not hold; undefined if the trigger builds. */
-function stop(more: object, event: ForgeEvent = PUSH): TriggerRule | undefined {
+function stop(more: object, event: ForgeEvent = PUSH): RuleResult['rule'] | undefined {
   const events = ['push', 'pullrequest', 'pullrequest.commentAdded']
   const trigger = GitTrigger.parse({ name: 't', repo: 'acme/app', events, ...more })
   return judge(trigger, event).find(({ holds }) => !holds)?.rule
@@ -58,7 +58,7 @@ test('a trigger builds for its events only, and a disabled one for none', () => 
 })
 
 test('filters branches by regular expressions, by globs and by exclusion (P141)', () => {
-  const on = (branch: string, filter: object): TriggerRule | undefined => stop(filter, { ...PUSH, branch })
+  const on = (branch: string, filter: object): RuleResult['rule'] | undefined => stop(filter, { ...PUSH, branch })
   expect(on('my-release-1', { branchRegex: '/release/g' })).toBeUndefined()
   expect(on('Feature-1', { branchRegex: '/feature-/gi' })).toBeUndefined()
   expect(on('main', { branchRegex: '/^((?!main).)*$/' })).toBe('branch')

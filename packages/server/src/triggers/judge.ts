@@ -1,6 +1,13 @@
 /** The rules of a trigger. Pure: an event and a trigger in, a result for each rule out. */
 import { PatternError } from '@windlass/plan'
-import { TRIGGER_RULES, type EventName, type GitTrigger, type RuleResult, type TriggerRule, type TriggerVerdict } from '@windlass/protocol'
+import {
+  TRIGGER_RULES,
+  type EventName,
+  type GitTrigger,
+  type RuleResult,
+  type TriggerRule,
+  type TriggerVerdict,
+} from '@windlass/protocol'
 import type { ForgeEvent } from '../forges/event.ts'
 import { isCommit } from '../forges/fields.ts'
 import { matchesFilter } from './filter.ts'
@@ -64,8 +71,7 @@ const CHECKS: Readonly<Record<TriggerRule, Check>> = {
         : 'The forge does not say whether the pull request comes from a fork'
     if (!trigger.pullRequestAllowForkEvents) return no(`${from}, and the trigger does not allow forks.`)
     // The build, and with it the approval, is for one commit. A branch could move before it is cloned.
-    if (!isCommit(revision))
-      return no(`${from}, and its commit is not known. The webhook must also report pull requests.`)
+    if (!isCommit(revision)) return no(`${from}, and its commit is not known. The webhook must also report pull requests.`)
     const [who, mayWrite] =
       comment === undefined ? ['its author', pullRequest.authorMayWrite] : ['the author of the comment', comment.authorMayWrite]
     if (mayWrite === true) return yes(`${from}, and ${who} may write to the repository.`)

@@ -21,7 +21,10 @@ export interface TriggerList {
  * Returns the id of the pipeline of a list; undefined for all pipelines. Throws `not-found` for an unknown pipeline, and for one outside of the projects of the
  * list.
  */
-export async function findListedPipeline(app: App, { pipeline, projectIds }: Pick<TriggerList, 'pipeline' | 'projectIds'>): Promise<string | undefined> {
+export async function findListedPipeline(
+  app: App,
+  { pipeline, projectIds }: Pick<TriggerList, 'pipeline' | 'projectIds'>,
+): Promise<string | undefined> {
   if (pipeline === undefined) return undefined
   const found = await findPipeline(app.store.query, app.accountId, pipeline)
   const isListed = projectIds === undefined || projectIds.includes(found?.project_id ?? '')

@@ -9,6 +9,20 @@ const Verdicts = z.array(TriggerVerdict)
 
 export type DeliveryOutcome = Partial<Pick<DeliveryRow, 'reason' | 'message'>>
 
+/** What becomes of a delivery. */
+export interface Outcome extends DeliveryOutcome {
+  readonly verdicts?: readonly TriggerVerdict[]
+  /** Ids of the pipelines whose triggers were judged. */
+  readonly pipelineIds?: readonly string[]
+}
+
+const ProjectIds = z.array(z.string())
+
+/** Returns true if a trigger of the project counts. A replay counts for the projects in which its caller may start builds. */
+export function isReplayedFor({ projects }: Pick<DeliveryRow, 'projects'>, projectId: string | null): boolean {
+  return projects === null || (projectId !== null && ProjectIds.parse(JSON.parse(projects)).includes(projectId))
+}
+
 export function noBuild(reason: NoBuildReason, message: string): DeliveryOutcome {
   return { reason, message }
 }

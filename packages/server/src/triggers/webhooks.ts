@@ -1,4 +1,4 @@
-/** Webhooks: the addresses that forges call. */
+/** Webhooks: the addresses that forges and registries call. */
 import { fault, newId } from '@windlass/kit'
 import { WebhookCreated, type Webhook, type WebhookInput } from '@windlass/protocol'
 import { randomBytes } from 'node:crypto'
@@ -8,6 +8,7 @@ import { webhookPlace } from '../secrets/places.ts'
 import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/triggers/webhooks.ts'
 import type { WebhookRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
+import { showSender } from './sender.ts'
 
 /** Creates a webhook with the given or a random secret. `within` runs in the same transaction. Throws `conflict` if the name is taken. */
 export async function createWebhook(app: App, input: WebhookInput, within?: Within<WebhookCreated>): Promise<WebhookCreated> {
@@ -23,7 +24,7 @@ export async function createWebhook(app: App, input: WebhookInput, within?: With
     const row: WebhookRow = {
       ...owner,
       name: input.name,
-      forge: input.forge,
+      forge: requireSender(input),
       context: input.context ?? null,
       repo: input.repo?.toLowerCase() ?? null,
       secret: (await app.vault.sealer(tx)).seal(webhookPlace(owner), secret),
@@ -36,12 +37,19 @@ export async function createWebhook(app: App, input: WebhookInput, within?: With
   })
 }
 
+/** The schema of the input makes sure that there is one. */
+function requireSender({ forge, registry }: WebhookInput): WebhookRow['forge'] {
+  const sender = forge ?? registry
+  if (sender === undefined) throw fault('request-invalid', { message: 'The webhook must have a forge or a registry.' })
+  return sender
+}
+
 /** Converts a webhook for the API, without its secret. */
 export function showWebhook(app: App, row: WebhookRow): Webhook {
   return {
     id: row.id,
     name: row.name,
-    forge: row.forge,
+    ...showSender(row.forge),
     url: `${app.advertisedUrl()}/v1/webhooks/${row.id}/deliveries`,
     createdAt: row.created_at,
     ...present({ context: row.context, repo: row.repo }),

@@ -49,6 +49,10 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     const body = { pipeline: 'team/nightly', name: 'nightly', message: 'nightly', expression: '0 3 * * *' }
     return { path: '/v1/cron-triggers', body }
   },
+  'POST /v1/event-triggers': async ({ admin }) => {
+    await admin.pipelines.create({ name: 'team/images', document: ENDED })
+    return { path: '/v1/event-triggers', body: { type: 'registry', pipeline: 'team/images', name: 'base', image: 'acme/base' } }
+  },
   'POST /v1/deliveries/{id}/replay': async (scene) => ({ path: `/v1/deliveries/${await deliver(scene)}/replay`, body: {} }),
   'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await storeMessage(scene)}/retry`, body: {} }),
   'POST /v1/agents': () => ({ path: '/v1/agents', body: { name: 'second' } }),

@@ -39,6 +39,11 @@ const PROJECT_ROUTES: Readonly<Record<string, string>> = {
   'GET /v1/cron-triggers/{name}': 'cron-trigger',
   'PUT /v1/cron-triggers/{name}': 'cron-trigger',
   'DELETE /v1/cron-triggers/{name}': 'cron-trigger',
+  'GET /v1/event-triggers': 'handler',
+  'POST /v1/event-triggers': 'handler',
+  'GET /v1/event-triggers/{name}': 'event-trigger',
+  'PUT /v1/event-triggers/{name}': 'event-trigger',
+  'DELETE /v1/event-triggers/{name}': 'event-trigger',
   'GET /v1/deliveries': 'handler',
   'GET /v1/deliveries/{id}': 'handler',
   'POST /v1/deliveries/{id}/replay': 'handler',
@@ -111,6 +116,8 @@ async function putPipelines(admin: ApiClient): Promise<void> {
     if (git.length === 0) await admin.triggers.create({ ...of, repo: 'acme/app', events: ['push'] })
     const { items: cron } = await admin.cronTriggers.list({ query: { pipeline: name } })
     if (cron.length === 0) await admin.cronTriggers.create({ ...of, message: 'yearly', expression: '@yearly' })
+    const { items: events } = await admin.eventTriggers.list({ query: { pipeline: name } })
+    if (events.length === 0) await admin.eventTriggers.create({ ...of, type: 'registry', image: 'acme/base' })
   }
 }
 
@@ -144,6 +151,7 @@ function pathIn({ path, spec }: Route, project: 'shop' | 'other', { builds }: Pr
     pipeline: `${project}%2Fapp`,
     trigger: `${project}%2Fapp%23own`,
     'cron-trigger': `${project}%2Fapp%23own`,
+    'event-trigger': `${project}%2Fapp%23own`,
   }
   const name = names[spec.project ?? '']
   return path
@@ -154,7 +162,7 @@ function pathIn({ path, spec }: Route, project: 'shop' | 'other', { builds }: Pr
     .replaceAll(/\{\w+\}/g, 'f'.repeat(24))
 }
 
-const TRIGGERS: readonly Route['spec']['project'][] = ['trigger', 'cron-trigger']
+const TRIGGERS: readonly Route['spec']['project'][] = ['trigger', 'cron-trigger', 'event-trigger']
 
 test('roles in projects count for exactly the routes of the table', async () => {
   await using scene = await openHttpScene()

@@ -16,7 +16,20 @@ import { processDeliveries } from '../../src/triggers/process.ts'
 import { tryEvent } from '../../src/triggers/try-event.ts'
 import { addPipeline, addTrigger, addWebhook, deliver } from '../support/forge-scene.ts'
 import { COMMIT, githubComment, githubPull, githubPush, type PullOptions } from '../support/payloads.ts'
-import { ended, feedOf, openScene, PROTOCOL, runAttempt, say, show, startAttempt, started, stepDone, sweep, take } from '../support/scene.ts'
+import {
+  ended,
+  feedOf,
+  openScene,
+  PROTOCOL,
+  runAttempt,
+  say,
+  show,
+  startAttempt,
+  started,
+  stepDone,
+  sweep,
+  take,
+} from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
 const NEWER = 'c3'.repeat(20)
@@ -74,7 +87,10 @@ describe.each(DATABASES)('approvals of forks on $name', ({ open }) => {
       approvals: [{ step: '' }],
     })
     await decideApproval(app, id, { ...approve, comment: 'read it' })
-    expect(await show(app, id)).toMatchObject({ status: 'pending', approvals: [{ decision: 'approved', by, comment: 'read it' }] })
+    expect(await show(app, id)).toMatchObject({
+      status: 'pending',
+      approvals: [{ decision: 'approved', by, comment: 'read it' }],
+    })
     const key = await startAttempt(scene, { id })
     const claimed = await claimAttempt(app, key, { ...PROTOCOL, claimKey: 'the-key-of-an-engine' })
     expect(Object.values(claimed.secrets)).toEqual(['s3cret-of-deploy'])
@@ -96,7 +112,7 @@ describe.each(DATABASES)('approvals of forks on $name', ({ open }) => {
     const scene = await openScene(app)
     const call = await openForks(app)
     const first = buildOf(await call(githubPull('opened', STRANGER)))
-    const other = buildOf(await call(githubPull('opened', { ...STRANGER, number: 8 })))
+    const other = buildOf(await call(githubPull('opened', { ...STRANGER, number: 8, commit: 'e5'.repeat(20) })))
     const second = buildOf(await call(githubPull('synchronize', { ...STRANGER, commit: NEWER })))
     expect(await show(app, first)).toMatchObject({ status: 'terminated', reason: 'superseded' })
     expect(await show(app, other)).toMatchObject({ status: 'pending-approval' })
@@ -261,7 +277,7 @@ describe('approvals of forks with two servers on one PostgreSQL', () => {
       await openScene(one.app)
       const call = await openForks(one.app)
       for (let number = 1; number <= 5; number += 1) {
-        const id = buildOf(await call(githubPull('opened', { ...STRANGER, number })))
+        const id = buildOf(await call(githubPull('opened', { ...STRANGER, number, commit: String(number).repeat(40) })))
         const verdicts = await Promise.allSettled(
           [approve, deny].flatMap((decision) => [one, two].map(({ app }) => decideApproval(app, id, decision))),
         )

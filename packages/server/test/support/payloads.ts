@@ -1,5 +1,4 @@
 /** Bodies of webhook calls, with the fields that the documentation of each forge gives them. */
-import { defined } from '@windlass/kit'
 
 export const COMMIT = 'a1'.repeat(20)
 export const BEFORE = 'b2'.repeat(20)
@@ -49,7 +48,15 @@ export function githubPull(action: string, { fork = false, state = 'open', ...mo
   }
 }
 
-function pull({ fork, association, merged, state, branch, commit, number }: { fork: boolean; state: string } & PullOptions): Json {
+function pull({
+  fork,
+  association,
+  merged,
+  state,
+  branch,
+  commit,
+  number,
+}: { fork: boolean; state: string } & PullOptions): Json {
   return {
     id: 900,
     number: number ?? 7,

@@ -16,6 +16,7 @@ import { ELECT_TOPIC, openEdit, record, type BuildEdit, type Cause } from '../li
 import { finishBuild } from '../lifecycle/end-attempt.ts'
 import { holdStart, repeatsHeldStart } from '../lifecycle/start-approval.ts'
 import { supersede } from '../lifecycle/policies.ts'
+import { reportEnd } from '../../triggers/events/report-end.ts'
 import { prepareBuild, type Prepared, type TriggerOverrides } from './prepare.ts'
 import { repeatBuild } from './repeat.ts'
 import { BuildRequest } from './request.ts'
@@ -24,6 +25,8 @@ import { summarizeErrors } from './summarize-errors.ts'
 /** A request with what the rights of the caller add to it. */
 export type AuthorizedInput = z.output<typeof BuildInput> & Pick<BuildRequest, 'keepsRepository'>
 
+export type Parent = Pick<BuildRow, 'id' | 'depth'>
+
 export interface Creation {
   readonly request: AuthorizedInput
   /** Display name of the caller. */
@@ -31,6 +34,8 @@ export interface Creation {
   readonly trigger: Trigger
   /** Set if a trigger of the pipeline starts the build. */
   readonly overrides?: TriggerOverrides | undefined
+  /** The build that started this one. Default: the one that the request names. */
+  readonly parent?: Parent | undefined
   /** True if the build must be approved before it starts. */
   readonly needsApproval?: true | undefined
   /** Runs in the same transaction. If it throws, the build is rolled back. */
@@ -45,7 +50,7 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
   const id = newId(app.clock.now())
   const prepare = creation.request.restartOf === undefined ? prepareBuild : repeatBuild
   const prepared = await prepare(app, { id, ...creation })
-  const parent = await findParent(app, creation.request)
+  const parent = creation.parent ?? (await findParent(app, creation.request))
   const isHeld = creation.needsApproval === true || (await repeatsHeldStart(app, creation.request))
   return app.store.write(async (tx) => {
     const build = newBuild(app, { id, prepared, creation, parent, number: await takeBuildNumber(tx, app.accountId) })
@@ -67,6 +72,7 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
     const secrets = await sealSecrets(app.vault, tx, { build, secrets: prepared.secrets })
     await insertBuild(tx, build, toPlanRow(build, { prepared, creation, secrets }))
     await insertEvents(tx, edit.events)
+    await reportEnd(edit)
     await annotateNew(edit, creation.request)
     // A stranger names the branch of a fork, and must not end builds of a branch with this name.
     if (failure === undefined && !isHeld) await supersede(edit, prepared.settings.terminationPolicy)
@@ -87,10 +93,10 @@ function invalidCause({ plan, problems, missing }: Prepared): Cause | undefined 
   return { reason: 'invalid-pipeline', ...(summarizeErrors(problems) ?? { message: REASONS['invalid-pipeline'].text }) }
 }
 
-/** Returns the id of the build that the request names as its parent. `authorizeBuild` has checked that the caller may name it. */
-async function findParent(app: App, { annotations }: Creation['request']): Promise<string | undefined> {
+/** Returns the build that the request names as its parent. `authorizeBuild` has checked that the caller may name it. */
+async function findParent(app: App, { annotations }: Creation['request']): Promise<Parent | undefined> {
   const parent = annotations?.[PREDECESSOR]
-  return typeof parent === 'string' ? (await findBuild(app.store.query, app.accountId, parent))?.id : undefined
+  return typeof parent === 'string' ? findBuild(app.store.query, app.accountId, parent) : undefined
 }
 
 interface NewBuild {
@@ -98,7 +104,7 @@ interface NewBuild {
   readonly prepared: Prepared
   readonly creation: Creation
   readonly number: number
-  readonly parent: string | undefined
+  readonly parent: Parent | undefined
 }
 
 function newBuild(app: App, of: NewBuild): BuildRow {
@@ -128,7 +134,8 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     trigger: creation.trigger.kind,
     trigger_name: creation.trigger.name ?? prepared.fills.trigger ?? prepared.triggerName ?? null,
     restart_of: creation.request.restartOf ?? null,
-    parent_id: of.parent ?? null,
+    parent_id: of.parent?.id ?? null,
+    depth: of.parent?.depth ?? 0,
     attempt: 0,
     retries: 0,
     losses: 0,

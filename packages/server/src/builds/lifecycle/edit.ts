@@ -10,6 +10,7 @@ import { commandTopic } from '../../store/builds/commands.ts'
 import { insertEvents } from '../../store/builds/events.ts'
 import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
 import type { Tx } from '../../store/store.ts'
+import { reportEnd } from '../../triggers/events/report-end.ts'
 
 export interface BuildEdit {
   readonly tx: Tx
@@ -159,6 +160,7 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
     }
   }
   await insertEvents(tx, edit.events)
+  await reportEnd(edit)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
   if (build.status === 'pending' && (before.status !== 'pending' || build.held !== before.held)) tx.wake(ELECT_TOPIC)
 }

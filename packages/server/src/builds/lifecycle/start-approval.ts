@@ -73,10 +73,15 @@ function isSamePullRequest({ git: one }: Request, { git: other }: Request): bool
 /** Returns true if the request repeats a build that was not approved, at the same commit. A caller who names another commit has chosen it. */
 export async function repeatsHeldStart(
   app: App,
-  { restartOf, branch, revision }: { readonly restartOf?: string; readonly branch?: string; readonly revision?: string },
+  { restartOf, branch, revision }: Pick<BuildRequest, 'restartOf' | 'branch' | 'revision'>,
 ): Promise<boolean> {
   if (restartOf === undefined || branch !== undefined || revision !== undefined) return false
-  const start = (await listApprovals(app.store.query, restartOf)).find(({ step }) => step === START)
+  return isHeldStart(app, restartOf)
+}
+
+/** Returns true if a build needed an approval to start and did not get it. */
+export async function isHeldStart(app: App, buildId: string): Promise<boolean> {
+  const start = (await listApprovals(app.store.query, buildId)).find(({ step }) => step === START)
   return start !== undefined && start.decision !== 'approved'
 }
 

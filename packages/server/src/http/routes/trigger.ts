@@ -36,7 +36,9 @@ export function triggerRoutes(app: App): Route[] {
       replies: { 201: PipelineTrigger },
       async handle({ body, actor, settle }) {
         const answer = (trigger: PipelineTrigger): Answer => created(trigger, { location: `/v1/triggers/${trigger.id}` })
-        return answer(await createTrigger(app, { input: body, authorize: requireWrite(actor) }, (tx, trigger) => settle(tx, answer(trigger))))
+        return answer(
+          await createTrigger(app, { input: body, authorize: requireWrite(actor) }, (tx, trigger) => settle(tx, answer(trigger))),
+        )
       },
     }),
     route('POST', '/v1/triggers/test', {

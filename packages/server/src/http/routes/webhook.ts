@@ -1,4 +1,4 @@
-/** Webhooks of forges, and their deliveries. */
+/** Webhooks of forges and registries, and their deliveries. */
 import {
   Delivery,
   DeliveryQuery,
@@ -74,17 +74,25 @@ export function webhookRoutes(app: App): Route[] {
       },
     }),
     route('POST', '/v1/webhooks/{name}/deliveries', {
-      summary: 'Report an event: called by forges, with the signature or the token of the webhook; the path contains its id',
+      summary:
+        'Report an event: called by forges and registries, with the signature or the token of the webhook; the path contains its id',
       allow: 'public',
       scope: 'none',
+      hasOwnCredential: true,
       unaudited: 'the list of deliveries has it',
       params: ByName,
-      rawBody: ['application/json', 'application/x-www-form-urlencoded'],
+      query: z.object({ token: z.string().max(200).optional() }),
+      rawBody: [
+        'application/json',
+        'application/x-www-form-urlencoded',
+        'application/vnd.docker.distribution.events.v1+json',
+        'application/vnd.docker.distribution.events.v2+json',
+      ],
       maxBodyBytes: MAX_DELIVERY_BYTES,
       replies: { 202: DeliveryReceipt },
-      handle: async ({ params, headers, rawBody }) => ({
+      handle: async ({ params, query, headers, rawBody }) => ({
         status: 202,
-        body: await receiveDelivery(app, { webhook: params.name, headers, body: rawBody }),
+        body: await receiveDelivery(app, { webhook: params.name, headers, body: rawBody, token: query.token }),
       }),
     }),
     ...deliveryRoutes(app),

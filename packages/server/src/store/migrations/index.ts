@@ -28,6 +28,7 @@ import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
 import { messages } from './042-messages.ts'
 import { forkApprovals } from './046-fork-approvals.ts'
+import { eventTriggers } from './047-event-triggers.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -60,4 +61,5 @@ export const migrations: Record<string, Migration> = {
   '041-marked-secrets': markedSecrets,
   '042-messages': messages,
   '046-fork-approvals': forkApprovals,
+  '047-event-triggers': eventTriggers,
 }

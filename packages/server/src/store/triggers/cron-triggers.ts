@@ -21,7 +21,10 @@ function selectCronTriggers(query: Query) {
 export async function findCronTriggerByName(query: Query, accountId: string, id: string): Promise<NamedCronTrigger | undefined> {
   const of = splitTriggerName(id)
   if (of !== undefined) return findCronTriggerOf(query, accountId, of)
-  return selectCronTriggers(query).where('cron_trigger.account_id', '=', accountId).where('cron_trigger.id', '=', id).executeTakeFirst()
+  return selectCronTriggers(query)
+    .where('cron_trigger.account_id', '=', accountId)
+    .where('cron_trigger.id', '=', id)
+    .executeTakeFirst()
 }
 
 /** Finds a cron trigger by its pipeline (id or name) and its name. */

@@ -15,10 +15,7 @@ export async function savePullRequest(tx: Tx, row: PullRequestRow): Promise<void
     .insertInto('pull_request')
     .values(row)
     .onConflict((conflict) =>
-      conflict
-        .columns(['webhook_id', 'repo', 'number'])
-        .doUpdateSet(row)
-        .where('pull_request.updated_at', '<=', row.updated_at),
+      conflict.columns(['webhook_id', 'repo', 'number']).doUpdateSet(row).where('pull_request.updated_at', '<=', row.updated_at),
     )
     .execute()
 }

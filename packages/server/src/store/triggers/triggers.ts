@@ -26,7 +26,10 @@ function selectTriggers(query: Query) {
 export async function findTriggerByName(query: Query, accountId: string, id: string): Promise<NamedTrigger | undefined> {
   const of = splitTriggerName(id)
   if (of !== undefined) return findTriggerOf(query, accountId, of)
-  return selectTriggers(query).where('pipeline_trigger.account_id', '=', accountId).where('pipeline_trigger.id', '=', id).executeTakeFirst()
+  return selectTriggers(query)
+    .where('pipeline_trigger.account_id', '=', accountId)
+    .where('pipeline_trigger.id', '=', id)
+    .executeTakeFirst()
 }
 
 /** Finds a trigger by its pipeline (id or name) and its name. */
@@ -63,7 +66,10 @@ export interface TriggerPage {
 }
 
 /** Lists triggers, oldest first. */
-export async function listTriggers(query: Query, { accountId, pipelineId, projectIds, after, limit }: TriggerPage): Promise<NamedTrigger[]> {
+export async function listTriggers(
+  query: Query,
+  { accountId, pipelineId, projectIds, after, limit }: TriggerPage,
+): Promise<NamedTrigger[]> {
   let select = selectTriggers(query).where('pipeline_trigger.account_id', '=', accountId)
   if (pipelineId !== undefined) select = select.where('pipeline_trigger.pipeline_id', '=', pipelineId)
   if (projectIds !== undefined) select = select.where('pipeline.project_id', 'in', projectIds)
