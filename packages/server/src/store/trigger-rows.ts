@@ -13,6 +13,8 @@ export interface TriggerSchema {
   firing: FiringRow
   pull_request: PullRequestRow
   delivery_pipeline: DeliveryPipelineRow
+  polled_repo: PolledRepoRow
+  branch_head: BranchHeadRow
 }
 
 /** A trigger of a pipeline. */
@@ -66,7 +68,14 @@ export interface WebhookRow {
   repo: string | null
   /** Sealed. */
   secret: string
+  /** 1: the branches of its repositories are polled, if it has a context. */
+  polls: 0 | 1
   created_at: number
+}
+
+/** An address that a forge calls. */
+export interface ForgeWebhook extends WebhookRow {
+  forge: Forge
 }
 
 /** A call of a webhook, or the end of a build. */
@@ -95,6 +104,10 @@ export interface DeliveryRow {
   replay_of: string | null
   /** JSON: ids of the projects for whose triggers a replay counts; null for all. */
   projects: string | null
+  /** 1: no call reported the event; the server found it by polling. */
+  polled: 0 | 1
+  /** JSON: branch -> commit before the push that polling had reported when this call came with the same head; null if there is none. */
+  late_heads: string | null
   /** How often the forge repeated the call. */
   repeats: number
   /** How often a server began to process it. */
@@ -152,4 +165,30 @@ export interface EventTriggerRow {
   spec: string
   created_at: number
   updated_at: number
+}
+
+/** A repository whose branches are polled, because a trigger accepts its pushes from a webhook. */
+export interface PolledRepoRow {
+  webhook_id: string
+  /** In lower case. */
+  repo: string
+  account_id: string
+  /** As the trigger writes it. */
+  name: string
+  /** When the last complete list was requested; null if there was none, so that the next one only records the heads. */
+  polled_at: number | null
+  /** Why the last poll failed. */
+  problem: string | null
+  next_at: number
+}
+
+/** The head of a branch when it was polled. */
+export interface BranchHeadRow {
+  webhook_id: string
+  repo: string
+  branch: string
+  account_id: string
+  revision: string
+  /** Commit before the push that polling reported; empty for a new branch; null if a call reported this head, or a later one the next. */
+  polled_base: string | null
 }

@@ -124,6 +124,7 @@ export async function replayDelivery(app: App, { id, projectIds }: Replay, withi
       status: 'received',
       headers: before.headers,
       body: before.body,
+      polled: before.polled,
       replay_of: before.id,
       projects: projectIds === undefined ? null : JSON.stringify(projectIds),
       next_at: now,
@@ -160,6 +161,7 @@ function toDelivery(row: DeliveryHead, { webhook, seen }: { webhook: string | un
       reason,
       message,
       replayOf: row.replay_of,
+      isPolled: row.polled === 1 ? true : undefined,
       processedAt: row.processed_at,
     }),
   }

@@ -24,6 +24,8 @@ export function newDelivery(
     body: null,
     replay_of: null,
     projects: null,
+    polled: 0,
+    late_heads: null,
     repeats: 0,
     tries: 0,
     next_at: null,

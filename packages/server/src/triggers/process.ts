@@ -1,6 +1,6 @@
 /**
- * Processing of stored deliveries. Every step can run twice: a build and the mark that its trigger has fired for the event are one transaction (`start.ts`), and
- * the delivery is done only afterwards. Servers hold a delivery for a few seconds, without a lease: what counts is the mark.
+ * Processing of stored deliveries. Every step can run twice: a build and the mark that its trigger has fired for the event are one transaction, and the
+ * delivery is done only afterwards. Servers hold a delivery for a few seconds, without a lease: what counts is the mark.
  */
 import { attempt, backoffMs } from '@windlass/kit'
 import type { App } from '../app.ts'
@@ -11,60 +11,80 @@ import { hasDueDelivery, insertDeliveryPipelines, takeDelivery, updateDelivery }
 import { findWebhookById } from '../store/triggers/webhooks.ts'
 import { buildArtifacts } from './events/artifact-delivery.ts'
 import { buildAfterBuild } from './events/build-delivery.ts'
+import { ForgeAway, MAX_FAILURES } from './forge-away.ts'
 import { buildGitEvents } from './git-delivery.ts'
 import { DELIVERY_TOPIC } from './new-delivery.ts'
 import { noBuild, writeVerdicts, type Outcome } from './verdicts.ts'
 
 /** How long no other server takes a delivery that one is processing. Milliseconds. */
 const HOLD_MS = 5_000
+/** Deliveries that one server processes at once, so that a slow forge does not delay the events of others. */
+const AT_ONCE = 8
 const RETRY = { baseMs: 1_000, maxMs: 60_000 }
-/** Number of failures for which the database is not the cause, after which a delivery is given up. */
-const MAX_FAILURES = 10
 
 /** Processes deliveries as they arrive, and interrupted ones when they are due again, until the server closes. */
 export async function deliverLoop(app: App): Promise<void> {
   using watch = app.store.watch(DELIVERY_TOPIC)
+  const open = new Set<Promise<void>>()
   while (!app.closing.aborted) {
-    await attempt(app.log, 'deliveries', () => processDeliveries(app))
+    await attempt(app.log, 'deliveries', async () => {
+      for (let taken = await takeNext(app); taken !== undefined; taken = await takeNext(app)) {
+        const done = processOne(app, taken).finally(() => open.delete(done))
+        open.add(done)
+        if (open.size >= AT_ONCE) await Promise.race(open)
+      }
+    })
     await watch.next(app.timings.sweepMs, app.closing)
   }
+  await Promise.all(open)
 }
 
-/** Processes every delivery that is due. */
+/** Never throws: a delivery whose result cannot be stored is due again when its hold ends. */
+async function processOne(app: App, delivery: DeliveryRow): Promise<void> {
+  await attempt(app.log, 'delivery', () => carryThrough(app, delivery))
+}
+
+/** Processes every delivery that is due, one after the other. */
 export async function processDeliveries(app: App): Promise<void> {
-  while (!app.closing.aborted && (await processNext(app)));
+  for (let taken = await takeNext(app); taken !== undefined; taken = await takeNext(app)) await carryThrough(app, taken)
 }
 
-async function processNext(app: App): Promise<boolean> {
+async function takeNext({ store, clock, closing }: App): Promise<DeliveryRow | undefined> {
+  if (closing.aborted || !(await hasDueDelivery(store.query, clock.now()))) return undefined
+  return store.write((tx) => takeDelivery(tx, { now: clock.now(), holdMs: HOLD_MS }))
+}
+
+async function carryThrough(app: App, delivery: DeliveryRow): Promise<void> {
   const { store, clock } = app
-  if (!(await hasDueDelivery(store.query, clock.now()))) return false
-  const delivery = await store.write((tx) => takeDelivery(tx, { now: clock.now(), holdMs: HOLD_MS }))
-  if (delivery === undefined) return false
   try {
     const { verdicts, pipelineIds = [], ...outcome } = await carryOut(app, delivery)
-    const stored = { ...outcome, ...(verdicts !== undefined && { verdicts: writeVerdicts(verdicts) }) }
+    const explained = verdicts === undefined ? {} : { verdicts: writeVerdicts(verdicts) }
+    const done = { reason: null, message: null, ...outcome, ...explained, status: 'processed', next_at: null } as const
     await store.write(async (tx) => {
       await insertDeliveryPipelines(tx, delivery.id, pipelineIds)
-      await updateDelivery(tx, delivery.id, { ...stored, status: 'processed', next_at: null, processed_at: clock.now() })
+      await updateDelivery(tx, delivery.id, { ...done, processed_at: clock.now() })
+      // Later deliveries of the repository wait for this one.
+      tx.wake(DELIVERY_TOPIC)
     })
   } catch (error) {
     await postpone(app, delivery, error)
   }
-  return true
 }
 
 /** Lets a delivery be processed again later, or gives it up after a bug. */
 async function postpone({ store, clock, log }: App, delivery: DeliveryRow, error: unknown): Promise<void> {
   const now = clock.now()
+  const isAway = error instanceof ForgeAway
   const isGivenUp = !isTransient(error) && delivery.tries >= MAX_FAILURES
-  log[isTransient(error) ? 'warn' : 'error']({ err: error, deliveryId: delivery.id, tries: delivery.tries }, 'delivery failed')
+  const level = isAway || isTransient(error) ? 'warn' : 'error'
+  log[level]({ err: error, deliveryId: delivery.id, tries: delivery.tries }, 'delivery failed')
   await store.write((tx) =>
     updateDelivery(
       tx,
       delivery.id,
       isGivenUp
         ? { status: 'failed', reason: 'processing-failed', next_at: null, processed_at: now }
-        : { next_at: now + backoffMs(RETRY, delivery.tries) },
+        : { next_at: now + backoffMs(RETRY, delivery.tries), ...(isAway && { message: error.message }) },
     ),
   )
 }
@@ -77,5 +97,5 @@ async function carryOut(app: App, delivery: DeliveryRow): Promise<Outcome> {
   if (webhook === undefined) return noBuild('no-trigger', 'The webhook was deleted.')
   return isRegistry(sender)
     ? buildArtifacts(app, { delivery, webhook, registry: sender })
-    : buildGitEvents(app, { delivery, webhook, forge: sender })
+    : buildGitEvents(app, { delivery, webhook: { ...webhook, forge: sender } })
 }

@@ -11,6 +11,7 @@ import { webhookPlace } from '../secrets/places.ts'
 import type { DeliveryRow, WebhookRow } from '../store/schema.ts'
 import { insertDelivery } from '../store/triggers/deliveries.ts'
 import { findWebhookById } from '../store/triggers/webhooks.ts'
+import { noteHeads } from './poll/late-heads.ts'
 import { DELIVERY_TOPIC, newDelivery } from './new-delivery.ts'
 import { senderReader } from './sender.ts'
 
@@ -51,11 +52,13 @@ export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id
     })
   }
   const kept = Object.fromEntries(reader.headers.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])))
+  const { about, events } = reader.read(kept, body)
   return app.store.write(async (tx) => {
     const now = app.clock.now()
     const row: DeliveryRow = {
       ...newDelivery(webhook, { id: newId(now), now }),
-      ...reader.about(kept, body),
+      ...about,
+      late_heads: await noteHeads(tx, webhook.account_id, events),
       // A body without an id is the same delivery if it is sent again.
       key: `id:${reader.deliveryId(headers, body)?.slice(0, 200) ?? sha256(call.body)}`,
       event: reader.eventName(headers, body)?.slice(0, 200) ?? null,

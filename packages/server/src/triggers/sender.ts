@@ -1,7 +1,7 @@
 /** What is needed of a forge or a registry before a call is processed: its check, its id, and what it is about. */
 import { randomUUID } from 'node:crypto'
 import type { Forge, Registry } from '@windlass/protocol'
-import { isEvent, type Headers } from '../forges/event.ts'
+import { isEvent, type ForgeEvent, type Headers } from '../forges/event.ts'
 import { FORGE_READERS } from '../forges/forge.ts'
 import { isArtifact, type ReadArtifact } from '../registries/artifact.ts'
 import { isRegistry, REGISTRY_READERS } from '../registries/registries.ts'
@@ -22,7 +22,8 @@ export interface SenderReader {
   verify(call: ReceivedCall, secret: string): boolean
   deliveryId(headers: Headers, body: unknown): string | undefined
   eventName(headers: Headers, body: unknown): string | undefined
-  about(headers: Headers, body: unknown): About
+  /** Returns what the call is about, and the events of a forge. */
+  read(headers: Headers, body: unknown): { readonly about: About; readonly events: readonly ForgeEvent[] }
 }
 
 /** Returns the reader of the calls of a forge or a registry. */
@@ -37,9 +38,11 @@ function ofForge(forge: Forge): SenderReader {
     verify: ({ headers, body }, secret) => reader.verify({ headers, body, secret }),
     deliveryId: (headers, body) => reader.deliveryId(headers, body),
     eventName: (headers, body) => reader.eventName(headers, body),
-    about(headers, body) {
-      const first = reader.parse(headers, body).find(isEvent)
-      return { repo: first?.repo.toLowerCase() ?? null, branch: first?.branch ?? null, revision: first?.revision ?? null }
+    read(headers, body) {
+      const events = reader.parse(headers, body).filter(isEvent)
+      const [first] = events
+      const about = { repo: first?.repo.toLowerCase() ?? null, branch: first?.branch ?? null, revision: first?.revision ?? null }
+      return { about, events }
     },
   }
 }
@@ -51,9 +54,10 @@ function ofRegistry(registry: Registry): SenderReader {
     verify: (call, secret) => reader.verify({ ...call, secret }),
     deliveryId: (_headers, body) => reader.deliveryId?.(body) ?? (isRepeatable(reader.parse(body)) ? randomUUID() : undefined),
     eventName: (_headers, body) => reader.eventName(body),
-    about(_headers, body) {
+    read(_headers, body) {
       const first = reader.parse(body).find(isArtifact)
-      return { repo: first?.name.toLowerCase() ?? null, branch: first?.tag ?? null, revision: first?.digest ?? null }
+      const about = { repo: first?.name.toLowerCase() ?? null, branch: first?.tag ?? null, revision: first?.digest ?? null }
+      return { about, events: [] }
     },
   }
 }

@@ -18,6 +18,8 @@ export interface Judged {
   /** The stored trigger, with the name of its pipeline. */
   readonly trigger: { readonly id: string; readonly pipeline: string; readonly name: string }
   readonly rules: readonly RuleResult[]
+  /** Set if a rule needs an answer of the forge, and the forge is away. */
+  readonly away?: string | undefined
   /** What tells the event from others. The trigger builds each event once. */
   readonly identity: readonly unknown[]
   /** Returns the build to create. Throws a fault if the event does not fit into one. */
@@ -26,14 +28,16 @@ export interface Judged {
 
 /** Starts the build of a trigger unless a rule does not hold or the event was built already. Returns what became of it. */
 export async function startJudged(app: App, of: Judged): Promise<TriggerVerdict> {
-  const { trigger, rules } = of
-  const about = { pipeline: trigger.pipeline, trigger: trigger.name, ...conclude(rules), rules: [...rules] }
-  if (about.reason !== undefined) return about
+  const { trigger, rules, away } = of
+  const concluded = away === undefined ? conclude(rules) : {}
+  const about = { pipeline: trigger.pipeline, trigger: trigger.name, ...concluded, rules: [...rules] }
+  if (concluded.reason !== undefined) return about
   const key = firingKey(of)
   const earlier = await findFired(app, key, of)
   if (earlier !== undefined) return { ...about, ...earlier }
+  if (away !== undefined) return { ...about, reason: 'forge-unreachable', message: away }
   try {
-    return { ...about, buildId: await fire(app, key, { ...of, needsApproval: about.needsApproval }) }
+    return { ...about, buildId: await fire(app, key, { ...of, needsApproval: concluded.needsApproval }) }
   } catch (error) {
     if (error instanceof AlreadyFired) return { ...about, ...(await findFired(app, key, of)) }
     if (!isFault(error) || isTransient(error) || error.code === 'internal') throw error

@@ -17,6 +17,7 @@ export const triggerCommands = [
       registry: oneOf('--registry <name>', 'Registry of images or charts that calls it', REGISTRY_NAMES),
       context: text('--context <name>', 'Git context that it belongs to; triggers that name a context accept only its webhooks'),
       repo: text('--repo <owner/name>', 'Accept only events of this repository'),
+      noPolling: flag('--no-polling', 'Do not compare branches to find pushes that no call reported; needs --context'),
       secretFile: text('--secret-file <file>', 'File with the secret; - reads standard input (default: a random secret)'),
       output: oneOf('-o, --output <format>', 'Output format', ['json']),
     },

@@ -11,6 +11,7 @@ interface WebhookOptions {
   readonly registry: Registry | undefined
   readonly context: string | undefined
   readonly repo: string | undefined
+  readonly noPolling: boolean
   readonly secretFile: string | undefined
   readonly output: 'json' | undefined
 }
@@ -26,7 +27,7 @@ export async function createWebhook({ args, options, out, settings }: Invocation
   const secret = secretFile === undefined ? undefined : readInput(secretFile).text.trim()
   const webhook = await openSession(settings).client.webhooks.create({
     name: args[0] ?? '',
-    ...defined({ forge, registry, context, repo, secret }),
+    ...defined({ forge, registry, context, repo, secret, polls: options.noPolling ? false : undefined }),
   })
   if (options.output === 'json') return out.line(JSON.stringify(webhook, null, 2))
   const isInAddress = TOKEN_IN_ADDRESS.some((name) => name === registry)

@@ -70,7 +70,7 @@ function factsOf(delivery: Delivery): [string, string][] {
   return [
     ['Delivery:', delivery.id],
     ['Webhook:', webhookText(delivery)],
-    ['Event:', delivery.event ?? ''],
+    ['Event:', `${delivery.event ?? ''}${delivery.isPolled === true ? ' (found by polling)' : ''}`],
     ['Repository:', delivery.repo ?? ''],
     ['Branch:', delivery.branch ?? ''],
     ['Commit:', delivery.revision ?? ''],

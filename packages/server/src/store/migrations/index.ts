@@ -27,6 +27,8 @@ import { audit } from './033-audit.ts'
 import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
 import { messages } from './042-messages.ts'
+import { statuses } from './044-statuses.ts'
+import { polling } from './045-polling.ts'
 import { forkApprovals } from './046-fork-approvals.ts'
 import { eventTriggers } from './047-event-triggers.ts'
 
@@ -60,6 +62,8 @@ export const migrations: Record<string, Migration> = {
   '034-teams': teams,
   '041-marked-secrets': markedSecrets,
   '042-messages': messages,
+  '044-statuses': statuses,
+  '045-polling': polling,
   '046-fork-approvals': forkApprovals,
   '047-event-triggers': eventTriggers,
 }

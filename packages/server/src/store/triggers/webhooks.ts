@@ -1,4 +1,5 @@
-import type { WebhookRow } from '../schema.ts'
+import { FORGES } from '@windlass/protocol'
+import type { ForgeWebhook, WebhookRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 export async function insertWebhook(tx: Tx, webhook: WebhookRow): Promise<void> {
@@ -33,7 +34,24 @@ export async function listWebhooks(query: Query, { accountId, after, limit }: Na
   return select.orderBy('name').limit(limit).execute()
 }
 
+/** Lists the webhooks whose repositories are polled. */
+export async function listPollingWebhooks(query: Query, accountId: string): Promise<ForgeWebhook[]> {
+  const rows = await query
+    .selectFrom('webhook')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('polls', '=', 1)
+    .where('context', 'is not', null)
+    .orderBy('name')
+    .execute()
+  return rows.filter(isForgeWebhook)
+}
+
 /** Deletes a webhook. Its deliveries stay until their retention ends. */
 export async function deleteWebhook(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('webhook').where('id', '=', id).execute()
+}
+
+export function isForgeWebhook(row: WebhookRow): row is ForgeWebhook {
+  return (FORGES as readonly string[]).includes(row.forge)
 }
