@@ -6,7 +6,7 @@ import { fault, isFault, sha256 } from '@windlass/kit'
 import type { App } from '../app.ts'
 import { auditCall, recordFailure } from '../audit/record.ts'
 import { noteBreak } from '../builds/engine/hearing.ts'
-import { callerOf, type Actor, type Permission } from '../identity/actor.ts'
+import { callerOf, type Actor } from '../identity/actor.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import { authorize } from '../identity/authorize.ts'
 import { authenticateSession } from '../identity/sessions.ts'
@@ -138,7 +138,7 @@ function addRoute(app: App, server: FastifyInstance, { authenticator, route, adm
     async onRequest(request, reply) {
       // Counted later, so that a web page cannot lock out the address of its readers.
       if (limit !== undefined) requireOwnOrigin(app, request)
-      const actor = await identify(app, authenticator, request, route.spec.allow)
+      const actor = await identify(app, authenticator, request, route.spec)
       await authorize(app, actor, route, request.params).catch(async (error: unknown) => {
         const call = actor.kind === 'key' ? auditedCall(route, request, actor) : undefined
         if (call !== undefined) await recordFailure(app, call, error)
@@ -173,7 +173,13 @@ function addRoute(app: App, server: FastifyInstance, { authenticator, route, adm
 }
 
 /** Returns who calls. The Authorization header takes precedence over the session cookie. Public routes ignore the cookie, which may be old. */
-async function identify(app: App, authenticator: Authenticator, request: FastifyRequest, allow: Permission): Promise<Actor> {
+async function identify(
+  app: App,
+  authenticator: Authenticator,
+  request: FastifyRequest,
+  { allow, hasOwnCredential }: Route['spec'],
+): Promise<Actor> {
+  if (hasOwnCredential === true) return { kind: 'nobody' }
   const { authorization } = request.headers
   if (authorization === undefined && allow !== 'public') return authenticateSession(app, request)
   return authenticator.authenticate(authorization, app.clock.now(), allow)

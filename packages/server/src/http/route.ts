@@ -43,6 +43,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly scope: Scope | 'none'
   /** How the project of the call is found. Absent: roles in projects do not count for this route. */
   readonly project?: ProjectSource
+  /** The handler checks the credential, which is not one of this server. The header Authorization is left to it, and callers count as nobody. */
+  readonly hasOwnCredential?: true
   /** Why the audit log does not have this call although it changes something. */
   readonly unaudited?: string
   /** A GET of a foreign API that changes something, so the audit log has it. */

@@ -14,12 +14,14 @@ import { showSender } from './sender.ts'
 /** Creates a webhook with the given or a random secret. `within` runs in the same transaction. Throws `conflict` if the name is taken. */
 export async function createWebhook(app: App, input: WebhookInput, within?: Within<WebhookCreated>): Promise<WebhookCreated> {
   const secret = input.secret ?? randomBytes(32).toString('base64url')
-  const { context, polls = context !== undefined } = input
+  const { context, forge, polls = context !== undefined && forge !== undefined } = input
   if (polls && context === undefined)
     throw fault('request-invalid', {
       message: 'A webhook without a Git context cannot poll, because it has no token.',
       hint: 'Add `context`, or omit `polls`.',
     })
+  if (polls && forge === undefined)
+    throw fault('request-invalid', { message: 'A webhook of a registry cannot poll, because a registry has no branches.' })
   return app.store.write(async (tx) => {
     if ((await findWebhook(tx.query, app.accountId, input.name)) !== undefined)
       throw fault('conflict', {

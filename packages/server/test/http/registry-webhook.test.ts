@@ -74,3 +74,13 @@ test('a webhook belongs to a forge or to a registry, and Docker Hub has its secr
   const test = await admin.triggers.test({ registry: 'dockerhub', body })
   expect(test).toMatchObject({ repo: 'team/app', branch: '1', reason: 'no-trigger' })
 })
+
+test('the secret of a webhook may be in the header of the credentials of this server, and gives no other right', async () => {
+  await using scene = await openHttpScene()
+  const { url, secret } = await scene.admin.webhooks.create({ name: 'harbor', registry: 'harbor' })
+  const headers = { 'content-type': 'application/json', authorization: secret }
+  expect((await fetch(url, { method: 'POST', headers, body: '{"type":"x"}' })).status).toBe(202)
+  const wrong = { ...headers, authorization: `${secret}x` }
+  expect((await fetch(url, { method: 'POST', headers: wrong, body: '{}' })).status).toBe(401)
+  expect((await fetch(`${scene.server.url}/v1/webhooks`, { headers })).status).toBe(401)
+})

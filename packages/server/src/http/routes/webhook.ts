@@ -78,6 +78,7 @@ export function webhookRoutes(app: App): Route[] {
         'Report an event: called by forges and registries, with the signature or the token of the webhook; the path contains its id',
       allow: 'public',
       scope: 'none',
+      hasOwnCredential: true,
       unaudited: 'the list of deliveries has it',
       params: ByName,
       query: z.object({ token: z.string().max(200).optional() }),
