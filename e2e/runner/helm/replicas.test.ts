@@ -142,7 +142,7 @@ test('two servers in a restricted namespace lose no accepted build and no log in
 
   await patient(() => engine.log('step/hello', 'after the upgrade\n'))
   for (const address of after.values()) {
-    const log = await clientOf(`http://${address}:8080`, token).text('GET', `/v1/builds/${build.id}/logs`)
+    const log = await clientOf(`http://${address}:8080`, token).builds.log(build.id)
     expect(log).toBe('before the upgrade\nafter the upgrade\n')
     expect(await (await fetch(`http://${address}:9090/metrics`)).text()).toContain('windlass_builds{')
   }

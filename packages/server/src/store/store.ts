@@ -11,6 +11,7 @@ import { openDialect, type Dialect } from './database/dialect.ts'
 import { migrations } from './migrations/index.ts'
 import type { DatabaseLimits } from './database/postgres-pool.ts'
 import type { Schema } from './schema.ts'
+import type { Snapshot } from './database/snapshot.ts'
 import { openStoreClock } from './database/store-clock.ts'
 
 /** What reads need: the database, or a transaction. */
@@ -41,6 +42,8 @@ export interface Store {
   /** Runs `work` in a transaction and rolls back if it throws. Resolves when the commit is durable. May run `work` more than once. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   watch(topic: string): Watch
+  /** Runs `work` on an unchanging state of the database, for backups. It may take hours; writes continue in the meantime. */
+  readSnapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** The time for all rows and timeouts: that of the database if it has a clock, otherwise that of this process. */
   readonly clock: Clock
   /** Reads the time of the database again. Throws if it does not answer. */
@@ -80,6 +83,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     pollMs: dialect.pollMs,
     write,
     watch: (topic) => dialect.bus.watch(topic),
+    readSnapshot: (work) => dialect.readSnapshot(work),
     clock,
     measureTime: () => clock.measure(),
     async ping() {

@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import { createWriteStream, existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { PassThrough } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { fault } from '@windlass/kit/faults'
+import type { ArchiveTrailer } from '@windlass/local/archive'
+import type { Invocation } from '../../command.ts'
+import type { Settings } from '../../config.ts'
+import { formatBytes } from '../../format/usage.ts'
+import { readInput } from '../../input/input-files.ts'
+import type { Printer } from '../../printer.ts'
+import { openSession } from '../../session.ts'
+
+interface WriteOptions {
+  readonly withLogs: boolean
+  readonly passphraseFile: string | undefined
+  readonly direct: boolean
+  readonly data: string | undefined
+}
+
+const MIN_PASSPHRASE = 12
+const STANDARD_OUTPUT = '-'
+
+/** Runs `server backup` and `server export`. A complete file has the given name; until then it has the suffix `.part`. */
+export async function writeArchive({ args, options, out, settings }: Invocation<WriteOptions>): Promise<void> {
+  const [file = ''] = args
+  const passphrase = readPassphrase(options.passphraseFile)
+  const write = options.direct ? await openDirect(options, settings, passphrase) : openRemote(options, settings, passphrase)
+  if (file === STANDARD_OUTPUT) {
+    await write(async (bytes) => {
+      out.stdout.write(bytes)
+      await out.stdout.drained()
+    })
+    return
+  }
+  if (existsSync(file)) throw fault('usage', { message: `${file} exists.`, hint: 'Choose another name, or remove the file.' })
+  const part = `${file}.part`
+  try {
+    await writeFile(part, file.endsWith('.gz'), write)
+    const { readArchive } = await import('@windlass/local/archive')
+    const { trailer } = await readArchive(part)
+    await rename(part, file)
+    out.line(`Wrote ${file}: ${describe(trailer)}.`)
+    noteMissing(out, trailer)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
+  if (passphrase === undefined)
+    out.note('It does not contain the master key. Keep a copy of master.key, or of the Secret with it, elsewhere: without it no secret can be read.')
+}
+
+type Output = (bytes: Uint8Array) => Promise<void>
+type Write = (output: Output) => Promise<void>
+
+/** Lets the server write the archive. */
+function openRemote({ withLogs }: WriteOptions, settings: Settings, passphrase: string | undefined): Write {
+  const { client } = openSession(settings)
+  return async (output) => {
+    for await (const bytes of await client.archives.create({ logs: withLogs, passphrase })) await output(bytes)
+  }
+}
+
+/** Writes the archive from the database, without a server. */
+async function openDirect({ withLogs, data }: WriteOptions, settings: Settings, passphrase: string | undefined): Promise<Write> {
+  const { writeDirectly } = await import('@windlass/local/archive')
+  const target = await readTarget(settings, data)
+  return async (output) => void (await writeDirectly(target, output, { withLogs, passphrase }))
+}
+
+async function writeFile(path: string, isCompressed: boolean, write: Write): Promise<void> {
+  const input = new PassThrough()
+  const target = createWriteStream(path, { mode: 0o600, flush: true })
+  const written = pipeline(isCompressed ? [input, createGzip(), target] : [input, target])
+  written.catch(() => undefined)
+  try {
+    await write(async (bytes) => {
+      if (!input.write(bytes)) await Promise.race([once(input, 'drain'), written])
+    })
+    input.end()
+  } catch (error) {
+    input.destroy()
+    await written.catch(() => undefined)
+    throw error
+  }
+  await written
+}
+
+interface LoadOptions {
+  readonly withLogs: boolean
+  readonly passphraseFile: string | undefined
+  readonly data: string | undefined
+  readonly dryRun: boolean
+}
+
+/** Runs `server restore` and `server import`. */
+export async function loadArchive({ args, options, out, settings }: Invocation<LoadOptions>): Promise<void> {
+  const [file = ''] = args
+  const { loadArchive: load } = await import('@windlass/local/archive')
+  const target = await readTarget(settings, options.data)
+  const passphrase = readPassphrase(options.passphraseFile)
+  const { withLogs, dryRun: isDry } = options
+  const { trailer, writesKeys } = await load(file, target, { withLogs, passphrase, isDry })
+  out.line(`${isDry ? 'The archive can be loaded' : `Loaded ${file}`}: ${describe(trailer, withLogs)}.`)
+  noteMissing(out, trailer)
+  if (writesKeys) out.note(isDry ? 'Its master keys would be written to the data folder.' : 'Its master keys are in the data folder.')
+  if (!isDry) out.note('Start a server with the same settings.')
+}
+
+async function readTarget({ environment }: Settings, data: string | undefined): Promise<ReturnType<typeof import('@windlass/local/archive').toServerOptions>> {
+  const { readServerConfig, toServerOptions } = await import('@windlass/local/archive')
+  if (data === undefined && (environment['WINDLASS_SERVER_DATA_DIR'] ?? '') === '')
+    throw fault('usage', {
+      message: 'The data folder of the server is not known.',
+      hint: 'Use --data, or set WINDLASS_SERVER_DATA_DIR and the other settings as for the server.',
+    })
+  return toServerOptions(readServerConfig({ ...environment, ...(data !== undefined && { WINDLASS_SERVER_DATA_DIR: data }) }))
+}
+
+function readPassphrase(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined
+  const { name, text } = readInput(file)
+  const passphrase = text.replace(/\r?\n$/, '')
+  if (passphrase.length >= MIN_PASSPHRASE && !passphrase.includes('\n')) return passphrase
+  throw fault('usage', {
+    message: `${name} does not contain a passphrase of at least ${MIN_PASSPHRASE} characters on one line.`,
+    hint: 'Create one with `openssl rand -base64 24`.',
+  })
+}
+
+function describe({ tables, logs }: ArchiveTrailer, withLogs = true): string {
+  const rows = Object.values(tables).reduce((sum, table) => sum + table.rows, 0)
+  const parts = [`${rows} rows of ${Object.keys(tables).length} tables`]
+  if (withLogs && logs.objects > 0) parts.push(`${logs.objects} log objects (${formatBytes(logs.bytes)})`)
+  return parts.join(', ')
+}
+
+function noteMissing(out: Printer, { logs }: ArchiveTrailer): void {
+  if (logs.missing > 0) out.note(`${logs.missing} log objects were missing in the log storage; those parts of logs are lost.`)
+}
