@@ -59,7 +59,21 @@ type Write = (output: Output) => Promise<void>
 function openRemote({ withLogs }: WriteOptions, settings: Settings, passphrase: string | undefined): Write {
   const { client } = openSession(settings)
   return async (output) => {
-    for await (const bytes of await client.archives.create({ logs: withLogs, passphrase })) await output(bytes)
+    const archive = await client.archives.create({ logs: withLogs, passphrase })
+    for await (const bytes of orUnreachable(archive)) await output(bytes)
+  }
+}
+
+/** Reports a connection that breaks. The server also closes it if it cannot write the rest of the archive. */
+async function* orUnreachable(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const pieces = stream[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await pieces.next().catch((error: unknown) => {
+      const hint = 'Look for `archive aborted` in the log of the server, and repeat the command.'
+      throw fault('server-unreachable', { message: 'The connection broke before the archive was complete.', hint }, error)
+    })
+    if (next.done === true) return
+    yield next.value
   }
 }
 
