@@ -6,6 +6,7 @@ export const KIND_NAMES = [
   'cron-triggers',
   'webhooks',
   'deliveries',
+  'messages',
   'runtimes',
   'agents',
   'projects',

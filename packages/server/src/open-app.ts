@@ -8,7 +8,7 @@ import { fillLoop } from './warm/fill.ts'
 import { openHearing } from './builds/engine/hearing.ts'
 import { sweepLoop } from './builds/lifecycle/sweep.ts'
 import { DocumentPool } from './documents/document-pool.ts'
-import { openNetworks } from './documents/networks.ts'
+import { openNetworks } from './outbound/networks.ts'
 import { openReaders, READER_LIMITS } from './feed/readers.ts'
 import { auditedStore } from './audit/record.ts'
 import { compactLoop } from './logs/compact.ts'
@@ -20,6 +20,7 @@ import { openMetrics } from './metrics.ts'
 import { retainLoop } from './retention.ts'
 import { refreshRuntimes } from './runtimes/layers.ts'
 import { keysLoop } from './secrets/master-keys.ts'
+import { outboxLoop } from './outbox/send.ts'
 import { cronLoop } from './triggers/cron/fire.ts'
 import { deliverLoop } from './triggers/process.ts'
 import { openVault } from './secrets/vault.ts'
@@ -145,6 +146,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
             keysLoop(app),
             deliverLoop(app),
             cronLoop(app),
+            outboxLoop(app),
           ]
     return {
       app,

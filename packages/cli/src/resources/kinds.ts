@@ -19,7 +19,7 @@ import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
 import { KIND_NAMES } from '../kind-names.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
-import { cronTriggers, deliveries, triggers, webhooks } from './trigger-kinds.ts'
+import { cronTriggers, deliveries, messages, triggers, webhooks } from './trigger-kinds.ts'
 
 export type { Columns, Kind, KindCalls, ListQuery, RenderContext } from './kind.ts'
 
@@ -237,6 +237,8 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(webhooks)
     case 'deliveries':
       return use(deliveries)
+    case 'messages':
+      return use(messages)
     case 'runtimes':
       return use(runtimes)
     case 'agents':

@@ -2,7 +2,9 @@
 import { fault } from '@windlass/kit/faults'
 import {
   DELIVERY_STATUSES,
+  MESSAGE_STATES,
   type Delivery,
+  type OutgoingMessage,
   type PipelineCronTrigger,
   type PipelineTrigger,
   type Webhook,
@@ -91,6 +93,34 @@ export const deliveries: Kind<Delivery> = {
     REPEATS: ({ repeats }) => String(repeats),
     MESSAGE: ({ message }) => message ?? '',
   },
+}
+
+export const messages: Kind<OutgoingMessage> = {
+  name: 'messages',
+  singular: 'message',
+  of: ({ messages: { list, get } }) => ({
+    list: ({ query: { status, limit, cursor } }) => list({ query: { limit, cursor, state: readState(status) } }),
+    get,
+  }),
+  nameOf: ({ id }) => id,
+  columns: {
+    ID: ({ id }) => id,
+    KIND: ({ kind }) => kind,
+    SUBJECT: ({ subject }) => subject,
+    STATE: ({ state }, { style }) => paintStatus(style, state),
+    TRIES: ({ tries }) => String(tries),
+    PROBLEM: ({ problem }) => problem ?? '',
+    AGE: age,
+  },
+  wide: { BUILD: ({ build }) => build ?? '', NEXT: ({ nextAt }) => formatTime(nextAt), SENT: ({ sentAt }) => formatTime(sentAt) },
+}
+
+/** Returns the state to filter by. Throws `usage` for a text that is not one. */
+function readState(given: string | undefined): OutgoingMessage['state'] | undefined {
+  const found = MESSAGE_STATES.find((state) => state === given)
+  if (found === undefined && given !== undefined)
+    throw fault('usage', { message: `"${given}" is not a state of messages.`, hint: `Use one of ${MESSAGE_STATES.join(', ')}.` })
+  return found
 }
 
 /** Returns the status to filter by. Throws `usage` for a text that is not one. */

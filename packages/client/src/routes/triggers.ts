@@ -1,8 +1,10 @@
-/** Webhooks of forges, triggers of pipelines, and deliveries. */
+/** Webhooks of forges, triggers of pipelines, deliveries, and messages to other services. */
 import {
   CronTriggerInput,
   Delivery,
   DeliveryQuery,
+  MessageQuery,
+  OutgoingMessage,
   page,
   PageQuery,
   PipelineCronTrigger,
@@ -53,4 +55,13 @@ export const deliveries = {
   get: route('GET', '/v1/deliveries/{id}', { answer: Delivery }),
   /** Processes the event of a delivery again. */
   replay: route('POST', '/v1/deliveries/{id}/replay', { answer: Delivery, isKeyed: true }),
+}
+
+/** Commit statuses and notifications. */
+export const messages = {
+  /** Lists messages, newest first. */
+  list: route('GET', '/v1/messages', { query: MessageQuery, answer: page(OutgoingMessage) }),
+  get: route('GET', '/v1/messages/{id}', { answer: OutgoingMessage }),
+  /** Sends a message again. */
+  retry: route('POST', '/v1/messages/{id}/retry', { answer: OutgoingMessage, isKeyed: true }),
 }

@@ -18,6 +18,7 @@ import { runtimeRoutes } from './routes/runtime.ts'
 import { runtimeBaseRoutes } from './routes/runtime-base.ts'
 import { cronTriggerRoutes } from './routes/cron-trigger.ts'
 import { triggerRoutes } from './routes/trigger.ts'
+import { messageRoutes } from './routes/message.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -49,6 +50,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...triggerRoutes(app),
     ...cronTriggerRoutes(app),
     ...webhookRoutes(app),
+    ...messageRoutes(app),
     ...agentResourceRoutes(app, authenticator),
     ...clusterRoutes(app),
     ...installationRoutes(app),

@@ -25,14 +25,17 @@ import type {
   TeamRow,
   UserRow,
 } from './user-schema.ts'
+import type { MessageRow } from './message-row.ts'
 import type { TriggerSchema } from './trigger-rows.ts'
 
+export type * from './message-row.ts'
 export type * from './trigger-rows.ts'
 
 export type Flag = 0 | 1
 
 export interface Schema extends TriggerSchema {
   meta: MetaRow
+  message: MessageRow
   account: AccountRow
   api_key: ApiKeyRow
   session: SessionRow

@@ -1,6 +1,9 @@
 /** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
-import { systemClock } from '@windlass/kit'
+import { silentLog, systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
+import { openMetrics } from '../../src/metrics.ts'
+import { putMessage } from '../../src/store/messages.ts'
+import { openStore } from '../../src/store/store.ts'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
 
@@ -47,6 +50,7 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     return { path: '/v1/cron-triggers', body }
   },
   'POST /v1/deliveries/{id}/replay': async (scene) => ({ path: `/v1/deliveries/${await deliver(scene)}/replay`, body: {} }),
+  'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await storeMessage(scene)}/retry`, body: {} }),
   'POST /v1/agents': () => ({ path: '/v1/agents', body: { name: 'second' } }),
   'POST /v1/agents/{name}/token': async ({ admin }) => {
     await admin.agents.create({ name: 'second' })
@@ -174,4 +178,14 @@ async function deliver({ admin }: HttpScene): Promise<string> {
   const { id } = DeliveryReceipt.parse(await answer.json())
   while ((await admin.deliveries.get(id)).status === 'received') await systemClock.sleep(20)
   return id
+}
+
+/** Stores a message as another server of the database does. Returns its id. */
+async function storeMessage({ dataDir, admin }: HttpScene): Promise<string> {
+  const store = await openStore({ dataDir, clock: systemClock, log: silentLog, metrics: openMetrics() })
+  const { id: accountId } = await store.query.selectFrom('account').select('id').executeTakeFirstOrThrow()
+  const message = { accountId, key: 'keyed', kind: 'notification', subject: 'a test', body: {} } as const
+  await store.write((tx) => putMessage(tx, { ...message, now: systemClock.now() }))
+  await store.close()
+  return (await admin.messages.list()).items[0]?.id ?? ''
 }

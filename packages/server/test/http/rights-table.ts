@@ -189,6 +189,9 @@ POST   /v1/webhooks/{name}/deliveries                                        any
 GET    /v1/deliveries                                                        viewer      pipeline:read
 GET    /v1/deliveries/{id}                                                   viewer      pipeline:read
 POST   /v1/deliveries/{id}/replay                                            developer   build:write
+GET    /v1/messages                                                          viewer      context:read
+GET    /v1/messages/{id}                                                     viewer      context:read
+POST   /v1/messages/{id}/retry                                               developer   build:write
 GET    /v1/triggers                                                          viewer      pipeline:read
 POST   /v1/triggers                                                          developer   pipeline:write
 POST   /v1/triggers/test                                                     viewer      pipeline:read

@@ -96,6 +96,13 @@ export const triggerCommands = [
     options: { output: json },
     run: async (invocation) => (await import('./deliveries.ts')).replayDelivery(invocation),
   }),
+  command('retry message', {
+    summary: 'Send a commit status or a notification again, also one that was given up',
+    about: 'List them with `windlass get messages`.',
+    arguments: [{ name: '<id>', summary: 'Id of the message' }],
+    options: { output: json },
+    run: async (invocation) => (await import('./messages.ts')).retryMessage(invocation),
+  }),
   command('trigger test', {
     summary: 'Show what an event would start, without starting it',
     about:

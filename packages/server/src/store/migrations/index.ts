@@ -26,6 +26,7 @@ import { deviceCodes } from './032-device-codes.ts'
 import { audit } from './033-audit.ts'
 import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
+import { messages } from './042-messages.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -56,4 +57,5 @@ export const migrations: Record<string, Migration> = {
   '033-audit': audit,
   '034-teams': teams,
   '041-marked-secrets': markedSecrets,
+  '042-messages': messages,
 }
