@@ -51,7 +51,7 @@ export async function readArchive(file: string, visitor: ArchiveVisitor = {}): P
   const fed = pipeline(streams)
   fed.catch(() => undefined)
   try {
-    for await (const entry of entries) await reader.take(String(entry.header.name), entry.header.size ?? 0, entry)
+    for await (const entry of entries) await reader.take(String(entry.header.name), entry.header.size, entry as AsyncIterable<Buffer>)
     await fed
   } catch (error) {
     input.destroy()

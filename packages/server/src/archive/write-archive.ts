@@ -205,7 +205,7 @@ function openWriter(output: Output): Writer {
         digest.update(piece)
         if (!sink.write(piece)) await Promise.race([drained(sink), ended.promise])
       }
-      sink.end()
+      sink.end(null)
       await ended.promise
     },
     async finish(content) {
@@ -240,7 +240,7 @@ function drained(sink: { once(event: 'drain', listener: () => void): unknown }):
 }
 
 async function pump(archive: Pack, output: Output): Promise<void> {
-  for await (const piece of archive) await output(piece)
+  for await (const piece of archive as AsyncIterable<Uint8Array>) await output(piece)
 }
 
 function toError(error: unknown): Error {
