@@ -51,7 +51,11 @@ export const RULES: Readonly<Record<string, Schema>> = {
   'runtime.dind.userAccess': { type: 'boolean' },
   url,
   // A password in the values is readable in the release and in the pod.
-  'database.url': { type: ['string', 'null'], pattern: '^(postgres(ql)?://([^:@/]*@)?[^@]*)?$', not: { pattern: '[?&]password=' } },
+  'database.url': {
+    type: ['string', 'null'],
+    pattern: '^(postgres(ql)?://([^:@/]*@)?[^@]*)?$',
+    not: { pattern: '[?&]password=' },
+  },
   replicas: { type: 'integer', minimum: 1 },
   'service.type': oneOf('ClusterIP', 'NodePort', 'LoadBalancer'),
   'service.port': { type: 'integer', minimum: 1, maximum: 65_535 },

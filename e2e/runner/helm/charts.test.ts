@@ -502,7 +502,8 @@ test('a ServiceMonitor selects the Service of the metrics, and requires metrics'
   const selector = z
     .object({ selector: z.object({ matchLabels: z.record(z.string(), z.string()) }) })
     .parse(one(objects, 'ServiceMonitor')['spec']).selector.matchLabels
-  const labels = (name: string): object => z.object({ labels: z.looseObject({}) }).parse(one(objects, 'Service', name).metadata).labels
+  const labels = (name: string): object =>
+    z.object({ labels: z.looseObject({}) }).parse(one(objects, 'Service', name).metadata).labels
   expect(labels('-metrics')).toMatchObject(selector)
   expect(labels('-windlass')).not.toMatchObject(selector)
 })

@@ -152,7 +152,9 @@ test('a drain of the node keeps one server', async () => {
   const [first = '', second = ''] = (await servers()).keys()
   const evict = (name: string): Promise<string> => {
     const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: NAMESPACE } }
-    return helm.values(eviction).then((file) => kubectl('create', '--raw', `/api/v1/namespaces/${NAMESPACE}/pods/${name}/eviction`, '--filename', file))
+    return helm
+      .values(eviction)
+      .then((file) => kubectl('create', '--raw', `/api/v1/namespaces/${NAMESPACE}/pods/${name}/eviction`, '--filename', file))
   }
   await evict(first)
   await expect(evict(second)).rejects.toThrow(/disruption budget/)

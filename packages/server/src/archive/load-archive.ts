@@ -84,10 +84,17 @@ async function requireTables({ migrations, tables }: ArchiveHeader): Promise<voi
  * Returns the text of the master keys that are to be written; undefined if the settings have the current key already. Throws `config-invalid` if neither the
  * settings nor the archive have it.
  */
-async function findKeys({ header, keys }: ReadArchive, target: Target, passphrase: string | undefined): Promise<string | undefined> {
+async function findKeys(
+  { header, keys }: ReadArchive,
+  target: Target,
+  passphrase: string | undefined,
+): Promise<string | undefined> {
   const current = header.masterKey
   if (passphrase !== undefined && keys === undefined)
-    throw fault('archive-invalid', { message: 'The archive has no master keys.', hint: 'Omit the passphrase, and provide the master key of the old server.' })
+    throw fault('archive-invalid', {
+      message: 'The archive has no master keys.',
+      hint: 'Omit the passphrase, and provide the master key of the old server.',
+    })
   const opened = keys === undefined || passphrase === undefined ? undefined : await openKeys(keys, passphrase)
   const own = readOwnKeys(target)
   if (current === null || own?.some(({ id, first }) => id === current || first.id === current) === true) return undefined
@@ -175,7 +182,14 @@ async function requireEmpty(query: Kysely<Schema>): Promise<void> {
   requireKnownMigrations(applied)
   for (const { name } of await tablesAt(applied)) {
     const any = query as unknown as Kysely<AnySchema>
-    if ((await any.selectFrom(name).select(sql<number>`1`.as('one')).limit(1).executeTakeFirst()) !== undefined) throw fault('store-not-empty')
+    if (
+      (await any
+        .selectFrom(name)
+        .select(sql<number>`1`.as('one'))
+        .limit(1)
+        .executeTakeFirst()) !== undefined
+    )
+      throw fault('store-not-empty')
   }
 }
 
@@ -207,10 +221,12 @@ async function load(query: Kysely<Schema>, { file, archive, dialect, storage }: 
       async rows(table, rows) {
         const columns = columnsOf.get(table) ?? []
         const count = Math.max(1, Math.floor(MAX_VALUES / columns.length))
-        for (let at = 0; at < rows.length; at += count) await insert(transaction, table, { columns, rows: rows.slice(at, at + count) })
+        for (let at = 0; at < rows.length; at += count)
+          await insert(transaction, table, { columns, rows: rows.slice(at, at + count) })
       },
     })
-    for (const { name, columns } of tables) await requireRows(dialect.rowsOf(transaction, name, columns), { name, columns }, archive.trailer)
+    for (const { name, columns } of tables)
+      await requireRows(dialect.rowsOf(transaction, name, columns), { name, columns }, archive.trailer)
   })
 }
 
@@ -227,7 +243,14 @@ async function insert(transaction: Transaction<Schema>, table: string, { columns
   } catch (error) {
     if (!hasCode(error, '22021')) throw error
     // PostgreSQL stores no NUL in texts (https://www.postgresql.org/docs/15/errcodes-appendix.html); SQLite does.
-    throw fault('archive-invalid', { message: `A row of the table ${table} has a text that PostgreSQL cannot store.`, hint: 'Import the archive into SQLite.' }, error)
+    throw fault(
+      'archive-invalid',
+      {
+        message: `A row of the table ${table} has a text that PostgreSQL cannot store.`,
+        hint: 'Import the archive into SQLite.',
+      },
+      error,
+    )
   }
 }
 
@@ -242,5 +265,7 @@ async function requireRows(found: AsyncIterable<Row>, { name, columns }: Table, 
   for await (const row of found) digest.add(toLine(row, columns))
   const { rows, digest: sum } = digest.result
   if (rows !== tables[name]?.rows || sum !== tables[name].digest)
-    throw fault('archive-invalid', { message: `The rows of the table ${name} differ from those of the archive after they were stored.` })
+    throw fault('archive-invalid', {
+      message: `The rows of the table ${name} differ from those of the archive after they were stored.`,
+    })
 }

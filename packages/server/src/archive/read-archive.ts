@@ -51,7 +51,8 @@ export async function readArchive(file: string, visitor: ArchiveVisitor = {}): P
   const fed = pipeline(streams)
   fed.catch(() => undefined)
   try {
-    for await (const entry of entries) await reader.take(String(entry.header.name), entry.header.size, entry as AsyncIterable<Buffer>)
+    for await (const entry of entries)
+      await reader.take(String(entry.header.name), entry.header.size, entry as AsyncIterable<Buffer>)
     await fed
   } catch (error) {
     input.destroy()
@@ -109,7 +110,8 @@ class Reader {
     const [folder, ...rest] = name.split('/')
     const key = rest.join('/')
     if (folder === 'tables') return this.#readRows(name, rest[0] ?? '', await this.#text(name, bytes, content))
-    if (folder !== 'logs' || !isObjectKey(key)) throw invalidArchive(`The archive has an unknown entry ${JSON.stringify(name.slice(0, 200))}.`)
+    if (folder !== 'logs' || !isObjectKey(key))
+      throw invalidArchive(`The archive has an unknown entry ${JSON.stringify(name.slice(0, 200))}.`)
     this.#objects.objects += 1
     this.#objects.bytes += bytes
     const pieces = this.#pieces(content)
@@ -127,7 +129,10 @@ class Reader {
     const value = await this.#text(HEADER, bytes, content)
     const version = z.looseObject({ version: z.int() }).safeParse(parseJson(HEADER, value)).data?.version
     if (version !== undefined && version > ARCHIVE_VERSION)
-      throw invalidArchive(`The archive has the newer format ${version}.`, 'Use the version of Windlass that wrote it, or a later one.')
+      throw invalidArchive(
+        `The archive has the newer format ${version}.`,
+        'Use the version of Windlass that wrote it, or a later one.',
+      )
     const header = parse(ArchiveHeader, HEADER, value)
     for (const { name, columns } of header.tables) this.#tables.set(name, { digest: new RowDigest(), columns: columns.length })
     this.#header = header
@@ -136,7 +141,8 @@ class Reader {
 
   async #readRows(entry: string, table: string, text: string): Promise<void> {
     const known = this.#tables.get(table)
-    if (known === undefined) throw invalidArchive(`The archive has rows of an unknown table in ${JSON.stringify(entry.slice(0, 200))}.`)
+    if (known === undefined)
+      throw invalidArchive(`The archive has rows of an unknown table in ${JSON.stringify(entry.slice(0, 200))}.`)
     const rows: Value[][] = []
     for (const line of text.split('\n')) {
       if (line === '') continue
@@ -199,4 +205,3 @@ function parse<S extends z.ZodType>(schema: S, name: string, text: string): z.ou
   if (parsed.success) return parsed.data
   throw invalidArchive(`${name} in the archive is not valid: ${parsed.error.issues[0]?.message ?? ''}.`)
 }
-

@@ -181,6 +181,8 @@ interface Writer {
 
 function openWriter(output: Output): Writer {
   const archive: Pack = pack()
+  // Errors arrive by the callbacks of entries and by the pump. An event without a listener would end the process.
+  archive.on('error', noop)
   const digest = new EntryDigest()
   const pumped = pump(archive, output)
   let failure: unknown
@@ -201,6 +203,7 @@ function openWriter(output: Output): Writer {
       const ended = Promise.withResolvers<void>()
       ended.promise.catch(noop)
       const sink = archive.entry({ ...META, name, size: bytes }, settle(ended))
+      sink.on('error', noop)
       for await (const piece of content) {
         digest.update(piece)
         if (!sink.write(piece)) await Promise.race([drained(sink), ended.promise])
@@ -227,7 +230,7 @@ const META = { mode: 0o600, mtime: new Date(0) }
 
 async function put(archive: Pack, name: string, content: Buffer): Promise<void> {
   const ended = Promise.withResolvers<void>()
-  archive.entry({ ...META, name, size: content.length }, content, settle(ended))
+  archive.entry({ ...META, name, size: content.length }, content, settle(ended)).on('error', noop)
   await ended.promise
 }
 

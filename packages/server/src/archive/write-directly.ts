@@ -25,23 +25,29 @@ export interface WriteOptions {
  * Writes an archive of the database of these settings. Servers may use PostgreSQL meanwhile; the server of an SQLite database must be stopped
  * (`store-locked`). Throws `file-not-found` if there is no database, and the faults of `writeArchive`.
  */
-export async function writeDirectly(target: Target, output: Output, { withLogs, passphrase }: WriteOptions): Promise<ArchiveTrailer> {
+export async function writeDirectly(
+  target: Target,
+  output: Output,
+  { withLogs, passphrase }: WriteOptions,
+): Promise<ArchiveTrailer> {
   const file = join(target.dataDir, DATABASE_FILE)
   if (target.databaseUrl === undefined && !existsSync(file))
     throw fault('file-not-found', {
       message: `The database ${file} does not exist.`,
       hint: 'Set WINDLASS_SERVER_DATA_DIR or WINDLASS_SERVER_DATABASE_URL, or use --data.',
     })
-  const lines = passphrase === undefined ? undefined : openRing(target, false).keys().map(({ text }) => text)
+  const lines =
+    passphrase === undefined
+      ? undefined
+      : openRing(target, false)
+          .keys()
+          .map(({ text }) => text)
   const dialect = await openDialect({ ...target, clock: systemClock, log: silentLog })
   try {
     requireCurrent(await appliedMigrations(dialect.query))
     const storage = withLogs ? await openOwnLogs(dialect.query, target) : undefined
     const keys = passphrase === undefined || lines === undefined ? undefined : { lines, passphrase }
-    return await writeArchive(
-      { store: dialect, clock: systemClock, ...defined({ objects: storage?.objects, keys }) },
-      output,
-    )
+    return await writeArchive({ store: dialect, clock: systemClock, ...defined({ objects: storage?.objects, keys }) }, output)
   } finally {
     await dialect.close()
   }

@@ -136,6 +136,10 @@ function addRoute(app: App, server: FastifyInstance, { authenticator, route, adm
     url: toUrl(route.path),
     exposeHeadRoute: route.method === 'GET' && route.spec.allow === 'public' && route.spec.isHeld !== true,
     bodyLimit: bodyLimitOf(route.spec),
+    errorHandler(error, request, reply) {
+      measureCall(app, route, { status: toFault(error).status, started: app.clock.monotonic() - reply.elapsedTime, request })
+      return sendProblem(app, { error, request, reply })
+    },
     async onRequest(request, reply) {
       // Counted later, so that a web page cannot lock out the address of its readers.
       if (limit !== undefined) requireOwnOrigin(app, request)
@@ -165,10 +169,6 @@ function addRoute(app: App, server: FastifyInstance, { authenticator, route, adm
         .finally(() => {
           leave?.()
           releaseBody(request)
-        })
-        .catch((error: unknown) => {
-          measureCall(app, route, { status: toFault(error).status, started, request })
-          throw error
         })
       if (outcome === 'stream') return reply
       measureCall(app, route, { status: outcome.status, started, request })

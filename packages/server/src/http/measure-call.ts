@@ -10,11 +10,16 @@ export interface MeasuredCall {
   readonly request: FastifyRequest
 }
 
+/** Callers without a credential could create a series for every route. */
+const UNAUTHENTICATED = 401
+const ANY_ROUTE = '*'
+
 /** Adds a call to the metrics, and to the traces. Held calls are not measured. */
 export function measureCall(app: App, route: Route, { status, started, request }: MeasuredCall): void {
   if (route.spec.isHeld === true) return
   const took = app.clock.monotonic() - started
-  app.metrics.requests.observe({ method: route.method, route: route.path, status: String(status) }, took / 1000)
+  const path = status === UNAUTHENTICATED ? ANY_ROUTE : route.path
+  app.metrics.requests.observe({ method: route.method, route: path, status: String(status) }, took / 1000)
   if (app.traces === undefined || request.url.startsWith('/metrics')) return
   const { traceparent } = request.headers
   const end = app.clock.now()

@@ -12,7 +12,17 @@ const event = (type: string, attempt: number, at: number, data: object = {}): Tr
 })
 const attempt = (number: number, times: object): TraceFacts['attempts'][number] =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only the columns that a trace reads
-  ({ number, runtime: 'prod', result: 'success', reason: null, cause: null, engine_since: null, started_at: null, ended_at: null, ...times }) as never
+  ({
+    number,
+    runtime: 'prod',
+    result: 'success',
+    reason: null,
+    cause: null,
+    engine_since: null,
+    started_at: null,
+    ended_at: null,
+    ...times,
+  }) as never
 const facts = (more: Partial<TraceFacts>): TraceFacts => ({
   build: {
     id: ID,
@@ -67,7 +77,12 @@ test('shows each wait by its reason, the parts of a start, and steps without an 
     'wait queued 6000-7000',
     'attempt 2 7000-9000',
   ])
-  expect(shown(children[2]?.children)).toEqual(['start pods 3000-3500', 'start engine 3500-3600', 'start daemon 3600-4000', 'step one 4000-4500'])
+  expect(shown(children[2]?.children)).toEqual([
+    'start pods 3000-3500',
+    'start engine 3500-3600',
+    'start daemon 3600-4000',
+    'step one 4000-4500',
+  ])
   expect(shown(children[5]?.children)).toEqual(['start pods 7000-7200', 'step two 7500-9000'])
 })
 
@@ -75,6 +90,13 @@ test('accepts only a traceparent of version 00 with ids', () => {
   const [trace, span] = ['a'.repeat(32), 'b'.repeat(16)]
   expect(parseTraceParent(`00-${trace}-${span}-01`)).toEqual({ traceId: trace, spanId: span, isSampled: true })
   expect(parseTraceParent(`00-${trace}-${span}-00`)?.isSampled).toBe(false)
-  for (const header of [undefined, '', 'x', `01-${trace}-${span}-01`, `00-${'0'.repeat(32)}-${span}-01`, `00-${trace}-${span}-01-x`])
+  for (const header of [
+    undefined,
+    '',
+    'x',
+    `01-${trace}-${span}-01`,
+    `00-${'0'.repeat(32)}-${span}-01`,
+    `00-${trace}-${span}-01-x`,
+  ])
     expect(parseTraceParent(header)).toBeUndefined()
 })

@@ -81,7 +81,9 @@ function attemptSpan(facts: TraceFacts, attempt: TraceFacts['attempts'][number])
       'windlass.attempt.cause': attempt.cause,
       'windlass.runtime': attempt.runtime,
     }),
-    ...defined({ error: attempt.result === 'lost' || attempt.result === 'error' ? (attempt.reason ?? attempt.result) : undefined }),
+    ...defined({
+      error: attempt.result === 'lost' || attempt.result === 'error' ? (attempt.reason ?? attempt.result) : undefined,
+    }),
     children: [...phases, ...stepsOf(own, end)],
   }
 }
@@ -133,6 +135,8 @@ type Attributes = SpanData['attributes']
 
 function present(values: Readonly<Record<string, string | number | boolean | null | undefined>>): Attributes {
   return Object.fromEntries(
-    Object.entries(values).filter((entry): entry is [string, string | number | boolean] => entry[1] !== null && entry[1] !== undefined),
+    Object.entries(values).filter(
+      (entry): entry is [string, string | number | boolean] => entry[1] !== null && entry[1] !== undefined,
+    ),
   )
 }

@@ -46,7 +46,11 @@ export async function openTraces(environment: Environment): Promise<Traces | und
   return openExporter({ url, serviceName: environment['OTEL_SERVICE_NAME'] ?? 'windlass-server' })
 }
 
-function endpointOf({ OTEL_SDK_DISABLED: off, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '', OTEL_EXPORTER_OTLP_ENDPOINT: base = '' }: Environment): string | undefined {
+function endpointOf({
+  OTEL_SDK_DISABLED: off,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '',
+  OTEL_EXPORTER_OTLP_ENDPOINT: base = '',
+}: Environment): string | undefined {
   if (off === 'true' || (own === '' && base === '')) return undefined
   const text = own === '' ? `${base.replace(/\/+$/, '')}/v1/traces` : own
   if (URL.canParse(text) && /^https?:/.test(text)) return text

@@ -24,11 +24,13 @@ beforeAll(async () => {
   await engine.succeed()
   await scene.submit({ document: undefined, pipeline: 'team/app-7' })
   await scene.nobody.text('GET', '/v1/builds').catch(() => '')
+  await scene.admin.text('GET', `/v1/builds/${'0'.repeat(24)}`).catch(() => '')
   page = await scene.admin.text('GET', '/metrics')
 })
 afterAll(() => scene?.[Symbol.asyncDispose]())
 
-const metrics = (): Map<string, string> => new Map([...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
+const metrics = (): Map<string, string> =>
+  new Map([...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
 const isOwn = (name: string): boolean => !/^windlass_(process|nodejs)_/.test(name)
 
 /** Returns the names of metrics in an expression, as they are declared. */
@@ -55,7 +57,10 @@ test('a build leaves its wait, its start, its steps and its result; refused requ
   expect(page).toMatch(/^windlass_steps_total\{result="success"\} 1$/m)
   expect(page).toMatch(/^windlass_builds_total\{result="success"\} 1$/m)
   expect(page).toMatch(/^windlass_agent_online\{agent="agent"\} 1$/m)
-  expect(page).toMatch(/^windlass_http_request_duration_seconds_count\{method="GET",route="\/v1\/builds",status="401"\} 1$/m)
+  expect(page).toMatch(/^windlass_http_request_duration_seconds_count\{method="GET",route="\*",status="401"\} 1$/m)
+  expect(page).toMatch(
+    /^windlass_http_request_duration_seconds_count\{method="GET",route="\/v1\/builds\/\{id\}",status="404"\} 1$/m,
+  )
 })
 
 test('every metric of the dashboard exists', () => {
@@ -89,7 +94,9 @@ test('every metric and every reason of the alerts exists, and the documentation 
   const rules = Rules.parse(parse(read(RULES))).groups.flatMap((group) => group.rules)
   expect(rules.flatMap(({ expr }) => named(expr)).filter((name) => !metrics().has(name))).toEqual([])
   for (const { expr } of rules) expect(isBalanced(expr), expr).toBe(true)
-  const reasons = rules.flatMap(({ expr }) => [...expr.matchAll(/reason=~?"([^"]+)"/g)].flatMap(([, list = '']) => list.split('|')))
+  const reasons = rules.flatMap(({ expr }) =>
+    [...expr.matchAll(/reason=~?"([^"]+)"/g)].flatMap(([, list = '']) => list.split('|')),
+  )
   expect(reasons.filter((reason) => !Object.hasOwn(REASONS, reason))).toEqual([])
   const listed = [...read(PAGE).matchAll(/^\| `(Windlass\w+)` \|/gm)].map(([, name]) => name)
   expect(listed.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted())
@@ -97,7 +104,9 @@ test('every metric and every reason of the alerts exists, and the documentation 
 
 test('the documentation lists the metrics of the server with their labels', () => {
   const table = read(PAGE).split('<!-- metrics -->')[1]?.split('\n\n')[0] ?? ''
-  const listed = [...table.matchAll(/^\| ((?:`windlass_\w+`(?:, )?)+) \|/gm)].flatMap(([, names = '']) => names.match(/windlass_\w+/g) ?? [])
+  const listed = [...table.matchAll(/^\| ((?:`windlass_\w+`(?:, )?)+) \|/gm)].flatMap(
+    ([, names = '']) => names.match(/windlass_\w+/g) ?? [],
+  )
   expect(listed.toSorted()).toEqual([...metrics().keys()].filter(isOwn).toSorted())
 })
 

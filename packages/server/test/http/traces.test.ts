@@ -9,11 +9,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openHttpScene } from '../support/http-scene.ts'
 
-const Value = z.object({ stringValue: z.string().optional(), intValue: z.union([z.string(), z.number()]).optional(), boolValue: z.boolean().optional() })
+const Value = z.object({
+  stringValue: z.string().optional(),
+  intValue: z.union([z.string(), z.number()]).optional(),
+  boolValue: z.boolean().optional(),
+})
 const Attributes = z
   .array(z.object({ key: z.string(), value: Value }))
   .default([])
-  .transform((list) => Object.fromEntries(list.map(({ key, value }) => [key, value.stringValue ?? value.boolValue ?? Number(value.intValue)])))
+  .transform((list) =>
+    Object.fromEntries(list.map(({ key, value }) => [key, value.stringValue ?? value.boolValue ?? Number(value.intValue)])),
+  )
 const Span = z.object({
   traceId: z.string(),
   spanId: z.string(),
@@ -92,7 +98,11 @@ test('a collector receives requests, elections, and one trace per build with wai
 
   const own = spans.filter(({ traceId }) => traceId === `00000000${id}`)
   const [root] = own.filter(({ parentSpanId }) => parentSpanId === undefined || parentSpanId === '')
-  expect(root?.attributes).toMatchObject({ 'windlass.build.id': id, 'windlass.build.result': 'success', 'windlass.runtime': 'local' })
+  expect(root?.attributes).toMatchObject({
+    'windlass.build.id': id,
+    'windlass.build.result': 'success',
+    'windlass.runtime': 'local',
+  })
   const nameOf = (span: string | undefined): string => own.find(({ spanId }) => spanId === span)?.name ?? 'none'
   const tree = own.map(({ name, parentSpanId }) => `${nameOf(parentSpanId)} > ${name}`)
   expect(tree).toEqual(expect.arrayContaining([`build ${id} > attempt 1`, 'attempt 1 > step hello']))
@@ -111,7 +121,9 @@ test('a receiver that is away does not disturb the server', async () => {
 })
 
 test('an endpoint that is not a URL is refused, and none records nothing', async () => {
-  await expect(openHttpScene({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' } })).rejects.toMatchObject({ code: 'config-invalid' })
+  await expect(openHttpScene({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' } })).rejects.toMatchObject({
+    code: 'config-invalid',
+  })
   await using scene = await openHttpScene({ environment: {} })
   expect(scene.server.app.traces).toBeUndefined()
 })

@@ -47,8 +47,14 @@ const newFile = (): string => join(folder, `${(files += 1)}.tar`)
 /** Writes a finished build, one that runs, and a secret. Returns the attempts of both. */
 async function fill(app: App): Promise<{ scene: Scene; over: AttemptKey; running: AttemptKey }> {
   const scene = await openScene(app)
-  await putContext(app, { input: ContextInput.parse({ name: 'token', type: 'secret', data: { TOKEN: 's3cret' } }), mustBeNew: true })
-  const over = await runAttempt(scene, await submit(scene, { variables: { TEXT: 'line\nquote " \\ ☃' }, secrets: { ONCE: 's3cret' } }))
+  await putContext(app, {
+    input: ContextInput.parse({ name: 'token', type: 'secret', data: { TOKEN: 's3cret' } }),
+    mustBeNew: true,
+  })
+  const over = await runAttempt(
+    scene,
+    await submit(scene, { variables: { TEXT: 'line\nquote " \\ ☃' }, secrets: { ONCE: 's3cret' } }),
+  )
   await say(app, over, started)
   await writeLog(app, over, { offset: 0, text: LOG })
   await say(app, over, stepDone('one'), stepDone('two'), ended('success'))
@@ -120,7 +126,10 @@ describe.each([
     }
     const file = newFile()
     await directArchiveOf(place, file, { withLogs: false })
-    const target: Target = { ...(await destination.fresh({ isBare: true })), masterKey: readFileSync(join(place.dataDir, 'master.key'), 'utf8') }
+    const target: Target = {
+      ...(await destination.fresh({ isBare: true })),
+      masterKey: readFileSync(join(place.dataDir, 'master.key'), 'utf8'),
+    }
     await expect(loadArchive(file, target, { withLogs: false })).rejects.toMatchObject({ code: 'config-invalid' })
     const withOldLogs = { ...target, logsUrl: join(place.dataDir, 'logs') }
     expect(await loadArchive(file, withOldLogs, { withLogs: false })).toMatchObject({ writesKeys: false })
@@ -175,7 +184,9 @@ describe.each([0, 1])('an archive of database %i', (index) => {
     await server.close()
     for (const name of ['master.key', 'logs']) rmSync(join(used.dataDir, name), { recursive: true })
     await expect(load(used)).rejects.toMatchObject({ code: 'store-not-empty' })
-    await expect(loadArchive(file, used, { withLogs: true, passphrase: PASSPHRASE, isDry: true })).rejects.toMatchObject({ code: 'store-not-empty' })
+    await expect(loadArchive(file, used, { withLogs: true, passphrase: PASSPHRASE, isDry: true })).rejects.toMatchObject({
+      code: 'store-not-empty',
+    })
 
     const target = await open().fresh({ isBare: true })
     const both = await Promise.allSettled([load(target), load(target)])
@@ -218,7 +229,9 @@ describe.each([0, 1])('an archive of database %i', (index) => {
     const file = newFile()
     await archiveOf(held.app, file, PASSPHRASE)
     const target = await open().fresh({ isBare: true })
-    expect(await loadArchive(file, target, { withLogs: true, passphrase: PASSPHRASE, isDry: true })).toMatchObject({ writesKeys: true })
+    expect(await loadArchive(file, target, { withLogs: true, passphrase: PASSPHRASE, isDry: true })).toMatchObject({
+      writesKeys: true,
+    })
     expect(readdirSync(target.dataDir)).toEqual([])
     await loadArchive(file, target, { withLogs: true, passphrase: PASSPHRASE })
   })
@@ -253,7 +266,11 @@ test('a damaged, incomplete or foreign archive is refused with what is wrong', a
   const file = newFile()
   await archiveOf(held.app, file)
   const whole = readFileSync(file)
-  const refusal = (): Promise<unknown> => readArchive(file).then(() => 'read', (error: unknown) => error)
+  const refusal = (): Promise<unknown> =>
+    readArchive(file).then(
+      () => 'read',
+      (error: unknown) => error,
+    )
   const invalid = { code: 'archive-invalid' }
 
   const flipped = Buffer.from(whole)
@@ -342,7 +359,9 @@ describe('logs in S3', () => {
     if (database === undefined) throw new Error('no database')
     await using held = await openTestApp(database)
     await fill(held.app)
-    rmSync(join(held.app.dataDir, 'logs', readdirSync(join(held.app.dataDir, 'logs')).find((name) => /^\d/.test(name)) ?? ''), { recursive: true })
+    rmSync(join(held.app.dataDir, 'logs', readdirSync(join(held.app.dataDir, 'logs')).find((name) => /^\d/.test(name)) ?? ''), {
+      recursive: true,
+    })
     expect((await archiveOf(held.app, newFile())).logs).toEqual({ objects: 0, bytes: 0, missing: 2 })
   })
 })

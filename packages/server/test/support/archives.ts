@@ -18,7 +18,10 @@ import { writeArchive } from '../../src/archive/write-archive.ts'
 import { writeDirectly, type WriteOptions } from '../../src/archive/write-directly.ts'
 
 /** Collects what is written and stores it in a file. */
-async function toFile(file: string, write: (output: (bytes: Uint8Array) => Promise<void>) => Promise<ArchiveTrailer>): Promise<ArchiveTrailer> {
+async function toFile(
+  file: string,
+  write: (output: (bytes: Uint8Array) => Promise<void>) => Promise<ArchiveTrailer>,
+): Promise<ArchiveTrailer> {
   const pieces: Uint8Array[] = []
   const trailer = await write(async (bytes) => void pieces.push(bytes))
   await pipeline(pieces, createWriteStream(file))
@@ -30,7 +33,12 @@ export function archiveOf(app: App, file: string, passphrase?: string): Promise<
   const lines = app.vault.ring.keys().map(({ text }) => text)
   return toFile(file, (output) =>
     writeArchive(
-      { store: app.store, clock: app.clock, objects: app.logs.objects, keys: passphrase === undefined ? undefined : { lines, passphrase } },
+      {
+        store: app.store,
+        clock: app.clock,
+        objects: app.logs.objects,
+        keys: passphrase === undefined ? undefined : { lines, passphrase },
+      },
       output,
     ),
   )

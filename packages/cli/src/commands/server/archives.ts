@@ -49,7 +49,9 @@ export async function writeArchive({ args, options, out, settings }: Invocation<
     throw error
   }
   if (passphrase === undefined)
-    out.note('It does not contain the master key. Keep a copy of master.key, or of the Secret with it, elsewhere: without it no secret can be read.')
+    out.note(
+      'It does not contain the master key. Keep a copy of master.key, or of the Secret with it, elsewhere: without it no secret can be read.',
+    )
 }
 
 type Output = (bytes: Uint8Array) => Promise<void>
@@ -119,11 +121,15 @@ export async function loadArchive({ args, options, out, settings }: Invocation<L
   const { trailer, writesKeys } = await load(file, target, { withLogs, passphrase, isDry })
   out.line(`${isDry ? 'The archive can be loaded' : `Loaded ${file}`}: ${describe(trailer, withLogs)}.`)
   noteMissing(out, trailer)
-  if (writesKeys) out.note(isDry ? 'Its master keys would be written to the data folder.' : 'Its master keys are in the data folder.')
+  if (writesKeys)
+    out.note(isDry ? 'Its master keys would be written to the data folder.' : 'Its master keys are in the data folder.')
   if (!isDry) out.note('Start a server with the same settings.')
 }
 
-async function readTarget({ environment }: Settings, data: string | undefined): Promise<ReturnType<typeof import('@windlass/local/archive').toServerOptions>> {
+async function readTarget(
+  { environment }: Settings,
+  data: string | undefined,
+): Promise<ReturnType<typeof import('@windlass/local/archive').toServerOptions>> {
   const { readServerConfig, toServerOptions } = await import('@windlass/local/archive')
   if (data === undefined && (environment['WINDLASS_SERVER_DATA_DIR'] ?? '') === '')
     throw fault('usage', {

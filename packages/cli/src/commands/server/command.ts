@@ -36,7 +36,10 @@ export const serverCommands = [
       'Rows and checksums are compared before the transaction commits. After an error the database is empty, and the command can be repeated.',
     arguments: archive,
     options: {
-      passphraseFile: text('--passphrase-file <file>', 'Restore the master keys, which are encrypted with the passphrase in this file'),
+      passphraseFile: text(
+        '--passphrase-file <file>',
+        'Restore the master keys, which are encrypted with the passphrase in this file',
+      ),
       data,
       dryRun,
     },

@@ -23,7 +23,9 @@ export function archiveRoutes(app: App): Route[] {
             hint: 'Omit the passphrase, or use an API key that is not limited to scopes.',
           })
         using _reader = app.readers.take(actor)
-        noteDetail([logs ? 'with logs' : 'without logs', passphrase === undefined ? 'without master keys' : 'with master keys'].join(', '))
+        noteDetail(
+          [logs ? 'with logs' : 'without logs', passphrase === undefined ? 'without master keys' : 'with master keys'].join(', '),
+        )
         // The record of the audit log must exist before the first byte leaves.
         await app.store.write(async () => undefined)
         await serveArchive(app, { logs, passphrase, reply, signal })

@@ -20,7 +20,10 @@ export async function countByReason(query: Query, accountId: string): Promise<Wa
     .select((of) => ['status', 'reason', of.fn.countAll<number>().as('count')])
     .where('account_id', '=', accountId)
     .groupBy(['status', 'reason'])
-  const queued = await base.where('status', '=', sql.lit('pending' as const)).where('held', '=', sql.lit(0 as const)).execute()
+  const queued = await base
+    .where('status', '=', sql.lit('pending' as const))
+    .where('held', '=', sql.lit(0 as const))
+    .execute()
   const held = await base.where('status', '=', 'pending').where('held', '=', 1).execute()
   const others = await base.where('status', 'in', WORKING).execute()
   return [...queued, ...held, ...others]
@@ -32,7 +35,11 @@ export async function countLiveByRuntime(query: Query, accountId: string): Promi
     .selectFrom('attempt')
     .select((of) => ['runtime', of.fn.countAll<number>().as('count')])
     .where('account_id', '=', accountId)
-    .where('status', 'in', LIVE_ATTEMPT_STATUSES.filter((status) => status !== 'lost'))
+    .where(
+      'status',
+      'in',
+      LIVE_ATTEMPT_STATUSES.filter((status) => status !== 'lost'),
+    )
     .groupBy('runtime')
     .execute()
 }

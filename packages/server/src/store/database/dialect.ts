@@ -167,7 +167,11 @@ async function postgres(options: DialectOptions, url: string): Promise<Dialect> 
     rowsOf: fetchRows,
     async readSnapshot(work) {
       // A slow reader of the snapshot leaves its transaction idle for longer than the transactions of the server may be.
-      const unlimited = { ...migrationOptions(url, limits), idle_in_transaction_session_timeout: 0, application_name: 'windlass-snapshot' }
+      const unlimited = {
+        ...migrationOptions(url, limits),
+        idle_in_transaction_session_timeout: 0,
+        application_name: 'windlass-snapshot',
+      }
       const reading = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPool(unlimited, options.log) }) })
       return readTransaction(reading, work).finally(() => reading.destroy())
     },

@@ -54,7 +54,10 @@ const TURN_ROWS = 200
 export async function* streamRows(query: Kysely<Schema>, table: string, columns: readonly string[]): AsyncGenerator<Row> {
   let count = 0
   const any = query as unknown as Kysely<AnySchema>
-  for await (const row of any.selectFrom(table).select([...columns]).stream()) {
+  for await (const row of any
+    .selectFrom(table)
+    .select([...columns])
+    .stream()) {
     yield row
     count += 1
     // SQLite answers without waiting.
@@ -68,9 +71,7 @@ export async function readTransaction<T>(query: Kysely<Schema>, work: (snapshot:
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
-    .execute((transaction) =>
-      work({ query: transaction, rows: (table, columns) => fetchRows(transaction, table, columns) }),
-    )
+    .execute((transaction) => work({ query: transaction, rows: (table, columns) => fetchRows(transaction, table, columns) }))
 }
 
 /** Maximum characters of the rows that one fetch should return; more if single rows are larger. */

@@ -72,7 +72,9 @@ async function copyDatabase(database: DatabaseSync, { from, to }: { readonly fro
   const { bavail, bsize } = statfsSync(dirname(to))
   const bytes = statSync(from).size
   if (bytes > bavail * bsize)
-    throw fault('storage-full', { message: `A copy of the database needs ${bytes} bytes in ${dirname(to)}, more than are free there.` })
+    throw fault('storage-full', {
+      message: `A copy of the database needs ${bytes} bytes in ${dirname(to)}, more than are free there.`,
+    })
   for (let attempt = 1; ; attempt += 1) {
     try {
       await backup(database, to, { rate: COPY_PAGES })
