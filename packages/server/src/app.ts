@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.ts'
 import type { Vault } from './secrets/vault.ts'
 import type { Store } from './store/store.ts'
 import type { Retention, Timings } from './settings.ts'
-import type { Traces } from './traces/traces.ts'
+import type { Traces } from './traces/span.ts'
 
 export interface App {
   readonly store: Store

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { TraceFacts } from '../store/builds/trace-facts.ts'
 import { describeBuild, traceIdOf } from './build-trace.ts'
-import { parseTraceParent, type SpanData } from './traces.ts'
+import type { SpanData } from './span.ts'
+import { parseTraceParent } from './traces.ts'
 
 const ID = '0123456789abcdef01234567'
 const event = (type: string, attempt: number, at: number, data: object = {}): TraceFacts['events'][number] => ({

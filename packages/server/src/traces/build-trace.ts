@@ -2,7 +2,7 @@
 import { defined } from '@windlass/kit'
 import { z } from 'zod'
 import type { TraceFacts } from '../store/builds/trace-facts.ts'
-import type { SpanData } from './traces.ts'
+import type { SpanData } from './span.ts'
 
 /** Returns the trace id of a build: its id behind zeros. */
 export function traceIdOf(buildId: string): string {
@@ -127,7 +127,7 @@ function stepsOf(events: TraceFacts['events'], end: number): SpanData[] {
     if (type === 'step.started') open.set(key, at)
     else close(key, at, event)
   }
-  for (const key of [...open.keys()]) close(key, end, last.get(key) ?? { step: key, try: 1 })
+  for (const key of open.keys()) close(key, end, last.get(key) ?? { step: key, try: 1 })
   return found
 }
 

@@ -4,7 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace'
 import { VERSION } from '../version.ts'
-import type { RecordOptions, SpanData, Traces } from './traces.ts'
+import type { RecordOptions, SpanData, Traces } from './span.ts'
 
 export interface ExporterOptions {
   readonly url: string

@@ -98,7 +98,7 @@ test('every metric and every reason of the alerts exists, and the documentation 
     [...expr.matchAll(/reason=~?"([^"]+)"/g)].flatMap(([, list = '']) => list.split('|')),
   )
   expect(reasons.filter((reason) => !Object.hasOwn(REASONS, reason))).toEqual([])
-  const listed = [...read(PAGE).matchAll(/^\| `(Windlass\w+)` \|/gm)].map(([, name]) => name)
+  const listed = [...read(PAGE).matchAll(/^\| `(Windlass\w+)` \|/gm)].map(([, name = '']) => name)
   expect(listed.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted())
 })
 

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { fault } from '@windlass/kit/faults'
-import type { ArchiveTrailer } from '@windlass/local/archive'
+import type { ArchiveTrailer, toServerOptions } from '@windlass/local/archive'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import { formatBytes } from '../../format/usage.ts'
@@ -13,21 +13,45 @@ import { readInput } from '../../input/input-files.ts'
 import type { Printer } from '../../printer.ts'
 import { openSession } from '../../session.ts'
 
-interface WriteOptions {
-  readonly withLogs: boolean
-  readonly passphraseFile: string | undefined
+interface Source {
   readonly direct: boolean
   readonly data: string | undefined
+}
+
+interface Archived extends Source {
+  readonly withLogs: boolean
+  readonly passphrase: string | undefined
+}
+
+interface BackupOptions extends Source {
+  readonly withoutLogs: boolean
+  readonly passphraseFile: string | undefined
+}
+
+/** Runs `server backup`. */
+export async function backup({ args, options, out, settings }: Invocation<BackupOptions>): Promise<void> {
+  const { withoutLogs, passphraseFile, direct, data } = options
+  const archived = { withLogs: !withoutLogs, passphrase: readPassphrase(passphraseFile), direct, data }
+  await writeArchive(args[0] ?? '', archived, { out, settings })
+}
+
+/** Runs `server export`. */
+export async function exportDatabase({ args, options, out, settings }: Invocation<Source>): Promise<void> {
+  const { direct, data } = options
+  await writeArchive(args[0] ?? '', { withLogs: false, passphrase: undefined, direct, data }, { out, settings })
 }
 
 const MIN_PASSPHRASE = 12
 const STANDARD_OUTPUT = '-'
 
-/** Runs `server backup` and `server export`. A complete file has the given name; until then it has the suffix `.part`. */
-export async function writeArchive({ args, options, out, settings }: Invocation<WriteOptions>): Promise<void> {
-  const [file = ''] = args
-  const passphrase = readPassphrase(options.passphraseFile)
-  const write = options.direct ? await openDirect(options, settings, passphrase) : openRemote(options, settings, passphrase)
+/** Writes an archive to a file. A complete file has the given name; until then it has the suffix `.part`. */
+async function writeArchive(
+  file: string,
+  archived: Archived,
+  { out, settings }: Pick<Invocation<unknown>, 'out' | 'settings'>,
+): Promise<void> {
+  const { passphrase } = archived
+  const write = archived.direct ? await openDirect(archived, settings) : openRemote(archived, settings)
   if (file === STANDARD_OUTPUT) {
     await write(async (bytes) => {
       out.stdout.write(bytes)
@@ -58,7 +82,7 @@ type Output = (bytes: Uint8Array) => Promise<void>
 type Write = (output: Output) => Promise<void>
 
 /** Lets the server write the archive. */
-function openRemote({ withLogs }: WriteOptions, settings: Settings, passphrase: string | undefined): Write {
+function openRemote({ withLogs, passphrase }: Archived, settings: Settings): Write {
   const { client } = openSession(settings)
   return async (output) => {
     const archive = await client.archives.create({ logs: withLogs, passphrase })
@@ -80,7 +104,7 @@ async function* orUnreachable(stream: AsyncIterable<Uint8Array>): AsyncGenerator
 }
 
 /** Writes the archive from the database, without a server. */
-async function openDirect({ withLogs, data }: WriteOptions, settings: Settings, passphrase: string | undefined): Promise<Write> {
+async function openDirect({ withLogs, passphrase, data }: Archived, settings: Settings): Promise<Write> {
   const { writeDirectly } = await import('@windlass/local/archive')
   const target = await readTarget(settings, data)
   return async (output) => void (await writeDirectly(target, output, { withLogs, passphrase }))
@@ -104,21 +128,44 @@ async function writeFile(path: string, isCompressed: boolean, write: Write): Pro
   await written
 }
 
-interface LoadOptions {
-  readonly withLogs: boolean
-  readonly passphraseFile: string | undefined
+interface ImportOptions {
   readonly data: string | undefined
   readonly dryRun: boolean
 }
 
-/** Runs `server restore` and `server import`. */
-export async function loadArchive({ args, options, out, settings }: Invocation<LoadOptions>): Promise<void> {
-  const [file = ''] = args
-  const { loadArchive: load } = await import('@windlass/local/archive')
+interface RestoreOptions extends ImportOptions {
+  readonly passphraseFile: string | undefined
+}
+
+interface Loaded {
+  readonly withLogs: boolean
+  readonly passphrase: string | undefined
+  readonly data: string | undefined
+  readonly isDry: boolean
+}
+
+/** Runs `server restore`. */
+export async function restore({ args, options, out, settings }: Invocation<RestoreOptions>): Promise<void> {
+  const { passphraseFile, data, dryRun } = options
+  const loaded = { withLogs: true, passphrase: readPassphrase(passphraseFile), data, isDry: dryRun }
+  await load(args[0] ?? '', loaded, { out, settings })
+}
+
+/** Runs `server import`. */
+export async function importDatabase({ args, options, out, settings }: Invocation<ImportOptions>): Promise<void> {
+  const { data, dryRun } = options
+  await load(args[0] ?? '', { withLogs: false, passphrase: undefined, data, isDry: dryRun }, { out, settings })
+}
+
+async function load(
+  file: string,
+  options: Loaded,
+  { out, settings }: Pick<Invocation<unknown>, 'out' | 'settings'>,
+): Promise<void> {
+  const { loadArchive } = await import('@windlass/local/archive')
+  const { withLogs, passphrase, isDry } = options
   const target = await readTarget(settings, options.data)
-  const passphrase = readPassphrase(options.passphraseFile)
-  const { withLogs, dryRun: isDry } = options
-  const { trailer, writesKeys } = await load(file, target, { withLogs, passphrase, isDry })
+  const { trailer, writesKeys } = await loadArchive(file, target, { withLogs, passphrase, isDry })
   out.line(`${isDry ? 'The archive can be loaded' : `Loaded ${file}`}: ${describe(trailer, withLogs)}.`)
   noteMissing(out, trailer)
   if (writesKeys)
@@ -126,17 +173,16 @@ export async function loadArchive({ args, options, out, settings }: Invocation<L
   if (!isDry) out.note('Start a server with the same settings.')
 }
 
-async function readTarget(
-  { environment }: Settings,
-  data: string | undefined,
-): Promise<ReturnType<typeof import('@windlass/local/archive').toServerOptions>> {
-  const { readServerConfig, toServerOptions } = await import('@windlass/local/archive')
+async function readTarget({ environment }: Settings, data: string | undefined): Promise<ReturnType<typeof toServerOptions>> {
+  const archives = await import('@windlass/local/archive')
   if (data === undefined && (environment['WINDLASS_SERVER_DATA_DIR'] ?? '') === '')
     throw fault('usage', {
       message: 'The data folder of the server is not known.',
       hint: 'Use --data, or set WINDLASS_SERVER_DATA_DIR and the other settings as for the server.',
     })
-  return toServerOptions(readServerConfig({ ...environment, ...(data !== undefined && { WINDLASS_SERVER_DATA_DIR: data }) }))
+  return archives.toServerOptions(
+    archives.readServerConfig({ ...environment, ...(data !== undefined && { WINDLASS_SERVER_DATA_DIR: data }) }),
+  )
 }
 
 function readPassphrase(file: string | undefined): string | undefined {

@@ -23,11 +23,7 @@ export const serverCommands = [
       data,
     },
     examples: ['windlass server backup monday.tar.gz', 'windlass server backup full.tar.gz --passphrase-file passphrase.txt'],
-    run: async (invocation) => {
-      const { options } = invocation
-      const { writeArchive } = await import('./archives.ts')
-      return writeArchive({ ...invocation, options: { ...options, withLogs: !options.withoutLogs } })
-    },
+    run: async (invocation) => (await import('./archives.ts')).backup(invocation),
   }),
   command('server restore', {
     summary: 'Restore a backup into an empty database and an empty log storage',
@@ -44,10 +40,7 @@ export const serverCommands = [
       dryRun,
     },
     examples: ['windlass server restore monday.tar.gz --data /var/lib/windlass --dry-run'],
-    run: async (invocation) => {
-      const { loadArchive } = await import('./archives.ts')
-      return loadArchive({ ...invocation, options: { ...invocation.options, withLogs: true } })
-    },
+    run: async (invocation) => (await import('./archives.ts')).restore(invocation),
   }),
   command('server export', {
     summary: 'Write the database to a file, to move it to another one',
@@ -55,10 +48,7 @@ export const serverCommands = [
     arguments: newArchive,
     options: { direct, data },
     examples: ['windlass server export windlass.tar --direct --data /var/lib/windlass'],
-    run: async (invocation) => {
-      const { writeArchive } = await import('./archives.ts')
-      return writeArchive({ ...invocation, options: { ...invocation.options, withLogs: false, passphraseFile: undefined } })
-    },
+    run: async (invocation) => (await import('./archives.ts')).exportDatabase(invocation),
   }),
   command('server import', {
     summary: 'Load an exported database into another one: from SQLite to PostgreSQL, or back',
@@ -68,10 +58,7 @@ export const serverCommands = [
     arguments: archive,
     options: { data, dryRun },
     examples: ['windlass server import windlass.tar --data /var/lib/windlass'],
-    run: async (invocation) => {
-      const { loadArchive } = await import('./archives.ts')
-      return loadArchive({ ...invocation, options: { ...invocation.options, withLogs: false, passphraseFile: undefined } })
-    },
+    run: async (invocation) => (await import('./archives.ts')).importDatabase(invocation),
   }),
   command('server keys', {
     summary: 'List master keys and their uses',
