@@ -80,12 +80,13 @@ securityContext:
 {{- if hasKey $.Values.settings $key }}
 {{- fail (printf "settings.%s is a secret: use masterKey.secretKeyRef, database.urlSecretKeyRef or bootstrap.codeSecretKeyRef" $key) }}
 {{- end }}
-{{- if kindIs "string" (get $.Values.env (printf "WINDLASS_SERVER_%s" $key)) }}
+{{- $name := printf "WINDLASS_SERVER_%s" $key }}
+{{- if and (hasKey $.Values.env $name) (not (kindIs "map" (get $.Values.env $name))) }}
 {{- fail (printf "env.WINDLASS_SERVER_%s is a secret: use masterKey.secretKeyRef, database.urlSecretKeyRef or bootstrap.codeSecretKeyRef" $key) }}
 {{- end }}
 {{- end }}
 {{- range $key := list "AWS_SECRET_ACCESS_KEY" "AWS_SESSION_TOKEN" "PGPASSWORD" }}
-{{- if kindIs "string" (get $.Values.env $key) }}
+{{- if and (hasKey $.Values.env $key) (not (kindIs "map" (get $.Values.env $key))) }}
 {{- fail (printf "env.%s is a secret: use valueFrom.secretKeyRef" $key) }}
 {{- end }}
 {{- end }}
