@@ -57,7 +57,7 @@ async function measureBuilds({ metrics, store, accountId }: App): Promise<void> 
   metrics.buildsWaiting.reset()
   for (const [reason, count] of byReason) metrics.buildsWaiting.set({ reason }, count)
   metrics.attemptsLive.reset()
-  for (const { runtime, count } of await countLiveByRuntime(store.query, accountId)) metrics.attemptsLive.set({ runtime }, count)
+  for (const { runtime, count } of await countLiveByRuntime(store.query)) metrics.attemptsLive.set({ runtime }, count)
 }
 
 async function measureAgents({ metrics, store, accountId, clock, timings }: App): Promise<void> {
@@ -74,6 +74,6 @@ async function measureAgents({ metrics, store, accountId, clock, timings }: App)
 async function measureQueues({ metrics, store, accountId }: App): Promise<void> {
   metrics.tasksQueued.set(await countQueuedTasks(store.query))
   metrics.deliveriesWaiting.set(await countOpenDeliveries(store.query, accountId))
-  const messages = await countMessages(store.query, accountId)
+  const messages = await countMessages(store.query)
   for (const state of ['waiting', 'failed'] as const) metrics.messages.set({ state }, messages[state])
 }
