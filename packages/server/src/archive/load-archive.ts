@@ -9,11 +9,12 @@ import { MASTER_KEY_FILE, openRing } from '../secrets/ring.ts'
 import type { ServerOptions } from '../settings.ts'
 import { DATABASE_FILE, openDialect, type Dialect } from '../store/database/dialect.ts'
 import type { Row } from '../store/database/snapshot.ts'
+import { appliedMigrations, migrate } from '../store/migrate.ts'
 import type { Schema } from '../store/schema.ts'
 import { RowDigest, toLine, type ArchiveHeader, type ArchiveTrailer, type Value } from './format.ts'
 import { readArchive, type ReadArchive } from './read-archive.ts'
 import { openKeys } from './sealed-keys.ts'
-import { appliedMigrations, migrateTo, requireKnownMigrations, tablesAt } from './tables.ts'
+import { requireKnownMigrations, tablesAt } from './tables.ts'
 
 /** The settings of the server that will use the data. */
 export type Target = Pick<
@@ -64,7 +65,7 @@ export async function loadArchive(file: string, target: Target, options: LoadOpt
   try {
     await requireEmpty(dialect.query)
     if (newKeys !== undefined) writePrivateFile(join(target.dataDir, MASTER_KEY_FILE), newKeys)
-    await dialect.migrate((query) => migrateTo(query, header.migrations))
+    await dialect.migrate((query) => migrate(query, header.migrations))
     await dialect.migrate((query) => load(query, { file, archive, dialect, storage: options.withLogs ? storage : undefined }))
   } finally {
     await dialect.close()

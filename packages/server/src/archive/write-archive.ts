@@ -6,6 +6,7 @@ import { pack, type Pack } from 'tar-stream'
 import type { Objects } from '../logs/objects.ts'
 import { findMeta } from '../store/account/meta.ts'
 import type { Snapshot } from '../store/database/snapshot.ts'
+import { appliedMigrations } from '../store/migrate.ts'
 import type { Store } from '../store/store.ts'
 import { CURRENT_KEY } from '../secrets/vault.ts'
 import { LOG_STORAGE } from '../logs/storage-mark.ts'
@@ -22,7 +23,7 @@ import {
   type ArchiveTrailer,
 } from './format.ts'
 import { sealKeys } from './sealed-keys.ts'
-import { appliedMigrations, requireCurrent, tablesAt } from './tables.ts'
+import { requireCurrent, tablesAt } from './tables.ts'
 
 export interface ArchiveSource {
   readonly store: Pick<Store, 'name' | 'readSnapshot'>

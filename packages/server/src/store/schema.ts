@@ -256,6 +256,8 @@ export interface BuildPlanRow {
   fetched: string | null
   /** The delivery whose event started it; null if none did. */
   delivery_id: string | null
+  /** JSON: CommitTarget, where the state of the build is reported; null for nowhere. */
+  commit_target: string | null
 }
 
 export interface AttemptRow {
