@@ -50,6 +50,12 @@ export const RULES: Readonly<Record<string, Schema>> = {
   'runtime.dind.pvcs.dind.volumeSize': { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$' },
   'runtime.dind.userAccess': { type: 'boolean' },
   url,
+  // A password in the values is readable in the release and in the pod.
+  'database.url': {
+    type: ['string', 'null'],
+    pattern: '^(postgres(ql)?://([^:@/]*@)?[^@]*)?$',
+    not: { pattern: '[?&]password=' },
+  },
   replicas: { type: 'integer', minimum: 1 },
   'service.type': oneOf('ClusterIP', 'NodePort', 'LoadBalancer'),
   'service.port': { type: 'integer', minimum: 1, maximum: 65_535 },

@@ -73,3 +73,21 @@ securityContext:
   capabilities: { drop: [ALL] }
   seccompProfile: { type: RuntimeDefault }
 {{- end -}}
+
+{{/* Values of secrets in `settings` and `env` would be readable in the pod and in the release. */}}
+{{- define "windlass.refuseSecrets" -}}
+{{- range $key := list "MASTER_KEY" "DATABASE_URL" "BOOTSTRAP_CODE" }}
+{{- if hasKey $.Values.settings $key }}
+{{- fail (printf "settings.%s is a secret: use masterKey.secretKeyRef, database.urlSecretKeyRef or bootstrap.codeSecretKeyRef" $key) }}
+{{- end }}
+{{- $name := printf "WINDLASS_SERVER_%s" $key }}
+{{- if and (hasKey $.Values.env $name) (not (kindIs "map" (get $.Values.env $name))) }}
+{{- fail (printf "env.WINDLASS_SERVER_%s is a secret: use masterKey.secretKeyRef, database.urlSecretKeyRef or bootstrap.codeSecretKeyRef" $key) }}
+{{- end }}
+{{- end }}
+{{- range $key := list "AWS_SECRET_ACCESS_KEY" "AWS_SESSION_TOKEN" "PGPASSWORD" }}
+{{- if and (hasKey $.Values.env $key) (not (kindIs "map" (get $.Values.env $key))) }}
+{{- fail (printf "env.%s is a secret: use valueFrom.secretKeyRef" $key) }}
+{{- end }}
+{{- end }}
+{{- end -}}

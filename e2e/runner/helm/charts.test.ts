@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { RuntimeInput } from '../../../packages/protocol/src/index.ts'
+import { VERSION } from '../../../packages/plan/src/version.ts'
 import { type Helm, openHelm, type Rendered } from '../../support/helm.ts'
 import { env, kinds, one, pod, pods, runtime, runtimes, unrestricted, valuesOf } from './render.ts'
 
@@ -464,9 +465,45 @@ test('several servers require PostgreSQL and a shared volume; Ingress and TLS de
   expect(kinds(several)).toEqual(
     expect.arrayContaining(['Ingress/cf-runtime-windlass', 'PodDisruptionBudget/cf-runtime-windlass']),
   )
-  expect(one(several, 'Deployment')).toMatchObject({ spec: { strategy: { type: 'RollingUpdate' } } })
+  expect(one(several, 'Deployment')).toMatchObject({
+    spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } },
+  })
   expect(env(pod(several, 'Deployment', ''))['WINDLASS_SERVER_ADVERTISED_URL']).toBe('https://ci.example.com')
   const single = await renderServer()
   expect(one(single, 'Deployment')).toMatchObject({ spec: { strategy: { type: 'Recreate' } } })
   expect(one(single, 'PersistentVolumeClaim').metadata).toMatchObject({ annotations: { 'helm.sh/resource-policy': 'keep' } })
+})
+
+test.each(['embedded', 'replicas'])('the chart of the server renders the same objects for %s.yaml', async (name) => {
+  const values = parse(readFileSync(join(import.meta.dirname, 'server', `${name}.yaml`), 'utf8'))
+  const objects = await renderServer(values)
+  expect(named(objects, 'Secret')).toEqual([])
+  const text = objects.map((object) => JSON.stringify(object, null, 2).replaceAll(VERSION, 'VERSION')).join('\n')
+  await expect(`${text}\n`).toMatchFileSnapshot(`server/${name}.golden`)
+})
+
+test('the chart of the server refuses secrets as values, and accepts references to them', async () => {
+  const server = (values: object): Promise<string> => renderServer(values).then(() => 'rendered', String)
+  for (const key of ['MASTER_KEY', 'DATABASE_URL', 'BOOTSTRAP_CODE']) {
+    expect(await server({ settings: { [key]: 'secret' } })).toContain(`settings.${key} is a secret`)
+    expect(await server({ env: { [`WINDLASS_SERVER_${key}`]: 'secret' } })).toContain(`env.WINDLASS_SERVER_${key} is a secret`)
+  }
+  expect(await server({ env: { AWS_SECRET_ACCESS_KEY: 'secret' } })).toContain('env.AWS_SECRET_ACCESS_KEY is a secret')
+  expect(await server({ env: { AWS_SECRET_ACCESS_KEY: { valueFrom: { secretKeyRef: REFERENCE } } } })).toBe('rendered')
+  for (const url of ['postgres://me:secret@db/windlass', 'postgres://db/windlass?password=secret'])
+    expect(await server({ database: { url } })).toContain('/database/url')
+  expect(await server({ database: { url: 'postgres://me@db/windlass?sslmode=verify-full' } })).toBe('rendered')
+})
+
+test('a ServiceMonitor selects the Service of the metrics, and requires metrics', async () => {
+  const enabled = { serviceMonitor: { enabled: true } }
+  await expect(renderServer(enabled)).rejects.toThrow('serviceMonitor.enabled requires metrics.enabled')
+  const objects = await renderServer({ ...enabled, metrics: { enabled: true } })
+  const selector = z
+    .object({ selector: z.object({ matchLabels: z.record(z.string(), z.string()) }) })
+    .parse(one(objects, 'ServiceMonitor')['spec']).selector.matchLabels
+  const labels = (name: string): object =>
+    z.object({ labels: z.looseObject({}) }).parse(one(objects, 'Service', name).metadata).labels
+  expect(labels('-metrics')).toMatchObject(selector)
+  expect(labels('-windlass')).not.toMatchObject(selector)
 })

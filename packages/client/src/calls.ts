@@ -80,7 +80,7 @@ function send(client: Client, { route, reader }: Bound, given: readonly unknown[
 async function sendOne(client: Client, { route, reader }: Bound, given: readonly unknown[]): Promise<unknown> {
   const { method, answer } = route
   const { path, options } = readGiven(route, given)
-  if (answer === 'bytes') return client.bytes(path, options)
+  if (answer === 'bytes') return client.bytes(path, options, method)
   if (typeof answer !== 'string') return client.call(method, path, reader(answer), options)
   const text = await client.text(method, path, options)
   return answer === 'text' ? text : undefined

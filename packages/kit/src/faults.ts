@@ -317,6 +317,21 @@ export const faults = {
     text: 'The data folder is in use by another server.',
     hint: 'Stop the other server, or use PostgreSQL to run several servers.',
   },
+  'store-not-empty': {
+    status: 409,
+    text: 'The database already contains data of a server.',
+    hint: 'Use an empty database, and do not start a server on it before.',
+  },
+  'archive-invalid': {
+    status: 422,
+    text: 'The archive is incomplete or was changed.',
+    hint: 'Use another copy of the archive.',
+  },
+  'passphrase-wrong': {
+    status: 403,
+    text: 'The passphrase does not decrypt the master keys of the archive.',
+    hint: 'Use the passphrase with which the archive was written.',
+  },
 } as const satisfies Record<string, FaultSpec>
 
 export type FaultCode = keyof typeof faults

@@ -38,7 +38,7 @@ export interface Client {
   /** Sends a request whose response is text or empty. */
   text(method: Method, path: string, options?: CallOptions): Promise<string>
   /** Returns the response body as a stream of bytes. */
-  bytes(path: string, options?: CallOptions): Promise<AsyncIterable<Uint8Array>>
+  bytes(path: string, options?: CallOptions, method?: Method): Promise<AsyncIterable<Uint8Array>>
   /** Yields the events of an SSE stream. Throws `server-unreachable` if the stream breaks; the caller resumes from the last id. */
   events(path: string, options?: CallOptions): AsyncGenerator<ServerSentEvent>
   /** Returns the same client with another token. */
@@ -98,8 +98,8 @@ export function createClient(options: ClientOptions): Client {
       const response = await send(method, path, { timeoutMs: DEFAULT_TIMEOUT_MS, ...call })
       return requireReachable(call.signal, () => response.text())
     },
-    async bytes(path, call = {}) {
-      return (await send('GET', path, call)).body
+    async bytes(path, call = {}, method = 'GET') {
+      return (await send(method, path, call)).body
     },
     async *events(path, call = {}) {
       const response = await send('GET', path, { ...call, headers: { ...call.headers, accept: 'text/event-stream' } })

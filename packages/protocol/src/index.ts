@@ -1,3 +1,4 @@
+export * from './archives.ts'
 export * from './base.ts'
 export * from './engine/debug.ts'
 export * from './engine/events.ts'

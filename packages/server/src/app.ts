@@ -10,6 +10,7 @@ import type { Metrics } from './metrics.ts'
 import type { Vault } from './secrets/vault.ts'
 import type { Store } from './store/store.ts'
 import type { Retention, Timings } from './settings.ts'
+import type { Traces } from './traces/span.ts'
 
 export interface App {
   readonly store: Store
@@ -17,6 +18,8 @@ export interface App {
   readonly logs: LogStore
   readonly readers: Readers
   readonly metrics: Metrics
+  /** Undefined if no endpoint for traces is set. */
+  readonly traces: Traces | undefined
   /** Returns the metrics as Prometheus text, at most a second old. */
   readonly metricsPage: () => Promise<string>
   readonly clock: Clock

@@ -3,8 +3,19 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 export interface Metrics {
   readonly registry: Registry
+  /** Called after the commit that ends a build. */
+  buildEnded: (buildId: string) => void
   readonly builds: Counter<'result'>
   readonly buildDuration: Histogram<'result'>
+  readonly waits: Histogram<'reason'>
+  readonly buildsWaiting: Gauge<'reason'>
+  readonly starts: Histogram<'phase'>
+  readonly steps: Counter<'result'>
+  readonly attemptsLive: Gauge<'runtime'>
+  readonly agentOnline: Gauge<'agent'>
+  readonly deliveriesWaiting: Gauge
+  readonly messages: Gauge<'state'>
+  readonly info: Gauge<'version' | 'database'>
   readonly tasksQueued: Gauge
   readonly taskWait: Histogram
   readonly agentSilence: Gauge<'agent'>
@@ -23,6 +34,7 @@ export function openMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, prefix: 'windlass_' })
   return {
     registry,
+    buildEnded: () => undefined,
     builds: new Counter({
       name: 'windlass_builds_total',
       help: 'Builds that ended, by result.',
@@ -34,6 +46,61 @@ export function openMetrics(): Metrics {
       help: 'From creation to the end of a build, by result.',
       labelNames: ['result'],
       buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400],
+      registers,
+    }),
+    waits: new Histogram({
+      name: 'windlass_wait_seconds',
+      help: 'How long builds waited, by reason: limits, capacity, approval, `start` for the pods, or what Kubernetes reports.',
+      labelNames: ['reason'],
+      buckets: [0.1, 1, 5, 15, 60, 300, 1800, 7200],
+      registers,
+    }),
+    buildsWaiting: new Gauge({
+      name: 'windlass_builds_waiting',
+      help: 'Builds that wait now, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    starts: new Histogram({
+      name: 'windlass_attempt_start_seconds',
+      help: 'Parts of the start of an attempt: `pods` until its engine runs, `daemon` from its first call until it has a Docker daemon.',
+      labelNames: ['phase'],
+      buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 180, 600],
+      registers,
+    }),
+    steps: new Counter({
+      name: 'windlass_steps_total',
+      help: 'Steps that ended, by result.',
+      labelNames: ['result'],
+      registers,
+    }),
+    attemptsLive: new Gauge({
+      name: 'windlass_attempts_live',
+      help: 'Attempts that start or run, by runtime environment.',
+      labelNames: ['runtime'],
+      registers,
+    }),
+    agentOnline: new Gauge({
+      name: 'windlass_agent_online',
+      help: '1 if an agent has called within its lease.',
+      labelNames: ['agent'],
+      registers,
+    }),
+    deliveriesWaiting: new Gauge({
+      name: 'windlass_deliveries_waiting',
+      help: 'Webhook calls that are not processed yet.',
+      registers,
+    }),
+    messages: new Gauge({
+      name: 'windlass_messages',
+      help: 'Messages to other services: `waiting` to be sent, or `failed` for good.',
+      labelNames: ['state'],
+      registers,
+    }),
+    info: new Gauge({
+      name: 'windlass_info',
+      help: 'Always 1; version and database of the server.',
+      labelNames: ['version', 'database'],
       registers,
     }),
     tasksQueued: new Gauge({ name: 'windlass_tasks_queued', help: 'Tasks that no agent has claimed yet.', registers }),

@@ -28,6 +28,8 @@ import { openVault } from './secrets/vault.ts'
 import { ensureAccount } from './store/account/accounts.ts'
 import { openStore } from './store/store.ts'
 import type { Retention, Timings, ServerOptions } from './settings.ts'
+import { traceBuild } from './traces/trace-build.ts'
+import { openTraces } from './traces/traces.ts'
 
 export const TIMINGS: Timings = {
   heartbeatMs: 10_000,
@@ -92,6 +94,10 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
   })
   const { clock } = store
   const closing = new AbortController()
+  const traces = await openTraces(options.environment ?? {}).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
   const documentPool = new DocumentPool(clock, log, options.documentLimits)
   try {
     const vault = await openVault(store, {
@@ -115,6 +121,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       readers: openReaders({ ...READER_LIMITS, ...options.readerLimits }),
       logs: openLogStore(store, storage, clock),
       metrics,
+      traces,
       metricsPage: () => page(),
       clock,
       log,
@@ -135,6 +142,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       serverCa: options.caFile === undefined ? undefined : readFileSync(options.caFile, 'utf8'),
       closing: closing.signal,
     }
+    if (traces !== undefined) metrics.buildEnded = (buildId) => void traceBuild(app, traces, buildId)
     const page = metricsPage(app)
     const loops =
       options.startsLoops === false
@@ -158,6 +166,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
         closing.abort()
         await documentPool.close()
         await Promise.all(loops)
+        await traces?.close()
         await store.close()
       },
     }

@@ -10,4 +10,11 @@ class MissingDatabase {
   }
 }
 
+/** Copies a database. Node 20 has neither. */
+export const backup =
+  process.getBuiltinModule('node:sqlite')?.backup ??
+  (() => {
+    throw new MissingDatabase()
+  })
+
 export const DatabaseSync = process.getBuiltinModule('node:sqlite')?.DatabaseSync ?? MissingDatabase

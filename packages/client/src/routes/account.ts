@@ -5,6 +5,7 @@ import {
   ApiKey,
   ApiKeyCreated,
   ApiKeyInput,
+  ArchiveInput,
   Bootstrap,
   MasterKeys,
   page,
@@ -56,6 +57,11 @@ export const masterKeys = {
   /** Makes a new master key current and starts sealing every secret with it. Throws `no-new-key`, `keys-not-everywhere`. */
   rotate: route('POST', '/v1/master-keys/rotation', { body: RotationInput, answer: MasterKeys, isKeyed: true }),
   prune: route('POST', '/v1/master-keys/prune', { answer: MasterKeys }),
+}
+
+export const archives = {
+  /** Returns an archive of the server as a tar stream. The stream fails if the server cannot write all of it. */
+  create: route('POST', '/v1/archives', { body: ArchiveInput, answer: 'bytes' }),
 }
 
 export const settings = {

@@ -18,6 +18,7 @@ import { isLogSocket, serveLogSocket } from './codefresh/log/socket.ts'
 import { readBody, releaseBody } from './body-pool.ts'
 import { parseJson } from './json-body.ts'
 import { openRateLimit } from './rate-limit.ts'
+import { measureCall } from './measure-call.ts'
 import { toFault, toProblem, unknownRoute } from './problem.ts'
 import { beginRepeatable, repeatKeyOf } from './replies.ts'
 import type { Answer, Call, Outcome, Route } from './route.ts'
@@ -135,6 +136,10 @@ function addRoute(app: App, server: FastifyInstance, { authenticator, route, adm
     url: toUrl(route.path),
     exposeHeadRoute: route.method === 'GET' && route.spec.allow === 'public' && route.spec.isHeld !== true,
     bodyLimit: bodyLimitOf(route.spec),
+    errorHandler(error, request, reply) {
+      measureCall(app, route, { status: toFault(error).status, started: app.clock.monotonic() - reply.elapsedTime, request })
+      return sendProblem(app, { error, request, reply })
+    },
     async onRequest(request, reply) {
       // Counted later, so that a web page cannot lock out the address of its readers.
       if (limit !== undefined) requireOwnOrigin(app, request)
@@ -166,7 +171,7 @@ function addRoute(app: App, server: FastifyInstance, { authenticator, route, adm
           releaseBody(request)
         })
       if (outcome === 'stream') return reply
-      measure(app, route, outcome.status, started)
+      measureCall(app, route, { status: outcome.status, started, request })
       return send(reply, outcome)
     },
   })
@@ -248,12 +253,6 @@ function send(reply: FastifyReply, outcome: Answer): FastifyReply {
   if (outcome.body === undefined) return reply.send()
   if (typeof outcome.body === 'string' || Buffer.isBuffer(outcome.body)) return reply.send(outcome.body)
   return reply.header('content-type', 'application/json').send(JSON.stringify(outcome.body))
-}
-
-function measure(app: App, route: Route, status: number, started: number): void {
-  if (route.spec.isHeld === true) return
-  const seconds = (app.clock.monotonic() - started) / 1000
-  app.metrics.requests.observe({ method: route.method, route: route.path, status: String(status) }, seconds)
 }
 
 /** Routes whose calls show that engines and agents are alive. */

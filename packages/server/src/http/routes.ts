@@ -2,6 +2,7 @@ import type { App } from '../app.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import { masterKeyRoutes, settingsRoutes } from './routes/account.ts'
 import { agentRoutes } from './routes/agent.ts'
+import { archiveRoutes } from './routes/archive.ts'
 import { annotationRoutes } from './routes/annotation.ts'
 import { buildRoutes } from './routes/build.ts'
 import { debugRoutes } from './routes/debug.ts'
@@ -64,6 +65,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...imageRoutes(app),
     ...settingsRoutes(app),
     ...masterKeyRoutes(app),
+    ...archiveRoutes(app),
     ...debugRoutes(app),
     ...agentRoutes(app),
     ...engineRoutes(app),

@@ -7,7 +7,8 @@ import { isObjectKey } from './object-keys.ts'
 import type { Objects } from './objects.ts'
 import { MARK_NAME, type LogStorage } from './storage.ts'
 
-const META = 'log-folder'
+/** Key of `meta`: the mark of the log storage. */
+export const LOG_STORAGE = 'log-folder'
 /** Prefix of the keys of the ids that servers of this database have offered as marks. */
 const OFFER = 'log-folder-offer:'
 
@@ -16,7 +17,7 @@ const OFFER = 'log-folder-offer:'
  * belongs to another storage, or the storage to another database, because retention would delete the logs of that database.
  */
 export async function requireOwnLogs(store: Store, clock: Clock, storage: LogStorage): Promise<void> {
-  const known = (await findMeta(store.query, META)) ?? (await adopt(store, clock, storage))
+  const known = (await findMeta(store.query, LOG_STORAGE)) ?? (await adopt(store, clock, storage))
   const marked = await storage.readMark()
   if (marked === known) return
   if (marked === undefined && (await holdsLogs(store.query, storage.objects))) {
@@ -41,12 +42,12 @@ async function adopt(store: Store, clock: Clock, storage: LogStorage): Promise<s
   const marked = (await storage.readMark()) ?? (await offer(store, newId(clock.now()), storage))
   const isOffered = (await findMeta(store.query, OFFER + marked)) !== undefined
   // Another server of this database may have adopted a mark in the meantime, which removes the offers.
-  const known = await findMeta(store.query, META)
+  const known = await findMeta(store.query, LOG_STORAGE)
   if (known !== undefined) return known
   if (!isOffered && !(await holdsLogs(store.query, storage.objects))) throw foreign(storage)
   return store.write(async (tx) => {
     await deleteMeta(tx, OFFER)
-    return insertMeta(tx, META, marked)
+    return insertMeta(tx, LOG_STORAGE, marked)
   })
 }
 
@@ -54,7 +55,7 @@ async function adopt(store: Store, clock: Clock, storage: LogStorage): Promise<s
 async function offer(store: Store, own: string, storage: LogStorage): Promise<string> {
   if ((await hasObjects(storage.objects)) && !(await holdsLogs(store.query, storage.objects))) throw foreign(storage)
   const known = await store.write(async (tx) => {
-    const adopted = await findMeta(tx.query, META)
+    const adopted = await findMeta(tx.query, LOG_STORAGE)
     if (adopted === undefined) await insertMeta(tx, OFFER + own, own)
     return adopted
   })

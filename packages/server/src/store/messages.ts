@@ -1,4 +1,5 @@
 import { newId } from '@windlass/kit'
+import { sql } from 'kysely'
 import type { MessageRow } from './schema.ts'
 import type { Query, Tx } from './store.ts'
 
@@ -191,4 +192,13 @@ export async function deleteOldMessages(tx: Tx, { before, limit }: { before: num
   const ids = old.map(({ id }) => id)
   if (ids.length > 0) await tx.query.deleteFrom('message').where('id', 'in', ids).execute()
   return ids.length
+}
+
+/** Counts the messages that wait to be sent, and those that are given up. Without the account, so that both counts use a partial index. */
+export async function countMessages(query: Query): Promise<Readonly<Record<'waiting' | 'failed', number>>> {
+  const base = query.selectFrom('message').select((of) => of.fn.countAll<number>().as('count'))
+  const waiting = await base.where('next_at', 'is not', null).executeTakeFirstOrThrow()
+  // A literal: SQLite uses a partial index only for its condition without parameters.
+  const failed = await base.where('state', '=', sql.lit('failed' as const)).executeTakeFirstOrThrow()
+  return { waiting: waiting.count, failed: failed.count }
 }

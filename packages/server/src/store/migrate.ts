@@ -23,21 +23,35 @@ const SEPARATE = {
 
 type Migrations = Readonly<Record<string, Migration>>
 
-/** Applies the migrations that are missing. Throws `unavailable`. */
-export async function migrate(query: Kysely<Schema>): Promise<void> {
+/** Applies the migrations that are missing, or with `names` only those. Throws `unavailable`. */
+export async function migrate(query: Kysely<Schema>, names: readonly string[] = Object.keys(migrations)): Promise<void> {
   await separate(query)
   await apply(
     query,
-    pick((name) => name < FIRST_SEPARATE),
+    pick((name) => name < FIRST_SEPARATE && names.includes(name)),
   )
   await apply(
     query,
     await withUnknown(
       query,
-      pick((name) => name >= FIRST_SEPARATE),
+      pick((name) => name >= FIRST_SEPARATE && names.includes(name)),
     ),
     SEPARATE,
   )
+}
+
+/** Returns the names of the migrations that a database has, sorted; none for a database without tables. */
+export async function appliedMigrations(query: Query): Promise<string[]> {
+  const recorded = [await namesIn(query, DEFAULT_MIGRATION_TABLE), await namesIn(query, SEPARATE.migrationTableName)]
+  return recorded.flat().toSorted(compareNames)
+}
+
+/** Tables that only record migrations. */
+export const MIGRATION_TABLES: ReadonlySet<string> = new Set([SEPARATE.migrationTableName, SEPARATE.migrationLockTableName])
+
+/** Compares names by their characters, as the migrator does. */
+export function compareNames(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
 }
 
 function pick(isPart: (name: string) => boolean): Migrations {

@@ -238,6 +238,8 @@ export interface BuildRow {
   compacted_to: number
   /** When the build was last followed, within half a minute. */
   followed_at: number | null
+  /** Since when it has its status and reason. Null for builds of earlier versions until their next change. */
+  waits_since: number | null
 }
 
 export interface BuildPlanRow {

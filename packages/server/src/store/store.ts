@@ -10,6 +10,7 @@ import { openDialect, type Dialect } from './database/dialect.ts'
 import { migrate } from './migrate.ts'
 import type { DatabaseLimits } from './database/postgres-pool.ts'
 import type { Schema } from './schema.ts'
+import type { Snapshot } from './database/snapshot.ts'
 import { openStoreClock } from './database/store-clock.ts'
 
 /** What reads need: the database, or a transaction. */
@@ -40,6 +41,8 @@ export interface Store {
   /** Runs `work` in a transaction and rolls back if it throws. Resolves when the commit is durable. May run `work` more than once. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   watch(topic: string): Watch
+  /** Runs `work` on an unchanging state of the database, for backups. It may take hours; writes continue in the meantime. */
+  readSnapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** The time for all rows and timeouts: that of the database if it has a clock, otherwise that of this process. */
   readonly clock: Clock
   /** Reads the time of the database again. Throws if it does not answer. */
@@ -79,6 +82,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     pollMs: dialect.pollMs,
     write,
     watch: (topic) => dialect.bus.watch(topic),
+    readSnapshot: (work) => dialect.readSnapshot(work),
     clock,
     measureTime: () => clock.measure(),
     async ping() {

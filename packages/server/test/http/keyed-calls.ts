@@ -152,6 +152,7 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/builds/{id}/deny': 'the same decision changes nothing',
   'POST /v1/builds/{id}/terminals/{terminal}/input': 'the input is numbered',
   'POST /v1/master-keys/prune': 'requests the same removal',
+  'POST /v1/archives': 'stores nothing',
   'POST /api/custom_clusters/register': 'the same registration changes nothing',
   'POST /api/custom_clusters/signServerCerts': 'stores nothing but the authority, once',
   'POST /api/pipelines/yaml/validator': 'stores nothing',

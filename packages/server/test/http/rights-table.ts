@@ -222,6 +222,7 @@ PUT    /v1/settings                                                          adm
 GET    /v1/master-keys                                                       admin       account:read
 POST   /v1/master-keys/rotation                                              admin       account:write
 POST   /v1/master-keys/prune                                                 admin       account:write
+POST   /v1/archives                                                          admin       account:write
 GET    /v1/builds/{id}/debug                                                 viewer      build:read
 POST   /v1/builds/{id}/debug                                                 developer   pipeline:write
 POST   /v1/builds/{id}/debug/{step}/{action}                                 developer   pipeline:write

@@ -163,6 +163,7 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     small_objects: 0,
     compacted_to: 0,
     followed_at: null,
+    waits_since: now,
   }
 }
 

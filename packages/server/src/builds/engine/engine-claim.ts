@@ -45,6 +45,8 @@ export async function claimAttempt(app: App, key: AttemptKey, claim: EngineClaim
     row.claim_key = claim.claimKey
     row.token_hash = sha256(secret)
     row.started_at = edit.now
+    const { created_at: created, engine_since: ran } = row
+    tx.measure(({ starts }) => starts.observe({ phase: 'pods' }, Math.max(0, (ran ?? edit.now) - created) / 1000))
     row.seen_at = edit.now
     row.waiting_reason = null
     row.waiting_message = null

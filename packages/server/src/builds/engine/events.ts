@@ -90,11 +90,19 @@ async function applyEvent(app: App, edit: BuildEdit, event: TakenEvent): Promise
   record(edit, { type, seq, at, source: 'engine', data: await sealValues(app.vault, edit.tx, edit.build, data) })
   if (refused !== undefined && type !== 'notice') noteRefused(edit, 'step' in event ? event.step : undefined, refused)
   noteActivity(edit, event)
+  measureEvent(edit, event)
   if (event.type === 'step.waiting' && event.reason === 'approval') await noteApproval(edit, event)
   if (event.type === 'image') await applyContent(app, edit, { ...event, work: () => recordImage(edit, event) })
   if (event.type === 'annotated') await applyContent(app, edit, { ...event, work: () => applyAnnotated(edit, event) })
   if (event.type === 'step.started' && event.resets !== undefined) await deleteApprovals(edit.tx, edit.build.id, event.resets)
   if (event.type === 'attempt.finished') await finishAttempt(edit, event)
+}
+
+function measureEvent({ tx, attempt, now }: BuildEdit, event: EngineEvent): void {
+  if (event.type === 'step.finished') tx.measure((metrics) => metrics.steps.inc({ result: event.status }))
+  const claimed = attempt?.started_at ?? now
+  if (event.type === 'attempt.started')
+    tx.measure((metrics) => metrics.starts.observe({ phase: 'daemon' }, Math.max(0, now - claimed) / 1000))
 }
 
 const Usage = z.record(z.string(), z.number())

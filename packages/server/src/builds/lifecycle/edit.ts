@@ -13,6 +13,7 @@ import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
 import { reportChange } from '../../statuses/report.ts'
 import type { Tx } from '../../store/store.ts'
 import { reportEnd } from '../../triggers/events/report-end.ts'
+import { waitOf } from './waits.ts'
 
 export interface BuildEdit {
   readonly tx: Tx
@@ -120,6 +121,7 @@ export function moveBuild(edit: BuildEdit, trigger: BuildTrigger, cause: Cause =
     edit.tx.measure((metrics) => {
       metrics.builds.inc({ result: next })
       metrics.buildDuration.observe({ result: next }, (now - build.created_at) / 1000)
+      metrics.buildEnded(build.id)
     })
   }
   return true
@@ -150,6 +152,7 @@ export function moveAttempt(edit: BuildEdit, trigger: AttemptTrigger): boolean {
 /** Writes the changed columns and the new events, and wakes the watchers. */
 export async function saveBuild(edit: BuildEdit): Promise<void> {
   const { tx, build, before, attempt, attemptBefore } = edit
+  noteWait(edit)
   const changes = difference(before, build)
   if (Object.keys(changes).length > 0) await updateBuild(tx, build.id, changes)
   if (attempt !== undefined && attemptBefore !== undefined) {
@@ -167,6 +170,16 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
   await reportEnd(edit)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
   if (build.status === 'pending' && (before.status !== 'pending' || build.held !== before.held)) tx.wake(ELECT_TOPIC)
+}
+
+/** Measures a wait that ends, or whose reason changes. */
+function noteWait({ tx, build, before, now }: BuildEdit): void {
+  if (build.status === before.status && build.reason === before.reason) return
+  build.waits_since = now
+  const reason = waitOf(before)
+  const since = before.waits_since
+  if (reason !== undefined && since !== null)
+    tx.measure((metrics) => metrics.waits.observe({ reason }, Math.max(0, now - since) / 1000))
 }
 
 function difference<T extends object>(before: T, after: T): Partial<T> {

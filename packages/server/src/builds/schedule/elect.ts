@@ -36,7 +36,11 @@ export async function electLoop(app: App): Promise<void> {
 /** Gives an attempt to each build that can start, and a reason to the others. */
 export async function elect(app: App): Promise<void> {
   if (!(await hasWaiting(app.store.query, app.accountId))) return
-  while ((await app.store.write((tx) => electPage(app, tx))) >= PAGE);
+  const start = app.clock.now()
+  let changed = 0
+  for (let last = PAGE; last >= PAGE; changed += last) last = await app.store.write((tx) => electPage(app, tx))
+  if (changed > 0)
+    app.traces?.record({ name: 'election', start, end: app.clock.now(), attributes: { 'windlass.election.builds': changed } })
 }
 
 /** Returns the number of changed builds. `PAGE` means that there may be more. */

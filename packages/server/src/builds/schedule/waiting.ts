@@ -1,9 +1,7 @@
 /** The reason why an attempt waits. It is the reason of its build until the attempt runs, and is recorded in the feed. */
 import { REASONS, type Reason } from '@windlass/plan'
 import { record, setCause, type BuildEdit, type Cause } from '../lifecycle/edit.ts'
-
-/** Reasons why the daemon may wait while the engine already runs. */
-const DAEMON_WAITS: readonly Reason[] = ['pod-image-error', 'pod-failed', 'node-disk-full']
+import { DAEMON_WAITS } from '../lifecycle/waits.ts'
 
 /** Sets why an attempt cannot start yet, or why its engine waits for the daemon, with the message of Kubernetes. */
 export function noteWaiting(edit: BuildEdit, cause: Cause & { readonly reason: Reason }): void {

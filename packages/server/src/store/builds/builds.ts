@@ -231,14 +231,3 @@ function selectPage(query: Query, filter: PageFilter) {
   if (filter.before !== undefined) select = select.where('number', '<', filter.before)
   return select.orderBy('number', 'desc').limit(filter.limit)
 }
-
-/** Counts builds per status, without final statuses. */
-export async function countBuilds(query: Query, accountId: string): Promise<{ status: BuildStatus; count: number }[]> {
-  return query
-    .selectFrom('build')
-    .select((expression) => ['status', expression.fn.countAll<number>().as('count')])
-    .where('account_id', '=', accountId)
-    .where('status', 'in', LIVE_BUILD_STATUSES)
-    .groupBy('status')
-    .execute()
-}

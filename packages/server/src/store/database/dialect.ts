@@ -19,6 +19,7 @@ import { openLocalBus, type Bus } from './bus.ts'
 import { openPostgresBus } from './postgres-bus.ts'
 import { DATABASE_LIMITS, migrationOptions, openPool, poolOptions, type DatabaseLimits } from './postgres-pool.ts'
 import type { Schema } from '../schema.ts'
+import { clearCopies, fetchRows, readCopy, readTransaction, streamRows, type Row, type Snapshot } from './snapshot.ts'
 import { openSqlite, type OpenSqlite } from './sqlite.ts'
 
 type Select<DB, TB extends keyof DB, O> = SelectQueryBuilder<DB, TB, O>
@@ -39,6 +40,10 @@ export interface Dialect {
   skipLocked<DB, TB extends keyof DB, O>(query: Select<DB, TB, O>): Select<DB, TB, O>
   /** Runs schema migrations on connections without timeouts. */
   migrate<T>(work: (query: Kysely<Schema>) => Promise<T>): Promise<T>
+  /** Yields all rows of a table in a transaction, in any order and a few at a time. */
+  rowsOf(query: Kysely<Schema>, table: string, columns: readonly string[]): AsyncIterable<Row>
+  /** Runs `work` on an unchanging state of the database while others use it. */
+  readSnapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** Returns the time of the database in epoch milliseconds. Undefined for SQLite, which uses the clock of this process. */
   readTime?(): Promise<number>
   /** Returns true for an error after which the same transaction may succeed, such as a deadlock or a serialization failure. */
@@ -46,6 +51,9 @@ export interface Dialect {
   /** Ends waits, then connections. */
   close(): Promise<void>
 }
+
+/** Name of the SQLite database in the data folder. */
+export const DATABASE_FILE = 'windlass.db'
 
 export interface DialectOptions {
   readonly dataDir: string
@@ -98,8 +106,15 @@ class NodeSqliteDialect extends SqliteDialect {
   }
 }
 
+/** Opens a database file for queries. Throws the same faults as `openSqlite`. */
+export function openSqliteFile(file: string): Kysely<Schema> {
+  return new Kysely<Schema>({ dialect: new NodeSqliteDialect(openSqlite(file)) })
+}
+
 function sqlite(options: DialectOptions): Dialect {
-  const query = new Kysely<Schema>({ dialect: new NodeSqliteDialect(openSqlite(join(options.dataDir, 'windlass.db'))) })
+  const database = openSqlite(join(options.dataDir, DATABASE_FILE))
+  clearCopies(options.dataDir)
+  const query = new Kysely<Schema>({ dialect: new NodeSqliteDialect(database) })
   const bus = openLocalBus(options.clock)
   return {
     name: 'sqlite',
@@ -111,6 +126,8 @@ function sqlite(options: DialectOptions): Dialect {
     forShare: (select) => select,
     skipLocked: (select) => select,
     migrate: (work) => work(query),
+    rowsOf: streamRows,
+    readSnapshot: (work) => readCopy({ folder: options.dataDir, copyTo: database.copyTo, open: openSqliteFile }, work),
     isRetryable: () => false,
     async close() {
       bus.end()
@@ -146,6 +163,17 @@ async function postgres(options: DialectOptions, url: string): Promise<Dialect> 
         dialect: new PostgresDialect({ pool: openPool(migrationOptions(url, limits), options.log) }),
       })
       return work(unlimited).finally(() => unlimited.destroy())
+    },
+    rowsOf: fetchRows,
+    async readSnapshot(work) {
+      // A slow reader of the snapshot leaves its transaction idle for longer than the transactions of the server may be.
+      const unlimited = {
+        ...migrationOptions(url, limits),
+        idle_in_transaction_session_timeout: 0,
+        application_name: 'windlass-snapshot',
+      }
+      const reading = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPool(unlimited, options.log) }) })
+      return readTransaction(reading, work).finally(() => reading.destroy())
     },
     isRetryable: isConflict,
     async readTime() {

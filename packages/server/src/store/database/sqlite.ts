@@ -1,7 +1,8 @@
 /** node:sqlite with the interface that Kysely's SQLite dialect expects, opened durably and exclusively. */
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { fault } from '@windlass/kit'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 
@@ -12,6 +13,8 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0xff534d42, 'CIFS'],
   [0xfe534d42, 'SMB2'],
 ])
+/** File name of a database that only exists in memory. */
+export const IN_MEMORY = ':memory:'
 const MAX_STATEMENTS = 1000
 /** After such a statement, the cached ones may return other columns. */
 const CHANGES_SCHEMA = /^\s*(?:alter|create|drop)\b/i
@@ -19,11 +22,16 @@ const CHANGES_SCHEMA = /^\s*(?:alter|create|drop)\b/i
 export interface OpenSqlite extends SqliteDatabase {
   /** Returns true if a transaction is open. After some errors, such as a full disk, SQLite rolls back by itself. */
   isInTransaction(): boolean
+  /**
+   * Copies the database into a new file while it is used. The file has the state after one of the transactions that commit in the meantime. Throws
+   * `storage-full` if the disk of the file does not have enough space.
+   */
+  copyTo(file: string): Promise<void>
 }
 
 /** Opens or creates the database file. Throws `store-locked` if another process has it open, `config-invalid` on a network file system. */
 export function openSqlite(file: string): OpenSqlite {
-  const network = NETWORK_FILE_SYSTEMS.get(statfsSync(dirname(file)).type >>> 0)
+  const network = file === IN_MEMORY ? undefined : NETWORK_FILE_SYSTEMS.get(statfsSync(dirname(file)).type >>> 0)
   if (network !== undefined) {
     throw fault('config-invalid', {
       message: `The data folder ${dirname(file)} is on ${network}, where SQLite files can be corrupted.`,
@@ -46,7 +54,43 @@ export function openSqlite(file: string): OpenSqlite {
     throw error
   }
   const prepare = statementCache(database)
-  return { prepare, close: () => database.close(), isInTransaction: () => database.isTransaction }
+  return {
+    prepare,
+    close: () => database.close(),
+    isInTransaction: () => database.isTransaction,
+    copyTo: (copy) => copyDatabase(database, { from: file, to: copy }),
+  }
+}
+
+/** Pages per step of a copy. Statements of the server wait for a step. */
+const COPY_PAGES = 256
+/** The first step of a copy fails while a transaction is open. */
+const COPY_TRIES = 500
+const COPY_PAUSE_MS = 5
+
+async function copyDatabase(database: DatabaseSync, { from, to }: { readonly from: string; readonly to: string }): Promise<void> {
+  const { bavail, bsize } = statfsSync(dirname(to))
+  const bytes = statSync(from).size
+  if (bytes > bavail * bsize)
+    throw fault('storage-full', {
+      message: `A copy of the database needs ${bytes} bytes in ${dirname(to)}, more than are free there.`,
+    })
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await backup(database, to, { rate: COPY_PAGES })
+      return
+    } catch (error) {
+      if (attempt >= COPY_TRIES || !isBusy(error)) throw error
+      await sleep(COPY_PAUSE_MS)
+    }
+  }
+}
+
+/** Results of SQLite for a step that has to be repeated (SQLITE_BUSY, SQLITE_LOCKED). node:sqlite reports 0 if the first step gets one of them. */
+const BUSY: ReadonlySet<unknown> = new Set([0, 5, 6])
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && BUSY.has(error.errcode)
 }
 
 /** Caches prepared statements by their text, because preparing one costs more than running it. A change of the schema empties the cache. */

@@ -32,6 +32,7 @@ import { polling } from './045-polling.ts'
 import { forkApprovals } from './046-fork-approvals.ts'
 import { eventTriggers } from './047-event-triggers.ts'
 import { notifications } from './051-notifications.ts'
+import { waits } from './053-waits.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -68,4 +69,5 @@ export const migrations: Record<string, Migration> = {
   '046-fork-approvals': forkApprovals,
   '047-event-triggers': eventTriggers,
   '051-notifications': notifications,
+  '053-waits': waits,
 }

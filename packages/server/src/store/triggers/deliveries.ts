@@ -227,3 +227,14 @@ export async function deleteOldDeliveries(tx: Tx, { before, limit }: { before: n
   await tx.query.deleteFrom('firing').where('created_at', '<', before).execute()
   return ids.length
 }
+
+/** Counts deliveries that are not processed yet. */
+export async function countOpenDeliveries(query: Query, accountId: string): Promise<number> {
+  const { count } = await query
+    .selectFrom('delivery')
+    .select((of) => of.fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .where('next_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return count
+}

@@ -1,0 +1,3 @@
+/** Archives of servers, for commands that work without a running server. */
+export { loadArchive, readArchive, readServerConfig, toServerOptions, writeDirectly } from '@windlass/server/archive'
+export type { ArchiveTrailer, LoadedArchive } from '@windlass/server/archive'
