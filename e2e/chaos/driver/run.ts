@@ -2,8 +2,7 @@
  * One chaos run: real servers and a real agent as processes, fake engines instead of pods, a load of builds, and kills at seeded moments until the
  * load is done. Returns what happened and the violations.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
 import { openClient, type ApiClient } from '@windlass/client'
@@ -27,6 +26,7 @@ import { openRequests } from './requests.ts'
 import { watchRetention, withoutBuilds, type RetentionLimits } from './retention.ts'
 import { remains, settle, watchBuilds, watchPauses, type Watch } from './settle.ts'
 import { dataDirOf, FAST, startAgentProcess, startServers } from './stage.ts'
+import { memoryFolder } from '../../support/memory-folder.ts'
 
 export interface ChaosPlan {
   readonly seed: number
@@ -87,7 +87,7 @@ const CALM_HTTP = (): Verdict => ({ kind: 'pass' })
 /** Runs it. Releases all resources before it returns. The folder is kept, and its path printed, only after a violation. */
 export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const startedAt = clock.now()
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-chaos-'))
+  const folder = await memoryFolder('windlass-chaos-')
   await using stack = new AsyncDisposableStack()
   const random = seededRandom(plan.seed)
   const recorder = openRecorder()

@@ -116,6 +116,7 @@ export const NO_BUILD_REASONS = {
   comment: 'The comment does not match the filter of the trigger.',
   'comment-author': 'The author of the comment may not start builds.',
   'modified-files': 'No changed file matches the filter of the trigger.',
+  'forge-unreachable': 'The filter for files needs the changed files, and the forge did not answer.',
   'already-built': 'Another delivery of the same event has already started this build.',
   'build-refused': 'The build could not be created.',
   'processing-failed': 'The server failed to process the delivery.',
@@ -137,6 +138,8 @@ export const WebhookInput = z.strictObject({
   context: Name.optional(),
   /** Accept only events of this repository. */
   repo: RepoName.optional(),
+  /** Find pushes that no call reported, by comparing branches with the token of the context. Default: true with a context. */
+  polls: z.boolean().optional(),
   /** Shared with the forge, which signs each call with it. Default: a random one. */
   secret: z
     .string()
@@ -154,6 +157,10 @@ export const Webhook = z.object({
   repo: z.string().optional(),
   /** Address to enter at the forge. */
   url: z.string(),
+  /** Whether the branches of its repositories are polled. */
+  polls: z.boolean().optional(),
+  /** Repositories that are polled, and why that fails; not in lists. */
+  polled: z.array(z.object({ repo: z.string(), polledAt: Time.optional(), problem: z.string().optional() })).optional(),
   createdAt: Time,
 })
 export type Webhook = z.infer<typeof Webhook>
@@ -207,6 +214,7 @@ export const GitTrigger = z.object({
       noCfCache: z.boolean(),
       resetVolume: z.boolean(),
       enableNotifications: z.boolean(),
+      commitStatus: z.boolean(),
       keepPVCsForPendingApproval: z.boolean(),
       pendingApprovalConcurrencyApplied: z.boolean(),
     } satisfies Record<keyof z.output<typeof PipelineOptions>, z.ZodBoolean>)
@@ -281,6 +289,8 @@ export const Delivery = z.object({
   repeats: z.int(),
   /** Delivery that it repeats at the request of a user. */
   replayOf: Id.optional(),
+  /** True if no call reported the event: the server found it by comparing branches. Its body has the form of GitHub. */
+  isPolled: z.boolean().optional(),
   receivedAt: Time,
   processedAt: Time.optional(),
   /** Not in lists. */

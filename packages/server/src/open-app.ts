@@ -22,6 +22,7 @@ import { refreshRuntimes } from './runtimes/layers.ts'
 import { keysLoop } from './secrets/master-keys.ts'
 import { outboxLoop } from './outbox/send.ts'
 import { cronLoop } from './triggers/cron/fire.ts'
+import { pollLoop } from './triggers/poll/poll.ts'
 import { deliverLoop } from './triggers/process.ts'
 import { openVault } from './secrets/vault.ts'
 import { ensureAccount } from './store/account/accounts.ts'
@@ -40,6 +41,7 @@ export const TIMINGS: Timings = {
   terminatingSilentMs: 300_000,
   taskBackoffMs: 1000,
   retainMs: 600_000,
+  pollMs: 300_000,
 }
 
 export const RETENTION: Retention = {
@@ -147,6 +149,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
             deliverLoop(app),
             cronLoop(app),
             outboxLoop(app),
+            pollLoop(app),
           ]
     return {
       app,

@@ -26,7 +26,7 @@ export const webhooks: Kind<Webhook> = {
     URL: ({ url }) => url,
     AGE: age,
   },
-  wide: { ID: ({ id }) => id },
+  wide: { ID: ({ id }) => id, POLLED: ({ polls }) => (polls === true ? 'yes' : 'no') },
 }
 
 export const triggers: Kind<PipelineTrigger> = {

@@ -1,4 +1,5 @@
 /** Calls of services that users name: forges and receivers of notifications. */
+import type { IncomingHttpHeaders } from 'node:http'
 import { exchange, isFault, readText } from '@windlass/kit'
 import type { App } from '../app.ts'
 import { guardedAddress } from './guarded-address.ts'
@@ -13,7 +14,7 @@ export interface OutboundCall {
 
 /** The answer of a service, or why there is none. Messages contain the host and never the URL, which can be a secret. */
 export type Answer =
-  | { readonly status: number; readonly body: string; readonly problem?: undefined }
+  | { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string; readonly problem?: undefined }
   /** `mayRetry`: a later call can succeed. `afterMs`: how long the service asks to wait. */
   | { readonly status?: number; readonly problem: string; readonly mayRetry: boolean; readonly afterMs: number }
 
@@ -36,7 +37,7 @@ export async function callOut(app: App, call: OutboundCall, maxBytes: number = D
     // Without kept connections, because a proxy would connect to an address that was not checked.
     const response = await exchange({ to, agent: false, method, headers, body, timeoutMs: TIMEOUT_MS, signal: app.closing })
     const text = await readText(response, maxBytes, () => new TooLarge())
-    return toAnswer(response.statusCode ?? 0, { text, retryAfter: response.headers['retry-after'], host: url.hostname })
+    return toAnswer(response.statusCode ?? 0, { text, headers: response.headers, host: url.hostname })
   } catch (error) {
     if (app.closing.aborted || isFault(error)) throw error
     if (error instanceof TooLarge) return refused(`The answer of ${url.hostname} is larger than ${maxBytes} bytes.`)
@@ -54,9 +55,10 @@ function refused(problem: string): Answer {
 /** Refusals are final, except those that ask for patience. */
 function toAnswer(
   status: number,
-  { text, retryAfter, host }: { readonly text: string; readonly retryAfter: string | undefined; readonly host: string },
+  { text, headers, host }: { readonly text: string; readonly headers: IncomingHttpHeaders; readonly host: string },
 ): Answer {
-  if (status >= 200 && status < 300) return { status, body: text }
+  if (status >= 200 && status < 300) return { status, headers, body: text }
+  const retryAfter = headers['retry-after']
   const mayRetry = status >= 500 || status === 408 || status === 429 || (status === 403 && retryAfter !== undefined)
   const seconds = Number(retryAfter)
   const afterMs = seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : 0

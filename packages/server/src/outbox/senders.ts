@@ -1,6 +1,7 @@
 /** How each kind of message is sent. */
 import type { MessageKind } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { sendCommitStatus } from '../statuses/send.ts'
 import type { MessageRow } from '../store/schema.ts'
 
 export interface Sent {
@@ -17,4 +18,4 @@ export type Sender = (app: App, message: MessageRow) => Promise<Sent>
 /** A server takes only the kinds that it has a sender for. During an upgrade a newer server can store others. */
 export type Senders = Readonly<Partial<Record<MessageKind, Sender>>>
 
-export const SENDERS: Senders = {}
+export const SENDERS: Senders = { 'commit-status': sendCommitStatus }

@@ -1,5 +1,6 @@
 /** The settings of a `kind: pipeline` document, without its steps. */
 import { fault, type Problem } from '@windlass/kit'
+import { isRecord } from '@windlass/kit/json'
 import { documentKind, readPipelineDocument, type Diagnostic, type PipelineDocument } from '@windlass/pipeline'
 import { PipelineSettings, type CronTrigger, type GitTrigger, type PipelineVariable } from '@windlass/protocol'
 import type { z } from 'zod'
@@ -84,7 +85,7 @@ function toSettings({ description, labels, settings }: PipelineDocument): unknow
   return {
     description,
     labels,
-    options: options ?? {},
+    options: readOptions(options),
     machine,
     terminationPolicy: terminationPolicy ?? [],
     permitRestartFromFailedSteps: permitRestartFromFailedSteps ?? undefined,
@@ -93,6 +94,12 @@ function toSettings({ description, labels, settings }: PipelineDocument): unknow
     clusters: readClusters(clustersInfo),
     kept,
   }
+}
+
+/** In documents, `enableNotifications: false` also turns commit statuses off. */
+function readOptions(options: unknown): unknown {
+  if (!isRecord(options) || options['enableNotifications'] !== false) return options ?? {}
+  return { commitStatus: false, ...options }
 }
 
 /** Returns the listed clusters. `injectAll` takes precedence over the list; without a list, `injectAll: false` means no clusters. */

@@ -51,10 +51,12 @@ export async function putMessage(
     await tx.query
       .updateTable('message')
       .set(({ fn, val, eb }) => ({
+        build_id: buildId ?? null,
         subject,
         body,
         version: eb('version', '+', 1),
         state: 'waiting',
+        tries: 0,
         updated_at: now,
         next_at: fn.coalesce('next_at', val(now)),
       }))

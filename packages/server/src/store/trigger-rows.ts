@@ -7,6 +7,8 @@ export interface TriggerSchema {
   webhook: WebhookRow
   delivery: DeliveryRow
   firing: FiringRow
+  polled_repo: PolledRepoRow
+  branch_head: BranchHeadRow
 }
 
 /** A trigger of a pipeline. */
@@ -60,6 +62,8 @@ export interface WebhookRow {
   repo: string | null
   /** Sealed. */
   secret: string
+  /** 1: the branches of its repositories are polled, if it has a context. */
+  polls: 0 | 1
   created_at: number
 }
 
@@ -86,6 +90,10 @@ export interface DeliveryRow {
   /** As received; null for a refused call. */
   body: string | null
   replay_of: string | null
+  /** 1: no call reported the event; the server found it by polling. */
+  polled: 0 | 1
+  /** JSON: branch -> commit before the push that polling had reported when this call came with the same head; null if there is none. */
+  late_heads: string | null
   /** How often the forge repeated the call. */
   repeats: number
   /** How often a server began to process it. */
@@ -104,4 +112,30 @@ export interface FiringRow {
   trigger_id: string
   build_id: string
   created_at: number
+}
+
+/** A repository whose branches are polled, because a trigger accepts its pushes from a webhook. */
+export interface PolledRepoRow {
+  webhook_id: string
+  /** In lower case. */
+  repo: string
+  account_id: string
+  /** As the trigger writes it. */
+  name: string
+  /** When the last complete list was requested; null if there was none, so that the next one only records the heads. */
+  polled_at: number | null
+  /** Why the last poll failed. */
+  problem: string | null
+  next_at: number
+}
+
+/** The head of a branch when it was polled. */
+export interface BranchHeadRow {
+  webhook_id: string
+  repo: string
+  branch: string
+  account_id: string
+  revision: string
+  /** Commit before the push that polling reported; empty for a new branch; null if a call reported this head, or a later one the next. */
+  polled_base: string | null
 }

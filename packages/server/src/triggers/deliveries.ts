@@ -84,6 +84,7 @@ export async function replayDelivery(app: App, id: string, within?: Within<Deliv
       status: 'received',
       headers: before.headers,
       body: before.body,
+      polled: before.polled,
       replay_of: before.id,
       next_at: now,
     }
@@ -112,6 +113,7 @@ function toDelivery(row: DeliveryHead, webhook: string | undefined): Delivery {
       reason: row.reason,
       message: row.message,
       replayOf: row.replay_of,
+      isPolled: row.polled === 1 ? true : undefined,
       processedAt: row.processed_at,
     }),
   }

@@ -12,6 +12,7 @@ import { webhookPlace } from '../secrets/places.ts'
 import type { DeliveryRow, WebhookRow } from '../store/schema.ts'
 import { insertDelivery } from '../store/triggers/deliveries.ts'
 import { findWebhookById } from '../store/triggers/webhooks.ts'
+import { noteHeads } from './poll/late-heads.ts'
 
 /** Maximum body of a call. The limit holds before the body is read. */
 export const MAX_DELIVERY_BYTES = 1_048_576
@@ -51,11 +52,13 @@ export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id
     })
   }
   const kept = Object.fromEntries(reader.headers.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])))
+  const read = reader.parse(kept, body)
   return app.store.write(async (tx) => {
     const now = app.clock.now()
     const row: DeliveryRow = {
       ...newDelivery(webhook, { id: newId(now), now }),
-      ...aboutOf(reader.parse(kept, body)),
+      ...aboutOf(read),
+      late_heads: await noteHeads(tx, webhook.account_id, read.filter(isEvent)),
       // A body without an id is the same delivery if it is sent again.
       key: `id:${reader.deliveryId(headers, body)?.slice(0, 200) ?? sha256(call.body)}`,
       event: reader.eventName(headers, body)?.slice(0, 200) ?? null,
@@ -109,6 +112,8 @@ export function newDelivery(
     headers: '{}',
     body: null,
     replay_of: null,
+    polled: 0,
+    late_heads: null,
     repeats: 0,
     tries: 0,
     next_at: null,

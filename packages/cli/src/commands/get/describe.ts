@@ -87,12 +87,21 @@ function facts(build: Build, { style, now }: RenderContext): [string, string][] 
     ['Restart of:', build.restartOf ?? ''],
     ['Parent:', build.parent ?? ''],
     ['Trigger:', build.trigger.name ?? ''],
+    ['Commit status:', commitStatusOf(build)],
     ['Annotations:', annotationsOf(build)],
     ['Retries:', build.retries > 0 ? String(build.retries) : ''],
     ['Created:', `${formatTime(build.createdAt)} (${formatAge(build.createdAt, now)} ago)`],
     ['Waited:', build.startedAt === undefined ? '' : formatDuration(Math.max(0, build.startedAt - build.createdAt))],
     ['Ran:', timeOf(build.startedAt, build.finishedAt, now)],
   ]
+}
+
+function commitStatusOf({ commitStatus }: Build): string {
+  if (commitStatus === undefined) return ''
+  const { state, message, problem } = commitStatus
+  if (message === 'sent') return `${state}, sent`
+  const why = problem === undefined ? '' : `: ${problem}`
+  return message === 'failed' ? `${state}, not sent${why}` : `${state}, to be sent${why}`
 }
 
 function stepRow(step: BuildStep, { style, now }: RenderContext, isUsed: boolean): string[] {

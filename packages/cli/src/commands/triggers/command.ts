@@ -16,6 +16,7 @@ export const triggerCommands = [
       forge: oneOf('--forge <name>', 'Forge that calls it', FORGE_NAMES),
       context: text('--context <name>', 'Git context that it belongs to; triggers that name a context accept only its webhooks'),
       repo: text('--repo <owner/name>', 'Accept only events of this repository'),
+      noPolling: flag('--no-polling', 'Do not compare branches to find pushes that no call reported; needs --context'),
       secretFile: text('--secret-file <file>', 'File with the secret; - reads standard input (default: a random secret)'),
       output: oneOf('-o, --output <format>', 'Output format', ['json']),
     },

@@ -10,6 +10,7 @@ interface WebhookOptions {
   readonly forge: Forge | undefined
   readonly context: string | undefined
   readonly repo: string | undefined
+  readonly noPolling: boolean
   readonly secretFile: string | undefined
   readonly output: 'json' | undefined
 }
@@ -23,7 +24,7 @@ export async function createWebhook({ args, options, out, settings }: Invocation
   const webhook = await openSession(settings).client.webhooks.create({
     name: args[0] ?? '',
     forge,
-    ...defined({ context, repo, secret }),
+    ...defined({ context, repo, secret, polls: options.noPolling ? false : undefined }),
   })
   if (options.output === 'json') return out.line(JSON.stringify(webhook, null, 2))
   out.note(`Webhook "${webhook.name}" created. Enter this address at the forge: ${webhook.url}`)

@@ -61,7 +61,7 @@ function factsOf(delivery: Delivery): [string, string][] {
   return [
     ['Delivery:', delivery.id],
     ['Webhook:', delivery.webhook === undefined ? delivery.forge : `${delivery.webhook} (${delivery.forge})`],
-    ['Event:', delivery.event ?? ''],
+    ['Event:', `${delivery.event ?? ''}${delivery.isPolled === true ? ' (found by polling)' : ''}`],
     ['Repository:', delivery.repo ?? ''],
     ['Branch:', delivery.branch ?? ''],
     ['Commit:', delivery.revision ?? ''],

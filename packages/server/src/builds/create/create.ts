@@ -11,6 +11,7 @@ import { findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
 import type { BuildPlanRow, BuildRow, Flag } from '../../store/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { insertEvents } from '../../store/builds/events.ts'
+import { reportBuild } from '../../statuses/report.ts'
 import { sealValues, sealSecrets } from './build-secrets.ts'
 import { ELECT_TOPIC, openEdit, record, type BuildEdit, type Cause } from '../lifecycle/edit.ts'
 import { finishBuild } from '../lifecycle/end-attempt.ts'
@@ -64,6 +65,8 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
     await insertEvents(tx, edit.events)
     await annotateNew(edit, creation.request)
     if (failure === undefined) await supersede(edit, prepared.settings.terminationPolicy)
+    if (prepared.commitTarget !== undefined)
+      await reportBuild(tx, { build, target: prepared.commitTarget, now: build.created_at })
     await creation.within?.(tx, build)
     if (!isFinalBuild(build.status)) tx.wake(ELECT_TOPIC)
     return build
@@ -171,6 +174,7 @@ function toPlanRow(build: BuildRow, { prepared, creation: { request }, secrets }
     step_types: prepared.stepTypes.length === 0 ? null : JSON.stringify(prepared.stepTypes),
     fetched: prepared.fetched ?? null,
     delivery_id: prepared.deliveryId ?? null,
+    commit_target: prepared.commitTarget === undefined ? null : JSON.stringify(prepared.commitTarget),
   }
 }
 

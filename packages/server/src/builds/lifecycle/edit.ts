@@ -9,6 +9,7 @@ import { lockBuild, updateBuild } from '../../store/builds/builds.ts'
 import { commandTopic } from '../../store/builds/commands.ts'
 import { insertEvents } from '../../store/builds/events.ts'
 import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
+import { reportChange } from '../../statuses/report.ts'
 import type { Tx } from '../../store/store.ts'
 
 export interface BuildEdit {
@@ -158,6 +159,7 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
       tx.wake(commandTopic(build.id))
     }
   }
+  await reportChange(tx, before, build, edit.now)
   await insertEvents(tx, edit.events)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
   if (build.status === 'pending' && (before.status !== 'pending' || build.held !== before.held)) tx.wake(ELECT_TOPIC)

@@ -17,7 +17,7 @@ import { present } from '../../builds/lifecycle/view.ts'
 import { findWebhook } from '../../store/triggers/webhooks.ts'
 import { listDeliveryPage, replayDelivery, showDelivery } from '../../triggers/deliveries.ts'
 import { MAX_DELIVERY_BYTES, receiveDelivery } from '../../triggers/receive.ts'
-import { createWebhook, listWebhookPage, removeWebhook, showWebhook } from '../../triggers/webhooks.ts'
+import { createWebhook, describeWebhook, listWebhookPage, removeWebhook } from '../../triggers/webhooks.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 
@@ -55,7 +55,7 @@ export function webhookRoutes(app: App): Route[] {
       replies: { 200: Webhook },
       handle: async ({ params }) =>
         ok(
-          showWebhook(
+          await describeWebhook(
             app,
             requireFound(await findWebhook(app.store.query, app.accountId, params.name), `webhook "${params.name}"`),
           ),

@@ -26,6 +26,7 @@ export const messages: Migration = {
     await db.schema.createIndex('message_key').on('message').columns(['account_id', 'key']).unique().execute()
     await db.schema.createIndex('message_newest').on('message').columns(['account_id', 'id']).execute()
     await db.schema.createIndex('message_of_build').on('message').column('build_id').execute()
+    await sql`create index message_done on message (updated_at) where next_at is null`.execute(db)
     await sql`create index message_due on message (next_at) where next_at is not null`.execute(db)
   },
 }

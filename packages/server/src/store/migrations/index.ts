@@ -27,6 +27,8 @@ import { audit } from './033-audit.ts'
 import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
 import { messages } from './042-messages.ts'
+import { statuses } from './044-statuses.ts'
+import { polling } from './045-polling.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -58,4 +60,6 @@ export const migrations: Record<string, Migration> = {
   '034-teams': teams,
   '041-marked-secrets': markedSecrets,
   '042-messages': messages,
+  '044-statuses': statuses,
+  '045-polling': polling,
 }

@@ -49,6 +49,8 @@ const HEAD = [
   'message',
   'verdicts',
   'replay_of',
+  'polled',
+  'late_heads',
   'repeats',
   'tries',
   'next_at',
@@ -78,6 +80,30 @@ export async function listDeliveries(query: Query, filter: DeliveryFilter): Prom
       eb(refTuple('received_at', 'id'), '<', tuple(before.receivedAt, before.id)),
     )
   return select.orderBy('received_at', 'desc').orderBy('id', 'desc').limit(filter.limit).execute()
+}
+
+export interface Head {
+  readonly accountId: string
+  readonly repo: string
+  readonly branch: string
+  readonly revision: string
+  /** Only deliveries from this time on. */
+  readonly since: number
+}
+
+/** Returns true if a call reported this head of a branch. */
+export async function hasDeliveryOfHead(query: Query, { accountId, repo, branch, revision, since }: Head): Promise<boolean> {
+  const found = await query
+    .selectFrom('delivery')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('repo', '=', repo)
+    .where('revision', '=', revision)
+    .where('branch', '=', branch)
+    .where('received_at', '>=', since)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
 }
 
 export async function hasDueDelivery(query: Query, now: number): Promise<boolean> {

@@ -44,6 +44,11 @@ export async function listTriggersOfRepo(query: Query, accountId: string, repo: 
     .execute()
 }
 
+/** Lists all triggers of an account. */
+export async function listAllTriggers(query: Query, accountId: string): Promise<Pick<PipelineTriggerRow, 'repo' | 'spec'>[]> {
+  return query.selectFrom('pipeline_trigger').select(['repo', 'spec']).where('account_id', '=', accountId).execute()
+}
+
 export interface TriggerPage {
   readonly accountId: string
   readonly pipelineId: string | undefined
