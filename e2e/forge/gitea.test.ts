@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { openSandbox, startUp, type Finished, type Sandbox, type Up } from '../../packages/cli/test/support.ts'
 import { containerHost } from '../support/docker.ts'
 import { startGitea, type Gitea, type GiteaUser } from '../support/gitea.ts'
-import { UNTIL_LET_GO } from '../support/steps.ts'
+import { letGo, UNTIL_LET_GO } from '../support/steps.ts'
 import { cloneAs, type WorkTree } from './work-tree.ts'
 
 let sandbox: Sandbox
@@ -140,7 +140,12 @@ function buildOf({ builds }: Delivery): string {
 }
 
 const Hooks = z.array(
-  z.object({ id: z.int(), active: z.boolean(), events: z.array(z.string()).transform((names) => names.toSorted()), config: z.object({ url: z.string() }) }),
+  z.object({
+    id: z.int(),
+    active: z.boolean(),
+    events: z.array(z.string()).transform((names) => names.toSorted()),
+    config: z.object({ url: z.string() }),
+  }),
 )
 const hooks = async (): Promise<z.infer<typeof Hooks>> => Hooks.parse(await ann.api('GET', '/repos/ann/app/hooks'))
 
@@ -173,6 +178,22 @@ test('a push of real git builds its commit, which the step clones with the token
   expect(log).toContain('pushed.txt\n')
   expect(log).toContain(`commit ${commit} by ann\n`)
   await ann.api('PATCH', '/repos/ann/app', { private: false })
+})
+
+const Statuses = z.array(z.object({ status: z.string(), context: z.string(), target_url: z.string() }))
+
+test('the commit shows the state of its build at the forge, from the start to the end (P151)', async () => {
+  const commit = await tree.push('slow-status', 'status.txt')
+  const build = buildOf(await delivered(({ revision }) => revision === commit))
+  const states = async (): Promise<string[]> => {
+    const shown = Statuses.parse(await ann.api('GET', `/repos/ann/app/commits/${commit}/statuses?sort=oldest`))
+    expect(shown.filter(({ context, target_url: url }) => context !== 'circle/slow' || !url.includes(build))).toEqual([])
+    return shown.map(({ status }) => status)
+  }
+  await expect.poll(states).toEqual(['pending'])
+  await letGo(build)
+  expect(await ended(build)).toMatchObject({ status: 'success' })
+  await expect.poll(states).toEqual(['pending', 'success'])
 })
 
 test('a push to a branch that no trigger wants builds nothing, and the delivery says why', async () => {

@@ -67,7 +67,9 @@ export async function startGitea(options: GiteaOptions = {}): Promise<Gitea> {
 const ADMIN = 'operator'
 /** Gitea generates the password and the token, so that neither is on a command line. */
 const CREATE_ADMIN =
-  `admin user create --admin --username ${ADMIN} --email ${ADMIN}@example.com --random-password --must-change-password=false --access-token`.split(' ')
+  `admin user create --admin --username ${ADMIN} --email ${ADMIN}@example.com --random-password --must-change-password=false --access-token`.split(
+    ' ',
+  )
 
 /** Returns the folder of the compiled Gitea. */
 async function findGitea(): Promise<string> {
