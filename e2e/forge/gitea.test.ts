@@ -220,15 +220,17 @@ test('a pull request builds, and a comment of the owner builds it again (P143)',
   expect(build).toMatchObject({ status: 'success', revision: commit, trigger: { name: 'comment' } })
 })
 
-test('a pull request from a fork of a stranger does not build by itself (P146)', async () => {
+test('a pull request from a fork of a stranger waits until a user approves its commit (P146)', async () => {
   const bob = await forge.addUser('bob')
   await bob.api('POST', '/repos/ann/app/forks', {})
   await using fork = await cloneAs(bob, `${forge.url}/bob/app.git`)
   const commit = await fork.push('stranger', 'stranger.txt')
   await bob.api('POST', '/repos/ann/app/pulls', { head: 'bob:stranger', base: 'main', title: 'From a fork' })
-  const delivery = await delivered(({ event, revision }) => event === 'pull_request' && revision === commit)
-  expect(delivery.builds).toEqual([])
-  expect(delivery.triggers).toContainEqual(expect.objectContaining({ trigger: 'pull', reason: 'fork' }))
+  const id = buildOf(await delivered(({ event, revision }) => event === 'pull_request' && revision === commit))
+  expect(await client.builds.get(id)).toMatchObject({ status: 'pending-approval', reason: 'fork-approval', revision: commit })
+  expect(await sandbox.run(['approve', id])).toMatchObject({ code: 0 })
+  expect(await ended(id)).toMatchObject({ status: 'success', trigger: { name: 'pull' } })
+  expect((await sandbox.run(['logs', id, '--step', 'show'])).stdout).toContain('stranger.txt\n')
 })
 
 test('the end of a branch terminates its builds (P155)', async () => {

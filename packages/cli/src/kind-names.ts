@@ -4,6 +4,7 @@ export const KIND_NAMES = [
   'builds',
   'triggers',
   'cron-triggers',
+  'event-triggers',
   'webhooks',
   'deliveries',
   'messages',

@@ -158,8 +158,9 @@ export const RestartInput = z.object({
 })
 export type RestartInput = z.input<typeof RestartInput>
 
-/** An approval request of a step, and its decision. */
+/** An approval request of a step or of a whole build, and its decision. */
 export const Approval = z.object({
+  /** Empty for the approval of a build before its start. */
   step: z.string(),
   waitingSince: Time,
   /** At this time the `finalState` of the step becomes the decision. */

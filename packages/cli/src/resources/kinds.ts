@@ -19,7 +19,7 @@ import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
 import { KIND_NAMES } from '../kind-names.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
-import { cronTriggers, deliveries, messages, triggers, webhooks } from './trigger-kinds.ts'
+import { cronTriggers, deliveries, eventTriggers, messages, triggers, webhooks } from './trigger-kinds.ts'
 
 export type { Columns, Kind, KindCalls, ListQuery, RenderContext } from './kind.ts'
 
@@ -233,6 +233,8 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(triggers)
     case 'cron-triggers':
       return use(cronTriggers)
+    case 'event-triggers':
+      return use(eventTriggers)
     case 'webhooks':
       return use(webhooks)
     case 'deliveries':

@@ -6,6 +6,7 @@ import {
   type Delivery,
   type OutgoingMessage,
   type PipelineCronTrigger,
+  type PipelineEventTrigger,
   type PipelineTrigger,
   type Webhook,
 } from '@windlass/protocol'
@@ -20,7 +21,7 @@ export const webhooks: Kind<Webhook> = {
   nameOf: ({ name }) => name,
   columns: {
     NAME: ({ name }) => name,
-    FORGE: ({ forge }) => forge,
+    SENDER: ({ forge, registry }) => forge ?? registry ?? '',
     CONTEXT: ({ context }) => context ?? '',
     REPOSITORY: ({ repo }) => repo ?? '',
     URL: ({ url }) => url,
@@ -68,6 +69,35 @@ export const cronTriggers: Kind<PipelineCronTrigger> = {
   wide: { ID: ({ id }) => id, MESSAGE: ({ message }) => message, PROBLEM: ({ problem }) => problem ?? '' },
 }
 
+export const eventTriggers: Kind<PipelineEventTrigger> = {
+  name: 'event-triggers',
+  singular: 'event-trigger',
+  of: ({ eventTriggers: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
+  nameOf: ({ pipeline, name }) => `${pipeline}#${name}`,
+  columns: {
+    NAME: ({ pipeline, name }) => `${pipeline}#${name}`,
+    TYPE: ({ type }) => type,
+    SUBJECT: (trigger) => subjectOf(trigger).subject,
+    FILTER: (trigger) => subjectOf(trigger).filter ?? '',
+    ENABLED: ({ disabled }) => (disabled ? 'no' : 'yes'),
+    ORIGIN: ({ origin }) => origin,
+    AGE: age,
+  },
+  wide: { ID: ({ id }) => id },
+}
+
+/** Returns what a trigger waits for, and which of its events. */
+function subjectOf(trigger: PipelineEventTrigger): { readonly subject: string; readonly filter: string | undefined } {
+  switch (trigger.type) {
+    case 'registry':
+      return { subject: trigger.image, filter: trigger.tag }
+    case 'helm':
+      return { subject: trigger.chart, filter: trigger.version }
+    case 'build':
+      return { subject: trigger.source, filter: trigger.statuses.join(',') }
+  }
+}
+
 export const deliveries: Kind<Delivery> = {
   name: 'deliveries',
   singular: 'delivery',
@@ -79,7 +109,7 @@ export const deliveries: Kind<Delivery> = {
   nameOf: ({ id }) => id,
   columns: {
     ID: ({ id }) => id,
-    WEBHOOK: ({ webhook, forge }) => webhook ?? forge,
+    WEBHOOK: ({ webhook, forge, registry }) => webhook ?? forge ?? registry ?? '',
     EVENT: ({ event }) => event ?? '',
     REPOSITORY: ({ repo }) => repo ?? '',
     BRANCH: ({ branch }) => branch ?? '',

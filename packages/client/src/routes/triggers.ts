@@ -1,13 +1,15 @@
-/** Webhooks of forges, triggers of pipelines, deliveries, and messages to other services. */
+/** Webhooks of forges and registries, triggers of pipelines, deliveries, and messages to other services. */
 import {
   CronTriggerInput,
   Delivery,
   DeliveryQuery,
+  EventTriggerInput,
   MessageQuery,
   OutgoingMessage,
   page,
   PageQuery,
   PipelineCronTrigger,
+  PipelineEventTrigger,
   PipelineTrigger,
   TriggerInput,
   TriggerQuery,
@@ -47,6 +49,16 @@ export const cronTriggers = {
   /** Replaces a cron trigger. Throws `conflict` for one of a document. */
   put: route('PUT', '/v1/cron-triggers/{name}', { body: CronTriggerInput, answer: PipelineCronTrigger }),
   delete: route('DELETE', '/v1/cron-triggers/{name}', { answer: 'nothing' }),
+}
+
+/** Triggers for images, charts and ended builds, by id or `pipeline#name`. */
+export const eventTriggers = {
+  list: route('GET', '/v1/event-triggers', { query: TriggerQuery, answer: page(PipelineEventTrigger) }),
+  create: route('POST', '/v1/event-triggers', { body: EventTriggerInput, answer: PipelineEventTrigger, isKeyed: true }),
+  get: route('GET', '/v1/event-triggers/{name}', { answer: PipelineEventTrigger }),
+  /** Replaces a trigger. Throws `conflict` for one of a document. */
+  put: route('PUT', '/v1/event-triggers/{name}', { body: EventTriggerInput, answer: PipelineEventTrigger }),
+  delete: route('DELETE', '/v1/event-triggers/{name}', { answer: 'nothing' }),
 }
 
 export const deliveries = {

@@ -43,7 +43,7 @@ export interface Ignored {
 
 export type ReadEvent = ForgeEvent | Ignored
 
-export function isIgnored(read: ReadEvent): read is Ignored {
+export function isIgnored(read: object): read is Ignored {
   return 'reason' in read
 }
 

@@ -2,10 +2,11 @@
 import { fault, type Problem } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import { documentKind, readPipelineDocument, type Diagnostic, type PipelineDocument } from '@windlass/pipeline'
-import { PipelineSettings, type CronTrigger, type GitTrigger, type PipelineVariable } from '@windlass/protocol'
+import { PipelineSettings, type CronTrigger, type EventTrigger, type GitTrigger, type PipelineVariable } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { PipelineRow } from '../store/schema.ts'
 import { readCronTriggers } from '../triggers/cron/read-cron-triggers.ts'
+import { readEventTriggers } from '../triggers/events/read-event-triggers.ts'
 import { readTriggers } from '../triggers/read-triggers.ts'
 import { unstoredSecrets } from './mask-document.ts'
 import { triggerWarnings } from './trigger-warnings.ts'
@@ -24,6 +25,8 @@ export interface WrittenSettings {
   /** Git triggers that start builds. */
   readonly triggers: readonly GitTrigger[]
   readonly cronTriggers: readonly CronTrigger[]
+  /** Triggers for images, charts and ended builds. */
+  readonly eventTriggers: readonly EventTrigger[]
   readonly problems: readonly Problem[]
   /** Warnings about values that are not stored and triggers that start no builds. */
   readonly warnings: readonly Diagnostic[]
@@ -47,6 +50,7 @@ export function readSettings(document: string, file: string): WrittenSettings | 
   const { triggers, cronTriggers } = settings.kept
   const git = readTriggers(triggers)
   const cron = readCronTriggers(cronTriggers, triggers)
+  const events = readEventTriggers(triggers, written.name)
   const source = { text: document, file }
   return {
     name: written.name,
@@ -69,9 +73,10 @@ export function readSettings(document: string, file: string): WrittenSettings | 
     })),
     triggers: git.triggers,
     cronTriggers: cron.triggers,
+    eventTriggers: events.triggers,
     warnings: [
       ...unstoredSecrets(source),
-      ...triggerWarnings(source, 'triggers', git.problems),
+      ...triggerWarnings(source, 'triggers', [...git.problems, ...events.problems]),
       ...triggerWarnings(source, 'cronTriggers', cron.problems),
     ],
   }

@@ -6,7 +6,7 @@ import { findCommitTarget } from '../store/builds/builds.ts'
 import { findMessageByKey, putMessage } from '../store/messages.ts'
 import type { BuildRow } from '../store/schema.ts'
 import type { Query, Tx } from '../store/store.ts'
-import { CommitTarget, MAX_TEXT } from './target.ts'
+import { CommitTarget, MAX_TEXT } from './commit-target.ts'
 
 /** Body of the message. */
 export const StatusMessage = CommitTarget.omit({ first: true }).extend({

@@ -196,6 +196,8 @@ export interface BuildRow {
   restart_of: string | null
   /** The build that started it. */
   parent_id: string | null
+  /** How many builds have started one another, up to this one, by triggers on their ends. */
+  depth: number
   /** Number of the latest attempt; 0 before the first. */
   attempt: number
   /** Number of attempts that were repeated after a loss of infrastructure. */

@@ -4,7 +4,7 @@ import type { App } from '../app.ts'
 import { askAll, openAccess } from '../forges/api/ask.ts'
 import type { Change } from '../forges/api/forge-api.ts'
 import type { ForgeEvent } from '../forges/event.ts'
-import type { WebhookRow } from '../store/schema.ts'
+import type { ForgeWebhook } from './accepts.ts'
 import { judge } from './judge.ts'
 
 /** The changed files; why all count as changed; or that the forge is away. */
@@ -38,7 +38,7 @@ function withText(rules: readonly RuleResult[], holds: boolean, text: string): R
 /** Asks the forge for the changed files of an event, with the token of the context of the webhook. */
 export async function findFiles(
   app: App,
-  { forge, context }: Pick<WebhookRow, 'forge'> & { readonly context: string },
+  { forge, context }: Pick<ForgeWebhook, 'forge'> & { readonly context: string },
   event: ForgeEvent,
 ): Promise<AskedFiles> {
   const access = await openAccess(app, { forge, context })

@@ -1,4 +1,4 @@
-/** Webhooks: the addresses that forges call. */
+/** Webhooks: the addresses that forges and registries call. */
 import { fault, newId } from '@windlass/kit'
 import { WebhookCreated, type Webhook, type WebhookInput } from '@windlass/protocol'
 import { randomBytes } from 'node:crypto'
@@ -9,6 +9,7 @@ import { deletePolledReposOf, listPolledReposOf } from '../store/triggers/branch
 import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/triggers/webhooks.ts'
 import type { WebhookRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
+import { showSender } from './sender.ts'
 
 /** Creates a webhook with the given or a random secret. `within` runs in the same transaction. Throws `conflict` if the name is taken. */
 export async function createWebhook(app: App, input: WebhookInput, within?: Within<WebhookCreated>): Promise<WebhookCreated> {
@@ -30,7 +31,7 @@ export async function createWebhook(app: App, input: WebhookInput, within?: With
     const row: WebhookRow = {
       ...owner,
       name: input.name,
-      forge: input.forge,
+      forge: requireSender(input),
       context: context ?? null,
       polls: polls ? 1 : 0,
       repo: input.repo?.toLowerCase() ?? null,
@@ -44,12 +45,19 @@ export async function createWebhook(app: App, input: WebhookInput, within?: With
   })
 }
 
+/** The schema of the input makes sure that there is one. */
+function requireSender({ forge, registry }: WebhookInput): WebhookRow['forge'] {
+  const sender = forge ?? registry
+  if (sender === undefined) throw fault('request-invalid', { message: 'The webhook must have a forge or a registry.' })
+  return sender
+}
+
 /** Converts a webhook for the API, without its secret. */
 export function showWebhook(app: App, row: WebhookRow): Webhook {
   return {
     id: row.id,
     name: row.name,
-    forge: row.forge,
+    ...showSender(row.forge),
     url: `${app.advertisedUrl()}/v1/webhooks/${row.id}/deliveries`,
     polls: row.polls === 1 && row.context !== null,
     createdAt: row.created_at,

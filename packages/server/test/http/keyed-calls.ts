@@ -1,9 +1,7 @@
 /** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
-import { silentLog, systemClock } from '@windlass/kit'
+import { systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
-import { openMetrics } from '../../src/metrics.ts'
 import { putMessage } from '../../src/store/messages.ts'
-import { openStore } from '../../src/store/store.ts'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
 
@@ -48,6 +46,10 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     await admin.pipelines.create({ name: 'team/nightly', document: ENDED })
     const body = { pipeline: 'team/nightly', name: 'nightly', message: 'nightly', expression: '0 3 * * *' }
     return { path: '/v1/cron-triggers', body }
+  },
+  'POST /v1/event-triggers': async ({ admin }) => {
+    await admin.pipelines.create({ name: 'team/images', document: ENDED })
+    return { path: '/v1/event-triggers', body: { type: 'registry', pipeline: 'team/images', name: 'base', image: 'acme/base' } }
   },
   'POST /v1/deliveries/{id}/replay': async (scene) => ({ path: `/v1/deliveries/${await deliver(scene)}/replay`, body: {} }),
   'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await storeMessage(scene)}/retry`, body: {} }),
@@ -179,12 +181,9 @@ async function deliver({ admin }: HttpScene): Promise<string> {
   return id
 }
 
-/** Stores a message as another server of the database does. Returns its id. */
-async function storeMessage({ dataDir, admin }: HttpScene): Promise<string> {
-  const store = await openStore({ dataDir, clock: systemClock, log: silentLog, metrics: openMetrics() })
-  const { id: accountId } = await store.query.selectFrom('account').select('id').executeTakeFirstOrThrow()
-  const message = { accountId, key: 'keyed', kind: 'notification', subject: 'a test', body: {} } as const
-  await store.write((tx) => putMessage(tx, { ...message, now: systemClock.now() }))
-  await store.close()
+/** Stores a message that no test sends. Returns its id. */
+async function storeMessage({ server: { app }, admin }: HttpScene): Promise<string> {
+  const message = { accountId: app.accountId, key: 'keyed', kind: 'notification', subject: 'a test', body: {} } as const
+  await app.store.write((tx) => putMessage(tx, { ...message, now: app.clock.now() }))
   return (await admin.messages.list()).items[0]?.id ?? ''
 }

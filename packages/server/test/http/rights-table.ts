@@ -203,6 +203,11 @@ POST   /v1/cron-triggers                                                     dev
 GET    /v1/cron-triggers/{name}                                              viewer      pipeline:read
 PUT    /v1/cron-triggers/{name}                                              developer   pipeline:write
 DELETE /v1/cron-triggers/{name}                                              developer   pipeline:write
+GET    /v1/event-triggers                                                    viewer      pipeline:read
+POST   /v1/event-triggers                                                    developer   pipeline:write
+GET    /v1/event-triggers/{name}                                             viewer      pipeline:read
+PUT    /v1/event-triggers/{name}                                             developer   pipeline:write
+DELETE /v1/event-triggers/{name}                                             developer   pipeline:write
 GET    /v1/settings                                                          viewer      account:read
 PUT    /v1/settings                                                          admin       account:write
 GET    /v1/master-keys                                                       admin       account:read

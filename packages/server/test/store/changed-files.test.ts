@@ -38,7 +38,7 @@ describe.each(DATABASES)('changed files on $name', ({ open }) => {
 
   test.each([
     ['src/a.ts', 1, 'src/a.ts matches src/**.'],
-    ['docs/a.md', 0, 'None of 2 changed files (docs/a.md, b.md) matches src/**.'],
+    ['text/a.md', 0, 'None of 2 changed files (text/a.md, b.md) matches src/**.'],
   ])('a pull request with %s builds %i times, after all pages of its files were read (P144)', async (name, count, why) => {
     await using forge = await openFakeForge()
     await using held = await openTestApp(database, LOOPBACK)
@@ -66,7 +66,7 @@ describe.each(DATABASES)('changed files on $name', ({ open }) => {
     await using forge = await openFakeForge()
     await using held = await openTestApp(database, LOOPBACK)
     const { app } = held
-    const commits = [{ sha: COMMIT, parents: [{ sha: BEFORE }], files: [{ filename: 'docs/a.md' }] }]
+    const commits = [{ sha: COMMIT, parents: [{ sha: BEFORE }], files: [{ filename: 'text/a.md' }] }]
     forge.serve = () => ({ status: 200, body: { total_commits: 1, commits } })
     const webhook = await openFiltered(held, forge)
     await deliver(app, webhook, githubPush({ commits: [], total_commits: 9 }), { forge: 'gitea' })

@@ -178,7 +178,7 @@ describe.each(DATABASES)('branch polling on $name', ({ open }) => {
     expect(await poll()).toEqual([])
     const [delivery] = (await page(app)).items
     expect(delivery).toMatchObject({ reason: 'skip-text', isPolled: true })
-    const replay = await replayDelivery(app, delivery?.id ?? '')
+    const replay = await replayDelivery(app, { id: delivery?.id ?? '' })
     expect(await process()).toEqual([])
     expect(await showDelivery(app, replay.id)).toMatchObject({ reason: 'skip-text', isPolled: true, status: 'processed' })
   })

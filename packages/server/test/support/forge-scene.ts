@@ -17,7 +17,8 @@ export async function addPipeline(app: App, name: string, more: object = {}): Pr
 }
 
 export async function addTrigger(app: App, pipeline: string, more: object = {}): Promise<PipelineTrigger> {
-  return createTrigger(app, TriggerInput.parse({ pipeline, name: 'push', repo: 'acme/app', events: ['push'], ...more }))
+  const input = TriggerInput.parse({ pipeline, name: 'push', repo: 'acme/app', events: ['push'], ...more })
+  return createTrigger(app, { input })
 }
 
 export interface GithubCall {

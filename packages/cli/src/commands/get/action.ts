@@ -50,7 +50,7 @@ export async function getResources({ args, options, out, settings }: Invocation<
 
 function filterOf(kind: KindName, { pipeline, status, branch, annotation, webhook, repo }: GetOptions): Partial<ListQuery> {
   if (kind === 'builds') return { pipeline, status, branch, annotation: [...annotation] }
-  if (kind === 'triggers' || kind === 'cron-triggers') return { pipeline }
+  if (kind === 'triggers' || kind === 'cron-triggers' || kind === 'event-triggers') return { pipeline }
   if (kind === 'messages') return { status }
   return kind === 'deliveries' ? { status, webhook, repo } : {}
 }

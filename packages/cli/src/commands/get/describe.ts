@@ -64,12 +64,13 @@ function missingLine(attempt: number, { stream, from, atLeast }: MissingLog): st
 }
 
 function approvalLine({ step, decision, by, comment, waitingSince, expiresAt }: Approval, { now }: RenderContext): string {
+  const of = step === '' ? 'the build' : step
   if (decision === undefined) {
     const rest = formatDuration(Math.max(0, expiresAt - now))
-    return `Approval of ${step}: waiting since ${formatTime(waitingSince)}, ${rest} left.`
+    return `Approval of ${of}: waiting since ${formatTime(waitingSince)}, ${rest} left.`
   }
   const why = comment === undefined ? '' : `: ${comment}`
-  return `Approval of ${step}: ${decision} by ${by?.name ?? 'unknown'}${why}`
+  return `Approval of ${of}: ${decision} by ${by?.name ?? 'unknown'}${why}`
 }
 
 function facts(build: Build, { style, now }: RenderContext): [string, string][] {

@@ -11,6 +11,7 @@ import { insertEvents } from '../../store/builds/events.ts'
 import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
 import { reportChange } from '../../statuses/report.ts'
 import type { Tx } from '../../store/store.ts'
+import { reportEnd } from '../../triggers/events/report-end.ts'
 
 export interface BuildEdit {
   readonly tx: Tx
@@ -161,6 +162,7 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
   }
   await reportChange(tx, before, build, edit.now)
   await insertEvents(tx, edit.events)
+  await reportEnd(edit)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
   if (build.status === 'pending' && (before.status !== 'pending' || build.held !== before.held)) tx.wake(ELECT_TOPIC)
 }

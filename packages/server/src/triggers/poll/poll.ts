@@ -19,7 +19,8 @@ import {
 } from '../../store/triggers/branch-heads.ts'
 import { hasDeliveryOfHead, insertDelivery } from '../../store/triggers/deliveries.ts'
 import { findWebhookById } from '../../store/triggers/webhooks.ts'
-import { DELIVERY_TOPIC, newDelivery } from '../receive.ts'
+import { isForgeWebhook } from '../accepts.ts'
+import { DELIVERY_TOPIC, newDelivery } from '../new-delivery.ts'
 import { choosePolledRepos } from './polled-repos.ts'
 import { toPushBody } from './push-body.ts'
 
@@ -62,7 +63,7 @@ export async function pollRepos(app: App): Promise<void> {
 async function pollRepo(app: App, row: PolledRepoRow): Promise<ForgeProblem | undefined> {
   const startedAt = app.clock.now()
   const webhook = await findWebhookById(app.store.query, row.webhook_id)
-  if (webhook === undefined || webhook.context === null) return undefined
+  if (webhook === undefined || webhook.context === null || !isForgeWebhook(webhook)) return undefined
   const access = await openAccess(app, { forge: webhook.forge, context: webhook.context })
   if (access.problem !== undefined) return access
   const listed = await askAll(app, access.value, access.value.api.branches(row.name))

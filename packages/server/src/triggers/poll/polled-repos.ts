@@ -5,7 +5,7 @@ import type { PolledRepoRow } from '../../store/schema.ts'
 import { deletePolledRepo, insertPolledRepo, listPolledRepos } from '../../store/triggers/branch-heads.ts'
 import { listAllTriggers } from '../../store/triggers/triggers.ts'
 import { listPollingWebhooks } from '../../store/triggers/webhooks.ts'
-import { accepts } from '../accepts.ts'
+import { accepts, isForgeWebhook } from '../accepts.ts'
 
 const PUSHES: readonly EventName[] = ['push', 'push.heads', 'push.newBranch']
 
@@ -35,7 +35,7 @@ async function listWanted(query: App['store']['query'], accountId: string): Prom
     if (trigger.disabled || !trigger.events.some((event) => PUSHES.includes(event))) continue
     for (const webhook of webhooks) {
       const row = { webhook_id: webhook.id, repo, account_id: accountId, name: trigger.repo }
-      if (accepts(trigger, webhook) && !wanted.has(keyOf(row))) wanted.set(keyOf(row), row)
+      if (isForgeWebhook(webhook) && accepts(trigger, webhook) && !wanted.has(keyOf(row))) wanted.set(keyOf(row), row)
     }
   }
   return wanted

@@ -1,32 +1,17 @@
-/** Where the state of a build is reported: a commit at a forge. It is stored with the build, so that its end and its repetitions are reported there, too. */
+/** Chooses where the state of a new build is reported: at a commit, in a forge. */
 import { gitVariables, initialScope, substitute, type Trigger } from '@windlass/plan'
-import { Forge, GitTrigger, type BuildInput, type GitFactsInput, type PipelineSettings } from '@windlass/protocol'
-import { z } from 'zod'
+import { GitTrigger, type BuildInput, type GitFactsInput, type PipelineSettings } from '@windlass/protocol'
+import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { buildUrl } from '../builds/create/build-url.ts'
 import type { PipelineRow, WebhookRow } from '../store/schema.ts'
 import { listTriggers } from '../store/triggers/triggers.ts'
 import { listWebhooks } from '../store/triggers/webhooks.ts'
 import { accepts } from '../triggers/accepts.ts'
+import { MAX_TEXT, type CommitTarget } from './commit-target.ts'
 
-/** Longest description and title that all forges accept. */
-export const MAX_TEXT = 140
 /** Webhooks and triggers that are searched for those of a build that a user starts. */
 const MAX_SEARCHED = 1_000
-
-export const CommitTarget = z.object({
-  forge: Forge,
-  /** Name of the Git context whose token is used. */
-  context: z.string(),
-  repo: z.string(),
-  revision: z.string(),
-  title: z.string(),
-  /** Link to the build. */
-  url: z.string(),
-  /** Build whose message is replaced: the first one of those that repeat each other. Absent for that one itself. */
-  first: z.string().optional(),
-})
-export type CommitTarget = z.infer<typeof CommitTarget>
 
 /** What a Git trigger adds to a build that it starts. */
 export interface Reporting {
