@@ -149,7 +149,8 @@ function isRunning(pid: number | undefined): boolean {
   }
 }
 
-async function canListen(port: number): Promise<boolean> {
+/** Returns true if no process of this machine listens on the TCP port. */
+export async function canListen(port: number): Promise<boolean> {
   const server = createServer()
   const { promise, resolve } = Promise.withResolvers<boolean>()
   server.once('error', () => resolve(false))

@@ -33,6 +33,7 @@ export type Part =
   | 'docker'
   | 'kubernetes'
   | 'helm'
+  | 'gitea'
   | 'cluster'
   | `image:${Image}`
 
@@ -165,6 +166,11 @@ export const GROUPS: readonly Group[] = [
     name: 'parts',
     include: ['e2e/support/**/*.test.ts'],
     parts: ['docker', 'system', 'git', 'registry', 'postgres'],
+  },
+  {
+    name: 'forge',
+    include: ['e2e/forge/**/*.test.ts'],
+    parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs'],
   },
   {
     name: 'release',

@@ -26,6 +26,7 @@ const SIGNS: readonly { readonly part: Part; readonly signs: readonly RegExp[] }
     signs: [starts('ip', 'iptables', 'unshare', 'nsenter', 'nft', 'mount', 'umount', 'ps', 'pgrep', 'mkfs.ext4')],
   },
   { part: 'moto', signs: [/scripts\/moto/] },
+  { part: 'gitea', signs: [/scripts\/gitea\/build/] },
   { part: 'helm', signs: [/scripts\/helm\/build/] },
   { part: 'cluster', signs: [/scripts\/cluster/, starts('kubectl')] },
   { part: 'docker', signs: [starts('docker'), /scripts\/docker/, /\b(?:openDocker|testDocker)\(/] },

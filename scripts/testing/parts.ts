@@ -52,6 +52,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   'image:deploy': image('deploy', { needs: ['image:tools', 'kubernetes'] }),
   'image:buildkit': image('buildkit', { needs: ['image:tools'], compiles: true }),
   'image:cosign': image('cosign', { needs: ['image:tools'], compiles: true }),
+  gitea: { command: ['scripts/gitea/build'], compiles: true, environment: true },
 }
 
 /** Returns the requested parts with their dependencies, in the order of the table. */

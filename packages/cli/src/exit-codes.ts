@@ -32,6 +32,7 @@ const OF_FAULT: Partial<Record<FaultCode, number>> = {
   'server-unreachable': EXIT.unreachable,
   'proxy-answered': EXIT.unreachable,
   unavailable: EXIT.unreachable,
+  'forge-unreachable': EXIT.unreachable,
 }
 
 /** Returns the exit code for an error that ended a command; 1 by default. */

@@ -6,6 +6,7 @@ import { approvalCommands } from './commands/approvals/command.ts'
 import { auditCommands } from './commands/audit/command.ts'
 import { authCommands } from './commands/auth/command.ts'
 import { buildCommands } from './commands/builds/command.ts'
+import { connectCommands } from './commands/connect/command.ts'
 import { completionCommands } from './commands/completion/command.ts'
 import { debugCommands } from './commands/debug/command.ts'
 import { doctorCommands } from './commands/doctor/command.ts'
@@ -45,6 +46,7 @@ export const commands: readonly Command[] = [
   ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
   ...monitorCommands,
   ...applyCommands,
+  ...connectCommands,
   ...triggerCommands,
   ...notificationCommands,
   ...importCommands,
@@ -69,6 +71,7 @@ export const groups: Readonly<Record<string, string>> = {
   audit: 'Read and check the audit log',
   auth: 'Log in to servers and switch between them',
   attach: 'Attach a runtime environment to an agent',
+  connect: 'Connect the server with other services',
   components: 'Accepted for older scripts; does nothing',
   create: 'Create a resource from flags',
   'create context': 'Create a context from flags',
@@ -112,6 +115,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'describe',
     'apply',
     'create',
+    'connect',
     'replace',
     'import',
     'migrate',

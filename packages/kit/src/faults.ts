@@ -286,6 +286,19 @@ export const faults = {
     retry: true,
   },
 
+  // forges
+  'forge-unreachable': {
+    status: 503,
+    text: 'The forge does not answer.',
+    hint: 'Check the URL of the forge and the network. For a private certificate authority set `NODE_EXTRA_CA_CERTS`.',
+    retry: true,
+  },
+  'forge-refused': {
+    status: 502,
+    text: 'The forge rejected the request.',
+    hint: 'See the message of the forge.',
+  },
+
   // command line and set-up
   usage: { status: 400, text: 'The command line is not valid.', hint: 'Run the command with `--help`.' },
   'config-invalid': {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Agent } from '@windlass/agent'
 import { openClient, type ApiClient } from '@windlass/client'
 import { openDocker } from '@windlass/engine'
-import { isFault, nodeTransport, writePrivateFile, type Clock, type Logger } from '@windlass/kit'
+import { isFault, nodeTransport, splitList, writePrivateFile, type Clock, type Logger } from '@windlass/kit'
 import { findAdminKey, readKeyFile } from './admin-key.ts'
 import { openDockerHost } from './docker-host.ts'
 
@@ -62,7 +62,9 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const { host, port, advertisedUrl, databaseUrl, logsUrl } = options
   const reach = { host, port, advertisedUrl }
   const stores = { dataDir: serverDir, databaseUrl, logsUrl, environment }
-  const server = await startServer({ ...reach, ...stores, clock, log: log.child({ part: 'server' }) })
+  // The same setting as that of the server, for a forge in a private network.
+  const documentNetworks = splitList(environment['WINDLASS_SERVER_DOCUMENT_NETWORKS'] ?? '')
+  const server = await startServer({ ...reach, ...stores, documentNetworks, clock, log: log.child({ part: 'server' }) })
   stack.defer(() => server.close())
   const transport = nodeTransport()
   const adminKey =

@@ -20,6 +20,7 @@ function only(forge: Forge, event: string, body: unknown): ForgeEvent {
 }
 
 const { githubPush, githubPull, githubReview, githubComment, githubRelease } = payloads
+const { giteaDelete } = payloads
 const { gitlabPush, gitlabMergeRequest, gitlabNote, gitlabRelease } = payloads
 const { bitbucketPush, bitbucketPull, serverPush, serverPull, azurePush, azurePull, azureComment } = payloads
 
@@ -77,6 +78,7 @@ const CASES: readonly (readonly [Forge, string, unknown, readonly EventName[]])[
   ['gitea', 'pull_request_sync', githubPull('synchronized'), ['pullrequest.synchronize', 'pullrequest.pushCommit']],
   ['gitea', 'pull_request_label', githubPull('label_updated'), ['pullrequest.labeled']],
   ['gitea', 'pull_request_comment', { ...githubComment('/test', 'NONE'), is_pull: true }, ['pullrequest.commentAdded']],
+  ['gitea', 'delete', giteaDelete(), ['push.deleteBranch']],
   ['gitlab', 'Push Hook', gitlabPush(), ['push.heads', 'push']],
   ['gitlab', 'Tag Push Hook', gitlabPush({ object_kind: 'tag_push', ...tag }), ['push.tags', 'push']],
   ['gitlab', 'Push Hook', gitlabPush({ before: NO_COMMIT }), ['push.newBranch', 'push.heads']],
@@ -171,6 +173,23 @@ test('the files of a push are unknown if the body does not name all of them', ()
   expect(files({ commits: [{ id: COMMIT }] })).toBe('unknown')
   expect(files({ before: NO_COMMIT })).toBe('all')
   expect(only('gitlab', 'Push Hook', gitlabPush({ total_commits_count: 21 })).files).toBe('unknown')
+})
+
+test('reads the end of a branch at Gitea, and tells two ends of one name apart by their deliveries', () => {
+  const read = (delivery: string, more: object = {}): unknown =>
+    FORGE_READERS.gitea.parse({ 'x-gitea-event': 'delete', 'x-gitea-delivery': delivery }, giteaDelete({ ...more }))[0]
+  expect(read('one')).toEqual({
+    names: ['push.deleteBranch'],
+    repo: 'Acme/app',
+    branch: 'feature/x',
+    sender: 'ann',
+    occurrence: 'one',
+    files: 'unknown',
+    git: { repoOwner: 'Acme', repoName: 'app' },
+  })
+  expect(read('two')).toMatchObject({ occurrence: 'two' })
+  expect(read('three', { ref_type: 'tag' })).toMatchObject({ reason: 'event-unsupported' })
+  expect(read('four', { repository: null })).toMatchObject({ reason: 'payload-invalid' })
 })
 
 test('reads the facts of a pull request and of a release', () => {

@@ -1,5 +1,8 @@
-/** Webhooks of Gitea and Forgejo. Their bodies have the form of GitHub. */
+/** Webhooks of Gitea and Forgejo. Their bodies have the form of GitHub, except that the end of a branch is the event `delete` instead of a push. */
+import { splitRepo, text } from './fields.ts'
+import type { Headers, ReadEvent } from './event.ts'
 import { parseGithub } from './github.ts'
+import { pushEvent } from './push.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { isHmacOf } from './signature.ts'
 
@@ -20,6 +23,25 @@ export const gitea: ForgeReader = {
   headersFor: (event) => ({ 'x-gitea-event': event }),
   parse(headers, body) {
     const name = headers['x-forgejo-event'] ?? headers['x-gitea-event'] ?? ''
+    if (name === 'delete') return [readDelete(headers, body)]
     return [parseGithub(Object.hasOwn(EVENTS, name) ? EVENTS[name] : name, body)]
   },
+}
+
+/** Reads the end of a branch. The body does not name its last commit, so two ends of branches with one name differ by their deliveries. */
+function readDelete(headers: Headers, body: unknown): ReadEvent {
+  const of = splitRepo(text(body, 'repository', 'full_name'))
+  const name = text(body, 'ref')
+  if (of === undefined || name === undefined)
+    return { reason: 'payload-invalid', message: 'The body names no repository or no branch.' }
+  return pushEvent({
+    repo: of.repo,
+    name,
+    isTag: text(body, 'ref_type') !== 'branch',
+    before: gitea.deliveryId(headers, body),
+    after: undefined,
+    sender: text(body, 'sender', 'login'),
+    files: 'unknown',
+    git: { repoOwner: of.repoOwner, repoName: of.repoName },
+  })
 }

@@ -41,7 +41,7 @@ export async function migrate(query: Kysely<Schema>, names: readonly string[] = 
 }
 
 /** Returns the names of the migrations that a database has, sorted; none for a database without tables. */
-export async function appliedMigrations(query: Query): Promise<string[]> {
+export async function appliedMigrations(query: Kysely<Schema>): Promise<string[]> {
   const recorded = [await namesIn(query, DEFAULT_MIGRATION_TABLE), await namesIn(query, SEPARATE.migrationTableName)]
   return recorded.flat().toSorted(compareNames)
 }

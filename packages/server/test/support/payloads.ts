@@ -29,6 +29,11 @@ export function githubPush(more: Json = {}): Json {
   }
 }
 
+/** The end of a branch or tag at Gitea. */
+export function giteaDelete(more: Json = {}): Json {
+  return { ref: 'feature/x', ref_type: 'branch', pusher_type: 'user', repository: REPOSITORY, sender: { login: 'ann' }, ...more }
+}
+
 export interface PullOptions {
   readonly fork?: boolean
   readonly branch?: string

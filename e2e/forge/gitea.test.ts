@@ -1,0 +1,263 @@
+/** The whole circle on a real forge: `connect git`, pushes of real git, webhooks, builds on Docker, and what the forge shows of them. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openClient, type ApiClient } from '@windlass/client'
+import { nodeTransport } from '@windlass/kit'
+import type { Build, Delivery } from '@windlass/protocol'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { openSandbox, startUp, type Finished, type Sandbox, type Up } from '../../packages/cli/test/support.ts'
+import { containerHost } from '../support/docker.ts'
+import { startGitea, type Gitea, type GiteaUser } from '../support/gitea.ts'
+import { letGo, UNTIL_LET_GO } from '../support/steps.ts'
+import { cloneAs, type WorkTree } from './work-tree.ts'
+
+let sandbox: Sandbox
+let up: Up
+let forge: Gitea
+/** Owner of `ann/app`. */
+let ann: GiteaUser
+let client: ApiClient
+let tree: WorkTree
+let connected: Finished
+
+const closing = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  sandbox = closing.use(await openSandbox())
+  const host = await containerHost()
+  // The server may call the forge, whose address is private.
+  process.env['WINDLASS_SERVER_DOCUMENT_NETWORKS'] = host
+  up = closing.use(await startUp(sandbox))
+  client = openClient({ url: up.url, token: up.adminKey, transport: nodeTransport() })
+  forge = closing.use(await startGitea({ host }))
+  ann = await forge.addUser('ann')
+  await ann.api('POST', '/user/repos', { name: 'app', private: false, default_branch: 'main', auto_init: true })
+  tree = closing.use(await cloneAs(ann, `${forge.url}/ann/app.git`))
+  await apply()
+  connected = await connect()
+})
+
+afterAll(() => closing.disposeAsync())
+
+function connect(...words: string[]): Promise<Finished> {
+  const line = [
+    'connect',
+    'git',
+    'work',
+    '--forge',
+    'gitea',
+    '--url',
+    forge.url,
+    '--token-file',
+    '-',
+    '--repo',
+    'ann/app',
+    ...words,
+  ]
+  return sandbox.run(line, { input: `${ann.token}\n` })
+}
+
+/** A pipeline whose build clones the commit of its event, and one whose builds continue until the test lets them. */
+async function apply(): Promise<void> {
+  const image = sandbox.images['SHELL_IMAGE']
+  const clone = { type: 'git-clone', repo: '${{CF_REPO_OWNER}}/${{CF_REPO_NAME}}', revision: '${{CF_REVISION}}', git: 'work' }
+  const trigger = { type: 'git', repo: 'ann/app', context: 'work' }
+  const documents = [
+    { version: '1.0', kind: 'project', metadata: { name: 'circle' }, spec: {} },
+    {
+      version: '1.0',
+      kind: 'pipeline',
+      metadata: { name: 'circle/app' },
+      spec: {
+        triggers: [
+          { ...trigger, name: 'push', events: ['push.heads'], branchRegex: 'main' },
+          {
+            ...trigger,
+            name: 'pull',
+            events: ['pullrequest.opened', 'pullrequest.synchronize'],
+            pullRequestAllowForkEvents: true,
+          },
+          {
+            ...trigger,
+            name: 'comment',
+            events: ['pullrequest.commentAdded'],
+            commentRegex: '/^\\/test$/',
+            pullRequestAllowForkEvents: true,
+          },
+        ],
+        steps: {
+          main_clone: clone,
+          show: {
+            image,
+            working_directory: '${{main_clone}}',
+            commands: ['ls', 'echo "commit $CF_REVISION by $CF_COMMIT_AUTHOR"'],
+          },
+        },
+      },
+    },
+    {
+      version: '1.0',
+      kind: 'pipeline',
+      metadata: { name: 'circle/slow' },
+      spec: {
+        // The build of the end of a branch ends those of the branch.
+        terminationPolicy: [{ type: 'branch', event: 'onCreate', ignoreTrigger: true }],
+        triggers: [
+          { ...trigger, name: 'push', events: ['push.heads'], branchRegex: '/^slow/' },
+          { ...trigger, name: 'end', events: ['push.deleteBranch'], branchRegex: '/^slow/' },
+        ],
+        steps: { wait: { image, commands: [`if test -n "$CF_REVISION"; then ${UNTIL_LET_GO}; fi`] } },
+      },
+    },
+  ]
+  const file = join(sandbox.folder, 'circle.yml')
+  await writeFile(file, documents.map((document) => JSON.stringify(document)).join('\n---\n'))
+  expect(await sandbox.run(['apply', '-f', file])).toMatchObject({ code: 0 })
+}
+
+/** Waits for a processed delivery for which `isWanted` holds. */
+async function delivered(isWanted: (delivery: Delivery) => boolean): Promise<Delivery> {
+  let found: Delivery | undefined
+  await expect
+    .poll(async () => {
+      found = (await client.deliveries.list()).items.find((one) => one.status !== 'received' && isWanted(one))
+      return found
+    })
+    .toBeDefined()
+  return client.deliveries.get((found as Delivery).id)
+}
+
+async function ended(id: string): Promise<Build> {
+  await expect.poll(async () => (await client.builds.get(id)).finishedAt, { timeout: 90_000 }).toBeDefined()
+  return client.builds.get(id)
+}
+
+/** Returns the only build that a delivery started. */
+function buildOf({ builds }: Delivery): string {
+  expect(builds).toHaveLength(1)
+  return builds[0] ?? ''
+}
+
+const Hooks = z.array(
+  z.object({
+    id: z.int(),
+    active: z.boolean(),
+    events: z.array(z.string()).transform((names) => names.toSorted()),
+    config: z.object({ url: z.string() }),
+  }),
+)
+const hooks = async (): Promise<z.infer<typeof Hooks>> => Hooks.parse(await ann.api('GET', '/repos/ann/app/hooks'))
+
+test('connect git makes the context and the webhook, and a second run keeps both', async () => {
+  expect(connected).toMatchObject({ code: 0 })
+  expect(connected.stdout).toMatch(
+    /^context\/work created\nwebhook\/work\/ann\/app created\nwebhook of ann\/app at \S+ created\n$/,
+  )
+  expect(connected.stdout + connected.stderr).not.toContain(ann.token)
+  const [made, ...others] = await hooks()
+  expect(others).toEqual([])
+  expect(made).toMatchObject({ active: true, config: { url: (await client.webhooks.get('work/ann/app')).url } })
+  await ann.api('PATCH', `/repos/ann/app/hooks/${made?.id}`, { active: false, events: ['fork'] })
+  expect((await connect()).stdout).toMatch(
+    /^context\/work updated\nwebhook\/work\/ann\/app unchanged\nwebhook of ann\/app at \S+ updated\n$/,
+  )
+  expect(await hooks()).toEqual([made])
+  expect((await connect('--new-secret')).stdout).toContain('webhook/work/ann/app replaced\n')
+  expect(await hooks()).toHaveLength(1)
+})
+
+test('a push of real git builds its commit, which the step clones with the token of the context (P141)', async () => {
+  await ann.api('PATCH', '/repos/ann/app', { private: true })
+  const commit = await tree.push('main', 'pushed.txt', 'Say "hello"')
+  const delivery = await delivered(({ revision }) => revision === commit)
+  expect(delivery).toMatchObject({ webhook: 'work/ann/app', event: 'push', repo: 'ann/app', branch: 'main' })
+  const build = await ended(buildOf(delivery))
+  expect(build).toMatchObject({ status: 'success', branch: 'main', revision: commit, initiator: 'ann' })
+  const log = (await sandbox.run(['logs', build.id, '--step', 'show'])).stdout
+  expect(log).toContain('pushed.txt\n')
+  expect(log).toContain(`commit ${commit} by ann\n`)
+  await ann.api('PATCH', '/repos/ann/app', { private: false })
+})
+
+const Statuses = z.array(z.object({ status: z.string(), context: z.string(), target_url: z.string() }))
+
+test('the commit shows the state of its build at the forge, from the start to the end (P151)', async () => {
+  const commit = await tree.push('slow-status', 'status.txt')
+  const build = buildOf(await delivered(({ revision }) => revision === commit))
+  const states = async (): Promise<string[]> => {
+    const shown = Statuses.parse(await ann.api('GET', `/repos/ann/app/commits/${commit}/statuses?sort=oldest`))
+    expect(shown.filter(({ context, target_url: url }) => context !== 'circle/slow' || !url.includes(build))).toEqual([])
+    return shown.map(({ status }) => status)
+  }
+  await expect.poll(states).toEqual(['pending'])
+  await letGo(build)
+  expect(await ended(build)).toMatchObject({ status: 'success' })
+  await expect.poll(states).toEqual(['pending', 'success'])
+})
+
+test('a push to a branch that no trigger wants builds nothing, and the delivery says why', async () => {
+  const commit = await tree.push('other', 'other.txt')
+  const delivery = await delivered(({ revision }) => revision === commit)
+  expect(delivery).toMatchObject({
+    builds: [],
+    triggers: expect.arrayContaining([expect.objectContaining({ reason: 'branch' })]),
+  })
+})
+
+test('a pull request builds, and a comment of the owner builds it again (P143)', async () => {
+  const commit = await tree.push('feature', 'feature.txt')
+  const made = await ann.api('POST', '/repos/ann/app/pulls', { head: 'feature', base: 'main', title: 'A feature' })
+  const { number } = z.object({ number: z.int() }).parse(made)
+  const opened = await delivered(({ event, revision }) => event === 'pull_request' && revision === commit)
+  expect(await ended(buildOf(opened))).toMatchObject({ status: 'success', branch: 'feature', trigger: { name: 'pull' } })
+  await ann.api('POST', `/repos/ann/app/issues/${number}/comments`, { body: 'looks good' })
+  const talk = await delivered(({ event, reason }) => event === 'issue_comment' && reason !== undefined)
+  expect(talk.triggers).toContainEqual(expect.objectContaining({ trigger: 'comment', reason: 'comment' }))
+  await ann.api('POST', `/repos/ann/app/issues/${number}/comments`, { body: '/test' })
+  const asked = await delivered(({ event, builds }) => event === 'issue_comment' && builds.length > 0)
+  const build = await ended(buildOf(asked))
+  expect(build).toMatchObject({ status: 'success', revision: commit, trigger: { name: 'comment' } })
+})
+
+test('a pull request from a fork of a stranger waits until a user approves its commit (P146)', async () => {
+  const bob = await forge.addUser('bob')
+  await bob.api('POST', '/repos/ann/app/forks', {})
+  await using fork = await cloneAs(bob, `${forge.url}/bob/app.git`)
+  const commit = await fork.push('stranger', 'stranger.txt')
+  await bob.api('POST', '/repos/ann/app/pulls', { head: 'bob:stranger', base: 'main', title: 'From a fork' })
+  const id = buildOf(await delivered(({ event, revision }) => event === 'pull_request' && revision === commit))
+  expect(await client.builds.get(id)).toMatchObject({ status: 'pending-approval', reason: 'fork-approval', revision: commit })
+  expect(await sandbox.run(['approve', id])).toMatchObject({ code: 0 })
+  expect(await ended(id)).toMatchObject({ status: 'success', trigger: { name: 'pull' } })
+  expect((await sandbox.run(['logs', id, '--step', 'show'])).stdout).toContain('stranger.txt\n')
+})
+
+test('the end of a branch terminates its builds (P155)', async () => {
+  const commit = await tree.push('slow-one', 'slow.txt')
+  const running = buildOf(await delivered(({ revision, branch }) => revision === commit && branch === 'slow-one'))
+  await expect.poll(async () => (await client.builds.get(running)).status).toBe('running')
+  await tree.git('push', '--quiet', 'origin', '--delete', 'slow-one')
+  const end = await delivered(({ event }) => event === 'delete')
+  expect(await ended(buildOf(end))).toMatchObject({ status: 'success', branch: 'slow-one' })
+  expect(await ended(running)).toMatchObject({ status: 'terminated', reason: 'superseded' })
+})
+
+test('a branch that begins and ends again ends its builds again', async () => {
+  const commit = await tree.push('slow-one', 'slower.txt')
+  const running = buildOf(await delivered(({ revision, branch }) => revision === commit && branch === 'slow-one'))
+  const before = (await client.deliveries.list()).items.filter(({ event }) => event === 'delete').map(({ id }) => id)
+  await tree.git('push', '--quiet', 'origin', '--delete', 'slow-one')
+  await delivered(({ event, id }) => event === 'delete' && !before.includes(id))
+  expect(await ended(running)).toMatchObject({ status: 'terminated', reason: 'superseded' })
+})
+
+test('events that come while the server is away build after the forge sends them again', async () => {
+  await up.kill9()
+  const commit = await tree.push('main', 'away.txt')
+  await up.startAgain()
+  const [hook] = await hooks()
+  // Gitea sends the event of an earlier push as a test.
+  await ann.api('POST', `/repos/ann/app/hooks/${hook?.id}/tests`)
+  expect(await ended(buildOf(await delivered(({ revision }) => revision === commit)))).toMatchObject({ status: 'success' })
+})
