@@ -20,6 +20,7 @@ import { triggerRoutes } from './routes/trigger.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
+import { oidcRoutes } from './routes/oidc.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { teamRoutes } from './routes/team.ts'
 import { userRoutes } from './routes/user.ts'
@@ -41,6 +42,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...sessionRoutes(app, checks),
     ...userRoutes(app, checks),
     ...teamRoutes(app, authenticator),
+    ...oidcRoutes(app, checks),
     ...auditRoutes(app),
     ...pipelineRoutes(app),
     ...stepTypeRoutes(app),

@@ -17,6 +17,7 @@ import type {
   AuditChainRow,
   AuditRow,
   DeviceCodeRow,
+  IdentityRow,
   InvitationRow,
   ProjectRoleRow,
   SessionCodeRow,
@@ -44,6 +45,7 @@ export interface Schema extends TriggerSchema {
   invitation: InvitationRow
   device_code: DeviceCodeRow
   audit: AuditRow
+  user_identity: IdentityRow
   audit_chain: AuditChainRow
   agent: AgentRow
   runtime: RuntimeRow

@@ -79,6 +79,8 @@ GET    /v1/status                                                            any
 POST   /v1/bootstrap                                                         anyone      -
 POST   /v1/sessions                                                          anyone      -
 POST   /v1/sessions/codes                                                    key         -
+GET    /v1/sessions/oidc                                                     anyone      -
+GET    /v1/sessions/oidc/callback                                            anyone      -
 GET    /v1/sessions                                                          viewer      key:read
 GET    /v1/sessions/current                                                  viewer      -
 DELETE /v1/sessions/current                                                  viewer      -

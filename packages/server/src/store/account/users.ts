@@ -1,5 +1,6 @@
 import type { InstallationRole, Role } from '@windlass/protocol'
 import { preparedOne } from '../database/prepared.ts'
+import { deleteIdentities } from './identities.ts'
 import type { ApiKeyRow, InvitationRow, ProjectRoleRow, UserRow } from '../user-schema.ts'
 import type { Query, Tx } from '../store.ts'
 
@@ -64,6 +65,7 @@ export async function deleteUser(tx: Tx, id: string): Promise<void> {
   for (const table of ['api_key', 'invitation'] as const) await tx.query.deleteFrom(table).where('user_id', '=', id).execute()
   await deleteProjectRoles(tx, { subject_id: id })
   await tx.query.deleteFrom('team_member').where('user_id', '=', id).execute()
+  await deleteIdentities(tx, id)
   await tx.query.deleteFrom('user_account').where('id', '=', id).execute()
 }
 

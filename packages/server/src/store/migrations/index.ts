@@ -26,6 +26,7 @@ import { deviceCodes } from './032-device-codes.ts'
 import { audit } from './033-audit.ts'
 import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
+import { identities } from './048-identities.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -57,3 +58,4 @@ export const migrations: Record<string, Migration> = {
   '034-teams': teams,
   '041-marked-secrets': markedSecrets,
 }
+  '048-identities': identities,
