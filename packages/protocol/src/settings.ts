@@ -125,6 +125,8 @@ export const AccountSettings = z.object({
   lowMemoryWarningThreshold: z.enum(['70', '90', '100']).default('90'),
   logLimits: LogLimits.prefault({}),
 })
+  /** Lifetime of the ID tokens of steps. Seconds. */
+  oidcTokenSeconds: z.int().min(60).max(3600).default(300),
 export type AccountSettings = z.output<typeof AccountSettings>
 /** Body of PUT. Omitted fields are reset to their defaults. Unknown keys are rejected. */
 export const AccountSettingsInput = z.strictObject(AccountSettings.shape)

@@ -5,6 +5,7 @@ import { deleteDeadObjects } from './logs/compact.ts'
 import { inOrder } from './logs/in-order.ts'
 import { hourFolder, isObjectKey } from './logs/object-keys.ts'
 import { IDLE_MS } from './identity/sessions.ts'
+import { rotateSigningKeys } from './identity/step-tokens/keys.ts'
 import { findMeta, putMeta } from './store/account/meta.ts'
 import { deleteOldKeys } from './store/account/api-keys.ts'
 import { deleteOldAudit } from './store/account/audit.ts'
@@ -70,6 +71,7 @@ export async function retain(app: App): Promise<void> {
   await store.write((tx) => deleteOldDeviceCodes(tx, now))
   await store.write((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS))
   await deleteAudit(app, now - retention.auditDays * DAY_MS)
+  await rotateSigningKeys(app)
   while (!closing.aborted) {
     const old = { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }
     if ((await store.write((tx) => deleteOldDeliveries(tx, old))) < BATCH) break

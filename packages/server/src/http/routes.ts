@@ -23,6 +23,7 @@ import { auditRoutes } from './routes/audit.ts'
 import { oidcRoutes } from './routes/oidc.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { teamRoutes } from './routes/team.ts'
+import { stepTokenRoutes } from './routes/step-token.ts'
 import { userRoutes } from './routes/user.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { healthRoutes, identityRoutes } from './routes/system.ts'
@@ -65,6 +66,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...engineRoutes(app),
     ...monitorRoutes(app),
     ...codefreshRoutes(app, authenticator),
+    ...stepTokenRoutes(app),
   ]
   let document: Record<string, unknown> | undefined
   routes.push(

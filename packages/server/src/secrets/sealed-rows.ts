@@ -9,7 +9,7 @@ import { changeSealedValues } from '../builds/create/build-secrets.ts'
 import { changeSealedData } from '../contexts/context-data.ts'
 import { changeSealedVariables } from '../pipelines/variables.ts'
 import type { Query, Tx } from '../store/store.ts'
-import { authorityPlace, buildPlace, replyPlace, webhookPlace, type Place, type SealedKind } from './places.ts'
+import { authorityPlace, buildPlace, replyPlace, signingKeyPlace, webhookPlace, type Place, type SealedKind } from './places.ts'
 
 /** Rewraps one sealed text of a place. */
 export type Change = (place: Place, sealed: string) => string
@@ -181,6 +181,26 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
                 .where('body', '=', body),
             ),
         }
+      },
+    )
+  },
+
+  async 'signing-key'(query, after) {
+    const rows = await query.selectFrom('signing_key').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
+    return page(
+      { rows, isLast: rows.length < PAGE },
+      ({ id }) => id,
+      (row) => {
+        const { id, private_key: value } = row
+        const save = (tx: Tx, sealed: string): Promise<boolean> =>
+          saved(
+            tx.query
+              .updateTable('signing_key')
+              .set({ private_key: sealed })
+              .where('id', '=', id)
+              .where('private_key', '=', value),
+          )
+        return { value, changed: (change) => change(signingKeyPlace(row), value), save }
       },
     )
   },

@@ -22,6 +22,7 @@ import type {
   ProjectRoleRow,
   SessionCodeRow,
   SessionRow,
+  SigningKeyRow,
   TeamMemberRow,
   TeamRow,
   UserRow,
@@ -44,6 +45,7 @@ export interface Schema extends TriggerSchema {
   team_member: TeamMemberRow
   invitation: InvitationRow
   device_code: DeviceCodeRow
+  signing_key: SigningKeyRow
   audit: AuditRow
   user_identity: IdentityRow
   audit_chain: AuditChainRow

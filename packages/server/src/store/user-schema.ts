@@ -70,6 +70,19 @@ export interface IdentityRow {
   created_at: number
 }
 
+/** A key that signs the ID tokens of steps. */
+export interface SigningKeyRow {
+  id: string
+  account_id: string
+  /** JSON Web Key. */
+  public_key: string
+  /** Sealed JSON Web Key. */
+  private_key: string
+  /** The key signs from then on, until the time of the next key. */
+  signs_from: number
+  created_at: number
+}
+
 /** A code that sets the password of a user once. It is deleted when it is used. */
 export interface InvitationRow {
   id: string

@@ -79,6 +79,9 @@ GET    /v1/status                                                            any
 POST   /v1/bootstrap                                                         anyone      -
 POST   /v1/sessions                                                          anyone      -
 POST   /v1/sessions/codes                                                    key         -
+GET    /.well-known/openid-configuration                                      anyone      -
+GET    /.well-known/jwks.json                                                 anyone      -
+GET    /v1/oidc/token                                                         attempt     -                  steps
 GET    /v1/sessions/oidc                                                     anyone      -
 GET    /v1/sessions/oidc/callback                                            anyone      -
 GET    /v1/sessions                                                          viewer      key:read

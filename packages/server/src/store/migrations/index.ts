@@ -27,6 +27,7 @@ import { audit } from './033-audit.ts'
 import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
 import { identities } from './048-identities.ts'
+import { signingKeys } from './049-signing-keys.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -57,5 +58,5 @@ export const migrations: Record<string, Migration> = {
   '033-audit': audit,
   '034-teams': teams,
   '041-marked-secrets': markedSecrets,
-}
   '048-identities': identities,
+  '049-signing-keys': signingKeys,
