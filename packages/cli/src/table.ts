@@ -13,6 +13,7 @@ import { getCommands } from './commands/get/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
 import { inClusterCommands } from './commands/in-cluster/command.ts'
+import { linkCommands } from './commands/links/command.ts'
 import { loginCommands } from './commands/login/command.ts'
 import { migrateCommands } from './commands/migrate/command.ts'
 import { monitorCommands } from './commands/monitor/command.ts'
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   ...upCommands,
   ...buildCommands,
   ...approvalCommands,
+  ...linkCommands,
   ...annotationAndSettingsCommands.filter(({ name }) => !name.startsWith('get ')),
   ...debugCommands,
   ...getCommands,
@@ -78,6 +80,7 @@ export const groups: Readonly<Record<string, string>> = {
   install: 'Install components of a Runner separately',
   patch: 'Update fields of a resource',
   replay: 'Process something again',
+  share: 'Show builds and badges to people without an account',
   runner: 'Install and manage a Runner in a cluster',
   server: 'Manage a server',
   trigger: 'Examine the triggers of pipelines',
@@ -101,6 +104,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'restart',
     'approve',
     'deny',
+    'share',
     'annotate',
     'debug',
   ],

@@ -64,6 +64,7 @@ export const UserChange = z.strictObject({
   /** Replaces the roles in all projects. */
   projects: ProjectRoles.optional(),
   disabled: z.boolean().optional(),
+  /** Links the user to this id at the OpenID Connect provider. Null unlinks it. */
   subject: Subject.nullable().optional(),
 })
 

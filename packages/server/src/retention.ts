@@ -10,6 +10,7 @@ import { findMeta, putMeta } from './store/account/meta.ts'
 import { deleteOldKeys } from './store/account/api-keys.ts'
 import { deleteOldAudit } from './store/account/audit.ts'
 import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
+import { deleteOldLinks } from './store/account/links.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
 import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
@@ -70,8 +71,9 @@ export async function retain(app: App): Promise<void> {
   await store.write((tx) => deleteOldInvitations(tx, now))
   await store.write((tx) => deleteOldDeviceCodes(tx, now))
   await store.write((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS))
-  await deleteAudit(app, now - retention.auditDays * DAY_MS)
+  await store.write((tx) => deleteOldLinks(tx, now))
   await rotateSigningKeys(app)
+  await deleteAudit(app, now - retention.auditDays * DAY_MS)
   while (!closing.aborted) {
     const old = { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }
     if ((await store.write((tx) => deleteOldDeliveries(tx, old))) < BATCH) break

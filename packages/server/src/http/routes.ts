@@ -21,9 +21,10 @@ import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { oidcRoutes } from './routes/oidc.ts'
+import { linkRoutes } from './routes/link.ts'
 import { sessionRoutes } from './routes/session.ts'
-import { teamRoutes } from './routes/team.ts'
 import { stepTokenRoutes } from './routes/step-token.ts'
+import { teamRoutes } from './routes/team.ts'
 import { userRoutes } from './routes/user.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { healthRoutes, identityRoutes } from './routes/system.ts'
@@ -41,9 +42,9 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...healthRoutes(app),
     ...identityRoutes(app, authenticator),
     ...sessionRoutes(app, checks),
+    ...oidcRoutes(app, checks),
     ...userRoutes(app, checks),
     ...teamRoutes(app, authenticator),
-    ...oidcRoutes(app, checks),
     ...auditRoutes(app),
     ...pipelineRoutes(app),
     ...stepTypeRoutes(app),
@@ -59,14 +60,15 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...buildRoutes(app),
     ...annotationRoutes(app),
     ...imageRoutes(app),
+    ...linkRoutes(app),
     ...settingsRoutes(app),
     ...masterKeyRoutes(app),
     ...debugRoutes(app),
     ...agentRoutes(app),
     ...engineRoutes(app),
+    ...stepTokenRoutes(app),
     ...monitorRoutes(app),
     ...codefreshRoutes(app, authenticator),
-    ...stepTokenRoutes(app),
   ]
   let document: Record<string, unknown> | undefined
   routes.push(

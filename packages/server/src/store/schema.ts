@@ -22,6 +22,7 @@ import type {
   ProjectRoleRow,
   SessionCodeRow,
   SessionRow,
+  SharedLinkRow,
   SigningKeyRow,
   TeamMemberRow,
   TeamRow,
@@ -44,10 +45,11 @@ export interface Schema extends TriggerSchema {
   team: TeamRow
   team_member: TeamMemberRow
   invitation: InvitationRow
-  device_code: DeviceCodeRow
-  signing_key: SigningKeyRow
-  audit: AuditRow
   user_identity: IdentityRow
+  signing_key: SigningKeyRow
+  shared_link: SharedLinkRow
+  device_code: DeviceCodeRow
+  audit: AuditRow
   audit_chain: AuditChainRow
   agent: AgentRow
   runtime: RuntimeRow

@@ -83,6 +83,24 @@ export interface SigningKeyRow {
   created_at: number
 }
 
+/** A link for people without an account. */
+export interface SharedLinkRow {
+  id: string
+  account_id: string
+  kind: 'build' | 'badge'
+  /** The build whose status and log it shows; null for a badge. */
+  build_id: string | null
+  /** The pipeline of the build or badge. */
+  pipeline_id: string | null
+  /** The project in which a role with the right may delete it. */
+  project_id: string | null
+  hash: string
+  created_by: string
+  created_at: number
+  /** The link is refused from then on; null for a badge without an end. */
+  expires_at: number | null
+}
+
 /** A code that sets the password of a user once. It is deleted when it is used. */
 export interface InvitationRow {
   id: string

@@ -28,6 +28,7 @@ import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
 import { identities } from './048-identities.ts'
 import { signingKeys } from './049-signing-keys.ts'
+import { links } from './050-links.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -60,3 +61,5 @@ export const migrations: Record<string, Migration> = {
   '041-marked-secrets': markedSecrets,
   '048-identities': identities,
   '049-signing-keys': signingKeys,
+  '050-links': links,
+}
