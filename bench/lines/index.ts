@@ -22,6 +22,7 @@ import { podOrder } from './pod-order.ts'
 import { secondBuild } from './second-build.ts'
 import { starts } from './starts.ts'
 import { taskHandover } from './task-handover.ts'
+import { webhooks } from './webhooks.ts'
 import { warmPool } from './warm-pool.ts'
 
 export const LINES: readonly Line[] = [
@@ -37,6 +38,7 @@ export const LINES: readonly Line[] = [
   language,
   masking,
   fakeBuilds,
+  webhooks,
   idleMemory,
   hostileDocuments,
   cluster,

@@ -10,7 +10,7 @@ import { startMoto } from '../../e2e/support/moto.ts'
 import { startServer, type ServerOptions } from '../../packages/server/src/index.ts'
 import { openFlakyStore } from '../../packages/server/test/support/flaky-store.ts'
 import { openHttpScene } from '../../packages/server/test/support/http-scene.ts'
-import { createBucket, logsIn } from '../../packages/server/test/support/log-bucket.ts'
+import { createBucket, logsIn } from '../../e2e/support/log-bucket.ts'
 import { sample, type Line, type Row, type Spread } from '../row.ts'
 
 const LINES = 1_000_000

@@ -1,6 +1,5 @@
 /** A server that is killed repeatedly during a build on real Docker. Followers receive the items of each step in order. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dockerExecutor, startAgent } from '@windlass/agent'
@@ -13,6 +12,7 @@ import { collectBuild } from './driver/collect.ts'
 import { firstAdmin } from '../support/first-admin.ts'
 import { dataDirOf, startServers } from './driver/stage.ts'
 import { checkStepEnds } from './history/check-logs.ts'
+import { memoryFolder } from '../support/memory-folder.ts'
 
 const CHAIN = Array.from({ length: 14 }, (_, n) => `s${String(n + 1).padStart(2, '0')}`)
 /** Runs in parallel with the chain, so that ends and lines of several steps wait at the same time. */
@@ -47,7 +47,7 @@ function document(): string {
 
 test('a follower sees start, log and end of each step in order across three kills of the server', async () => {
   await using stack = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-order-'))
+  const folder = await memoryFolder('windlass-order-')
   stack.defer(() => rm(folder, { recursive: true }))
   const [server] = await startServers({ folder, replicas: 1, advertisedUrl: 'http://127.0.0.1:1', timings: {} })
   if (server === undefined) throw new Error('no server')

@@ -1,8 +1,7 @@
 /** An engine on real Docker that is killed with log in its spool and restarted on that spool, as the kubelet does. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
@@ -16,6 +15,7 @@ import { ensureImages } from '../support/images.ts'
 import { runProgram } from '../support/process.ts'
 import { programFile } from '../support/programs.ts'
 import { dataDirOf, startServers, type ServerProcess } from './driver/stage.ts'
+import { memoryFolder } from '../support/memory-folder.ts'
 
 const LINES = 120
 const NOWHERE = 'tcp://127.0.0.1:1'
@@ -35,7 +35,7 @@ interface Stage extends AsyncDisposable {
 async function openStage(): Promise<Stage> {
   await using stack = new AsyncDisposableStack()
   const images = await ensureImages('shell', 'tools')
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-killed-'))
+  const folder = await memoryFolder('windlass-killed-')
   stack.defer(() => rm(folder, { recursive: true }))
   const [server] = await startServers({ folder, replicas: 1, advertisedUrl: 'http://127.0.0.1:1', timings: {} })
   if (server === undefined) throw new Error('no server')

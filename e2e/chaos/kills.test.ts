@@ -1,8 +1,10 @@
 import { REASONS } from '@windlass/plan'
 import { expect, test } from 'vitest'
+import { openBucket } from '../support/log-bucket.ts'
+import { startMoto } from '../support/moto.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { chaosConfig } from './config.ts'
-import { agentTrouble, killsOnPostgres, killsOnSqlite } from './driver/plans.ts'
+import { agentTrouble, killsOnBucket, killsOnPostgres, killsOnSqlite } from './driver/plans.ts'
 import { missedFaults, report } from './driver/report.ts'
 import { runChaos } from './driver/run.ts'
 
@@ -22,6 +24,17 @@ test('random kills of replicas, agent, engines and PostgreSQL violate no invaria
   const plan = killsOnPostgres(chaosConfig.seed + 1, chaosConfig.scale, postgres)
   const result = await runChaos(plan)
   console.log(report('kills on PostgreSQL, two replicas', result))
+  expect(result.violations).toEqual([])
+  expect(result.crashes).toEqual([])
+  expect(missedFaults(result, plan.least)).toEqual([])
+})
+
+test('random kills of three replicas without a shared folder, whose logs are in a bucket, violate no invariant', async () => {
+  await using postgres = await startPostgres()
+  await using moto = await startMoto()
+  const plan = killsOnBucket(chaosConfig.seed + 8, chaosConfig.scale, { postgres, bucket: await openBucket(moto.url) })
+  const result = await runChaos(plan)
+  console.log(report('kills on PostgreSQL and S3, three replicas', result))
   expect(result.violations).toEqual([])
   expect(result.crashes).toEqual([])
   expect(missedFaults(result, plan.least)).toEqual([])

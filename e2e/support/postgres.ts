@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { memoryFolder } from './memory-folder.ts'
 import { freePort, runProgram, type Service, startService } from './process.ts'
 
 export type Postgres = {
@@ -38,7 +39,7 @@ export type PostgresOptions = {
  */
 export async function startPostgres({ isDurable = true }: PostgresOptions = {}): Promise<Postgres> {
   const programs = await findPrograms()
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-postgres-'))
+  const folder = await (isDurable ? mkdtemp(join(tmpdir(), 'windlass-postgres-')) : memoryFolder('windlass-postgres-'))
   const data = join(folder, 'data')
   const password = randomBytes(12).toString('hex')
   await writeFile(join(folder, 'password'), password)

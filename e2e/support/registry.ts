@@ -24,6 +24,8 @@ export type RegistryOptions = {
   tls?: { cert: string; key: string }
   /** Folder of the images. Default: a temporary folder that `close` removes. */
   folder?: string
+  /** Called for each push and pull, with these headers. */
+  notify?: { url: string; headers: Record<string, string> }
 }
 
 /**
@@ -50,6 +52,12 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
     const file = join(folder, 'htpasswd')
     await writeFile(file, `${auth.user}:${bcrypt(auth.password)}\n`)
     config['auth'] = { htpasswd: { realm: 'registry', path: file } }
+  }
+  if (options.notify !== undefined) {
+    const { url, headers } = options.notify
+    const lists = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]))
+    const endpoint = { name: 'test', url, headers: lists, timeout: '5s', threshold: 5, backoff: '1s' }
+    config['notifications'] = { endpoints: [endpoint] }
   }
   // JSON is YAML.
   await writeFile(join(folder, 'config.yml'), JSON.stringify(config))

@@ -142,7 +142,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'chaos',
     include: ['e2e/chaos/**/*.test.ts'],
-    parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'programs', 'system'],
+    parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'moto', 'programs', 'system'],
     // On a bare machine it would only delay the compiler.
     beside: 'runner',
     mostlyWaits: true,

@@ -1,6 +1,5 @@
 /** A control plane, an agent and fake engines in this process, for tests of one behavior. It starts quickly, and every seam can be wrapped. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startAgent, type OpenExecutor } from '@windlass/agent'
 import {
@@ -21,6 +20,7 @@ import { prepare, RUNTIME } from './prepare.ts'
 import { openRecorder, type Recorder } from './recorder.ts'
 import { openRequests, type Requests } from './requests.ts'
 import { FAST } from './stage.ts'
+import { memoryFolder } from '../../support/memory-folder.ts'
 
 export interface LabOptions {
   readonly script?: Partial<FakeScript>
@@ -62,7 +62,7 @@ const WAIT_MS = 120_000
 /** Opens a lab in a temporary folder. */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const startedAt = clock.now()
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-lab-'))
+  const folder = await memoryFolder('windlass-lab-')
   const log = openLog({ level: options.isQuiet === true ? 'silent' : 'error', name: 'lab' })
   const { databaseUrl } = options
   const dataDir = join(folder, 'server-0')

@@ -1,7 +1,10 @@
 /** The kinds of chaos runs, shared by the tests and the long loop. */
+import { randomBytes } from 'node:crypto'
 import { defined } from '@windlass/kit/defined'
+import type { Bucket } from '../../support/log-bucket.ts'
 import type { Postgres } from '../../support/postgres.ts'
 import { runProgram } from '../../support/process.ts'
+import { programFile } from '../../support/programs.ts'
 import type { FakeScript } from '../../support/fake-engines/index.ts'
 import type { Call, Verdict } from '../faults/http-proxy.ts'
 import type { Random } from '../faults/random.ts'
@@ -147,6 +150,52 @@ export function agentTrouble(seed: number, scale: number): ChaosPlan {
     electedMs: 120_000,
     least: { 'killed agent': 10, 'froze agent': 1, ...ended(scale, { success: 50, unharmed: 20 }) },
     kills: { everyMs: [100, 500], victims: ['agent'], downMs: [0, 200], freeze: { every: 10, forMs: [2_500, 4_000] } },
+  }
+}
+
+/** The same on three replicas without a shared folder, whose logs are in a bucket. */
+export function killsOnBucket(
+  seed: number,
+  scale: number,
+  { postgres, bucket }: { postgres: Postgres; bucket: Bucket },
+): ChaosPlan {
+  const { kills, ...plan } = killsOnPostgres(seed, scale, postgres)
+  return {
+    ...plan,
+    replicas: 3,
+    apart: { ...bucket.options, masterKey: randomBytes(32).toString('base64'), bootstrapCode: randomBytes(16).toString('hex') },
+    ...defined({
+      kills: kills && { ...kills, victims: ['server', 'server', 'server', 'agent', 'engine', 'engine', 'database'] },
+    }),
+    dump: async () => (await dump(postgres)) + (await bucket.readAll()),
+  }
+}
+
+const UPGRADE = { pauseMs: [4_000, 6_000], mixedMs: [2_000, 4_000] } as const
+
+/** 90 builds while two replicas with clocks a minute apart are replaced by this version, by the previous one, and again by this one. */
+export function upgradeOnPostgres(
+  seed: number,
+  scale: number,
+  { postgres, previous }: { postgres: Postgres; previous: string },
+): ChaosPlan {
+  const plan = upgradeOnSqlite(seed, scale, previous)
+  const least = { ...plan.least, 'replaced server': 6 }
+  return { ...plan, least, replicas: 2, skewMs: [60_000, 0], databaseUrl: postgres.url, dump: () => dump(postgres) }
+}
+
+/** The same with a single server. */
+export function upgradeOnSqlite(seed: number, scale: number, previous: string): ChaosPlan {
+  const current = programFile('chaos-server')
+  return {
+    seed,
+    builds: Math.ceil(180 * scale),
+    loadMs: 30_000 * Math.max(scale, 1),
+    replicas: 1,
+    // Long enough for steps that run during a replacement.
+    script: { stepMs: [50, 2_000] },
+    upgrades: { ...UPGRADE, from: previous, to: [current, previous, current] },
+    least: { 'replaced server': 3, ...ended(scale, { success: 30, unharmed: 20 }) },
   }
 }
 

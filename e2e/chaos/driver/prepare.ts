@@ -1,7 +1,6 @@
 /** Creates what builds need: an admin, agents, runtimes of fake engines, pipelines with and without limits. */
 import { defined } from '@windlass/kit/defined'
 import type { ApiClient } from '@windlass/client'
-import { firstAdmin } from '../../support/first-admin.ts'
 import type { Limits, StepShape } from '../history/history.ts'
 import { toDocument } from './requests.ts'
 
@@ -31,15 +30,15 @@ export interface Prepared {
 }
 
 /**
- * Creates the first admin of a new server that keeps its data in `dataDir`, and all that builds need. With several agents the account has a limit
+ * Creates the first admin of a new server with this code, and all that builds need. With several agents the account has a limit
  * below the total capacity of their runtimes.
  */
 export async function prepare(
   client: ApiClient,
-  dataDir: string,
+  code: string,
   { agents = 1, electedMs = ELECTED_MS }: { agents?: number; electedMs?: number } = {},
 ): Promise<Prepared> {
-  const { token: adminToken } = await client.server.bootstrap(await firstAdmin(dataDir))
+  const { token: adminToken } = await client.server.bootstrap({ code })
   const admin = client.withToken(adminToken)
   const runtimes = Array.from({ length: agents }, (_, n) => (n === 0 ? RUNTIME : `${RUNTIME}-${n}`))
   const capacity = Math.ceil(CAPACITY / agents)

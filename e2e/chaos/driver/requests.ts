@@ -90,9 +90,11 @@ export function openRequests({ client, clock, settleMs, giveUp }: RequestOptions
       const caller = stepKey === undefined ? client : client.withToken(stepKey)
       const body = { pipeline, branch, revision: key, trigger, secrets, ...(stepKey === undefined && { runtime, document }) }
       const settled = await settle(() => caller.builds.create(body, { idempotencyKey: key, timeoutMs: 5_000 }))
-      // The key of a step ends with its attempt. Then no answer tells whether an earlier call, or a copy that the network made, had an effect.
-      const isEnded = stepKey !== undefined && typeof settled === 'object' && 'fault' in settled
-      const answer = isEnded ? ((await findByRevision(key)) ?? settled) : settled
+      const refusal = typeof settled === 'object' && 'fault' in settled ? settled.fault : undefined
+      // The key of a step ends with its attempt, and a server of the previous version cannot read the answers of a newer one (ADR 0089). Then no answer tells
+      // whether an earlier call, or a copy that the network made, had an effect.
+      const isUnclear = refusal !== undefined && (stepKey !== undefined || refusal === 'idempotency-mismatch')
+      const answer = isUnclear ? ((await findByRevision(key)) ?? settled) : settled
       const buildId = typeof answer === 'object' && 'value' in answer ? answer.value.id : undefined
       const operation: TriggerOperation = {
         kind: 'trigger',

@@ -2,12 +2,12 @@
  * One chaos run: real servers and a real agent as processes, fake engines instead of pods, a load of builds, and kills at seeded moments until the
  * load is done. Returns what happened and the violations.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
+import { defined, nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
 import { openClient, type ApiClient } from '@windlass/client'
 import type { Timings } from '@windlass/server'
+import { firstAdmin } from '../../support/first-admin.ts'
 import { openFakeCluster, type FakeCluster, type FakeScript } from '../../support/fake-engines/index.ts'
 import { openHttpProxy, type Call, type Verdict } from '../faults/http-proxy.ts'
 import { seededRandom, type Random } from '../faults/random.ts'
@@ -26,7 +26,9 @@ import { openClusterDoor, type ClusterDoor } from './remote-cluster.ts'
 import { openRequests } from './requests.ts'
 import { watchRetention, withoutBuilds, type RetentionLimits } from './retention.ts'
 import { remains, settle, watchBuilds, watchPauses, type Watch } from './settle.ts'
-import { dataDirOf, FAST, startAgentProcess, startServers } from './stage.ts'
+import { runUpgrades, type UpgradePlan } from './upgrades.ts'
+import { dataDirOf, FAST, startAgentProcess, startServers, type Apart } from './stage.ts'
+import { memoryFolder } from '../../support/memory-folder.ts'
 
 export interface ChaosPlan {
   readonly seed: number
@@ -42,9 +44,12 @@ export interface ChaosPlan {
   /** How far the clock of each server is ahead. Milliseconds. */
   readonly skewMs?: readonly number[]
   readonly databaseUrl?: string
+  /** Servers on machines of their own. Default: they share a data folder. */
+  readonly apart?: Apart
   readonly script?: Partial<FakeScript>
   readonly kills?: KillPlan
   readonly outages?: OutagePlan
+  readonly upgrades?: UpgradePlan
   /** Network between agent, engines, driver and the servers while the load runs. */
   readonly network?: NetworkFaults
   readonly http?: (call: Call, random: Random) => Verdict
@@ -87,7 +92,7 @@ const CALM_HTTP = (): Verdict => ({ kind: 'pass' })
 /** Runs it. Releases all resources before it returns. The folder is kept, and its path printed, only after a violation. */
 export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const startedAt = clock.now()
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-chaos-'))
+  const folder = await memoryFolder('windlass-chaos-')
   await using stack = new AsyncDisposableStack()
   const random = seededRandom(plan.seed)
   const recorder = openRecorder()
@@ -104,12 +109,13 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const httpRandom = random.fork('http')
   const http = stack.use(await openHttpProxy({ target: () => network, decide: (call) => weather.http(call, httpRandom) }))
   const shown = `http://127.0.0.1:${http.port}`
-  const servers = await startServers({ ...plan, folder, advertisedUrl: shown })
+  const servers = await startServers({ ...plan, folder, advertisedUrl: shown, ...defined({ program: plan.upgrades?.from }) })
   stack.defer(async () => void (await Promise.all(servers.map((server) => server.child.kill()))))
   const ports = servers.map(({ port }) => port)
   const calmBalancer = stack.use(await openTcpProxy({ targets: () => ports, random }))
   const calm = openClient({ url: `http://127.0.0.1:${calmBalancer.port}`, transport: nodeTransport() })
-  const stage = await prepare(calm, dataDirOf(folder), plan)
+  const { code } = plan.apart === undefined ? await firstAdmin(dataDirOf(folder)) : { code: plan.apart.bootstrapCode ?? '' }
+  const stage = await prepare(calm, code, plan)
   const agents: Child[] = []
   for (const [n, token] of stage.agentTokens.entries()) {
     const cluster = doors[n]?.url ?? ''
@@ -141,6 +147,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   }
   const { signal } = calmDown
   const breaking = Promise.all([
+    runUpgrades({ plan: plan.upgrades, servers, random: random.fork('upgrades'), down, landed: outages }),
     runKills({ ...processes, landed: kills, plan: plan.kills, random: random.fork('kills'), cluster, recorder, signal }),
     runOutages({
       ...processes,
@@ -153,7 +160,11 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
       signal,
     }),
   ])
+  let isBroken = false
+  breaking.catch(() => (isBroken = true))
   const missing = (): string[] => {
+    // The load ends, and the failure is thrown below.
+    if (isBroken) return []
     // A harm counts for builds before it as well, so more builds have to be unharmed than at the end.
     const unharmed = countUnharmed({ builds: watch.builds, harms: [...recorder.harms, ...harms], endedAt: clock.now() }) / 1.5
     const { framesAhead } = recorder
@@ -165,7 +176,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
       framesAhead,
     }
     return Object.entries(plan.least ?? {})
-      .filter(([what, count]) => (faults[what] ?? (what.startsWith('outage') ? 0 : Infinity)) < count)
+      .filter(([what, count]) => (faults[what] ?? (/^(?:outage|replaced)/.test(what) ? 0 : Infinity)) < count)
       .map(([what]) => what)
   }
   const { decided } = await runLoad({

@@ -23,6 +23,8 @@ export const FAST: Partial<Timings> = {
   taskBackoffMs: 100,
 }
 
+export type Apart = Required<Pick<ServerOptions, 'logsUrl' | 'environment' | 's3Limits' | 'masterKey' | 'bootstrapCode'>>
+
 export interface StageOptions {
   readonly folder: string
   readonly replicas: number
@@ -34,24 +36,30 @@ export interface StageOptions {
   readonly retention?: RetentionLimits
   /** How far the clock of each server is ahead. Milliseconds, default 0. */
   readonly skewMs?: readonly number[]
+  /** What servers on machines of their own share instead of a data folder: logs in a bucket, the master key, the code of the first admin. */
+  readonly apart?: Apart
+  /** Program of the servers. Default: that of this version. */
+  readonly program?: string
 }
 
 export interface ServerProcess {
   readonly child: Child
   readonly port: number
+  /** Selects the program of the next start. */
+  use(program: string): void
 }
 
-/** The data folder that all servers of a run share. */
-export function dataDirOf(folder: string): string {
-  return join(folder, 'server-0')
+/** The data folder of a server. Those of a run share the first one, unless they are apart. */
+export function dataDirOf(folder: string, server = 0): string {
+  return join(folder, `server-${server}`)
 }
 
 /** Starts the servers one after the other; the first one creates the tables. On PostgreSQL they share one data folder, as documented. */
 export async function startServers(options: StageOptions): Promise<ServerProcess[]> {
-  const dataDir = dataDirOf(options.folder)
-  await mkdir(dataDir, { mode: 0o700 })
   const servers: ServerProcess[] = []
   for (let n = 0; n < options.replicas; n += 1) {
+    const dataDir = dataDirOf(options.folder, options.apart === undefined ? 0 : n)
+    await mkdir(dataDir, { mode: 0o700, recursive: true })
     const port = await freePort()
     const settings: Omit<ServerOptions, 'clock' | 'log'> = {
       dataDir,
@@ -61,16 +69,21 @@ export async function startServers(options: StageOptions): Promise<ServerProcess
       timings: { ...(options.timings ?? FAST), ...(options.retention && { retainMs: RETAIN_MS }) },
       retention: options.retention && toRetention(options.retention),
       minFreeShare: 0,
+      ...options.apart,
     }
     const logFile = join(options.folder, `server-${n}.log`)
+    let program = options.program ?? programFile('chaos-server')
     const child = describeChild({
       name: `server ${n}`,
       command: process.execPath,
-      args: [programFile('chaos-server'), JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })],
+      // Read at each start.
+      get args() {
+        return [program, JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })]
+      },
       logFile,
     })
     await child.start()
-    servers.push({ child, port })
+    servers.push({ child, port, use: (file) => (program = file) })
   }
   return servers
 }

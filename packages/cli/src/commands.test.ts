@@ -61,6 +61,7 @@ test('completes commands, options and choices', () => {
     'webhook',
     'trigger',
     'cron-trigger',
+    'event-trigger',
     'runtimes',
     'cluster',
     'user',

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs'
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openClient } from '@windlass/client'
@@ -13,6 +12,7 @@ import { removeBuilds } from '../../../e2e/support/leftovers.ts'
 import { removeLocalRuns } from '../../../e2e/support/local-runs.ts'
 import { freePort } from '../../../e2e/support/process.ts'
 import { WINDLASS } from '../../../e2e/support/programs.ts'
+import { memoryFolder } from '../../../e2e/support/memory-folder.ts'
 
 export interface Finished {
   readonly code: number | null
@@ -45,7 +45,7 @@ export interface Sandbox {
 
 /** A separate folder with its own contexts, so that tests do not touch those of the user. */
 export async function openSandbox(): Promise<Sandbox> {
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-cli-'))
+  const folder = await memoryFolder('windlass-cli-')
   const images = await ensureImages('shell', 'tools')
   const configFile = join(folder, 'config.yaml')
   const start: Sandbox['start'] = (words, options = {}) => {

@@ -7,7 +7,7 @@ import { DeliveryReceipt } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { githubCall } from '../../server/test/support/forge-scene.ts'
 import { HELLO, openHttpScene, type HttpScene } from '../../server/test/support/http-scene.ts'
-import { githubPush } from '../../server/test/support/payloads.ts'
+import { githubPull, githubPush } from '../../server/test/support/payloads.ts'
 import { windlass } from './windlass.ts'
 
 let scene: HttpScene
@@ -36,7 +36,7 @@ test('creates a webhook and a trigger, and shows what became of a push', async (
   const made = await run('create', 'webhook', 'github', '--forge', 'github', '--secret-file', secretFile, '-o', 'json')
   const webhook = JSON.parse(made) as { url: string; secret: string }
   expect(webhook.secret).toBe('a-secret-of-the-webhook')
-  expect(await run('get', 'webhooks')).toMatch(/^NAME +FORGE[^\n]+\ngithub +github/)
+  expect(await run('get', 'webhooks')).toMatch(/^NAME +SENDER[^\n]+\ngithub +github/)
   const flags = ['--repo', 'acme/app', '--branch', '/^main$/', '--files', '!docs/**', '-v', 'MODE=ci', '--priority', '-3']
   expect(await run('create', 'trigger', 'demo/app', 'push', ...flags)).toBe('trigger/demo/app#push created\n')
   expect(JSON.parse(await run('get', 'triggers', 'demo/app#push', '-o', 'json'))).toMatchObject({
@@ -63,6 +63,57 @@ test('creates a webhook and a trigger, and shows what became of a push', async (
   await expect.poll(async () => (await scene.admin.builds.list()).items.length, { timeout: 10_000 }).toBe(2)
 })
 
+test('creates triggers for images and ended builds, and says where the secret of Docker Hub goes', async () => {
+  const hub = await windlass(scene, ['create', 'webhook', 'hub', '--registry', 'dockerhub'])
+  expect(hub.text).toContain('?token=SECRET')
+  const words = ['create', 'event-trigger', 'demo/app']
+  expect(await run(...words, 'base', '--image', 'team/base', '--tag', '1.*', '--webhook', 'hub')).toBe(
+    'event-trigger/demo/app#base created\n',
+  )
+  const after = ['--after', 'demo/lib', '--status', 'success', '--status', 'error', '-b', 'main', '-o', 'json']
+  expect(JSON.parse(await run(...words, 'after-lib', ...after))).toMatchObject({
+    type: 'build',
+    source: 'demo/lib',
+    statuses: ['success', 'error'],
+    branchRegex: 'main',
+  })
+  expect(await run('get', 'event-triggers', '--pipeline', 'demo/app')).toMatch(
+    /demo\/app#base +registry +team\/base +1\.\* +yes +api[^\n]*\ndemo\/app#after-lib +build +demo\/lib +success,error/,
+  )
+  const file = join(folder, 'hub.json')
+  await writeFile(file, JSON.stringify({ push_data: { tag: '1.2' }, repository: { namespace: 'team', name: 'base' } }))
+  expect(await run('trigger', 'test', file, '--registry', 'dockerhub')).toMatch(/^demo\/app#base: builds$/m)
+  expect(await run('delete', 'event-trigger', 'demo/app#base')).toContain('deleted')
+  for (const wrong of [
+    [],
+    ['--image', 'a', '--chart', 'b'],
+    ['--image', 'a', '--status', 'error'],
+    ['--after', 'x', '--status', 'bad'],
+  ]) {
+    const { code } = await windlass(scene, [...words, 'wrong', ...wrong])
+    expect([wrong, code]).toEqual([wrong, 2])
+  }
+})
+
+test('shows a build of a fork that waits for approval, and approves it', async () => {
+  await scene.admin.pipelines.create({ name: 'demo/forks', document: HELLO })
+  await run('create', 'trigger', 'demo/forks', 'pr', '--repo', 'acme/app', '--event', 'pullrequest', '--allow-forks')
+  const webhook = await scene.admin.webhooks.create({ name: 'pulls', forge: 'github' })
+  const call = githubCall(webhook, githubPull('opened', { fork: true, association: 'NONE' }), { event: 'pull_request' })
+  const answer = await fetch(webhook.url, { method: 'POST', headers: call.headers, body: call.body.toString() })
+  const { id } = DeliveryReceipt.parse(await answer.json())
+  while ((await scene.admin.deliveries.get(id)).status === 'received') await systemClock.sleep(20)
+  const [, build = ''] =
+    /^demo\/forks#pr: build ([0-9a-f]{24}) after an approval$/m.exec(await run('describe', 'delivery', id)) ?? []
+  expect(await run('get', 'builds', '--status', 'pending-approval', '-o', 'name')).toBe(`build/${build}\n`)
+  const described = await run('describe', 'build', build)
+  expect(described).toMatch(/^Status: +.*pending-approval \(fork-approval\)$/m)
+  expect(described).toContain(`windlass approve ${build}`)
+  expect(described).toMatch(/^Approval of the build: waiting since /m)
+  expect(await run('approve', build, '-m', 'read it')).toBe(`build/${build} approved\n`)
+  expect(await run('describe', 'build', build)).toContain('Approval of the build: approved by admin: read it')
+})
+
 test('trigger test shows the rules of each trigger, and its exit code whether the event would build', async () => {
   const file = join(folder, 'push.json')
   await writeFile(file, JSON.stringify(githubPush()))
@@ -73,7 +124,7 @@ test('trigger test shows the rules of each trigger, and its exit code whether th
   expect(code).toBe(1)
   expect(text).toMatch(/^demo\/app#push: branch: "dev" does not match \/\^main\$\/\.$/m)
   expect(text).toMatch(/^ {2}✖ branch +"dev" does not match/m)
-  expect((await scene.admin.builds.list()).items).toHaveLength(2)
+  expect((await scene.admin.builds.list({ query: { pipeline: 'demo/app' } })).items).toHaveLength(2)
 })
 
 test('explains wrong words', async () => {

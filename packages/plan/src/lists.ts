@@ -29,6 +29,8 @@ export const TRIGGERS = {
   build: { variable: 'build', text: 'A step of another build started it.' },
   cron: { variable: 'build', text: 'A cron trigger started the build at its time.' },
   webhook: { variable: 'webhook', text: 'A trigger started the build for an event of a forge.' },
+  registry: { variable: 'webhook', text: 'A trigger started the build for an image or a chart.' },
+  completion: { variable: 'build', text: 'A trigger started the build after a build of another pipeline.' },
 } as const satisfies Readonly<Record<string, { readonly variable: 'build' | 'webhook'; readonly text: string }>>
 export type TriggerKind = keyof typeof TRIGGERS
 export const TRIGGER_KINDS = Object.keys(TRIGGERS) as TriggerKind[]
@@ -110,6 +112,7 @@ export const REASONS = {
   'start-limit': { blame: 'waiting', text: 'The agent reached its limit of builds that start at once.' },
   'retry-pending': { blame: 'waiting', text: 'The next attempt starts once the pods of the lost one are gone.' },
   approval: { blame: 'waiting', text: 'The step is waiting for approval.' },
+  'fork-approval': { blame: 'waiting', text: 'The pull request comes from a fork, so the build is waiting for approval.' },
   debugger: { blame: 'waiting', text: 'The step is stopped in the debugger.' },
 } as const satisfies Record<string, { blame: 'user' | 'infra' | 'control' | 'waiting'; text: string }>
 

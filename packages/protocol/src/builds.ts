@@ -4,6 +4,7 @@ import { BUILD_STATUSES, STEP_STATUSES, TRIGGER_KINDS } from '@windlass/plan'
 import { Id, Name, Time, Variables } from './base.ts'
 import { DebugInput } from './engine/debug.ts'
 import { MissingLog, ReasonName, Usage } from './engine/events.ts'
+import { MESSAGE_STATES } from './messages.ts'
 import { Machine } from './settings.ts'
 
 export const AnnotationName = z
@@ -157,8 +158,9 @@ export const RestartInput = z.object({
 })
 export type RestartInput = z.input<typeof RestartInput>
 
-/** An approval request of a step, and its decision. */
+/** An approval request of a step or of a whole build, and its decision. */
 export const Approval = z.object({
+  /** Empty for the approval of a build before its start. */
   step: z.string(),
   waitingSince: Time,
   /** At this time the `finalState` of the step becomes the decision. */
@@ -173,6 +175,10 @@ export type Approval = z.infer<typeof Approval>
 /** Body of `POST /v1/builds/{id}/approve` and `/deny`. `step` is optional if only one step is waiting. */
 export const ApprovalInput = z.object({ step: z.string().max(150).optional(), comment: z.string().max(2000).optional() })
 export type ApprovalInput = z.infer<typeof ApprovalInput>
+
+/** States of commits at forges. `failure`: the build failed; `error`: it was terminated. */
+export const COMMIT_STATES = ['pending', 'success', 'failure', 'error'] as const
+export type CommitState = (typeof COMMIT_STATES)[number]
 
 /** A build. Lists contain no steps and attempts; `GET /v1/builds/{id}` contains both. */
 export const Build = z.object({
@@ -218,5 +224,15 @@ export const Build = z.object({
   steps: z.array(BuildStep).optional(),
   attempts: z.array(Attempt).optional(),
   approvals: z.array(Approval).optional(),
+  /** What the forge shows at the commit. Not in lists; absent if the build is not reported, or a later one that repeats it is. */
+  commitStatus: z
+    .object({
+      state: z.enum(COMMIT_STATES),
+      /** Whether the forge has it. */
+      message: z.enum(MESSAGE_STATES),
+      /** Why the last call of the forge failed. */
+      problem: z.string().optional(),
+    })
+    .optional(),
 })
 export type Build = z.infer<typeof Build>

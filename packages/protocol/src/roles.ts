@@ -40,7 +40,11 @@ export const RIGHTS = {
   'see-account': { role: 'viewer', at: 'installation', text: 'see the settings of the account and the metrics' },
   'start-builds': { role: 'developer', at: 'project', text: 'start and restart builds' },
   'end-builds': { role: 'developer', at: 'project', text: 'terminate builds' },
-  'decide-approvals': { role: 'developer', at: 'project', text: 'approve and deny steps that wait for approval' },
+  'decide-approvals': {
+    role: 'developer',
+    at: 'project',
+    text: 'approve and deny steps and builds of forks that wait for approval',
+  },
   'debug-builds': { role: 'developer', at: 'project', text: 'set breakpoints and open terminals in steps' },
   'share-builds': {
     role: 'developer',

@@ -17,6 +17,8 @@ export const PipelineOptions = z.object({
   resetVolume: z.boolean().default(false),
   /** Send notifications for manually started builds, too. */
   enableNotifications: z.boolean().default(false),
+  /** Report the state of builds that Git triggers start at their commits, in the forge. */
+  commitStatus: z.boolean().default(true),
   /** Reserve the volume of a build that waits for approval. Default: the setting of the account. */
   keepPVCsForPendingApproval: z.boolean().optional(),
   /** Count builds that wait for approval against the limits of the pipeline. Default: the setting of the account. */

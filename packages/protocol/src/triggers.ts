@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { Id, Name, PageQuery, Time } from './base.ts'
 import { PipelineVariable } from './pipeline-variable.ts'
+import { EVENT_TRIGGER_RULES, Registry } from './registries.ts'
 import { Machine, TerminationPolicy, type PipelineOptions } from './settings.ts'
 
 /** Git hosting services whose webhooks the server reads. Gitea includes Forgejo. */
@@ -103,19 +104,25 @@ export type TriggerRule = (typeof TRIGGER_RULES)[number]
 /** Why a delivery or one of its triggers built nothing. The guide of triggers lists them. */
 export const NO_BUILD_REASONS = {
   'signature-wrong': 'The signature or the token of the delivery does not belong to the webhook.',
-  'payload-invalid': 'The body is not an event of the forge of the webhook.',
+  'payload-invalid': 'The body is not an event of the forge or registry of the webhook.',
   'event-unsupported': 'The event starts no builds, for example a ping.',
   'repository-refused': 'The webhook accepts only events of another repository.',
-  'no-trigger': 'No trigger names this repository.',
+  'no-trigger': 'No trigger names this repository, image or chart.',
   disabled: 'The trigger is disabled.',
   event: 'The trigger does not name this event.',
   'skip-text': 'The commit message contains a text that skips builds.',
-  fork: 'The change comes from a fork, and the trigger does not allow it or the author may not write to the repository.',
+  fork: 'The change comes from a fork, and the trigger does not allow forks or the commit is not known.',
   branch: 'The branch or tag does not match the filter of the trigger.',
   'target-branch': 'The target branch of the pull request does not match the filter of the trigger.',
   comment: 'The comment does not match the filter of the trigger.',
   'comment-author': 'The author of the comment may not start builds.',
   'modified-files': 'No changed file matches the filter of the trigger.',
+  'forge-unreachable': 'The filter for files needs the changed files, and the forge did not answer.',
+  tag: 'The tag of the image does not match the filter of the trigger.',
+  version: 'The version of the chart does not match the filter of the trigger.',
+  status: 'The build ended with a status that the trigger does not name.',
+  project: 'The build belongs to another project.',
+  depth: 'Too many builds have started one another.',
   'already-built': 'Another delivery of the same event has already started this build.',
   'build-refused': 'The build could not be created.',
   'processing-failed': 'The server failed to process the delivery.',
@@ -129,31 +136,46 @@ export const RepoName = z
   .max(400)
   .regex(/^[^\s/:]+(\/[^\s/:]+)+$/, 'must be the owner and the name of a repository: owner/name')
 
-/** An address that a forge calls for each event. */
-export const WebhookInput = z.strictObject({
-  name: Name,
-  forge: Forge,
-  /** Git context that the webhook belongs to. A trigger that names a context accepts only its webhooks. */
-  context: Name.optional(),
-  /** Accept only events of this repository. */
-  repo: RepoName.optional(),
-  /** Shared with the forge, which signs each call with it. Default: a random one. */
-  secret: z
-    .string()
-    .min(16)
-    .max(200)
-    .regex(/^[\x21-\x7e]+$/, 'must contain only printable ASCII characters')
-    .optional(),
-})
+/** Who calls a webhook: a forge or a registry. */
+const Sender = { forge: Forge.optional(), registry: Registry.optional() }
+const ONE_SENDER = 'must have either `forge` or `registry`'
+function hasOneSender(of: { readonly forge?: Forge | undefined; readonly registry?: Registry | undefined }): boolean {
+  return (of.forge === undefined) !== (of.registry === undefined)
+}
+
+/** An address that a forge or a registry calls for each event. */
+export const WebhookInput = z
+  .strictObject({
+    name: Name,
+    ...Sender,
+    /** Git context that the webhook belongs to. A trigger that names a context accepts only its webhooks. */
+    context: Name.optional(),
+    /** Accept only events of this repository. */
+    repo: RepoName.optional(),
+    /** Find pushes that no call reported, by comparing branches with the token of the context. Default: true with a context of a forge. */
+    polls: z.boolean().optional(),
+    /** Shared with the forge, which signs each call with it. Default: a random one. */
+    secret: z
+      .string()
+      .min(16)
+      .max(200)
+      .regex(/^[\x21-\x7e]+$/, 'must contain only printable ASCII characters')
+      .optional(),
+  })
+  .refine(hasOneSender, ONE_SENDER)
 export type WebhookInput = z.input<typeof WebhookInput>
 export const Webhook = z.object({
   id: Id,
   name: z.string(),
-  forge: Forge,
+  ...Sender,
   context: z.string().optional(),
   repo: z.string().optional(),
-  /** Address to enter at the forge. */
+  /** Address to enter at the forge or registry. */
   url: z.string(),
+  /** Whether the branches of its repositories are polled. */
+  polls: z.boolean().optional(),
+  /** Repositories that are polled, and why that fails; not in lists. */
+  polled: z.array(z.object({ repo: z.string(), polledAt: Time.optional(), problem: z.string().optional() })).optional(),
   createdAt: Time,
 })
 export type Webhook = z.infer<typeof Webhook>
@@ -207,6 +229,7 @@ export const GitTrigger = z.object({
       noCfCache: z.boolean(),
       resetVolume: z.boolean(),
       enableNotifications: z.boolean(),
+      commitStatus: z.boolean(),
       keepPVCsForPendingApproval: z.boolean(),
       pendingApprovalConcurrencyApplied: z.boolean(),
     } satisfies Record<keyof z.output<typeof PipelineOptions>, z.ZodBoolean>)
@@ -242,10 +265,12 @@ export const TriggerQuery = PageQuery.extend({
 
 /** One rule of a trigger, applied to an event. */
 export const RuleResult = z.object({
-  rule: z.enum(TRIGGER_RULES),
+  rule: z.enum([...TRIGGER_RULES, ...EVENT_TRIGGER_RULES]),
   holds: z.boolean(),
   /** What was compared with what. */
   text: z.string(),
+  /** The rule holds, but the build must be approved before it starts. */
+  needsApproval: z.literal(true).optional(),
 })
 export type RuleResult = z.infer<typeof RuleResult>
 
@@ -258,19 +283,24 @@ export const TriggerVerdict = z.object({
   /** All rules, also those after the first that does not hold. */
   rules: z.array(RuleResult),
   buildId: Id.optional(),
+  /** The build waits for approval before it starts. */
+  needsApproval: z.literal(true).optional(),
 })
 export type TriggerVerdict = z.infer<typeof TriggerVerdict>
 
 export const DELIVERY_STATUSES = ['received', 'processed', 'refused', 'failed'] as const
-/** A call of a webhook. It started the builds of its `triggers`, or `reason` says why it started none. */
+/** A call of a webhook, or the end of a build, which has no sender. It started the builds of its `triggers`, or `reason` says why it started none. */
 export const Delivery = z.object({
   id: Id,
   webhook: z.string().optional(),
-  forge: Forge,
-  /** Name of the event at the forge. */
+  ...Sender,
+  /** Name of the event at the forge or registry; `build` for the end of a build. */
   event: z.string().optional(),
+  /** Repository, image or chart. */
   repo: z.string().optional(),
+  /** Branch, tag or version. */
   branch: z.string().optional(),
+  /** Commit, or digest of an image. */
   revision: z.string().optional(),
   status: z.enum(DELIVERY_STATUSES),
   reason: NoBuildReason.optional(),
@@ -281,6 +311,8 @@ export const Delivery = z.object({
   repeats: z.int(),
   /** Delivery that it repeats at the request of a user. */
   replayOf: Id.optional(),
+  /** True if no call reported the event: the server found it by comparing branches. Its body has the form of GitHub. */
+  isPolled: z.boolean().optional(),
   receivedAt: Time,
   processedAt: Time.optional(),
   /** Not in lists. */
@@ -299,15 +331,17 @@ export const DeliveryQuery = PageQuery.extend({
 export const DeliveryReceipt = z.object({ id: Id, isRepeat: z.boolean() })
 
 /** An event to judge without a build. */
-export const TriggerTestInput = z.strictObject({
-  forge: Forge,
-  /** Name of the event, as the forge sends it in a header. GitLab, Bitbucket Server and Azure DevOps also name it in the body. */
-  event: z.string().max(200).optional(),
-  /** Body of the webhook call. */
-  body: z.string().max(1_048_576),
-  /** Name or id of a pipeline. Default: all pipelines. */
-  pipeline: z.string().max(300).optional(),
-})
+export const TriggerTestInput = z
+  .strictObject({
+    ...Sender,
+    /** Name of the event, as the forge sends it in a header. GitLab, Bitbucket Server and Azure DevOps also name it in the body. */
+    event: z.string().max(200).optional(),
+    /** Body of the webhook call. */
+    body: z.string().max(1_048_576),
+    /** Name or id of a pipeline. Default: all pipelines. */
+    pipeline: z.string().max(300).optional(),
+  })
+  .refine(hasOneSender, ONE_SENDER)
 export type TriggerTestInput = z.input<typeof TriggerTestInput>
 export const TriggerTest = z.object({
   events: z.array(z.string()),

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { fault, readConfig, splitList } from '@windlass/kit'
 import { HttpUrl } from '@windlass/protocol'
 import { z } from 'zod'
-import { isNetwork } from './documents/networks.ts'
+import { isNetwork } from './outbound/networks.ts'
 import { READER_LIMITS } from './feed/readers.ts'
 import { OIDC_KEYS, toOidcSettings } from './identity/oidc/settings.ts'
 import { LOG_FLUSH_MS, MIN_FREE_SHARE, RETENTION, TIMINGS } from './open-app.ts'
@@ -138,6 +138,14 @@ export const ServerConfig = z.object({
   AGENT_LEASE_MS: Ms.default(TIMINGS.agentLeaseMs).describe('Time without a call after which an agent is offline.'),
   TASK_LEASE_MS: Ms.default(TIMINGS.taskLeaseMs).describe('Time after which an unacknowledged task is handed out again.'),
   SWEEP_MS: Ms.default(TIMINGS.sweepMs).describe('How often leases and limits are checked.'),
+  POLL_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(TIMINGS.pollMs)
+    .describe(
+      'How often the branches of repositories with triggers are compared, to find pushes that no webhook call reported; 0 for never.',
+    ),
   ENGINE_SILENT_MS: Ms.default(TIMINGS.engineSilentMs).describe(
     'Time after which an attempt ends if its engine runs but has not called.',
   ),
@@ -221,6 +229,7 @@ export function toServerOptions(config: ServerSettings): ServerOptions {
       agentLeaseMs: config.AGENT_LEASE_MS,
       taskLeaseMs: config.TASK_LEASE_MS,
       sweepMs: config.SWEEP_MS,
+      pollMs: config.POLL_MS,
       engineSilentMs: config.ENGINE_SILENT_MS,
       terminatingMs: config.TERMINATING_MS,
       terminatingSilentMs: config.TERMINATING_SILENT_MS,

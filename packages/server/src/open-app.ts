@@ -9,7 +9,7 @@ import { fillLoop } from './warm/fill.ts'
 import { openHearing } from './builds/engine/hearing.ts'
 import { sweepLoop } from './builds/lifecycle/sweep.ts'
 import { DocumentPool } from './documents/document-pool.ts'
-import { openNetworks } from './documents/networks.ts'
+import { openNetworks } from './outbound/networks.ts'
 import { openReaders, READER_LIMITS } from './feed/readers.ts'
 import { auditedStore } from './audit/record.ts'
 import { compactLoop } from './logs/compact.ts'
@@ -21,7 +21,9 @@ import { openMetrics } from './metrics.ts'
 import { retainLoop } from './retention.ts'
 import { refreshRuntimes } from './runtimes/layers.ts'
 import { keysLoop } from './secrets/master-keys.ts'
+import { outboxLoop } from './outbox/send.ts'
 import { cronLoop } from './triggers/cron/fire.ts'
+import { pollLoop } from './triggers/poll/poll.ts'
 import { deliverLoop } from './triggers/process.ts'
 import { openVault } from './secrets/vault.ts'
 import { ensureAccount } from './store/account/accounts.ts'
@@ -40,6 +42,7 @@ export const TIMINGS: Timings = {
   terminatingSilentMs: 300_000,
   taskBackoffMs: 1000,
   retainMs: 600_000,
+  pollMs: 300_000,
 }
 
 export const RETENTION: Retention = {
@@ -147,6 +150,8 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
             keysLoop(app),
             deliverLoop(app),
             cronLoop(app),
+            outboxLoop(app),
+            pollLoop(app),
           ]
     return {
       app,

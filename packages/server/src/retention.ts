@@ -13,7 +13,9 @@ import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
 import { deleteOldLinks } from './store/account/links.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
+import { deleteOldMessages } from './store/messages.ts'
 import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
+import { deleteOldPullRequests } from './store/triggers/pull-requests.ts'
 import {
   deleteOldBuilds,
   deleteOldLogs,
@@ -27,6 +29,10 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 /** How long deliveries of webhooks are kept. For this time a second delivery of an event builds nothing. Days. */
 const DELIVERY_DAYS = 30
+/** How long messages to other services are kept after they were sent or given up. Days. */
+const MESSAGE_DAYS = 30
+/** How long the commit of a pull request without events is known. Days. */
+const PULL_REQUEST_DAYS = 180
 /** Objects younger than this may belong to rows that are not committed yet. */
 const MIN_ORPHAN_AGE_MS = HOUR_MS
 /** Key of `meta`: the hour, in hours since the epoch, up to which orphans were deleted. */
@@ -78,6 +84,11 @@ export async function retain(app: App): Promise<void> {
     const old = { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }
     if ((await store.write((tx) => deleteOldDeliveries(tx, old))) < BATCH) break
   }
+  while (!closing.aborted) {
+    const old = { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }
+    if ((await store.write((tx) => deleteOldMessages(tx, old))) < BATCH) break
+  }
+  await store.write((tx) => deleteOldPullRequests(tx, now - PULL_REQUEST_DAYS * DAY_MS))
   await deleteOrphans(app, now)
 }
 

@@ -28,6 +28,8 @@ export interface Timings {
   readonly taskBackoffMs: number
   /** How often data is deleted that is older than its retention period. */
   readonly retainMs: number
+  /** How often the branches of a repository are polled; 0 for never. */
+  readonly pollMs: number
 }
 
 /** Retention periods, in the unit of their name. */

@@ -119,6 +119,8 @@ export class LogView implements Disposable {
       case 'build.waiting':
       case 'attempt.waiting':
         return isPassing(item.data) ? undefined : this.#waiting(describeOutcome(item.data))
+      case 'build.decided':
+        return this.#stepDecided('the build', item.data)
       case 'attempt.lost':
         return this.#attemptLost(item)
       case 'log.incomplete':

@@ -20,7 +20,7 @@ import { formatAge, formatTime } from '../format/time.ts'
 import { KIND_NAMES } from '../kind-names.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
 import { links } from './link-kind.ts'
-import { cronTriggers, deliveries, triggers, webhooks } from './trigger-kinds.ts'
+import { cronTriggers, deliveries, eventTriggers, messages, triggers, webhooks } from './trigger-kinds.ts'
 
 export type { Columns, Kind, KindCalls, ListQuery, RenderContext } from './kind.ts'
 
@@ -234,10 +234,14 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(triggers)
     case 'cron-triggers':
       return use(cronTriggers)
+    case 'event-triggers':
+      return use(eventTriggers)
     case 'webhooks':
       return use(webhooks)
     case 'deliveries':
       return use(deliveries)
+    case 'messages':
+      return use(messages)
     case 'runtimes':
       return use(runtimes)
     case 'agents':

@@ -1,11 +1,15 @@
-/** Webhooks of forges, triggers of pipelines, and deliveries. */
+/** Webhooks of forges and registries, triggers of pipelines, deliveries, and messages to other services. */
 import {
   CronTriggerInput,
   Delivery,
   DeliveryQuery,
+  EventTriggerInput,
+  MessageQuery,
+  OutgoingMessage,
   page,
   PageQuery,
   PipelineCronTrigger,
+  PipelineEventTrigger,
   PipelineTrigger,
   TriggerInput,
   TriggerQuery,
@@ -47,10 +51,29 @@ export const cronTriggers = {
   delete: route('DELETE', '/v1/cron-triggers/{name}', { answer: 'nothing' }),
 }
 
+/** Triggers for images, charts and ended builds, by id or `pipeline#name`. */
+export const eventTriggers = {
+  list: route('GET', '/v1/event-triggers', { query: TriggerQuery, answer: page(PipelineEventTrigger) }),
+  create: route('POST', '/v1/event-triggers', { body: EventTriggerInput, answer: PipelineEventTrigger, isKeyed: true }),
+  get: route('GET', '/v1/event-triggers/{name}', { answer: PipelineEventTrigger }),
+  /** Replaces a trigger. Throws `conflict` for one of a document. */
+  put: route('PUT', '/v1/event-triggers/{name}', { body: EventTriggerInput, answer: PipelineEventTrigger }),
+  delete: route('DELETE', '/v1/event-triggers/{name}', { answer: 'nothing' }),
+}
+
 export const deliveries = {
   /** Lists deliveries, newest first. */
   list: route('GET', '/v1/deliveries', { query: DeliveryQuery, answer: page(Delivery) }),
   get: route('GET', '/v1/deliveries/{id}', { answer: Delivery }),
   /** Processes the event of a delivery again. */
   replay: route('POST', '/v1/deliveries/{id}/replay', { answer: Delivery, isKeyed: true }),
+}
+
+/** Commit statuses and notifications. */
+export const messages = {
+  /** Lists messages, newest first. */
+  list: route('GET', '/v1/messages', { query: MessageQuery, answer: page(OutgoingMessage) }),
+  get: route('GET', '/v1/messages/{id}', { answer: OutgoingMessage }),
+  /** Sends a message again. */
+  retry: route('POST', '/v1/messages/{id}/retry', { answer: OutgoingMessage, isKeyed: true }),
 }

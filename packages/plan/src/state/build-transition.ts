@@ -19,7 +19,14 @@ export const BUILD_TRIGGERS = [
 export type BuildTrigger = (typeof BUILD_TRIGGERS)[number]
 
 const BUILD_TABLE: Readonly<Record<BuildStatus, Partial<Record<BuildTrigger, BuildStatus>>>> = {
-  pending: { delay: 'delayed', elect: 'elected', cancel: 'terminated', expire: 'terminated', 'end-error': 'error' },
+  pending: {
+    delay: 'delayed',
+    elect: 'elected',
+    wait: 'pending-approval',
+    cancel: 'terminated',
+    expire: 'terminated',
+    'end-error': 'error',
+  },
   delayed: { requeue: 'pending', elect: 'elected', cancel: 'terminated', expire: 'terminated', 'end-error': 'error' },
   elected: { begin: 'running', requeue: 'pending', cancel: 'terminating', expire: 'terminating', 'end-error': 'error' },
   running: {

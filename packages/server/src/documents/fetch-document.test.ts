@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
 import { fetchDocument } from './fetch-document.ts'
-import { isRefused, openNetworks } from './networks.ts'
+import { isRefused, openNetworks } from '../outbound/networks.ts'
 
 async function serve(listener: RequestListener): Promise<AsyncDisposable & { url: string }> {
   const server = createServer(listener)

@@ -3,18 +3,12 @@
  * server-side request forgery (SSRF). The connection is made to the address that was checked. Every reason why a host does not respond gives the same
  * message, so that messages do not reveal which hosts and ports exist.
  */
-import { lookup as resolveName } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
-import { isIP, type BlockList, type LookupFunction } from 'node:net'
-import { urlToHttpOptions } from 'node:url'
 import { exchange, readText } from '@windlass/kit'
-import { isRefused } from './networks.ts'
+import { guardedAddress, hostOf, isNamedHost, type AddressPolicy } from '../outbound/guarded-address.ts'
 
-export interface DocumentPolicy {
-  /** Hosts that are allowed whatever their address. If empty, any host with an allowed address. */
-  readonly hosts: readonly string[]
-  /** Networks that are allowed although they are not public. */
-  readonly networks?: BlockList
+/** If `hosts` is not empty, documents are fetched from these hosts only. */
+export interface DocumentPolicy extends AddressPolicy {
   /** Reports why a host did not respond, for users who fetch from their own machine. */
   readonly tellsCause?: true
 }
@@ -61,12 +55,11 @@ function toUrl(written: string, base?: URL): URL {
 }
 
 function ask(url: URL, policy: DocumentPolicy, signal: AbortSignal): Promise<IncomingMessage> {
-  const { hosts, networks } = policy
-  const name = url.hostname.replace(/^\[|\]$/g, '')
-  const isNamed = hosts.some((host) => host.toLowerCase() === name.toLowerCase())
-  if (hosts.length > 0 && !isNamed) throw new FetchProblem(`the host ${name} is not in the list of allowed hosts`)
-  if (!isNamed && isIP(name) !== 0 && isRefused(name, networks)) throw new FetchProblem(`the address ${name} is not allowed`)
-  const to = { ...urlToHttpOptions(url), ...(!isNamed && { lookup: checkedLookup(networks) }) }
+  const name = hostOf(url)
+  if (policy.hosts.length > 0 && !isNamedHost(url, policy))
+    throw new FetchProblem(`the host ${name} is not in the list of allowed hosts`)
+  const to = guardedAddress(url, policy)
+  if (to === undefined) throw new FetchProblem(`the address ${name} is not allowed`)
   const headers = { 'user-agent': 'windlass', accept: 'text/plain, */*' }
   // Without kept connections, because a proxy would connect to an address that was not checked.
   return exchange({ to, agent: false, method: 'GET', headers, signal }).catch((error: unknown) => {
@@ -83,18 +76,4 @@ function unreachable(url: URL, { tellsCause }: DocumentPolicy, cause: string): F
   return new FetchProblem(
     tellsCause === true ? cause : `${url.host} cannot be reached from the server, or no setting allows its address`,
   )
-}
-
-/** Resolves a name. Fails if one of its addresses is not allowed. */
-function checkedLookup(networks: BlockList | undefined): LookupFunction {
-  return (name, options, done) => {
-    resolveName(name, { all: true }, (error, found) => {
-      const [first] = found ?? []
-      if (error !== null) done(error, '', 4)
-      else if (first === undefined || found.some(({ address }) => isRefused(address, networks)))
-        done(new Error(`no address of ${name} is allowed`), '', 4)
-      else if (options.all === true) done(null, found)
-      else done(null, first.address, first.family)
-    })
-  }
 }

@@ -107,7 +107,13 @@ function readPullRequest(body: unknown, { repo, facts }: EventRepo, names: [Even
   return {
     names,
     repo,
-    ...defined({ branch: source, revision: headCommit, sender: userOf(at(pull, 'createdBy')), comment }),
+    ...defined({
+      branch: source,
+      revision: headCommit,
+      base: text(pull, 'lastMergeTargetCommit', 'commitId'),
+      sender: userOf(at(pull, 'createdBy')),
+      comment,
+    }),
     // An event has one id for all service hooks that it calls.
     occurrence: text(body, 'id') ?? '',
     files: 'unknown',

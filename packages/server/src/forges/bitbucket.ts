@@ -99,6 +99,7 @@ function readPullRequest(body: unknown, { repo, facts }: EventRepo, names: reado
     ...defined({
       branch: text(pull, 'source', 'branch', 'name'),
       revision: headCommit,
+      base: text(pull, 'destination', 'commit', 'hash'),
       sender: text(body, 'actor', 'nickname') ?? text(body, 'actor', 'display_name'),
       comment,
     }),

@@ -9,6 +9,8 @@ export interface ForgeEvent {
   /** Branch or tag: the source branch of a pull request. Undefined if the forge does not name it. */
   readonly branch?: string | undefined
   readonly revision?: string | undefined
+  /** Commit that the change is compared with: the one before a push, the target of a pull request. Undefined if there is none. */
+  readonly base?: string | undefined
   /** Tells apart two events with the same names, branch and commit: the commit before a push, the id of a comment, the time of a change. */
   readonly occurrence: string
   /** Name of the user at the forge who caused it. */
@@ -41,7 +43,7 @@ export interface Ignored {
 
 export type ReadEvent = ForgeEvent | Ignored
 
-export function isIgnored(read: ReadEvent): read is Ignored {
+export function isIgnored(read: object): read is Ignored {
   return 'reason' in read
 }
 

@@ -50,6 +50,11 @@ export function isNoCommit(hash: string | undefined): boolean {
   return hash === undefined || /^0+$/.test(hash)
 }
 
+/** Returns true for a complete hash. A prefix does not identify a commit, because another one with the same prefix can be made. */
+export function isCommit(revision: string | undefined): revision is string {
+  return revision !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(revision)
+}
+
 /** Splits a full ref. Undefined for refs that are neither branches nor tags. */
 export function readRef(ref: string | undefined): { readonly name: string; readonly isTag: boolean } | undefined {
   const match = /^refs\/(heads|tags)\/(.+)$/s.exec(ref ?? '')

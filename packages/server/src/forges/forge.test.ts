@@ -219,6 +219,29 @@ test('tells pull requests from forks apart, and who may write (P146)', () => {
   expect(only('azure', '', azurePull('created', '', { forkSource: {} })).pullRequest?.isFork).toBe(true)
 })
 
+test('names the commit that a change is compared with, and tells a start apart in the same way for all forges', () => {
+  const pushes = [
+    only('github', 'push', githubPush()),
+    only('gitlab', '', gitlabPush()),
+    only('bitbucket', 'repo:push', bitbucketPush()),
+    only('bitbucket-server', 'repo:refs_changed', serverPush()),
+    only('azure', '', azurePush()),
+  ]
+  for (const { base, occurrence } of pushes) expect([base, occurrence]).toEqual([BEFORE, BEFORE])
+  const starts = [
+    only('github', 'push', githubPush({ before: NO_COMMIT })),
+    only('bitbucket', 'repo:push', bitbucketPush({ old: null })),
+    only('bitbucket-server', 'repo:refs_changed', serverPush({ fromHash: NO_COMMIT })),
+  ]
+  for (const { base, occurrence } of starts) expect([base, occurrence]).toEqual([undefined, ''])
+  const { pullrequest } = bitbucketPull() as { pullrequest: { destination: object } }
+  const destination = { ...pullrequest.destination, commit: { hash: 'b2b2b2b2b2b2' } }
+  const pull = bitbucketPull({ pullrequest: { ...pullrequest, destination } })
+  expect(only('bitbucket', 'pullrequest:created', pull).base).toBe('b2b2b2b2b2b2')
+  const merge = { lastMergeTargetCommit: { commitId: BEFORE } }
+  expect(only('azure', '', azurePull('created', '', merge)).base).toBe(BEFORE)
+})
+
 test('reads every branch of a push to several branches', () => {
   const [change] = (bitbucketPush()['push'] as { changes: object[] }).changes
   const body = {

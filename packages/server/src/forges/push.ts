@@ -26,8 +26,9 @@ export function pushEvent({ repo, name, isTag, before, after, sender, files, git
     names: namesOf({ isTag, isStart, isEnd }),
     repo,
     branch: name,
-    ...defined({ revision: isEnd ? undefined : after, sender }),
-    occurrence: before ?? '',
+    ...defined({ revision: isEnd ? undefined : after, base: isStart ? undefined : before, sender }),
+    // Forges report a start as no commit or as zeros.
+    occurrence: isStart ? '' : (before ?? ''),
     files: isStart || isTag ? 'all' : files,
     git,
   }

@@ -16,7 +16,9 @@ import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes
 import { runtimeRoutes } from './routes/runtime.ts'
 import { runtimeBaseRoutes } from './routes/runtime-base.ts'
 import { cronTriggerRoutes } from './routes/cron-trigger.ts'
+import { eventTriggerRoutes } from './routes/event-trigger.ts'
 import { triggerRoutes } from './routes/trigger.ts'
+import { messageRoutes } from './routes/message.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -51,7 +53,9 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...contextRoutes(app),
     ...triggerRoutes(app),
     ...cronTriggerRoutes(app),
+    ...eventTriggerRoutes(app),
     ...webhookRoutes(app),
+    ...messageRoutes(app),
     ...agentResourceRoutes(app, authenticator),
     ...clusterRoutes(app),
     ...installationRoutes(app),

@@ -4,12 +4,25 @@ import { findImage } from '../store/account/images.ts'
 import { findPipeline } from '../store/account/pipelines.ts'
 import { findProject } from '../store/account/projects.ts'
 import { findBuild } from '../store/builds/builds.ts'
+import { findCronTriggerByName } from '../store/triggers/cron-triggers.ts'
+import { findEventTriggerByName } from '../store/triggers/event-triggers.ts'
+import { findTriggerByName } from '../store/triggers/triggers.ts'
 
 /**
- * How the project of a call is found: by the build (`{id}`), the pipeline, the project (`{name}` or `{project}`), the image or the annotated entity in its path.
+ * How the project of a call is found: by the build (`{id}`), the pipeline, the trigger, the project (`{name}` or `{project}`), the image or the annotated entity in
+ * its path.
  * `handler`: the handler checks the right itself, lists only what the caller may see, or shows what all projects share.
  */
-export type ProjectSource = 'build' | 'pipeline' | 'project' | 'image' | 'annotated' | 'handler'
+export type ProjectSource =
+  | 'build'
+  | 'pipeline'
+  | 'trigger'
+  | 'cron-trigger'
+  | 'event-trigger'
+  | 'project'
+  | 'image'
+  | 'annotated'
+  | 'handler'
 
 type Params = Readonly<Record<string, string | undefined>>
 
@@ -25,6 +38,12 @@ export async function findProjectOf(
       return projectOfBuild(app, id)
     case 'pipeline':
       return projectOfPipeline(app, name)
+    case 'trigger':
+      return (await findTriggerByName(app.store.query, app.accountId, name))?.project_id
+    case 'cron-trigger':
+      return (await findCronTriggerByName(app.store.query, app.accountId, name))?.project_id
+    case 'event-trigger':
+      return (await findEventTriggerByName(app.store.query, app.accountId, name))?.project_id
     case 'project':
       return (await findProject(app.store.query, app.accountId, project))?.id
     case 'image': {

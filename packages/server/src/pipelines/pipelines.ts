@@ -18,9 +18,12 @@ import type { PipelineRow } from '../store/schema.ts'
 import type { Tx, Within } from '../store/store.ts'
 import { deleteTriggersOfPipeline } from '../store/triggers/triggers.ts'
 import { deleteCronTriggersOfPipeline } from '../store/triggers/cron-triggers.ts'
+import { deleteEventTriggersOfPipeline } from '../store/triggers/event-triggers.ts'
 import { replaceDocumentCronTriggers } from '../triggers/cron/cron-triggers.ts'
+import { replaceDocumentEventTriggers } from '../triggers/events/event-triggers.ts'
 import { replaceDocumentTriggers } from '../triggers/triggers.ts'
 import { stringifyMasked } from './mask-document.ts'
+import type { AuthorizePipeline } from './pipeline-use.ts'
 import { readPipelineSettings, requireSettings } from './settings.ts'
 import { validateDocument } from './validate-document.ts'
 import { maskVariables, readContextNames, sealVariables } from './variables.ts'
@@ -30,17 +33,6 @@ export interface Precondition {
   readonly ifMatch?: string | undefined
   readonly ifNoneMatch?: string | undefined
 }
-
-/** What a pipeline is about to use, for the check of rights. */
-export interface PipelineUse {
-  /** Null for a pipeline without a project, empty for a project that does not exist yet. */
-  readonly projectId: string | null
-  readonly usesContexts: boolean
-  readonly choosesRuntime: boolean
-}
-
-/** Throws unless the caller may write a pipeline that uses this. */
-export type AuthorizePipeline = (use: PipelineUse) => void
 
 interface NewPipeline {
   readonly input: PipelineInput
@@ -122,6 +114,7 @@ async function writePipeline(
   const now = row.updated_at
   await replaceDocumentTriggers(tx, row, { triggers: document.written?.triggers ?? [], now })
   await replaceDocumentCronTriggers(tx, row, { triggers: document.written?.cronTriggers ?? [], now })
+  await replaceDocumentEventTriggers(tx, row, { triggers: document.written?.eventTriggers ?? [], now })
   tx.wake(ELECT_TOPIC)
   return { pipeline: await showPipeline(app, tx, row), isNew: before === undefined }
 }
@@ -269,6 +262,7 @@ export async function removePipeline(app: App, name: string): Promise<void> {
     if (row === undefined) throw fault('not-found', { message: `The pipeline "${name}" does not exist.` })
     await deleteTriggersOfPipeline(tx, row.id)
     await deleteCronTriggersOfPipeline(tx, row.id)
+    await deleteEventTriggersOfPipeline(tx, row.id)
     await deletePipeline(tx, row.id)
     tx.wake(ELECT_TOPIC)
   })

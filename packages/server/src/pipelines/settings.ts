@@ -1,10 +1,12 @@
 /** The settings of a `kind: pipeline` document, without its steps. */
 import { fault, type Problem } from '@windlass/kit'
+import { isRecord } from '@windlass/kit/json'
 import { documentKind, readPipelineDocument, type Diagnostic, type PipelineDocument } from '@windlass/pipeline'
-import { PipelineSettings, type CronTrigger, type GitTrigger, type PipelineVariable } from '@windlass/protocol'
+import { PipelineSettings, type CronTrigger, type EventTrigger, type GitTrigger, type PipelineVariable } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { PipelineRow } from '../store/schema.ts'
 import { readCronTriggers } from '../triggers/cron/read-cron-triggers.ts'
+import { readEventTriggers } from '../triggers/events/read-event-triggers.ts'
 import { readTriggers } from '../triggers/read-triggers.ts'
 import { unstoredSecrets } from './mask-document.ts'
 import { triggerWarnings } from './trigger-warnings.ts'
@@ -23,6 +25,8 @@ export interface WrittenSettings {
   /** Git triggers that start builds. */
   readonly triggers: readonly GitTrigger[]
   readonly cronTriggers: readonly CronTrigger[]
+  /** Triggers for images, charts and ended builds. */
+  readonly eventTriggers: readonly EventTrigger[]
   readonly problems: readonly Problem[]
   /** Warnings about values that are not stored and triggers that start no builds. */
   readonly warnings: readonly Diagnostic[]
@@ -46,6 +50,7 @@ export function readSettings(document: string, file: string): WrittenSettings | 
   const { triggers, cronTriggers } = settings.kept
   const git = readTriggers(triggers)
   const cron = readCronTriggers(cronTriggers, triggers)
+  const events = readEventTriggers(triggers, written.name)
   const source = { text: document, file }
   return {
     name: written.name,
@@ -68,9 +73,10 @@ export function readSettings(document: string, file: string): WrittenSettings | 
     })),
     triggers: git.triggers,
     cronTriggers: cron.triggers,
+    eventTriggers: events.triggers,
     warnings: [
       ...unstoredSecrets(source),
-      ...triggerWarnings(source, 'triggers', git.problems),
+      ...triggerWarnings(source, 'triggers', [...git.problems, ...events.problems]),
       ...triggerWarnings(source, 'cronTriggers', cron.problems),
     ],
   }
@@ -84,7 +90,7 @@ function toSettings({ description, labels, settings }: PipelineDocument): unknow
   return {
     description,
     labels,
-    options: options ?? {},
+    options: readOptions(options),
     machine,
     terminationPolicy: terminationPolicy ?? [],
     permitRestartFromFailedSteps: permitRestartFromFailedSteps ?? undefined,
@@ -94,6 +100,12 @@ function toSettings({ description, labels, settings }: PipelineDocument): unknow
     clusters: readClusters(clustersInfo),
     kept,
   }
+}
+
+/** In documents, `enableNotifications: false` also turns commit statuses off. */
+function readOptions(options: unknown): unknown {
+  if (!isRecord(options) || options['enableNotifications'] !== false) return options ?? {}
+  return { commitStatus: false, ...options }
 }
 
 /** Returns the listed clusters. `injectAll` takes precedence over the list; without a list, `injectAll: false` means no clusters. */

@@ -2,13 +2,12 @@
  * The store: reads with `query`, writes with `write`. A write must await nothing except the database: on SQLite it holds the only
  * connection, and other writes share its commit.
  */
-import { fault, type Clock, type Logger } from '@windlass/kit'
+import type { Clock, Logger } from '@windlass/kit'
 import { sql, type Kysely, type Transaction } from 'kysely'
-import { Migrator } from 'kysely/migration'
 import type { Metrics } from '../metrics.ts'
 import type { Watch } from './database/bus.ts'
 import { openDialect, type Dialect } from './database/dialect.ts'
-import { migrations } from './migrations/index.ts'
+import { migrate } from './migrate.ts'
 import type { DatabaseLimits } from './database/postgres-pool.ts'
 import type { Schema } from './schema.ts'
 import { openStoreClock } from './database/store-clock.ts'
@@ -87,14 +86,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
     close: () => dialect.close(),
   }
-}
-
-async function migrate(query: Query): Promise<void> {
-  const migrator = new Migrator({ db: query, provider: { getMigrations: async () => migrations } })
-  const { error, results } = await migrator.migrateToLatest()
-  if (error === undefined) return
-  const failed = results?.find(({ status }) => status === 'Error')?.migrationName
-  throw fault('unavailable', { message: `Cannot migrate the database${failed === undefined ? '' : ` (${failed})`}.` }, error)
 }
 
 type Write = Store['write']

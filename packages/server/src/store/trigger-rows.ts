@@ -1,12 +1,20 @@
 /** The tables of triggers and deliveries. `schema.ts` says what columns may contain. */
-import type { Delivery, Forge, NoBuildReason } from '@windlass/protocol'
+import type { Delivery, EventTrigger, Forge, NoBuildReason, Registry } from '@windlass/protocol'
+
+/** Who reports an event: a forge, a registry, or the server itself for the end of a build. */
+export type Sender = Forge | Registry | 'windlass'
 
 export interface TriggerSchema {
   pipeline_trigger: PipelineTriggerRow
   cron_trigger: CronTriggerRow
+  event_trigger: EventTriggerRow
   webhook: WebhookRow
   delivery: DeliveryRow
   firing: FiringRow
+  polled_repo: PolledRepoRow
+  branch_head: BranchHeadRow
+  pull_request: PullRequestRow
+  delivery_pipeline: DeliveryPipelineRow
 }
 
 /** A trigger of a pipeline. */
@@ -48,31 +56,34 @@ export interface CronTriggerRow {
   updated_at: number
 }
 
-/** An address that a forge calls. */
+/** An address that a forge or a registry calls. */
 export interface WebhookRow {
   id: string
   account_id: string
   name: string
-  forge: Forge
+  forge: Forge | Registry
   /** Name of a Git context; null for none. */
   context: string | null
   /** The only repository whose events are accepted, `owner/name` in lower case; null for all. */
   repo: string | null
   /** Sealed. */
   secret: string
+  /** 1: the branches of its repositories are polled, if it has a context. */
+  polls: 0 | 1
   created_at: number
 }
 
-/** A call of a webhook. */
+/** A call of a webhook, or the end of a build. */
 export interface DeliveryRow {
   id: string
   account_id: string
+  /** Empty for the end of a build. */
   webhook_id: string
-  forge: Forge
+  forge: Sender
   /** Unique for the webhook: the id that the forge gave the delivery, or a hash of its body. */
   key: string
   event: string | null
-  /** In lower case. */
+  /** Repository, image or chart in lower case, or the pipeline of a build. */
   repo: string | null
   branch: string | null
   revision: string | null
@@ -86,6 +97,12 @@ export interface DeliveryRow {
   /** As received; null for a refused call. */
   body: string | null
   replay_of: string | null
+  /** 1: no call reported the event; the server found it by polling. */
+  polled: 0 | 1
+  /** JSON: branch -> commit before the push that polling had reported when this call came with the same head; null if there is none. */
+  late_heads: string | null
+  /** JSON: ids of the projects for whose triggers a replay counts; null for all. */
+  projects: string | null
   /** How often the forge repeated the call. */
   repeats: number
   /** How often a server began to process it. */
@@ -104,4 +121,69 @@ export interface FiringRow {
   trigger_id: string
   build_id: string
   created_at: number
+}
+
+/** A repository whose branches are polled, because a trigger accepts its pushes from a webhook. */
+export interface PolledRepoRow {
+  webhook_id: string
+  /** In lower case. */
+  repo: string
+  account_id: string
+  /** As the trigger writes it. */
+  name: string
+  /** When the last complete list was requested; null if there was none, so that the next one only records the heads. */
+  polled_at: number | null
+  /** Why the last poll failed. */
+  problem: string | null
+  next_at: number
+}
+
+/** The head of a branch when it was polled. */
+export interface BranchHeadRow {
+  webhook_id: string
+  repo: string
+  branch: string
+  account_id: string
+  revision: string
+  /** Commit before the push that polling reported; empty for a new branch; null if a call reported this head, or a later one the next. */
+  polled_base: string | null
+}
+
+/** A pipeline with a trigger that was judged for a delivery. */
+export interface DeliveryPipelineRow {
+  pipeline_id: string
+  delivery_id: string
+}
+
+/** What the last event of a pull request said, for comments that do not repeat it. */
+export interface PullRequestRow {
+  webhook_id: string
+  /** In lower case. */
+  repo: string
+  number: string
+  account_id: string
+  branch: string | null
+  target: string | null
+  revision: string
+  is_fork: 0 | 1
+  /** When the event was received. */
+  updated_at: number
+}
+
+/** A trigger of a pipeline for images, charts or ended builds. */
+export interface EventTriggerRow {
+  id: string
+  account_id: string
+  pipeline_id: string
+  /** Unique in the pipeline among these triggers. */
+  name: string
+  /** `document`: written with the document of the pipeline. */
+  origin: 'document' | 'api'
+  type: EventTrigger['type']
+  /** Image or chart in lower case, or the pipeline whose builds start builds, as written. */
+  subject: string
+  /** JSON: EventTrigger. */
+  spec: string
+  created_at: number
+  updated_at: number
 }

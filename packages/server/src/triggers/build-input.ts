@@ -7,15 +7,14 @@ import type { ForgeEvent } from '../forges/event.ts'
 
 /** Returns the request for a build of the event. Throws `request-invalid` if the facts of the event do not fit into one. */
 export function toBuildInput(pipelineId: string, trigger: GitTrigger, event: ForgeEvent): z.output<typeof BuildInput> {
-  const { name: runtime, cpu, memory, dindStorage: disk } = trigger.runtimeEnvironment ?? {}
   const { data, error } = BuildInput.safeParse({
     pipeline: pipelineId,
     git: event.git,
     contexts: trigger.contexts,
-    machine: defined({ cpu, memory, disk }),
+    ...toMachine(trigger),
     // Builds of triggers always report to the forge.
     enableNotifications: true,
-    ...defined({ branch: event.branch, revision: event.revision, runtime }),
+    ...defined({ branch: event.branch, revision: event.revision }),
   })
   if (data !== undefined) return data
   const [issue] = error.issues
@@ -23,6 +22,14 @@ export function toBuildInput(pipelineId: string, trigger: GitTrigger, event: For
     message: `The event cannot be built: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}.`,
     hint: 'Shorten the name at the forge.',
   })
+}
+
+/** Returns the runtime and the size of the builds of a trigger, as fields of a request. */
+export function toMachine({
+  runtimeEnvironment = {},
+}: Pick<GitTrigger, 'runtimeEnvironment'>): Pick<z.input<typeof BuildInput>, 'machine' | 'runtime'> {
+  const { name: runtime, cpu, memory, dindStorage: disk } = runtimeEnvironment
+  return { machine: defined({ cpu, memory, disk }), ...defined({ runtime }) }
 }
 
 type Overriding = Pick<GitTrigger, 'name' | 'variables'> & Partial<Pick<GitTrigger, 'options' | 'terminationPolicy' | 'priority'>>

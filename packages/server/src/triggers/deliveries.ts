@@ -1,23 +1,39 @@
 /** Deliveries as a resource: what became of each call, and doing it again. */
 import { fault, newId } from '@windlass/kit'
-import { TriggerVerdict, type Delivery, type DeliveryQuery } from '@windlass/protocol'
-import { z } from 'zod'
+import type { Delivery, DeliveryQuery, TriggerVerdict } from '@windlass/protocol'
+import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
+import { hidden } from '../identity/actor.ts'
 import type { DeliveryRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
-import { findDelivery, insertDelivery, listDeliveries, type DeliveryHead } from '../store/triggers/deliveries.ts'
+import {
+  findDelivery,
+  insertDelivery,
+  insertDeliveryPipelines,
+  listDeliveries,
+  listPipelinesOfDeliveries,
+  type DeliveryHead,
+} from '../store/triggers/deliveries.ts'
 import { findWebhook, findWebhookById, listWebhooks } from '../store/triggers/webhooks.ts'
-import { DELIVERY_TOPIC, newDelivery } from './receive.ts'
+import { DELIVERY_TOPIC, newDelivery } from './new-delivery.ts'
+import { showSender } from './sender.ts'
+import { readVerdicts, summarize } from './verdicts.ts'
 
-const Verdicts = z.array(TriggerVerdict)
 const MAX_WEBHOOKS = 10_000
+
+/**
+ * Ids of the projects whose triggers the caller may see; undefined for all. A delivery belongs to no project, so such a caller sees those that a trigger of the
+ * projects was judged for, without the other triggers.
+ */
+export type Projects = readonly string[] | undefined
 
 /** Lists deliveries, newest first, with the cursor of the next page. Throws `not-found` for an unknown webhook. */
 export async function listDeliveryPage(
   app: App,
   query: z.output<typeof DeliveryQuery>,
+  projectIds?: Projects,
 ): Promise<{ readonly items: Delivery[]; readonly next?: string }> {
   const webhook =
     query.webhook === undefined
@@ -28,14 +44,16 @@ export async function listDeliveryPage(
     webhookId: webhook?.id,
     repo: query.repo?.toLowerCase(),
     status: query.status,
+    projectIds,
     before: query.cursor === undefined ? undefined : readCursor(query.cursor),
     limit: query.limit,
   })
   const webhooks = await listWebhooks(app.store.query, { accountId: app.accountId, after: undefined, limit: MAX_WEBHOOKS })
   const names = new Map(webhooks.map(({ id, name }) => [id, name]))
   const last = rows.length === query.limit ? rows.at(-1) : undefined
+  const seen = await seenPipelines(app, rows, projectIds)
   return {
-    items: rows.map((row) => toDelivery(row, names.get(row.webhook_id))),
+    items: rows.map((row) => toDelivery(row, { webhook: names.get(row.webhook_id), seen })),
     ...(last !== undefined && { next: `${last.received_at}-${last.id}` }),
   }
 }
@@ -50,32 +68,54 @@ function readCursor(text: string): { receivedAt: number; id: string } {
   return { receivedAt: Number(receivedAt), id }
 }
 
-/** Returns a delivery with the verdicts of its triggers and its body. Throws `not-found`. */
-export async function showDelivery(app: App, id: string): Promise<Delivery> {
-  const row = requireFound(await findDelivery(app.store.query, app.accountId, id), `delivery ${id}`)
+/** Names of the pipelines whose verdicts the caller may see; undefined for all. */
+type Seen = ReadonlySet<string> | undefined
+
+async function seenPipelines(app: App, rows: readonly Pick<DeliveryRow, 'id'>[], projectIds: Projects): Promise<Seen> {
+  if (projectIds === undefined) return undefined
+  const deliveryIds = rows.map(({ id }) => id)
+  const pipelines = await listPipelinesOfDeliveries(app.store.query, { deliveryIds, projectIds })
+  return new Set(pipelines.map(({ name }) => name))
+}
+
+/** Returns a delivery with the verdicts of its triggers and its body. Throws `not-found`, also for one that no trigger of the projects was judged for. */
+export async function showDelivery(app: App, id: string, projectIds?: Projects): Promise<Delivery> {
+  const found = await findDelivery(app.store.query, app.accountId, id)
+  const seen = await seenPipelines(app, [{ id }], projectIds)
+  if (seen?.size === 0) throw hidden()
+  const row = requireFound(found, `delivery ${id}`)
   const webhook = await findWebhookById(app.store.query, row.webhook_id)
-  return { ...toDelivery(row, webhook?.name), triggers: readVerdicts(row), ...present({ body: row.body }) }
+  const shown = toDelivery(row, { webhook: webhook?.name, seen })
+  return { ...shown, triggers: seenVerdicts(row, seen), ...present({ body: row.body }) }
+}
+
+interface Replay {
+  readonly id: string
+  /** Ids of the projects in which the caller may start builds; undefined for all. */
+  readonly projectIds?: Projects
 }
 
 /**
- * Processes the event of a delivery again, against the triggers as they are now. `within` runs in the same transaction. Throws `not-found`, and `conflict`
- * for a delivery that was refused.
+ * Processes the event of a delivery again, against the triggers as they are now, or only against those of the projects. `within` runs in the same
+ * transaction. Throws `not-found`, and `conflict` for a delivery that was refused.
  */
-export async function replayDelivery(app: App, id: string, within?: Within<Delivery>): Promise<Delivery> {
+export async function replayDelivery(app: App, { id, projectIds }: Replay, within?: Within<Delivery>): Promise<Delivery> {
   return app.store.write(async (tx) => {
+    const pipelines = projectIds === undefined ? [] : await listPipelinesOfDeliveries(tx.query, { deliveryIds: [id], projectIds })
+    if (projectIds !== undefined && pipelines.length === 0) throw hidden()
     const before = requireFound(await findDelivery(tx.query, app.accountId, id), `delivery ${id}`)
     const webhook = await findWebhookById(tx.query, before.webhook_id)
-    if (before.body === null || webhook === undefined)
+    if (before.body === null || (webhook === undefined && before.forge !== 'windlass'))
       throw fault('conflict', {
         message:
           before.body === null
             ? 'The delivery was refused, so its body is not stored.'
             : 'The webhook of the delivery was deleted.',
-        hint: 'Repeat the delivery at the forge.',
+        hint: 'Repeat the delivery at the forge or registry.',
       })
     const now = app.clock.now()
     const row: DeliveryRow = {
-      ...newDelivery(webhook, { id: newId(now), now }),
+      ...newDelivery({ id: before.webhook_id, account_id: app.accountId, forge: before.forge }, { id: newId(now), now }),
       key: `replay:${newId(now)}`,
       event: before.event,
       repo: before.repo,
@@ -84,23 +124,32 @@ export async function replayDelivery(app: App, id: string, within?: Within<Deliv
       status: 'received',
       headers: before.headers,
       body: before.body,
+      polled: before.polled,
       replay_of: before.id,
+      projects: projectIds === undefined ? null : JSON.stringify(projectIds),
       next_at: now,
     }
     await insertDelivery(tx, row)
+    await insertDeliveryPipelines(
+      tx,
+      row.id,
+      pipelines.map((pipeline) => pipeline.id),
+    )
     tx.wake(DELIVERY_TOPIC)
-    const shown = toDelivery(row, webhook.name)
+    const shown = toDelivery(row, { webhook: webhook?.name, seen: undefined })
     await within?.(tx, shown)
     return shown
   })
 }
 
-function toDelivery(row: DeliveryHead, webhook: string | undefined): Delivery {
+function toDelivery(row: DeliveryHead, { webhook, seen }: { webhook: string | undefined; seen: Seen }): Delivery {
+  const verdicts = seenVerdicts(row, seen)
+  const { reason, message } = seen === undefined || row.verdicts === null ? row : summarize(verdicts)
   return {
     id: row.id,
-    forge: row.forge,
+    ...showSender(row.forge),
     status: row.status,
-    builds: readVerdicts(row).flatMap(({ buildId }) => buildId ?? []),
+    builds: verdicts.flatMap(({ buildId }) => buildId ?? []),
     repeats: row.repeats,
     receivedAt: row.received_at,
     ...present({
@@ -109,14 +158,16 @@ function toDelivery(row: DeliveryHead, webhook: string | undefined): Delivery {
       repo: row.repo,
       branch: row.branch,
       revision: row.revision,
-      reason: row.reason,
-      message: row.message,
+      reason,
+      message,
       replayOf: row.replay_of,
+      isPolled: row.polled === 1 ? true : undefined,
       processedAt: row.processed_at,
     }),
   }
 }
 
-function readVerdicts({ verdicts }: Pick<DeliveryRow, 'verdicts'>): TriggerVerdict[] {
-  return verdicts === null ? [] : Verdicts.parse(JSON.parse(verdicts))
+function seenVerdicts(row: Pick<DeliveryRow, 'verdicts'>, seen: Seen): TriggerVerdict[] {
+  const verdicts = readVerdicts(row)
+  return seen === undefined ? verdicts : verdicts.filter(({ pipeline }) => seen.has(pipeline))
 }

@@ -1,13 +1,13 @@
-import { EventName, GitTrigger, TRIGGER_RULES, type TriggerRule } from '@windlass/protocol'
+import { EventName, GitTrigger, TRIGGER_RULES, type RuleResult } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import type { ForgeEvent } from '../forges/event.ts'
-import { judge } from './judge.ts'
+import { conclude, judge } from './judge.ts'
 
 const PUSH: ForgeEvent = {
   names: ['push.heads', 'push'],
   repo: 'acme/app',
   branch: 'main',
-  revision: 'a1',
+  revision: 'a1'.repeat(20),
   occurrence: 'b2',
   files: ['src/app.ts', 'pages/guide.md'],
   git: { commitMessage: 'Fix it' },
@@ -29,10 +29,17 @@ const COMMENT: ForgeEvent = {
 }
 
 /** Returns the first rule that does not hold; undefined if the trigger builds. */
-function stop(more: object, event: ForgeEvent = PUSH): TriggerRule | undefined {
+function stop(more: object, event: ForgeEvent = PUSH): RuleResult['rule'] | undefined {
   const events = ['push', 'pullrequest', 'pullrequest.commentAdded']
   const trigger = GitTrigger.parse({ name: 't', repo: 'acme/app', events, ...more })
   return judge(trigger, event).find(({ holds }) => !holds)?.rule
+}
+
+/** Returns true if the trigger builds after an approval. */
+function waits(more: object, event: ForgeEvent): boolean {
+  const events = ['push', 'pullrequest', 'pullrequest.commentAdded']
+  const rules = judge(GitTrigger.parse({ name: 't', repo: 'acme/app', events, ...more }), event)
+  return conclude(rules).needsApproval === true
 }
 
 test('applies every rule in the documented order, and shows those after the first that does not hold', () => {
@@ -51,7 +58,7 @@ test('a trigger builds for its events only, and a disabled one for none', () => 
 })
 
 test('filters branches by regular expressions, by globs and by exclusion (P141)', () => {
-  const on = (branch: string, filter: object): TriggerRule | undefined => stop(filter, { ...PUSH, branch })
+  const on = (branch: string, filter: object): RuleResult['rule'] | undefined => stop(filter, { ...PUSH, branch })
   expect(on('my-release-1', { branchRegex: '/release/g' })).toBeUndefined()
   expect(on('Feature-1', { branchRegex: '/feature-/gi' })).toBeUndefined()
   expect(on('main', { branchRegex: '/^((?!main).)*$/' })).toBe('branch')
@@ -129,24 +136,36 @@ test.each(['[skip ci]', '[CI Skip]', 'text [no ci] text', '[skip codefresh]', '[
   },
 )
 
-test('builds pull requests from forks only if the trigger allows it and their author may write (P146)', () => {
+test('builds pull requests from forks only if the trigger allows it, those of strangers after an approval (P146)', () => {
   const from = (isFork: boolean | undefined, authorMayWrite?: boolean): ForgeEvent => ({
     ...PULL,
     pullRequest: { isFork, authorMayWrite },
   })
   const allowed = { pullRequestAllowForkEvents: true }
   expect(stop({}, from(false))).toBeUndefined()
+  expect(waits({}, from(false))).toBe(false)
   for (const isFork of [true, undefined]) {
     expect(stop({}, from(isFork, true))).toBe('fork')
-    expect(stop(allowed, from(isFork, true))).toBeUndefined()
-    expect(stop(allowed, from(isFork, false))).toBe('fork')
-    expect(stop(allowed, from(isFork, undefined))).toBe('fork')
+    for (const [mayWrite, isHeld] of [
+      [true, false],
+      [false, true],
+      [undefined, true],
+    ] as const) {
+      expect(stop(allowed, from(isFork, mayWrite))).toBeUndefined()
+      expect(waits(allowed, from(isFork, mayWrite))).toBe(isHeld)
+    }
+    for (const revision of [undefined, 'refs/pull/7/head', 'a1a1a1a1a1a1'])
+      expect(stop(allowed, { ...from(isFork, true), revision }), `${revision} can change`).toBe('fork')
   }
   // A comment on a pull request from a fork counts by the author of the comment.
-  const comment = { text: '/test', author: 'eve', authorMayWrite: false }
-  expect(stop({ ...allowed, skipCommentAuthorAssociationValidation: true }, { ...COMMENT, ...from(true, true), comment })).toBe(
-    'fork',
-  )
+  const anyone = { ...allowed, skipCommentAuthorAssociationValidation: true }
+  for (const [authorMayWrite, isHeld] of [
+    [true, false],
+    [false, true],
+  ] as const) {
+    const comment = { text: '/test', author: 'eve', authorMayWrite }
+    expect(waits(anyone, { ...COMMENT, ...from(true, !authorMayWrite), names: COMMENT.names, comment })).toBe(isHeld)
+  }
 })
 
 test('builds for comments of writers only, unless the trigger allows every author (P146)', () => {

@@ -1,7 +1,15 @@
 /** The rules of a trigger. Pure: an event and a trigger in, a result for each rule out. */
 import { PatternError } from '@windlass/plan'
-import { TRIGGER_RULES, type EventName, type GitTrigger, type RuleResult, type TriggerRule } from '@windlass/protocol'
+import {
+  TRIGGER_RULES,
+  type EventName,
+  type GitTrigger,
+  type RuleResult,
+  type TriggerRule,
+  type TriggerVerdict,
+} from '@windlass/protocol'
 import type { ForgeEvent } from '../forges/event.ts'
+import { isCommit } from '../forges/fields.ts'
 import { matchesFilter } from './filter.ts'
 import { matchingAlternative, readGlob } from './glob.ts'
 
@@ -18,6 +26,14 @@ type Check = (trigger: GitTrigger, event: ForgeEvent) => Omit<RuleResult, 'rule'
 /** Returns the result of every rule, in the order of `TRIGGER_RULES`. The trigger builds if all of them hold. */
 export function judge(trigger: GitTrigger, event: ForgeEvent): RuleResult[] {
   return TRIGGER_RULES.map((rule) => ({ rule, ...guarded(CHECKS[rule], trigger, event) }))
+}
+
+/** Returns what a verdict says of the rules: the first one that does not hold, or that the build needs approval. */
+export function conclude(rules: readonly RuleResult[]): Pick<TriggerVerdict, 'reason' | 'message' | 'needsApproval'> {
+  const failed = rules.find(({ holds }) => !holds)
+  if (failed !== undefined) return { reason: failed.rule, message: failed.text }
+  const held = rules.find(({ needsApproval }) => needsApproval)
+  return held === undefined ? {} : { message: held.text, needsApproval: true }
 }
 
 /** A filter that cannot be used does not hold, and says why. */
@@ -47,18 +63,20 @@ const CHECKS: Readonly<Record<TriggerRule, Check>> = {
       : no(`The commit message contains ${found}.`)
   },
 
-  fork(trigger, { pullRequest, comment }) {
+  fork(trigger, { pullRequest, comment, revision }) {
     if (pullRequest === undefined || pullRequest.isFork === false) return yes('The change does not come from a fork.')
     const from =
       pullRequest.isFork === true
         ? 'The pull request comes from a fork'
         : 'The forge does not say whether the pull request comes from a fork'
     if (!trigger.pullRequestAllowForkEvents) return no(`${from}, and the trigger does not allow forks.`)
-    const mayWrite = comment === undefined ? pullRequest.authorMayWrite : comment.authorMayWrite
-    if (mayWrite === true) return yes(`${from}, and its author may write to the repository.`)
-    const why =
-      mayWrite === false ? 'its author may not write to the repository' : 'the forge does not say what its author may do'
-    return no(`${from}, and ${why}.`)
+    // The build, and with it the approval, is for one commit. A branch could move before it is cloned.
+    if (!isCommit(revision)) return no(`${from}, and its commit is not known. The webhook must also report pull requests.`)
+    const [who, mayWrite] =
+      comment === undefined ? ['its author', pullRequest.authorMayWrite] : ['the author of the comment', comment.authorMayWrite]
+    if (mayWrite === true) return yes(`${from}, and ${who} may write to the repository.`)
+    const why = mayWrite === false ? `${who} may not write to the repository` : `the forge does not say what ${who} may do`
+    return { ...yes(`${from}, and ${why}. The build waits for approval.`), needsApproval: true }
   },
 
   branch(trigger, { branch }) {

@@ -1,7 +1,7 @@
 /** The Git triggers of a `kind: pipeline` document. Documents are accepted with triggers of any shape, so each trigger is read by itself. */
 import { isRecord } from '@windlass/kit/json'
 import { toFlag } from '@windlass/plan'
-import { GitTrigger } from '@windlass/protocol'
+import { EVENT_TRIGGER_TYPES, GitTrigger } from '@windlass/protocol'
 
 /** Maximum number of triggers of a document. */
 export const MAX_TRIGGERS = 100
@@ -17,12 +17,13 @@ export interface TriggerProblem {
   readonly message: string
 }
 
-/** Reads `spec.triggers` as written. Triggers of other types are not Git triggers. The last of several triggers with one name counts. */
+/** Reads `spec.triggers` as written. `readEventTriggers` reads those of its types. The last of several triggers with one name counts. */
 export function readTriggers(written: unknown): ReadTriggers {
   if (!Array.isArray(written)) return { triggers: [], problems: [] }
   const triggers = new Map<string, GitTrigger>()
   const problems: TriggerProblem[] = []
   for (const [index, one] of written.entries()) {
+    if (isRecord(one) && EVENT_TRIGGER_TYPES.some((type) => type === one['type'])) continue
     const read = index < MAX_TRIGGERS ? GitTrigger.safeParse(normalize(one)) : undefined
     if (read?.data !== undefined) triggers.set(read.data.name, read.data)
     else problems.push({ index, message: explain(one, read?.error?.issues[0]) })

@@ -1,29 +1,30 @@
 /**
- * Calls of webhooks. A call is verified and stored, and answered before it is processed: forges give up after a few seconds, and what is stored is
+ * Calls of webhooks. A call is verified and stored, and answered before it is processed: forges and registries give up after a few seconds, and what is stored is
  * processed also after a crash.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { fault, newId, parseJson, sha256 } from '@windlass/kit'
 import type { NoBuildReason } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { isEvent, type Headers, type ReadEvent } from '../forges/event.ts'
-import { FORGE_READERS } from '../forges/forge.ts'
+import type { Headers } from '../forges/event.ts'
 import { webhookPlace } from '../secrets/places.ts'
 import type { DeliveryRow, WebhookRow } from '../store/schema.ts'
 import { insertDelivery } from '../store/triggers/deliveries.ts'
 import { findWebhookById } from '../store/triggers/webhooks.ts'
+import { DELIVERY_TOPIC, newDelivery } from './new-delivery.ts'
+import { noteHeads } from './poll/late-heads.ts'
+import { senderReader } from './sender.ts'
 
 /** Maximum body of a call. The limit holds before the body is read. */
 export const MAX_DELIVERY_BYTES = 1_048_576
-
-/** Topic that is woken when deliveries are to be processed. */
-export const DELIVERY_TOPIC = 'deliveries'
 
 export interface WebhookCall {
   /** Id in the address. */
   readonly webhook: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
+  /** The parameter `token` of the address, for registries that cannot send headers. */
+  readonly token?: string | undefined
 }
 
 /**
@@ -34,10 +35,10 @@ export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id
   const webhook = await findWebhookById(app.store.query, call.webhook)
   if (webhook === undefined)
     throw fault('not-found', { message: 'The webhook does not exist.', hint: 'Remove it at the forge, or create a new one.' })
-  const reader = FORGE_READERS[webhook.forge]
+  const reader = senderReader(webhook.forge)
   const headers = toHeaders(call.headers)
   const secret = app.vault.open(webhookPlace(webhook), webhook.secret)
-  if (!reader.verify({ headers, body: call.body, secret })) {
+  if (!reader.verify({ headers, body: call.body, token: call.token }, secret)) {
     await noteRefused(app, webhook, 'signature-wrong')
     throw fault('signature-wrong')
   }
@@ -55,7 +56,8 @@ export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id
     const now = app.clock.now()
     const row: DeliveryRow = {
       ...newDelivery(webhook, { id: newId(now), now }),
-      ...aboutOf(reader.parse(kept, body)),
+      ...reader.about(kept, body),
+      late_heads: await noteHeads(tx, webhook.account_id, reader.events(kept, body)),
       // A body without an id is the same delivery if it is sent again.
       key: `id:${reader.deliveryId(headers, body)?.slice(0, 200) ?? sha256(call.body)}`,
       event: reader.eventName(headers, body)?.slice(0, 200) ?? null,
@@ -70,12 +72,6 @@ export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id
   })
 }
 
-/** Returns what a delivery is about: the repository, the branch and the commit of its first event. */
-function aboutOf(read: readonly ReadEvent[]): Pick<DeliveryRow, 'repo' | 'branch' | 'revision'> {
-  const first = read.find(isEvent)
-  return { repo: first?.repo.toLowerCase() ?? null, branch: first?.branch ?? null, revision: first?.revision ?? null }
-}
-
 /** Stores why a call was refused, once for each webhook and reason, so that strangers cannot fill the database. */
 async function noteRefused(
   app: App,
@@ -87,34 +83,6 @@ async function noteRefused(
     const row = newDelivery(webhook, { id: newId(now), now })
     await insertDelivery(tx, { ...row, key: `refused:${reason}`, status: 'refused', reason, processed_at: now })
   })
-}
-
-/** Returns a delivery without its content. */
-export function newDelivery(
-  webhook: Pick<WebhookRow, 'id' | 'account_id' | 'forge'>,
-  { id, now }: { readonly id: string; readonly now: number },
-): Omit<DeliveryRow, 'status' | 'key'> {
-  return {
-    id,
-    account_id: webhook.account_id,
-    webhook_id: webhook.id,
-    forge: webhook.forge,
-    event: null,
-    repo: null,
-    branch: null,
-    revision: null,
-    reason: null,
-    message: null,
-    verdicts: null,
-    headers: '{}',
-    body: null,
-    replay_of: null,
-    repeats: 0,
-    tries: 0,
-    next_at: null,
-    received_at: now,
-    processed_at: null,
-  }
 }
 
 function toHeaders(headers: IncomingHttpHeaders): Headers {

@@ -6,13 +6,12 @@ import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
-import { lockPipeline } from '../store/account/pipelines.ts'
+import type { AuthorizePipeline } from '../pipelines/pipeline-use.ts'
 import type { PipelineRow, PipelineTriggerRow } from '../store/schema.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
 import {
   deleteTriggers,
-  findTrigger,
-  findTriggerOf,
+  findTriggerByName,
   listTriggers,
   listTriggersOfPipeline,
   saveTrigger,
@@ -20,22 +19,28 @@ import {
 import type { NamedTrigger } from '../store/triggers/triggers.ts'
 import { checkFilter } from './filter.ts'
 import { checkGlob } from './glob.ts'
-import { findListedPipeline, refuseEncrypted, removedFromDocument, splitTriggerName, type TriggerList } from './of-pipeline.ts'
+import { findListedPipeline, lockPipelineOf, refuseEncrypted, removedFromDocument, type TriggerList } from './of-pipeline.ts'
 
 /** Maximum number of triggers of one pipeline. */
 const MAX_TRIGGERS = 100
 
-/** Creates a trigger. `within` runs in the same transaction. Throws `not-found`, `conflict`, `request-invalid`. */
+/** A trigger to store, for a caller. Without `authorize` everything is allowed. */
+export interface TriggerWrite {
+  readonly input: z.output<typeof TriggerInput>
+  readonly authorize?: AuthorizePipeline | undefined
+}
+
+/** Creates a trigger. `within` runs in the same transaction. Throws `not-found`, `conflict`, `request-invalid`, and what `authorize` throws. */
 export async function createTrigger(
   app: App,
-  input: z.output<typeof TriggerInput>,
+  { input, authorize }: TriggerWrite,
   within?: Within<PipelineTrigger>,
 ): Promise<PipelineTrigger> {
   const { pipeline: name, ...written } = input
   const spec = GitTrigger.parse(written)
   checkSpec(spec)
   return app.store.write(async (tx) => {
-    const pipeline = requireFound(await lockPipeline(tx, app.accountId, name), `pipeline "${name}"`)
+    const pipeline = await lockPipelineOf(app, tx, { pipeline: name, authorize }, spec)
     const others = await listTriggersOfPipeline(tx, pipeline.id)
     if (others.some((one) => one.name === spec.name)) throw alreadyExists(pipeline, spec.name)
     if (others.length >= MAX_TRIGGERS)
@@ -52,13 +57,13 @@ export async function createTrigger(
 }
 
 /** Replaces a trigger that a user has created. Throws like `createTrigger`, and `conflict` for a trigger of a document. */
-export async function putTrigger(app: App, id: string, input: z.output<typeof TriggerInput>): Promise<PipelineTrigger> {
+export async function putTrigger(app: App, id: string, { input, authorize }: TriggerWrite): Promise<PipelineTrigger> {
   const { pipeline: name, ...written } = input
   const spec = GitTrigger.parse(written)
   checkSpec(spec)
   return app.store.write(async (tx) => {
     const before = await requireOwn(tx, app.accountId, id)
-    const pipeline = requireFound(await lockPipeline(tx, app.accountId, name), `pipeline "${name}"`)
+    const pipeline = await lockPipelineOf(app, tx, { pipeline: name, authorize }, spec)
     if (pipeline.id !== before.pipeline_id)
       throw fault('request-invalid', {
         message: `The trigger belongs to the pipeline "${before.pipeline}".`,
@@ -94,20 +99,18 @@ async function requireOwn(tx: Tx, accountId: string, id: string): Promise<NamedT
 
 /** Returns a trigger by its id or `pipeline#name`. Throws `not-found`. */
 export async function getTrigger(query: Query, accountId: string, id: string): Promise<NamedTrigger> {
-  const of = splitTriggerName(id)
-  const row = of === undefined ? await findTrigger(query, accountId, id) : await findTriggerOf(query, accountId, of)
-  return requireFound(row, `trigger "${id}"`)
+  return requireFound(await findTriggerByName(query, accountId, id), `trigger "${id}"`)
 }
 
 /** Lists triggers, oldest first. Throws `not-found` for an unknown pipeline. */
 export async function listTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineTrigger[]> {
-  const pipelineId = await findListedPipeline(app, pipeline)
+  const pipelineId = await findListedPipeline(app, { pipeline, projectIds: range.projectIds })
   const rows = await listTriggers(app.store.query, { accountId: app.accountId, pipelineId, ...range })
   return rows.map(showTrigger)
 }
 
 /** Converts a trigger for the API. */
-export function showTrigger(row: NamedTrigger): PipelineTrigger {
+export function showTrigger(row: Omit<NamedTrigger, 'project_id'>): PipelineTrigger {
   return {
     ...GitTrigger.parse(JSON.parse(row.spec)),
     id: row.id,

@@ -1,17 +1,25 @@
-/** Webhooks: the addresses that forges call. */
+/** Webhooks: the addresses that forges and registries call. */
 import { fault, newId } from '@windlass/kit'
 import { WebhookCreated, type Webhook, type WebhookInput } from '@windlass/protocol'
 import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { webhookPlace } from '../secrets/places.ts'
+import { deletePolledReposOf, listPolledReposOf } from '../store/triggers/branch-heads.ts'
 import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/triggers/webhooks.ts'
 import type { WebhookRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
+import { showSender } from './sender.ts'
 
 /** Creates a webhook with the given or a random secret. `within` runs in the same transaction. Throws `conflict` if the name is taken. */
 export async function createWebhook(app: App, input: WebhookInput, within?: Within<WebhookCreated>): Promise<WebhookCreated> {
   const secret = input.secret ?? randomBytes(32).toString('base64url')
+  const { context, polls = context !== undefined } = input
+  if (polls && context === undefined)
+    throw fault('request-invalid', {
+      message: 'A webhook without a Git context cannot poll, because it has no token.',
+      hint: 'Add `context`, or omit `polls`.',
+    })
   return app.store.write(async (tx) => {
     if ((await findWebhook(tx.query, app.accountId, input.name)) !== undefined)
       throw fault('conflict', {
@@ -23,8 +31,9 @@ export async function createWebhook(app: App, input: WebhookInput, within?: With
     const row: WebhookRow = {
       ...owner,
       name: input.name,
-      forge: input.forge,
-      context: input.context ?? null,
+      forge: requireSender(input),
+      context: context ?? null,
+      polls: polls ? 1 : 0,
       repo: input.repo?.toLowerCase() ?? null,
       secret: (await app.vault.sealer(tx)).seal(webhookPlace(owner), secret),
       created_at: now,
@@ -36,15 +45,32 @@ export async function createWebhook(app: App, input: WebhookInput, within?: With
   })
 }
 
+/** The schema of the input makes sure that there is one. */
+function requireSender({ forge, registry }: WebhookInput): WebhookRow['forge'] {
+  const sender = forge ?? registry
+  if (sender === undefined) throw fault('request-invalid', { message: 'The webhook must have a forge or a registry.' })
+  return sender
+}
+
 /** Converts a webhook for the API, without its secret. */
 export function showWebhook(app: App, row: WebhookRow): Webhook {
   return {
     id: row.id,
     name: row.name,
-    forge: row.forge,
+    ...showSender(row.forge),
     url: `${app.advertisedUrl()}/v1/webhooks/${row.id}/deliveries`,
+    polls: row.polls === 1 && row.context !== null,
     createdAt: row.created_at,
     ...present({ context: row.context, repo: row.repo }),
+  }
+}
+
+/** Converts a webhook for the API, with the repositories that are polled. */
+export async function describeWebhook(app: App, row: WebhookRow): Promise<Webhook> {
+  const repos = await listPolledReposOf(app.store.query, row.id)
+  return {
+    ...showWebhook(app, row),
+    polled: repos.map(({ name, polled_at: polledAt, problem }) => ({ repo: name, ...present({ polledAt, problem }) })),
   }
 }
 
@@ -59,5 +85,6 @@ export async function removeWebhook(app: App, name: string): Promise<void> {
     const row = await findWebhook(tx.query, app.accountId, name)
     if (row === undefined) throw fault('not-found', { message: `The webhook "${name}" does not exist.` })
     await deleteWebhook(tx, row.id)
+    await deletePolledReposOf(tx, row.id)
   })
 }

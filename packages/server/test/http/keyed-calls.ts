@@ -1,6 +1,7 @@
 /** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
 import { systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
+import { putMessage } from '../../src/store/messages.ts'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
 
@@ -46,6 +47,10 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     const body = { pipeline: 'team/nightly', name: 'nightly', message: 'nightly', expression: '0 3 * * *' }
     return { path: '/v1/cron-triggers', body }
   },
+  'POST /v1/event-triggers': async ({ admin }) => {
+    await admin.pipelines.create({ name: 'team/images', document: ENDED })
+    return { path: '/v1/event-triggers', body: { type: 'registry', pipeline: 'team/images', name: 'base', image: 'acme/base' } }
+  },
   'POST /v1/deliveries/{id}/replay': async (scene) => ({ path: `/v1/deliveries/${await deliver(scene)}/replay`, body: {} }),
   'POST /v1/builds/{id}/links': async ({ submit }) => ({
     path: `/v1/builds/${(await submit({ document: ENDED })).id}/links`,
@@ -55,6 +60,7 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     await admin.pipelines.create({ name: 'team/shown', document: ENDED })
     return { path: '/v1/pipelines/team%2Fshown/badge-links', body: {} }
   },
+  'POST /v1/messages/{id}/retry': async (scene) => ({ path: `/v1/messages/${await storeMessage(scene)}/retry`, body: {} }),
   'POST /v1/agents': () => ({ path: '/v1/agents', body: { name: 'second' } }),
   'POST /v1/agents/{name}/token': async ({ admin }) => {
     await admin.agents.create({ name: 'second' })
@@ -181,4 +187,11 @@ async function deliver({ admin }: HttpScene): Promise<string> {
   const { id } = DeliveryReceipt.parse(await answer.json())
   while ((await admin.deliveries.get(id)).status === 'received') await systemClock.sleep(20)
   return id
+}
+
+/** Stores a message that no test sends. Returns its id. */
+async function storeMessage({ server: { app }, admin }: HttpScene): Promise<string> {
+  const message = { accountId: app.accountId, key: 'keyed', kind: 'notification', subject: 'a test', body: {} } as const
+  await app.store.write((tx) => putMessage(tx, { ...message, now: app.clock.now() }))
+  return (await admin.messages.list()).items[0]?.id ?? ''
 }

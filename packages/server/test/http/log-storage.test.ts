@@ -14,7 +14,7 @@ import { startServer } from '../../src/index.ts'
 import { compactDue } from '../../src/logs/compact.ts'
 import { openFlakyStore } from '../support/flaky-store.ts'
 import { HELLO, openHttpScene, type HttpScene } from '../support/http-scene.ts'
-import { createBucket, logsIn } from '../support/log-bucket.ts'
+import { createBucket, logsIn } from '../../../../e2e/support/log-bucket.ts'
 
 let moto: Moto
 beforeAll(async () => {

@@ -28,6 +28,25 @@ const PROJECT_ROUTES: Readonly<Record<string, string>> = {
   'GET /v1/step-types': 'handler',
   'GET /v1/step-types/{name}': 'handler',
   'GET /v1/step-types/{name}/versions': 'handler',
+  'GET /v1/triggers': 'handler',
+  'POST /v1/triggers': 'handler',
+  'POST /v1/triggers/test': 'handler',
+  'GET /v1/triggers/{name}': 'trigger',
+  'PUT /v1/triggers/{name}': 'trigger',
+  'DELETE /v1/triggers/{name}': 'trigger',
+  'GET /v1/cron-triggers': 'handler',
+  'POST /v1/cron-triggers': 'handler',
+  'GET /v1/cron-triggers/{name}': 'cron-trigger',
+  'PUT /v1/cron-triggers/{name}': 'cron-trigger',
+  'DELETE /v1/cron-triggers/{name}': 'cron-trigger',
+  'GET /v1/event-triggers': 'handler',
+  'POST /v1/event-triggers': 'handler',
+  'GET /v1/event-triggers/{name}': 'event-trigger',
+  'PUT /v1/event-triggers/{name}': 'event-trigger',
+  'DELETE /v1/event-triggers/{name}': 'event-trigger',
+  'GET /v1/deliveries': 'handler',
+  'GET /v1/deliveries/{id}': 'handler',
+  'POST /v1/deliveries/{id}/replay': 'handler',
   'POST /v1/builds': 'handler',
   'POST /v1/builds/{id}/restart': 'build',
   'POST /v1/builds/{id}/terminate': 'build',
@@ -70,7 +89,7 @@ interface Projects {
   readonly builds: Readonly<Record<'shop' | 'other', Build>>
 }
 
-/** Creates the pipelines `shop/app` and `other/app` with a build each, and the users. */
+/** Creates the pipelines `shop/app` and `other/app` with triggers and a build each, and the users. */
 async function openProjects(scene: HttpScene): Promise<Projects> {
   const { admin } = scene
   await putPipelines(admin)
@@ -94,7 +113,16 @@ function nameOf(role: Role): string {
 }
 
 async function putPipelines(admin: ApiClient): Promise<void> {
-  for (const name of ['shop/app', 'other/app']) await admin.pipelines.put(name, { name, document: HELLO })
+  for (const name of ['shop/app', 'other/app']) {
+    await admin.pipelines.put(name, { name, document: HELLO })
+    const of = { pipeline: name, name: 'own' }
+    const { items: git } = await admin.triggers.list({ query: { pipeline: name } })
+    if (git.length === 0) await admin.triggers.create({ ...of, repo: 'acme/app', events: ['push'] })
+    const { items: cron } = await admin.cronTriggers.list({ query: { pipeline: name } })
+    if (cron.length === 0) await admin.cronTriggers.create({ ...of, message: 'yearly', expression: '@yearly' })
+    const { items: events } = await admin.eventTriggers.list({ query: { pipeline: name } })
+    if (events.length === 0) await admin.eventTriggers.create({ ...of, type: 'registry', image: 'acme/base' })
+  }
 }
 
 const Problem = z.object({ code: z.string(), detail: z.string() })
@@ -122,7 +150,14 @@ async function ask(scene: HttpScene, { method, path }: Pick<Route, 'method' | 'p
 /** Fills in the names of a project. Other names do not exist. */
 function pathIn({ path, spec }: Route, project: 'shop' | 'other', { builds }: Projects): string {
   const id = builds[project].id
-  const name = spec.project === 'project' ? project : spec.project === 'pipeline' ? `${project}%2Fapp` : undefined
+  const names: Readonly<Record<string, string>> = {
+    project,
+    pipeline: `${project}%2Fapp`,
+    trigger: `${project}%2Fapp%23own`,
+    'cron-trigger': `${project}%2Fapp%23own`,
+    'event-trigger': `${project}%2Fapp%23own`,
+  }
+  const name = names[spec.project ?? '']
   return path
     .replace('{entity}/{id}', `build/${id}`)
     .replace('{id}', spec.project === 'image' ? 'no-such-image' : id)
@@ -130,6 +165,8 @@ function pathIn({ path, spec }: Route, project: 'shop' | 'other', { builds }: Pr
     .replace('{name}', path.startsWith('/v1/users') ? 'no-such-user' : (name ?? 'no-such-name'))
     .replaceAll(/\{\w+\}/g, 'f'.repeat(24))
 }
+
+const TRIGGERS: readonly Route['spec']['project'][] = ['trigger', 'cron-trigger', 'event-trigger']
 
 test('roles in projects count for exactly the routes of the table', async () => {
   await using scene = await openHttpScene()
@@ -148,7 +185,7 @@ test('each role may call in its project what the table of rights says, and sees 
     if (!isRight(allow)) continue
     for (const role of ROLES) {
       // A call of an earlier role may have deleted them.
-      if (route.method === 'DELETE') await putPipelines(scene.admin)
+      if (route.method === 'DELETE' || TRIGGERS.includes(project)) await putPipelines(scene.admin)
       const inside = await ask(scene, { ...route, path: pathIn(route, 'shop', projects) }, projects.tokens[role])
       const name = `${role}: ${route.method} ${route.path}`
       const isHeld = roleHasRight(role, allow) && RIGHTS[allow].at === 'project'

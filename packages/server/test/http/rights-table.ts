@@ -203,6 +203,9 @@ POST   /v1/webhooks/{name}/deliveries                                        any
 GET    /v1/deliveries                                                        viewer      pipeline:read
 GET    /v1/deliveries/{id}                                                   viewer      pipeline:read
 POST   /v1/deliveries/{id}/replay                                            developer   build:write
+GET    /v1/messages                                                          viewer      context:read
+GET    /v1/messages/{id}                                                     viewer      context:read
+POST   /v1/messages/{id}/retry                                               developer   build:write
 GET    /v1/triggers                                                          viewer      pipeline:read
 POST   /v1/triggers                                                          developer   pipeline:write
 POST   /v1/triggers/test                                                     viewer      pipeline:read
@@ -214,6 +217,11 @@ POST   /v1/cron-triggers                                                     dev
 GET    /v1/cron-triggers/{name}                                              viewer      pipeline:read
 PUT    /v1/cron-triggers/{name}                                              developer   pipeline:write
 DELETE /v1/cron-triggers/{name}                                              developer   pipeline:write
+GET    /v1/event-triggers                                                    viewer      pipeline:read
+POST   /v1/event-triggers                                                    developer   pipeline:write
+GET    /v1/event-triggers/{name}                                             viewer      pipeline:read
+PUT    /v1/event-triggers/{name}                                             developer   pipeline:write
+DELETE /v1/event-triggers/{name}                                             developer   pipeline:write
 GET    /v1/settings                                                          viewer      account:read
 PUT    /v1/settings                                                          admin       account:write
 GET    /v1/master-keys                                                       admin       account:read

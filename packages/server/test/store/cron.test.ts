@@ -22,7 +22,7 @@ const START = Date.parse('2027-01-04T06:00:00Z')
 
 async function addCron(app: App, more: object = {}): Promise<Awaited<ReturnType<typeof createCronTrigger>>> {
   const input = { pipeline: 'a/app', name: 'hourly', message: 'every hour', expression: '0 * * * *', ...more }
-  return createCronTrigger(app, CronTriggerInput.parse(input))
+  return createCronTrigger(app, { input: CronTriggerInput.parse(input) })
 }
 
 async function buildsOf({ store }: App): Promise<BuildRow[]> {
@@ -142,7 +142,7 @@ describe.each(DATABASES)('cron triggers on $name', ({ open }) => {
     await expect(show(app)).rejects.toMatchObject({ code: 'not-found' })
     const own = await addCron(app)
     const { id: _id, origin: _origin, createdAt: _made, updatedAt: _changed, nextAt: _next, ...input } = own
-    expect((await putCronTrigger(app, own.id, { ...input, disabled: true })).nextAt).toBeUndefined()
+    expect((await putCronTrigger(app, own.id, { input: { ...input, disabled: true } })).nextAt).toBeUndefined()
     clock.advance(HOUR_MS)
     await fireDue(app)
     expect(await buildsOf(app)).toHaveLength(1)

@@ -12,7 +12,7 @@ import { listDeliveryPage, replayDelivery, showDelivery } from '../../src/trigge
 import { takeDelivery } from '../../src/store/triggers/deliveries.ts'
 import { processDeliveries } from '../../src/triggers/process.ts'
 import { receiveDelivery } from '../../src/triggers/receive.ts'
-import { getTrigger, listTriggerPage, putTrigger, removeTrigger } from '../../src/triggers/triggers.ts'
+import { getTrigger, listTriggerPage, putTrigger, removeTrigger, type TriggerWrite } from '../../src/triggers/triggers.ts'
 import { tryEvent } from '../../src/triggers/try-event.ts'
 import { removeWebhook } from '../../src/triggers/webhooks.ts'
 import { addPipeline, addTrigger, addWebhook, deliver, githubCall } from '../support/forge-scene.ts'
@@ -270,8 +270,8 @@ describe.each(DATABASES)('deliveries on $name', ({ open }) => {
     const { id } = await deliver(app, webhook, githubPush())
     await processDeliveries(app)
     expect(await buildsOf(app)).toEqual([])
-    await putTrigger(app, trigger, { ...(await specOf(app, trigger)), pipeline, branchRegex: 'main' })
-    const replays = [await replayDelivery(app, id), await replayDelivery(app, id)]
+    await putTrigger(app, trigger, { input: { ...(await specOf(app, trigger)), pipeline, branchRegex: 'main' } })
+    const replays = [await replayDelivery(app, { id }), await replayDelivery(app, { id })]
     await processDeliveries(app)
     expect(await buildsOf(app)).toHaveLength(2)
     for (const replay of replays)
@@ -298,7 +298,7 @@ describe.each(DATABASES)('deliveries on $name', ({ open }) => {
       { status: 'refused', reason: 'signature-wrong', repeats: 2, webhook: 'forge' },
       { status: 'refused', reason: 'payload-invalid', repeats: 0, webhook: 'forge' },
     ])
-    await expect(replayDelivery(app, rows[0]?.id ?? '')).rejects.toMatchObject({ code: 'conflict' })
+    await expect(replayDelivery(app, { id: rows[0]?.id ?? '' })).rejects.toMatchObject({ code: 'conflict' })
     const stored = await app.store.query.selectFrom('delivery').select('body').execute()
     expect(stored).toEqual([{ body: null }, { body: null }])
   })
@@ -381,7 +381,7 @@ describe.each(DATABASES)('deliveries on $name', ({ open }) => {
 })
 
 /** Returns the fields of a trigger, to send them again with a change. */
-async function specOf(app: App, id: string): Promise<Parameters<typeof putTrigger>[2]> {
+async function specOf(app: App, id: string): Promise<TriggerWrite['input']> {
   const { spec, pipeline } = await getTrigger(app.store.query, app.accountId, id)
-  return { ...(JSON.parse(spec) as Parameters<typeof putTrigger>[2]), pipeline }
+  return { ...(JSON.parse(spec) as TriggerWrite['input']), pipeline }
 }

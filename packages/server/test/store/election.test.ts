@@ -210,7 +210,7 @@ async function read(app: App): Promise<Decision[]> {
 }
 
 /** Waiting reasons that the election does not give. */
-const OTHERS: readonly Reason[] = ['queued', 'start-limit', 'retry-pending', 'approval', 'debugger']
+const OTHERS: readonly Reason[] = ['queued', 'start-limit', 'retry-pending', 'approval', 'fork-approval', 'debugger']
 
 test('the reference gives every reason of the election for the generated states', () => {
   const samples = fc.sample(states({ builds: 30, wide: 8 }), { numRuns: 200, seed: 1 })

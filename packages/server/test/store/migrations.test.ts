@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDialect } from '../../src/store/database/dialect.ts'
+import { migrate } from '../../src/store/migrate.ts'
 import { initial } from '../../src/store/migrations/001-initial.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { claimTasks, findTask, insertTask, newTask } from '../../src/store/runtimes/tasks.ts'
@@ -176,6 +177,38 @@ describe.each(DATABASES)('migrations on $name', ({ open }) => {
     expect(pipelines).toEqual(masked.map((text) => ({ document: text })))
     expect(plans.slice(0, 5)).toEqual(masked.map((text) => ({ document: text, fetched: text })))
     expect(plans.at(-1)).toEqual({ document: inline, fetched: null })
+  })
+
+  test('a server of the version before triggers opens a database that this version has migrated', async () => {
+    const place = await database.fresh({ isBare: true })
+    await (await openTestApp({ ...database, fresh: async () => place }))[Symbol.asyncDispose]()
+    const before = await openDialect({ ...place, clock: systemClock, log: silentLog })
+    const known = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '021'))
+    const { error } = await new Migrator({ db: before.query, provider: { getMigrations: async () => known } }).migrateToLatest()
+    await before.close()
+    expect(error).toBeUndefined()
+  })
+
+  test('opens a database that a newer server has migrated, and one whose migrations are recorded in one table', async () => {
+    const place = await database.fresh({ isBare: true })
+    const dialect = await openDialect({ ...place, clock: systemClock, log: silentLog })
+    const { error } = await new Migrator({
+      db: dialect.query,
+      provider: { getMigrations: async () => migrations },
+    }).migrateToLatest()
+    expect(error).toBeUndefined()
+    await migrate(dialect.query)
+    const recorded = async (table: string): Promise<string[]> => {
+      const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)} order by name`.execute(dialect.query)
+      return rows.map(({ name }) => name)
+    }
+    const names = Object.keys(migrations).toSorted()
+    expect(await recorded('kysely_migration')).toEqual(names.filter((name) => name < '021'))
+    expect(await recorded('later_migration')).toEqual(names.filter((name) => name >= '021'))
+    await sql`insert into later_migration (name, timestamp) values ('030-of-a-newer-server', ${new Date().toISOString()})`.execute(dialect.query)
+    await migrate(dialect.query)
+    expect(await recorded('later_migration')).toContain('030-of-a-newer-server')
+    await dialect.close()
   })
 
   test('finds the subject of tasks that an older server writes beside a newer one', async () => {

@@ -14,7 +14,7 @@ import { openS3, type S3, type S3Limits } from '../../src/logs/s3/client.ts'
 import { s3Objects } from '../../src/logs/s3/objects.ts'
 import { openLogStorage, s3Storage } from '../../src/logs/storage.ts'
 import { openFlakyStore, type FlakyStore } from '../support/flaky-store.ts'
-import { createBucket, KEYS, logsIn } from '../support/log-bucket.ts'
+import { createBucket, KEYS, logsIn } from '../../../../e2e/support/log-bucket.ts'
 
 const MIB = 1_048_576
 const HOUR = '2026-11-22/15'

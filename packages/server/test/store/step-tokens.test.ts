@@ -73,7 +73,7 @@ describe.each(DATABASES)('ID tokens on $name', ({ open }) => {
     expect(pull).toMatchObject({ scm_pull_request_target_branch: 'main', scm_user_name: 'bob' })
     for (const absent of ['initiator', 'branch']) expect(pull).not.toHaveProperty(absent)
     const cron = { pipeline: 'a/app', name: 'hourly', message: 'every hour', expression: '0 * * * *' }
-    await createCronTrigger(app, CronTriggerInput.parse(cron))
+    await createCronTrigger(app, { input: CronTriggerInput.parse(cron) })
     clock.advance(3_600_000)
     await fireDue(app)
     const ofCron = decodeJwt(await tokenOf(app, await newestBuild(app)))

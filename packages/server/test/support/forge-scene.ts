@@ -17,10 +17,13 @@ export async function addPipeline(app: App, name: string, more: object = {}): Pr
 }
 
 export async function addTrigger(app: App, pipeline: string, more: object = {}): Promise<PipelineTrigger> {
-  return createTrigger(app, TriggerInput.parse({ pipeline, name: 'push', repo: 'acme/app', events: ['push'], ...more }))
+  const input = TriggerInput.parse({ pipeline, name: 'push', repo: 'acme/app', events: ['push'], ...more })
+  return createTrigger(app, { input })
 }
 
 export interface GithubCall {
+  /** Gitea sends bodies of the same form. */
+  readonly forge?: 'github' | 'gitea'
   readonly event?: string
   readonly id?: string
 }
@@ -31,15 +34,15 @@ let calls = 0
 export function githubCall(
   { secret }: Pick<WebhookCreated, 'secret'>,
   body: unknown,
-  { event = 'push', id = `call-${(calls += 1)}` }: GithubCall = {},
+  { event = 'push', id = `call-${(calls += 1)}`, forge = 'github' }: GithubCall = {},
 ): { headers: Record<string, string>; body: Buffer } {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const signature = createHmac('sha256', secret).update(bytes).digest('hex')
   const headers = {
     'content-type': 'application/json',
-    'x-github-event': event,
-    'x-github-delivery': id,
-    'x-hub-signature-256': `sha256=${signature}`,
+    [`x-${forge}-event`]: event,
+    [`x-${forge}-delivery`]: id,
+    ...(forge === 'github' ? { 'x-hub-signature-256': `sha256=${signature}` } : { 'x-gitea-signature': signature }),
   }
   return { headers, body: bytes }
 }

@@ -1,13 +1,12 @@
 /** A complete server on a free port, with a client for each kind of credential. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { openClient, type ApiClient } from '@windlass/client'
 import { nodeTransport } from '@windlass/kit'
 import type { Build, StartTask } from '@windlass/protocol'
 import { firstAdmin } from '../../../../e2e/support/first-admin.ts'
 import { startServer, type RunningServer, type ServerOptions } from '../../src/index.ts'
 import { helloAgent, startEngine, type TestAgent, type TestEngine } from './fake-agent.ts'
+import { memoryFolder } from '../../../../e2e/support/memory-folder.ts'
 
 export const HELLO = "version: '1.0'\nsteps:\n  hello:\n    image: alpine\n    commands: [echo hello]\n"
 
@@ -25,7 +24,7 @@ export interface HttpScene extends AsyncDisposable {
 }
 
 export async function openHttpScene(options: Partial<ServerOptions> = {}): Promise<HttpScene> {
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'windlass-http-')))
+  const dataDir = options.dataDir ?? (await memoryFolder('windlass-http-'))
   const server = await startServer({ minFreeShare: 0, ...options, dataDir })
   const nobody = openClient({ url: server.url, transport: nodeTransport() })
   const code = options.bootstrapCode === undefined ? await firstAdmin(dataDir) : { code: options.bootstrapCode }

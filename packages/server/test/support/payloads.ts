@@ -1,5 +1,4 @@
 /** Bodies of webhook calls, with the fields that the documentation of each forge gives them. */
-import { defined } from '@windlass/kit'
 
 export const COMMIT = 'a1'.repeat(20)
 export const BEFORE = 'b2'.repeat(20)
@@ -32,24 +31,35 @@ export function githubPush(more: Json = {}): Json {
 
 export interface PullOptions {
   readonly fork?: boolean
+  readonly branch?: string
+  readonly commit?: string
+  readonly number?: number
   readonly association?: string
   readonly merged?: boolean
   readonly state?: string
 }
 
-export function githubPull(action: string, { fork = false, association, merged, state = 'open' }: PullOptions = {}): Json {
+export function githubPull(action: string, { fork = false, state = 'open', ...more }: PullOptions = {}): Json {
   return {
     action,
     repository: REPOSITORY,
     sender: { login: 'bob' },
-    pull_request: pull({ fork, state, ...defined({ association, merged }) }),
+    pull_request: pull({ fork, state, ...more }),
   }
 }
 
-function pull({ fork, association, merged, state }: { fork: boolean; state: string } & PullOptions): Json {
+function pull({
+  fork,
+  association,
+  merged,
+  state,
+  branch,
+  commit,
+  number,
+}: { fork: boolean; state: string } & PullOptions): Json {
   return {
     id: 900,
-    number: 7,
+    number: number ?? 7,
     state,
     title: "Add 'x'",
     html_url: 'https://github.test/Acme/app/pull/7',
@@ -57,7 +67,7 @@ function pull({ fork, association, merged, state }: { fork: boolean; state: stri
     user: { login: 'bob' },
     ...(association !== undefined && { author_association: association }),
     labels: [{ name: 'bug' }, { name: 'ci' }],
-    head: { ref: 'feature/x', sha: COMMIT, repo: { id: fork ? 2 : 1 } },
+    head: { ref: branch ?? 'feature/x', sha: commit ?? COMMIT, repo: { id: fork ? 2 : 1 } },
     base: { ref: 'main', sha: BEFORE, repo: { id: 1 } },
     ...(merged !== undefined && { merged, merge_commit_sha: merged ? BEFORE : null }),
   }

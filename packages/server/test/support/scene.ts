@@ -49,9 +49,10 @@ export async function openScene(app: App, spec: object = {}): Promise<Scene> {
   return { app, agentId, epoch, instance }
 }
 
-export async function submit({ app }: Pick<Scene, 'app'>, input: object = {}): Promise<BuildRow> {
+/** Creates a build. With `needsApproval` it waits for approval before it starts. */
+export async function submit({ app }: Pick<Scene, 'app'>, input: object = {}, needsApproval?: true): Promise<BuildRow> {
   const request = BuildInput.parse({ document: HELLO, ...input })
-  return createBuild(app, { request, initiator: 'tester', trigger: { kind: 'manual', name: request.trigger } })
+  return createBuild(app, { request, initiator: 'tester', trigger: { kind: 'manual', name: request.trigger }, needsApproval })
 }
 
 const never = new AbortController().signal

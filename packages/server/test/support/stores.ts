@@ -1,8 +1,5 @@
 /** The real databases on which the store tests run. */
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { manualClock, silentLog, systemClock, type ManualClock } from '@windlass/kit'
 import pg from 'pg'
 import { startPostgres, type Postgres } from '../../../../e2e/support/postgres.ts'
@@ -11,6 +8,7 @@ import { openMetrics } from '../../src/metrics.ts'
 import { openApp } from '../../src/open-app.ts'
 import { openStore } from '../../src/store/store.ts'
 import type { ServerOptions } from '../../src/settings.ts'
+import { memoryFolder } from '../../../../e2e/support/memory-folder.ts'
 
 export interface Database extends AsyncDisposable {
   readonly name: string
@@ -56,14 +54,11 @@ async function openPostgres(): Promise<Database> {
   }
 }
 
-/** A folder in memory if available, because these tests do not cover power failures. */
-const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-
 class Folders {
   readonly #paths: string[] = []
 
   async make(): Promise<string> {
-    const path = await mkdtemp(join(FOLDERS, 'windlass-store-'))
+    const path = await memoryFolder('windlass-store-')
     this.#paths.push(path)
     return path
   }

@@ -12,7 +12,7 @@ const decisionOptions = {
 
 export const approvalCommands = [
   command('approve', {
-    summary: 'Approve a waiting step of a build',
+    summary: 'Approve a waiting step of a build, or the start of a build of a fork',
     about: 'Repeating the same decision has no effect. A different one is rejected, because an approval is decided once.',
     arguments: decisionArguments,
     options: decisionOptions,
@@ -23,7 +23,7 @@ export const approvalCommands = [
     run: async (invocation) => (await import('./action.ts')).decideBuild(invocation, 'approve'),
   }),
   command('deny', {
-    summary: 'Deny a waiting step of a build',
+    summary: 'Deny a waiting step of a build, or the start of a build of a fork',
     arguments: decisionArguments,
     options: decisionOptions,
     run: async (invocation) => (await import('./action.ts')).decideBuild(invocation, 'deny'),

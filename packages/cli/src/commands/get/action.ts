@@ -22,8 +22,9 @@ interface GetOptions {
   readonly repo: string | undefined
 }
 
-/** Number of the newest builds or deliveries in a list. */
+/** Number of the newest resources in a list of these kinds. The server deletes them when their retention ends. */
 const NEWEST_SHOWN = 20
+const RETAINED: Partial<Record<KindName, string>> = { builds: 'Builds', deliveries: 'Deliveries', messages: 'Messages' }
 
 /** Runs `get KIND [NAME]`. */
 export async function getResources({ args, options, out, settings }: Invocation<GetOptions>): Promise<void> {
@@ -33,7 +34,7 @@ export async function getResources({ args, options, out, settings }: Invocation<
     const print = { kind, format: options.output, headers: !options.noHeaders }
     if (name === undefined) {
       if (kind.name === 'builds') requireStatus(options.status)
-      const limit = options.limit ?? (kind.name === 'builds' || kind.name === 'deliveries' ? NEWEST_SHOWN : undefined)
+      const limit = options.limit ?? (kind.name in RETAINED ? NEWEST_SHOWN : undefined)
       const filter = filterOf(kind.name, options)
       const { list } = kind.of(session.client)
       return printList(out, await listAll(({ query }) => list({ query: { ...filter, ...query } }), limit), print)
@@ -49,7 +50,8 @@ export async function getResources({ args, options, out, settings }: Invocation<
 
 function filterOf(kind: KindName, { pipeline, status, branch, annotation, webhook, repo }: GetOptions): Partial<ListQuery> {
   if (kind === 'builds') return { pipeline, status, branch, annotation: [...annotation] }
-  if (kind === 'triggers' || kind === 'cron-triggers') return { pipeline }
+  if (kind === 'triggers' || kind === 'cron-triggers' || kind === 'event-triggers') return { pipeline }
+  if (kind === 'messages') return { status }
   return kind === 'deliveries' ? { status, webhook, repo } : {}
 }
 
@@ -88,7 +90,7 @@ async function explainMissing<T>(
   error: unknown,
   { client, kind, name }: Pick<Session, 'client'> & { kind: Kind<T>; name: string },
 ): Promise<unknown> {
-  if (!isFault(error, 'not-found') || kind.name === 'builds' || kind.name === 'deliveries') return error
+  if (!isFault(error, 'not-found') || kind.name in RETAINED) return error
   const names = (await listAll((page) => kind.of(client).list(page), 500)).map((item) => kind.nameOf(item))
   const near = nearest(name, names)
   return fault('not-found', {
@@ -110,7 +112,7 @@ export async function deleteResource({ args, options, out, settings }: Invocatio
     const { remove } = kind.of(client)
     if (remove === undefined)
       throw fault('usage', {
-        message: `${kind.name === 'builds' ? 'Builds' : 'Deliveries'} cannot be deleted.`,
+        message: `${RETAINED[kind.name] ?? kind.name} cannot be deleted.`,
         hint: 'The server deletes them when their retention ends.',
       })
     try {

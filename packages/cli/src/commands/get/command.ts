@@ -11,14 +11,17 @@ export const getCommands = [
     summary: 'List resources, or show one by name',
     arguments: [
       { name: '<kind>', summary: 'Kind of resource', choices: KIND_NAMES },
-      { name: '[name]', summary: 'Name of the resource (builds, deliveries: id; triggers: PIPELINE#NAME)' },
+      { name: '[name]', summary: 'Name of the resource (builds, deliveries, messages: id; triggers: PIPELINE#NAME)' },
     ],
     options: {
       output: oneOf('-o, --output <format>', 'Output format (default: a table)', OUTPUT_FORMATS),
       noHeaders: flag('--no-headers', 'Omit the header of the table'),
-      limit: integer('--limit <count>', 'Maximum number of resources (default: 20 builds or deliveries, all of any other kind)'),
+      limit: integer(
+        '--limit <count>',
+        'Maximum number of resources (default: 20 builds, deliveries or messages, all of any other kind)',
+      ),
       pipeline: text('--pipeline <name>', 'Builds, triggers: filter by pipeline'),
-      status: text('--status <status>', 'Builds, deliveries: filter by status'),
+      status: text('--status <status>', 'Builds, deliveries, messages: filter by status'),
       branch: text('--branch <name>', 'Builds: filter by branch'),
       annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),
       webhook: text('--webhook <name>', 'Deliveries: filter by webhook'),

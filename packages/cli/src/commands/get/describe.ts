@@ -64,12 +64,13 @@ function missingLine(attempt: number, { stream, from, atLeast }: MissingLog): st
 }
 
 function approvalLine({ step, decision, by, comment, waitingSince, expiresAt }: Approval, { now }: RenderContext): string {
+  const of = step === '' ? 'the build' : step
   if (decision === undefined) {
     const rest = formatDuration(Math.max(0, expiresAt - now))
-    return `Approval of ${step}: waiting since ${formatTime(waitingSince)}, ${rest} left.`
+    return `Approval of ${of}: waiting since ${formatTime(waitingSince)}, ${rest} left.`
   }
   const why = comment === undefined ? '' : `: ${comment}`
-  return `Approval of ${step}: ${decision} by ${by?.name ?? 'unknown'}${why}`
+  return `Approval of ${of}: ${decision} by ${by?.name ?? 'unknown'}${why}`
 }
 
 function facts(build: Build, { style, now }: RenderContext): [string, string][] {
@@ -87,12 +88,21 @@ function facts(build: Build, { style, now }: RenderContext): [string, string][] 
     ['Restart of:', build.restartOf ?? ''],
     ['Parent:', build.parent ?? ''],
     ['Trigger:', build.trigger.name ?? ''],
+    ['Commit status:', commitStatusOf(build)],
     ['Annotations:', annotationsOf(build)],
     ['Retries:', build.retries > 0 ? String(build.retries) : ''],
     ['Created:', `${formatTime(build.createdAt)} (${formatAge(build.createdAt, now)} ago)`],
     ['Waited:', build.startedAt === undefined ? '' : formatDuration(Math.max(0, build.startedAt - build.createdAt))],
     ['Ran:', timeOf(build.startedAt, build.finishedAt, now)],
   ]
+}
+
+function commitStatusOf({ commitStatus }: Build): string {
+  if (commitStatus === undefined) return ''
+  const { state, message, problem } = commitStatus
+  if (message === 'sent') return `${state}, sent`
+  const why = problem === undefined ? '' : `: ${problem}`
+  return message === 'failed' ? `${state}, not sent${why}` : `${state}, to be sent${why}`
 }
 
 function stepRow(step: BuildStep, { style, now }: RenderContext, isUsed: boolean): string[] {

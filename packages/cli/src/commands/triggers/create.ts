@@ -1,6 +1,6 @@
 import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
-import { EventName, type Forge, type TriggerInput } from '@windlass/protocol'
+import { EventName, TOKEN_IN_ADDRESS, type Forge, type Registry, type TriggerInput } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { printValue } from '../../format/output.ts'
 import { readInput } from '../../input/input-files.ts'
@@ -8,25 +8,33 @@ import { openSession } from '../../session.ts'
 
 interface WebhookOptions {
   readonly forge: Forge | undefined
+  readonly registry: Registry | undefined
   readonly context: string | undefined
   readonly repo: string | undefined
+  readonly noPolling: boolean
   readonly secretFile: string | undefined
   readonly output: 'json' | undefined
 }
 
 /** Runs `create webhook NAME`. Prints only the secret on standard output, for scripts. */
 export async function createWebhook({ args, options, out, settings }: Invocation<WebhookOptions>): Promise<void> {
-  const { forge, context, repo, secretFile } = options
-  if (forge === undefined)
-    throw fault('usage', { message: 'The forge is missing.', hint: 'Add `--forge github`, or another forge.' })
+  const { forge, registry, context, repo, secretFile } = options
+  if ((forge === undefined) === (registry === undefined))
+    throw fault('usage', {
+      message: 'A webhook has a forge or a registry.',
+      hint: 'Add either `--forge github` or `--registry dockerhub`, or another name.',
+    })
   const secret = secretFile === undefined ? undefined : readInput(secretFile).text.trim()
   const webhook = await openSession(settings).client.webhooks.create({
     name: args[0] ?? '',
-    forge,
-    ...defined({ context, repo, secret }),
+    ...defined({ forge, registry, context, repo, secret, polls: options.noPolling ? false : undefined }),
   })
   if (options.output === 'json') return out.line(JSON.stringify(webhook, null, 2))
-  out.note(`Webhook "${webhook.name}" created. Enter this address at the forge: ${webhook.url}`)
+  const isInAddress = TOKEN_IN_ADDRESS.some((name) => name === registry)
+  out.note(
+    `Webhook "${webhook.name}" created. Enter this address at the ${registry === undefined ? 'forge' : 'registry'}: ${webhook.url}`,
+  )
+  if (isInAddress) out.note('The registry cannot send a secret, so add ?token=SECRET to the address.')
   out.note('Its secret, which is not shown again:')
   out.line(webhook.secret)
 }
@@ -98,13 +106,13 @@ function toEvent(given: string): EventName {
   })
 }
 
-function toVariable(given: string): { key: string; value: string } {
+export function toVariable(given: string): { key: string; value: string } {
   const at = given.indexOf('=')
   if (at <= 0) throw fault('usage', { message: `"${given}" is not a variable.`, hint: 'Write it as `NAME=VALUE`.' })
   return { key: given.slice(0, at), value: given.slice(at + 1) }
 }
 
-function toPriority(given: string): number {
+export function toPriority(given: string): number {
   if (/^-?\d{1,3}$/.test(given)) return Number(given)
   throw fault('usage', { message: `--priority takes a number from -100 to 100, not "${given}".` })
 }

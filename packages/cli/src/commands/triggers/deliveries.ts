@@ -1,6 +1,13 @@
 import { fault } from '@windlass/kit/faults'
 import { defined } from '@windlass/kit/defined'
-import { NO_BUILD_REASONS, type Delivery, type Forge, type TriggerTest, type TriggerVerdict } from '@windlass/protocol'
+import {
+  NO_BUILD_REASONS,
+  type Delivery,
+  type Forge,
+  type Registry,
+  type TriggerTest,
+  type TriggerVerdict,
+} from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { alignColumns } from '../../format/columns.ts'
@@ -31,6 +38,7 @@ export async function replayDelivery({ args, options, out, settings }: Invocatio
 
 interface TestOptions {
   readonly forge: Forge | undefined
+  readonly registry: Registry | undefined
   readonly event: string | undefined
   readonly pipeline: string | undefined
   readonly output: Output
@@ -38,9 +46,10 @@ interface TestOptions {
 
 /** Runs `trigger test FILE`. */
 export async function testTriggers({ args, options, out, settings }: Invocation<TestOptions>): Promise<number> {
-  const { forge = 'github', event, pipeline } = options
+  const { registry, event, pipeline } = options
+  const forge = options.forge ?? (registry === undefined ? 'github' : undefined)
   const body = readInput(args[0] ?? '').text
-  const test = await openSession(settings).client.triggers.test({ forge, body, ...defined({ event, pipeline }) })
+  const test = await openSession(settings).client.triggers.test({ body, ...defined({ forge, registry, event, pipeline }) })
   if (options.output !== undefined) await printValue(out, test, options.output)
   else for (const line of testLines(test, out.stdout.style)) out.line(line)
   return test.triggers.some(({ reason }) => reason === undefined) ? EXIT.success : EXIT.failed
@@ -60,8 +69,8 @@ function testLines(test: TriggerTest, style: Style): string[] {
 function factsOf(delivery: Delivery): [string, string][] {
   return [
     ['Delivery:', delivery.id],
-    ['Webhook:', delivery.webhook === undefined ? delivery.forge : `${delivery.webhook} (${delivery.forge})`],
-    ['Event:', delivery.event ?? ''],
+    ['Webhook:', webhookText(delivery)],
+    ['Event:', `${delivery.event ?? ''}${delivery.isPolled === true ? ' (found by polling)' : ''}`],
     ['Repository:', delivery.repo ?? ''],
     ['Branch:', delivery.branch ?? ''],
     ['Commit:', delivery.revision ?? ''],
@@ -75,6 +84,12 @@ function factsOf(delivery: Delivery): [string, string][] {
   ]
 }
 
+/** The end of a build has no webhook. */
+function webhookText({ webhook, forge, registry }: Delivery): string {
+  const sender = forge ?? registry ?? ''
+  return webhook === undefined ? sender : `${webhook} (${sender})`
+}
+
 function whyOf({ reason, message }: Pick<TriggerVerdict, 'reason' | 'message'>): string {
   return reason === undefined ? '' : `${reason}: ${message ?? textOf(reason)}`
 }
@@ -85,11 +100,15 @@ function textOf(reason: string): string {
 }
 
 function verdictLines(verdict: TriggerVerdict, style: Style): string[] {
-  const { pipeline, trigger, buildId, rules } = verdict
-  const result =
-    verdict.reason === undefined ? style.green(buildId === undefined ? 'builds' : `build ${buildId}`) : style.red(whyOf(verdict))
+  const { pipeline, trigger, rules } = verdict
+  const result = verdict.reason === undefined ? style.green(buildText(verdict)) : style.red(whyOf(verdict))
   const rows = rules.map(({ rule, holds, text }) => [`  ${holds ? style.green('✔') : style.red('✖')} ${rule}`, text])
   return ['', `${style.bold(`${pipeline}#${trigger}`)}: ${result}`, ...alignColumns(rows)]
+}
+
+function buildText({ buildId, needsApproval }: TriggerVerdict): string {
+  const text = buildId === undefined ? 'builds' : `build ${buildId}`
+  return needsApproval === true ? `${text} after an approval` : text
 }
 
 function requireDeliveryId(text: string): string {

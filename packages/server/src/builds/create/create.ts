@@ -11,10 +11,13 @@ import { findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
 import type { BuildPlanRow, BuildRow, Flag } from '../../store/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { insertEvents } from '../../store/builds/events.ts'
+import { reportBuild } from '../../statuses/report.ts'
 import { sealValues, sealSecrets } from './build-secrets.ts'
 import { ELECT_TOPIC, openEdit, record, type BuildEdit, type Cause } from '../lifecycle/edit.ts'
 import { finishBuild } from '../lifecycle/end-attempt.ts'
+import { holdStart, repeatsHeldStart } from '../lifecycle/start-approval.ts'
 import { supersede } from '../lifecycle/policies.ts'
+import { reportEnd } from '../../triggers/events/report-end.ts'
 import { prepareBuild, type Prepared, type TriggerOverrides } from './prepare.ts'
 import { repeatBuild } from './repeat.ts'
 import { BuildRequest } from './request.ts'
@@ -23,6 +26,8 @@ import { summarizeErrors } from './summarize-errors.ts'
 /** A request with what the rights of the caller add to it. */
 export type AuthorizedInput = z.output<typeof BuildInput> & Pick<BuildRequest, 'keepsRepository'>
 
+export type Parent = Pick<BuildRow, 'id' | 'depth'>
+
 export interface Creation {
   readonly request: AuthorizedInput
   /** Display name of the caller. */
@@ -30,19 +35,24 @@ export interface Creation {
   readonly trigger: Trigger
   /** Set if a trigger of the pipeline starts the build. */
   readonly overrides?: TriggerOverrides | undefined
+  /** The build that started this one. Default: the one that the request names. */
+  readonly parent?: Parent | undefined
+  /** True if the build must be approved before it starts. */
+  readonly needsApproval?: true | undefined
   /** Runs in the same transaction. If it throws, the build is rolled back. */
   readonly within?: ((tx: Tx, build: BuildRow) => Promise<void>) | undefined
 }
 
 /**
  * Creates a build. A document with errors also creates a build, which ends at once with status `error` and lists the problems. Throws `not-found`
- * for an unknown pipeline or build to repeat, `runtime-unknown`, `storage-full`.
+ * for an unknown pipeline or build to repeat, `runtime-unknown`, `storage-full`, and `conflict` if too many builds wait for approval.
  */
 export async function createBuild(app: App, creation: Creation): Promise<BuildRow> {
   const id = newId(app.clock.now())
   const prepare = creation.request.restartOf === undefined ? prepareBuild : repeatBuild
   const prepared = await prepare(app, { id, ...creation })
-  const parent = await findParent(app, creation.request)
+  const parent = creation.parent ?? (await findParent(app, creation.request))
+  const isHeld = creation.needsApproval === true || (await repeatsHeldStart(app, creation.request))
   return app.store.write(async (tx) => {
     const build = newBuild(app, { id, prepared, creation, parent, number: await takeBuildNumber(tx, app.accountId) })
     const edit = openEdit(tx, build, undefined, build.created_at)
@@ -59,11 +69,16 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
       record(edit, { type, at, data: await sealValues(app.vault, tx, build, { ...data }) })
     const failure = invalidCause(prepared)
     if (failure !== undefined) finishBuild(edit, 'end-error', failure)
+    else if (isHeld) await holdStart(edit, { git: prepared.fills.git ?? creation.request.git })
     const secrets = await sealSecrets(app.vault, tx, { build, secrets: prepared.secrets })
     await insertBuild(tx, build, toPlanRow(build, { prepared, creation, secrets }))
     await insertEvents(tx, edit.events)
+    await reportEnd(edit)
     await annotateNew(edit, creation.request)
-    if (failure === undefined) await supersede(edit, prepared.settings.terminationPolicy)
+    // A stranger names the branch of a fork, and must not end builds of a branch with this name.
+    if (failure === undefined && !isHeld) await supersede(edit, prepared.settings.terminationPolicy)
+    if (prepared.commitTarget !== undefined)
+      await reportBuild(tx, { build, target: prepared.commitTarget, now: build.created_at })
     await creation.within?.(tx, build)
     if (!isFinalBuild(build.status)) tx.wake(ELECT_TOPIC)
     return build
@@ -81,10 +96,10 @@ function invalidCause({ plan, problems, missing }: Prepared): Cause | undefined 
   return { reason: 'invalid-pipeline', ...(summarizeErrors(problems) ?? { message: REASONS['invalid-pipeline'].text }) }
 }
 
-/** Returns the id of the build that the request names as its parent. `authorizeBuild` has checked that the caller may name it. */
-async function findParent(app: App, { annotations }: Creation['request']): Promise<string | undefined> {
+/** Returns the build that the request names as its parent. `authorizeBuild` has checked that the caller may name it. */
+async function findParent(app: App, { annotations }: Creation['request']): Promise<Parent | undefined> {
   const parent = annotations?.[PREDECESSOR]
-  return typeof parent === 'string' ? (await findBuild(app.store.query, app.accountId, parent))?.id : undefined
+  return typeof parent === 'string' ? findBuild(app.store.query, app.accountId, parent) : undefined
 }
 
 interface NewBuild {
@@ -92,7 +107,7 @@ interface NewBuild {
   readonly prepared: Prepared
   readonly creation: Creation
   readonly number: number
-  readonly parent: string | undefined
+  readonly parent: Parent | undefined
 }
 
 function newBuild(app: App, of: NewBuild): BuildRow {
@@ -122,7 +137,8 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     trigger: creation.trigger.kind,
     trigger_name: creation.trigger.name ?? prepared.fills.trigger ?? prepared.triggerName ?? null,
     restart_of: creation.request.restartOf ?? null,
-    parent_id: of.parent ?? null,
+    parent_id: of.parent?.id ?? null,
+    depth: of.parent?.depth ?? 0,
     attempt: 0,
     retries: 0,
     losses: 0,
@@ -171,6 +187,7 @@ function toPlanRow(build: BuildRow, { prepared, creation: { request }, secrets }
     step_types: prepared.stepTypes.length === 0 ? null : JSON.stringify(prepared.stepTypes),
     fetched: prepared.fetched ?? null,
     delivery_id: prepared.deliveryId ?? null,
+    commit_target: prepared.commitTarget === undefined ? null : JSON.stringify(prepared.commitTarget),
   }
 }
 

@@ -32,6 +32,9 @@ import { requireFound } from '../lifecycle/require-found.ts'
 import { Layers } from './layers.ts'
 import { chooseMainClone, requireRepositoryScope } from './main-clone.ts'
 import { readSpec } from '../schedule/limits.ts'
+import { chooseTarget, type Reporting } from '../../statuses/choose-target.ts'
+import type { CommitTarget } from '../../statuses/commit-target.ts'
+import { buildUrl } from './build-url.ts'
 import type { BuildRequest } from './request.ts'
 import { minDefined } from './min-defined.ts'
 
@@ -59,6 +62,8 @@ export interface Prepared {
   readonly fills: Partial<BuildRequest>
   /** The delivery whose event started the build, or the one that it repeats. */
   readonly deliveryId?: string | undefined
+  /** Where the build is reported. */
+  readonly commitTarget: CommitTarget | undefined
   /** Name of the trigger that started the build that this one repeats. */
   readonly triggerName?: string | undefined
   /** Current settings of the pipeline and of the account. */
@@ -84,6 +89,8 @@ export interface TriggerOverrides {
   readonly priority?: number
   /** The delivery whose event starts the build. */
   readonly deliveryId?: string
+  /** How the build is reported, for Git triggers. */
+  readonly reporting?: Reporting
 }
 
 export interface Request {
@@ -180,6 +187,7 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger, 
     secrets: gathered.secrets,
     fills: toFills(request, settings, account),
     deliveryId: overrides?.deliveryId,
+    commitTarget: await chooseTarget(app, { id, request, trigger, reporting: overrides?.reporting, pipeline, settings }),
     settings,
     account,
   }
@@ -261,7 +269,7 @@ export function systemVariables(
   const serverUrl = app.advertisedUrl()
   return builtinVariables({
     buildId: id,
-    buildUrl: `${serverUrl}/v1/builds/${id}`,
+    buildUrl: buildUrl(app, id),
     serverUrl,
     createdAt: app.clock.now(),
     initiator,

@@ -1,5 +1,5 @@
 /** Repetition of a build with its document, variables and commits, whatever has changed since, from the start or from the failed step. */
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildPlanRow, BuildRow } from '../../store/schema.ts'
 import type { Compiled } from '@windlass/pipeline'
 import type { MainClone, Plan } from '@windlass/plan'
 import type { AccountSettings, PipelineSettings } from '@windlass/protocol'
@@ -10,6 +10,8 @@ import { readPipelineSettings } from '../../pipelines/settings.ts'
 import { findBuild, findBuildPlan } from '../../store/builds/builds.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 import { findProject } from '../../store/account/projects.ts'
+import { CommitTarget } from '../../statuses/commit-target.ts'
+import { buildUrl } from './build-url.ts'
 import { openSecrets } from './build-secrets.ts'
 import { carryOver } from './carry-over.ts'
 import { readStepTypes } from './compile-document.ts'
@@ -107,11 +109,19 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
       resetVolume: carried === undefined && (asked.resetVolume || request.resetVolume),
     },
     deliveryId: stored.delivery_id ?? undefined,
+    commitTarget: revision === before.revision ? repeatTarget(stored, buildUrl(app, id)) : undefined,
     triggerName: before.trigger_name ?? undefined,
     settings,
     account,
     carried,
   }
+}
+
+/** Returns where the repeated build is reported, with the link to the new one. The message of the new one replaces that of the repeated one. */
+function repeatTarget({ build_id: id, commit_target: stored }: BuildPlanRow, url: string): CommitTarget | undefined {
+  if (stored === null) return undefined
+  const target = CommitTarget.parse(JSON.parse(stored))
+  return { ...target, first: target.first ?? id, url }
 }
 
 /**

@@ -1,18 +1,19 @@
 /**
- * Approvals. A step asks, a person or the timeout decides once, and the build continues. The decision is stored under the lock of the build and
+ * Approvals. A step asks, or the start of a build (`start-approval.ts`), a person or the timeout decides once, and the build continues. The decision is stored under the lock of the build and
  * recorded as one event of the feed. A running engine receives it as a command, a later engine finds it in its snapshot.
  */
 import { defined, fault } from '@windlass/kit'
 import { isFinalBuild, REASONS, type Decider } from '@windlass/plan'
 import type { EngineEvent } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { insertApproval, listApprovals, listOverdueApprovals, updateApproval } from '../../store/builds/approvals.ts'
+import { insertApproval, listApprovals, listOverdueApprovals, START, updateApproval } from '../../store/builds/approvals.ts'
 import { findBuildPlan } from '../../store/builds/builds.ts'
 import { insertCommand } from '../../store/builds/commands.ts'
 import type { ApprovalRow, BuildRow } from '../../store/schema.ts'
 import { editBuild, moveBuild, record, saveBuild, type BuildEdit } from './edit.ts'
 import { finishBuild, holdUntilGone, releaseVolume } from './end-attempt.ts'
 import { readPlan } from '../create/snapshot.ts'
+import { decideStart } from './start-approval.ts'
 import { endEarly } from './terminate.ts'
 
 export type Decision = NonNullable<ApprovalRow['decision']>
@@ -55,23 +56,23 @@ function chooseApproval(build: BuildRow, all: readonly ApprovalRow[], { step, de
   const named = step === undefined ? ((isOver ? undefined : open[0]) ?? decided.at(-1)) : all.find((row) => row.step === step)
   if (named?.decision === decision) return named
   if (typeof named?.decision === 'string')
-    throw fault('approval-decided', { message: `Step "${named.step}" was ${named.decision} by ${named.decided_by}.` })
+    throw fault('approval-decided', { message: `${subjectOf(named)} was ${named.decision} by ${named.decided_by}.` })
   if (isOver) throw fault('build-final', { message: `The build has ended: ${build.status}.` })
   if (named === undefined)
     throw fault('approval-missing', step === undefined ? {} : { message: `Step "${step}" is not waiting for approval.` })
   return named
 }
 
+function subjectOf({ step }: Pick<ApprovalRow, 'step'>): string {
+  return step === START ? 'The build' : `Step "${step}"`
+}
+
 /** Stores the decision and continues the build with it. */
 async function applyVerdict(edit: BuildEdit, approval: ApprovalRow, { decision, by, comment }: Verdict): Promise<void> {
   const { tx, build, attempt, now } = edit
-  await updateApproval(tx, approval, {
-    decision,
-    comment: comment ?? null,
-    decided_by: by.name,
-    decider_type: by.type,
-    decided_at: now,
-  })
+  const decided = { decision, comment: comment ?? null, decided_by: by.name, decider_type: by.type, decided_at: now }
+  await updateApproval(tx, approval, decided)
+  if (approval.step === START) return (await decideStart(edit, decided)) ? resumeBuild(edit) : undefined
   record(edit, {
     type: 'step.decided',
     data: { step: approval.step, decision, by: { ...by }, ...defined({ comment }) },

@@ -9,7 +9,9 @@ import { lockBuild, updateBuild } from '../../store/builds/builds.ts'
 import { commandTopic } from '../../store/builds/commands.ts'
 import { insertEvents } from '../../store/builds/events.ts'
 import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
+import { reportChange } from '../../statuses/report.ts'
 import type { Tx } from '../../store/store.ts'
+import { reportEnd } from '../../triggers/events/report-end.ts'
 
 export interface BuildEdit {
   readonly tx: Tx
@@ -158,7 +160,9 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
       tx.wake(commandTopic(build.id))
     }
   }
+  await reportChange(tx, before, build, edit.now)
   await insertEvents(tx, edit.events)
+  await reportEnd(edit)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
   if (build.status === 'pending' && (before.status !== 'pending' || build.held !== before.held)) tx.wake(ELECT_TOPIC)
 }

@@ -11,6 +11,7 @@ import { findBuildPlan, triggerOf } from '../../store/builds/builds.ts'
 import { listCarriedFacts } from '../../store/builds/events.ts'
 import type { ApprovalRow, AttemptRow, BuildRow } from '../../store/schema.ts'
 import { findStartTask, type TaskRecord } from '../../store/runtimes/tasks.ts'
+import { showCommitStatus } from '../../statuses/report.ts'
 import { readLoss } from './end-attempt.ts'
 import { readMissing } from '../engine/missing-log.ts'
 import { readPlan, readSnapshot } from '../create/snapshot.ts'
@@ -79,6 +80,10 @@ export async function describeBuild(app: App, row: BuildRow): Promise<Build> {
         : toSteps(row, plan, { snapshot: await readSnapshot(app, query, { build: row, plan, open: false }), carried }),
     attempts: attempts.map((attempt) => toAttempt(attempt, start)),
     approvals: (await listApprovals(query, row.id)).map(toApproval),
+    ...present({
+      commitStatus:
+        typeof stored?.commit_target === 'string' ? await showCommitStatus(query, row, stored.commit_target) : undefined,
+    }),
   }
 }
 

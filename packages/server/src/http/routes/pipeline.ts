@@ -12,7 +12,7 @@ import {
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { projectsOf, requireRight, type Actor } from '../../identity/actor.ts'
+import { projectsOf, type Actor } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import {
@@ -23,8 +23,8 @@ import {
   putPipeline,
   removePipeline,
   showPipeline,
-  type AuthorizePipeline,
 } from '../../pipelines/pipelines.ts'
+import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
 import { listProjectPage, putProject, removeProject, showProject } from '../../pipelines/projects.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
@@ -33,15 +33,6 @@ import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 
 /** An id, or a name (URL-encoded). */
 export const ByName = z.object({ name: Name })
-
-/** Returns the check of a pipeline before it is written: the caller needs the rights in the project that its document names. */
-function requirePut(actor: Actor): AuthorizePipeline {
-  return ({ projectId, usesContexts, choosesRuntime }) => {
-    requireRight(actor, 'change-pipelines', projectId)
-    if (usesContexts) requireRight(actor, 'use-contexts', projectId)
-    if (choosesRuntime) requireRight(actor, 'use-runtimes', projectId)
-  }
-}
 
 export function pipelineRoutes(app: App): Route[] {
   return [
@@ -70,7 +61,7 @@ export function pipelineRoutes(app: App): Route[] {
         const answer = (pipeline: Pipeline): Answer =>
           created(pipeline, { etag: etag(pipeline), location: `/v1/pipelines/${pipeline.id}` })
         return answer(
-          await createPipeline(app, { input: body, authorize: requirePut(actor) }, (tx, pipeline) =>
+          await createPipeline(app, { input: body, authorize: requireWrite(actor) }, (tx, pipeline) =>
             settle(tx, answer(pipeline)),
           ),
         )
@@ -103,7 +94,7 @@ export function pipelineRoutes(app: App): Route[] {
           name: params.name,
           input: body,
           precondition,
-          authorize: requirePut(actor),
+          authorize: requireWrite(actor),
         })
         const shown = { ...pipeline, ...(await findProblems(app, pipeline)) }
         return isNew ? created(shown, { etag: etag(pipeline) }) : ok(shown, { etag: etag(pipeline) })

@@ -1,4 +1,4 @@
-/** Webhooks of forges, and their deliveries. */
+/** Webhooks of forges and registries, and their deliveries. */
 import {
   Delivery,
   DeliveryQuery,
@@ -14,10 +14,11 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
+import { projectsOf } from '../../identity/actor.ts'
 import { findWebhook } from '../../store/triggers/webhooks.ts'
 import { listDeliveryPage, replayDelivery, showDelivery } from '../../triggers/deliveries.ts'
 import { MAX_DELIVERY_BYTES, receiveDelivery } from '../../triggers/receive.ts'
-import { createWebhook, listWebhookPage, removeWebhook, showWebhook } from '../../triggers/webhooks.ts'
+import { createWebhook, describeWebhook, listWebhookPage, removeWebhook } from '../../triggers/webhooks.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 
@@ -55,7 +56,7 @@ export function webhookRoutes(app: App): Route[] {
       replies: { 200: Webhook },
       handle: async ({ params }) =>
         ok(
-          showWebhook(
+          await describeWebhook(
             app,
             requireFound(await findWebhook(app.store.query, app.accountId, params.name), `webhook "${params.name}"`),
           ),
@@ -73,17 +74,24 @@ export function webhookRoutes(app: App): Route[] {
       },
     }),
     route('POST', '/v1/webhooks/{name}/deliveries', {
-      summary: 'Report an event: called by forges, with the signature or the token of the webhook; the path contains its id',
+      summary:
+        'Report an event: called by forges and registries, with the signature or the token of the webhook; the path contains its id',
       allow: 'public',
       scope: 'none',
       unaudited: 'the list of deliveries has it',
       params: ByName,
-      rawBody: ['application/json', 'application/x-www-form-urlencoded'],
+      query: z.object({ token: z.string().max(200).optional() }),
+      rawBody: [
+        'application/json',
+        'application/x-www-form-urlencoded',
+        'application/vnd.docker.distribution.events.v1+json',
+        'application/vnd.docker.distribution.events.v2+json',
+      ],
       maxBodyBytes: MAX_DELIVERY_BYTES,
       replies: { 202: DeliveryReceipt },
-      handle: async ({ params, headers, rawBody }) => ({
+      handle: async ({ params, query, headers, rawBody }) => ({
         status: 202,
-        body: await receiveDelivery(app, { webhook: params.name, headers, body: rawBody }),
+        body: await receiveDelivery(app, { webhook: params.name, headers, body: rawBody, token: query.token }),
       }),
     }),
     ...deliveryRoutes(app),
@@ -96,27 +104,31 @@ function deliveryRoutes(app: App): Route[] {
       summary: 'List deliveries of webhooks, newest first',
       allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       query: DeliveryQuery,
       replies: { 200: page(Delivery) },
-      handle: async ({ query }) => ok(await listDeliveryPage(app, query)),
+      handle: async ({ query, actor }) => ok(await listDeliveryPage(app, query, projectsOf(actor, 'see-pipelines'))),
     }),
     route('GET', '/v1/deliveries/{id}', {
       summary: 'Show a delivery with the rules of each trigger, and its body',
       allow: 'see-pipelines',
       scope: 'pipeline:read',
+      project: 'handler',
       params: ById,
       replies: { 200: Delivery },
-      handle: async ({ params }) => ok(await showDelivery(app, params.id)),
+      handle: async ({ params, actor }) => ok(await showDelivery(app, params.id, projectsOf(actor, 'see-pipelines'))),
     }),
     route('POST', '/v1/deliveries/{id}/replay', {
       summary: 'Process the event of a delivery again, as a new delivery, against the triggers as they are now',
       allow: 'start-builds',
       scope: 'build:write',
+      project: 'handler',
       params: ById,
       replies: { 202: Delivery },
-      async handle({ params, settle }) {
+      async handle({ params, actor, settle }) {
         const answer = (delivery: Delivery): Answer => ({ status: 202, body: delivery })
-        return answer(await replayDelivery(app, params.id, (tx, delivery) => settle(tx, answer(delivery))))
+        const replay = { id: params.id, projectIds: projectsOf(actor, 'start-builds') }
+        return answer(await replayDelivery(app, replay, (tx, delivery) => settle(tx, answer(delivery))))
       },
     }),
   ]

@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import { LIVE_BUILD_STATUSES } from './builds.ts'
-import type { ApprovalRow } from '../schema.ts'
+import type { ApprovalRow, BuildPlanRow, BuildRow } from '../schema.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 
@@ -12,6 +13,30 @@ export async function listApprovals(query: Query, buildId: string): Promise<Appr
     .orderBy('waiting_since')
     .orderBy('step')
     .execute()
+}
+
+/** In place of a step: the approval of a whole build before its start. */
+export const START = ''
+
+/** A build that waits for approval before its start, with its request. */
+export type HeldStart = Pick<BuildRow, 'trigger_name'> & Pick<BuildPlanRow, 'build_id' | 'request'>
+
+/** Lists the builds of a pipeline that wait for approval before their start. */
+export async function listHeldStarts(tx: Tx, pipelineId: string): Promise<HeldStart[]> {
+  return (
+    tx.query
+      .selectFrom('approval')
+      .innerJoin('build', 'build.id', 'approval.build_id')
+      .innerJoin('build_plan', 'build_plan.build_id', 'build.id')
+      .select(['approval.build_id', 'build.trigger_name', 'build_plan.request'])
+      // Literals, so that the databases use the index `approval_start`.
+      .where('approval.step', '=', sql.lit(START))
+      .where('approval.decision', 'is', null)
+      .where('build.pipeline_id', '=', pipelineId)
+      .where('build.status', '=', 'pending-approval')
+      .orderBy('approval.build_id')
+      .execute()
+  )
 }
 
 export async function insertApproval(tx: Tx, approval: ApprovalRow): Promise<void> {

@@ -147,6 +147,15 @@ export async function findBuildRequest(query: Query, buildId: string): Promise<P
   return findRequest(query, buildId)
 }
 
+const findTarget = preparedOne((query: Query, buildId: string) =>
+  query.selectFrom('build_plan').select('commit_target').where('build_id', '=', buildId),
+)
+
+/** Returns the commit at which a build is reported, as JSON. */
+export async function findCommitTarget(query: Query, buildId: string): Promise<string | undefined> {
+  return (await findTarget(query, buildId))?.commit_target ?? undefined
+}
+
 export interface BuildFilter {
   readonly accountId: string
   readonly status?: readonly BuildStatus[] | undefined

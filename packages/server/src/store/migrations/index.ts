@@ -26,6 +26,11 @@ import { deviceCodes } from './032-device-codes.ts'
 import { audit } from './033-audit.ts'
 import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
+import { messages } from './042-messages.ts'
+import { statuses } from './044-statuses.ts'
+import { polling } from './045-polling.ts'
+import { forkApprovals } from './046-fork-approvals.ts'
+import { eventTriggers } from './047-event-triggers.ts'
 import { identities } from './048-identities.ts'
 import { signingKeys } from './049-signing-keys.ts'
 import { links } from './050-links.ts'
@@ -59,6 +64,11 @@ export const migrations: Record<string, Migration> = {
   '033-audit': audit,
   '034-teams': teams,
   '041-marked-secrets': markedSecrets,
+  '042-messages': messages,
+  '044-statuses': statuses,
+  '045-polling': polling,
+  '046-fork-approvals': forkApprovals,
+  '047-event-triggers': eventTriggers,
   '048-identities': identities,
   '049-signing-keys': signingKeys,
   '050-links': links,

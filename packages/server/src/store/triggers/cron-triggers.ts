@@ -1,10 +1,12 @@
 import type { CronTriggerRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
-import type { TriggerPage } from './triggers.ts'
+import { splitTriggerName, type TriggerPage } from './triggers.ts'
 
 /** A cron trigger with the name of its pipeline. */
 export interface NamedCronTrigger extends CronTriggerRow {
   readonly pipeline: string
+  /** Project of the pipeline. */
+  readonly project_id: string | null
 }
 
 function selectCronTriggers(query: Query) {
@@ -12,10 +14,13 @@ function selectCronTriggers(query: Query) {
     .selectFrom('cron_trigger')
     .innerJoin('pipeline', 'pipeline.id', 'cron_trigger.pipeline_id')
     .selectAll('cron_trigger')
-    .select('pipeline.name as pipeline')
+    .select(['pipeline.name as pipeline', 'pipeline.project_id'])
 }
 
-export async function findCronTrigger(query: Query, accountId: string, id: string): Promise<NamedCronTrigger | undefined> {
+/** Finds a cron trigger by its id or `pipeline#name`. The pipeline is an id or a name. */
+export async function findCronTriggerByName(query: Query, accountId: string, id: string): Promise<NamedCronTrigger | undefined> {
+  const of = splitTriggerName(id)
+  if (of !== undefined) return findCronTriggerOf(query, accountId, of)
   return selectCronTriggers(query)
     .where('cron_trigger.account_id', '=', accountId)
     .where('cron_trigger.id', '=', id)
@@ -38,10 +43,11 @@ export async function findCronTriggerOf(
 /** Lists cron triggers, oldest first. */
 export async function listCronTriggers(
   query: Query,
-  { accountId, pipelineId, after, limit }: TriggerPage,
+  { accountId, pipelineId, projectIds, after, limit }: TriggerPage,
 ): Promise<NamedCronTrigger[]> {
   let select = selectCronTriggers(query).where('cron_trigger.account_id', '=', accountId)
   if (pipelineId !== undefined) select = select.where('cron_trigger.pipeline_id', '=', pipelineId)
+  if (projectIds !== undefined) select = select.where('pipeline.project_id', 'in', projectIds)
   if (after !== undefined) select = select.where('cron_trigger.id', '>', after)
   return select.orderBy('cron_trigger.id').limit(limit).execute()
 }

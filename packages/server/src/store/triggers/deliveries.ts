@@ -1,4 +1,4 @@
-import type { DeliveryRow, FiringRow } from '../schema.ts'
+import type { DeliveryRow, FiringRow, PipelineRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Inserts a delivery. If the webhook already has one with this key, counts a repeat and returns that one's id. */
@@ -49,6 +49,9 @@ const HEAD = [
   'message',
   'verdicts',
   'replay_of',
+  'polled',
+  'late_heads',
+  'projects',
   'repeats',
   'tries',
   'next_at',
@@ -61,6 +64,8 @@ export interface DeliveryFilter {
   readonly webhookId: string | undefined
   readonly repo: string | undefined
   readonly status: DeliveryRow['status'] | undefined
+  /** Only deliveries that were judged for a pipeline of these projects. */
+  readonly projectIds?: readonly string[] | undefined
   /** Only deliveries before this one. */
   readonly before: { readonly receivedAt: number; readonly id: string } | undefined
   readonly limit: number
@@ -72,12 +77,44 @@ export async function listDeliveries(query: Query, filter: DeliveryFilter): Prom
   if (filter.webhookId !== undefined) select = select.where('webhook_id', '=', filter.webhookId)
   if (filter.repo !== undefined) select = select.where('repo', '=', filter.repo)
   if (filter.status !== undefined) select = select.where('status', '=', filter.status)
-  const { before } = filter
+  const { before, projectIds } = filter
+  if (projectIds !== undefined)
+    select = select.where('id', 'in', (of) =>
+      of
+        .selectFrom('delivery_pipeline')
+        .innerJoin('pipeline', 'pipeline.id', 'delivery_pipeline.pipeline_id')
+        .select('delivery_pipeline.delivery_id')
+        .where('pipeline.project_id', 'in', projectIds),
+    )
   if (before !== undefined)
     select = select.where(({ eb, refTuple, tuple }) =>
       eb(refTuple('received_at', 'id'), '<', tuple(before.receivedAt, before.id)),
     )
   return select.orderBy('received_at', 'desc').orderBy('id', 'desc').limit(filter.limit).execute()
+}
+
+export interface Head {
+  readonly accountId: string
+  readonly repo: string
+  readonly branch: string
+  readonly revision: string
+  /** Only deliveries from this time on. */
+  readonly since: number
+}
+
+/** Returns true if a call reported this head of a branch. */
+export async function hasDeliveryOfHead(query: Query, { accountId, repo, branch, revision, since }: Head): Promise<boolean> {
+  const found = await query
+    .selectFrom('delivery')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('repo', '=', repo)
+    .where('revision', '=', revision)
+    .where('branch', '=', branch)
+    .where('received_at', '>=', since)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
 }
 
 export async function hasDueDelivery(query: Query, now: number): Promise<boolean> {
@@ -127,6 +164,38 @@ export async function updateDelivery(tx: Tx, id: string, changes: Partial<Delive
   await tx.query.updateTable('delivery').set(changes).where('id', '=', id).execute()
 }
 
+/** Stores which pipelines a delivery was judged for. Known ones stay. */
+export async function insertDeliveryPipelines(tx: Tx, deliveryId: string, pipelineIds: readonly string[]): Promise<void> {
+  const rows = [...new Set(pipelineIds)].map((id) => ({ pipeline_id: id, delivery_id: deliveryId }))
+  for (let at = 0; at < rows.length; at += ROWS)
+    await tx.query
+      .insertInto('delivery_pipeline')
+      .values(rows.slice(at, at + ROWS))
+      .onConflict((conflict) => conflict.columns(['pipeline_id', 'delivery_id']).doNothing())
+      .execute()
+}
+
+/** Maximum number of rows in one statement. */
+const ROWS = 500
+
+export type JudgedPipeline = Pick<PipelineRow, 'id' | 'name'>
+
+/** Lists the pipelines of the projects that a delivery was judged for. */
+export async function listPipelinesOfDeliveries(
+  query: Query,
+  { deliveryIds, projectIds }: { readonly deliveryIds: readonly string[]; readonly projectIds: readonly string[] },
+): Promise<JudgedPipeline[]> {
+  if (deliveryIds.length === 0 || projectIds.length === 0) return []
+  return query
+    .selectFrom('delivery_pipeline')
+    .innerJoin('pipeline', 'pipeline.id', 'delivery_pipeline.pipeline_id')
+    .select(['pipeline.id', 'pipeline.name'])
+    .distinct()
+    .where('delivery_pipeline.delivery_id', 'in', deliveryIds)
+    .where('pipeline.project_id', 'in', projectIds)
+    .execute()
+}
+
 export async function findFiring(query: Query, accountId: string, key: string): Promise<FiringRow | undefined> {
   return query.selectFrom('firing').selectAll().where('account_id', '=', accountId).where('key', '=', key).executeTakeFirst()
 }
@@ -151,7 +220,10 @@ export async function deleteOldDeliveries(tx: Tx, { before, limit }: { before: n
     .limit(limit)
     .execute()
   const ids = old.map(({ id }) => id)
-  if (ids.length > 0) await tx.query.deleteFrom('delivery').where('id', 'in', ids).execute()
+  if (ids.length > 0) {
+    await tx.query.deleteFrom('delivery_pipeline').where('delivery_id', 'in', ids).execute()
+    await tx.query.deleteFrom('delivery').where('id', 'in', ids).execute()
+  }
   await tx.query.deleteFrom('firing').where('created_at', '<', before).execute()
   return ids.length
 }

@@ -1,9 +1,17 @@
 import type { PipelineTriggerRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 
+/** Splits `pipeline#name`. Returns undefined for an id. */
+export function splitTriggerName(id: string): { readonly pipeline: string; readonly name: string } | undefined {
+  const at = id.indexOf('#')
+  return at < 0 ? undefined : { pipeline: id.slice(0, at), name: id.slice(at + 1) }
+}
+
 /** A trigger with the name of its pipeline. */
 export interface NamedTrigger extends PipelineTriggerRow {
   readonly pipeline: string
+  /** Project of the pipeline. */
+  readonly project_id: string | null
 }
 
 function selectTriggers(query: Query) {
@@ -11,10 +19,13 @@ function selectTriggers(query: Query) {
     .selectFrom('pipeline_trigger')
     .innerJoin('pipeline', 'pipeline.id', 'pipeline_trigger.pipeline_id')
     .selectAll('pipeline_trigger')
-    .select('pipeline.name as pipeline')
+    .select(['pipeline.name as pipeline', 'pipeline.project_id'])
 }
 
-export async function findTrigger(query: Query, accountId: string, id: string): Promise<NamedTrigger | undefined> {
+/** Finds a trigger by its id or `pipeline#name`. The pipeline is an id or a name. */
+export async function findTriggerByName(query: Query, accountId: string, id: string): Promise<NamedTrigger | undefined> {
+  const of = splitTriggerName(id)
+  if (of !== undefined) return findTriggerOf(query, accountId, of)
   return selectTriggers(query)
     .where('pipeline_trigger.account_id', '=', accountId)
     .where('pipeline_trigger.id', '=', id)
@@ -44,18 +55,29 @@ export async function listTriggersOfRepo(query: Query, accountId: string, repo: 
     .execute()
 }
 
+/** Lists all triggers of an account. */
+export async function listAllTriggers(query: Query, accountId: string): Promise<Pick<PipelineTriggerRow, 'repo' | 'spec'>[]> {
+  return query.selectFrom('pipeline_trigger').select(['repo', 'spec']).where('account_id', '=', accountId).execute()
+}
+
 export interface TriggerPage {
   readonly accountId: string
   readonly pipelineId: string | undefined
+  /** Only triggers of pipelines of these projects. */
+  readonly projectIds?: readonly string[] | undefined
   /** Id of the last trigger of the previous page. */
   readonly after: string | undefined
   readonly limit: number
 }
 
 /** Lists triggers, oldest first. */
-export async function listTriggers(query: Query, { accountId, pipelineId, after, limit }: TriggerPage): Promise<NamedTrigger[]> {
+export async function listTriggers(
+  query: Query,
+  { accountId, pipelineId, projectIds, after, limit }: TriggerPage,
+): Promise<NamedTrigger[]> {
   let select = selectTriggers(query).where('pipeline_trigger.account_id', '=', accountId)
   if (pipelineId !== undefined) select = select.where('pipeline_trigger.pipeline_id', '=', pipelineId)
+  if (projectIds !== undefined) select = select.where('pipeline.project_id', 'in', projectIds)
   if (after !== undefined) select = select.where('pipeline_trigger.id', '>', after)
   return select.orderBy('pipeline_trigger.id').limit(limit).execute()
 }

@@ -33,6 +33,18 @@ export async function listWebhooks(query: Query, { accountId, after, limit }: Na
   return select.orderBy('name').limit(limit).execute()
 }
 
+/** Lists the webhooks whose repositories are polled. */
+export async function listPollingWebhooks(query: Query, accountId: string): Promise<WebhookRow[]> {
+  return query
+    .selectFrom('webhook')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('polls', '=', 1)
+    .where('context', 'is not', null)
+    .orderBy('name')
+    .execute()
+}
+
 /** Deletes a webhook. Its deliveries stay until their retention ends. */
 export async function deleteWebhook(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('webhook').where('id', '=', id).execute()

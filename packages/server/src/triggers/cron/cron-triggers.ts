@@ -5,19 +5,18 @@ import type { z } from 'zod'
 import type { App } from '../../app.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { lockPipeline } from '../../store/account/pipelines.ts'
+import type { AuthorizePipeline } from '../../pipelines/pipeline-use.ts'
 import type { CronTriggerRow, PipelineRow } from '../../store/schema.ts'
 import type { Query, Tx, Within } from '../../store/store.ts'
 import {
   deleteCronTriggers,
-  findCronTrigger,
-  findCronTriggerOf,
+  findCronTriggerByName,
   listCronTriggers,
   listCronTriggersOfPipeline,
   saveCronTrigger,
   type NamedCronTrigger,
 } from '../../store/triggers/cron-triggers.ts'
-import { findListedPipeline, refuseEncrypted, removedFromDocument, splitTriggerName, type TriggerList } from '../of-pipeline.ts'
+import { findListedPipeline, lockPipelineOf, refuseEncrypted, removedFromDocument, type TriggerList } from '../of-pipeline.ts'
 import { problemOf } from './read-cron-triggers.ts'
 import { nextTick } from './schedule.ts'
 
@@ -25,15 +24,21 @@ const MAX_TRIGGERS = 100
 
 type Input = z.output<typeof CronTriggerInput>
 
-/** Creates a cron trigger. `within` runs in the same transaction. Throws `not-found`, `conflict`, `request-invalid`. */
+/** A cron trigger to store, for a caller. Without `authorize` everything is allowed. */
+export interface CronTriggerWrite {
+  readonly input: Input
+  readonly authorize?: AuthorizePipeline | undefined
+}
+
+/** Creates a cron trigger. `within` runs in the same transaction. Throws `not-found`, `conflict`, `request-invalid`, and what `authorize` throws. */
 export async function createCronTrigger(
   app: App,
-  input: Input,
+  { input, authorize }: CronTriggerWrite,
   within?: Within<PipelineCronTrigger>,
 ): Promise<PipelineCronTrigger> {
   const spec = readSpec(input)
   return app.store.write(async (tx) => {
-    const pipeline = requireFound(await lockPipeline(tx, app.accountId, input.pipeline), `pipeline "${input.pipeline}"`)
+    const pipeline = await lockPipelineOf(app, tx, { pipeline: input.pipeline, authorize }, spec)
     const others = await listCronTriggersOfPipeline(tx, pipeline.id)
     if (others.some(({ name }) => name === spec.name)) throw alreadyExists(pipeline, spec.name)
     if (others.length >= MAX_TRIGGERS)
@@ -50,11 +55,11 @@ export async function createCronTrigger(
 }
 
 /** Replaces a cron trigger that a user has created. Throws like `createCronTrigger`, and `conflict` for a trigger of a document. */
-export async function putCronTrigger(app: App, id: string, input: Input): Promise<PipelineCronTrigger> {
+export async function putCronTrigger(app: App, id: string, { input, authorize }: CronTriggerWrite): Promise<PipelineCronTrigger> {
   const spec = readSpec(input)
   return app.store.write(async (tx) => {
     const before = await requireOwn(tx, app.accountId, id)
-    const pipeline = requireFound(await lockPipeline(tx, app.accountId, input.pipeline), `pipeline "${input.pipeline}"`)
+    const pipeline = await lockPipelineOf(app, tx, { pipeline: input.pipeline, authorize }, spec)
     if (pipeline.id !== before.pipeline_id)
       throw fault('request-invalid', {
         message: `The trigger belongs to the pipeline "${before.pipeline}".`,
@@ -93,20 +98,18 @@ async function requireOwn(tx: Tx, accountId: string, id: string): Promise<NamedC
 
 /** Returns a cron trigger by its id or `pipeline#name`. Throws `not-found`. */
 export async function getCronTrigger(query: Query, accountId: string, id: string): Promise<NamedCronTrigger> {
-  const of = splitTriggerName(id)
-  const row = of === undefined ? await findCronTrigger(query, accountId, id) : await findCronTriggerOf(query, accountId, of)
-  return requireFound(row, `cron trigger "${id}"`)
+  return requireFound(await findCronTriggerByName(query, accountId, id), `cron trigger "${id}"`)
 }
 
 /** Lists cron triggers, oldest first. Throws `not-found` for an unknown pipeline. */
 export async function listCronTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineCronTrigger[]> {
-  const pipelineId = await findListedPipeline(app, pipeline)
+  const pipelineId = await findListedPipeline(app, { pipeline, projectIds: range.projectIds })
   const rows = await listCronTriggers(app.store.query, { accountId: app.accountId, pipelineId, ...range })
   return rows.map(showCronTrigger)
 }
 
 /** Converts a cron trigger for the API. */
-export function showCronTrigger(row: NamedCronTrigger): PipelineCronTrigger {
+export function showCronTrigger(row: Omit<NamedCronTrigger, 'project_id'>): PipelineCronTrigger {
   return {
     ...CronTrigger.parse(JSON.parse(row.spec)),
     id: row.id,

@@ -13,7 +13,7 @@ import { isTransient } from '../../store/database/transient.ts'
 import type { CronTriggerRow } from '../../store/schema.ts'
 import { advanceCronTrigger, listDueCronTriggers } from '../../store/triggers/cron-triggers.ts'
 import { findTriggerOf } from '../../store/triggers/triggers.ts'
-import { toOverrides } from '../build-input.ts'
+import { toMachine, toOverrides } from '../build-input.ts'
 import { nextTick } from './schedule.ts'
 
 const PAGE = 100
@@ -65,13 +65,12 @@ function variablesOf({ message, variables }: CronTrigger, tick: number): Record<
 }
 
 async function toRequest(app: App, row: CronTriggerRow, spec: CronTrigger): Promise<z.output<typeof BuildInput>> {
-  const { name: runtime, cpu, memory, dindStorage: disk } = spec.runtimeEnvironment ?? {}
   const git = spec.gitTrigger === undefined ? undefined : await readRepository(app, row, spec.gitTrigger)
   return BuildInput.parse({
     pipeline: row.pipeline_id,
     contexts: spec.contexts,
-    machine: defined({ cpu, memory, disk }),
-    ...defined({ runtime, branch: spec.branch, git }),
+    ...toMachine(spec),
+    ...defined({ branch: spec.branch, git }),
   })
 }
 

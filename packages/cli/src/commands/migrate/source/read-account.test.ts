@@ -101,7 +101,7 @@ test('names event triggers, which no pipeline contains', async () => {
     {
       kind: 'trigger',
       name: 'cron:codefresh:daily',
-      reasons: [{ reason: 'The event starts the pipeline p1, and this version has no triggers.' }],
+      reasons: [{ reason: 'The event starts the pipeline p1. Such triggers do not move.' }],
     },
   ])
 })

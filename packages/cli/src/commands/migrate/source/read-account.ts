@@ -106,8 +106,9 @@ async function readEventTriggers(client: AccountClient): Promise<Left[]> {
       reasons: [
         {
           path: '',
-          reason: `The event starts the pipeline ${textIn(trigger, 'pipeline')}, and this version has no triggers.`,
-          action: 'Start builds with `windlass run PIPELINE` from a scheduler or from the system that sends the event.',
+          reason: `The event starts the pipeline ${textIn(trigger, 'pipeline')}. Such triggers do not move.`,
+          action:
+            'Create it with `windlass create cron-trigger`, or with `create webhook --registry` and `create event-trigger`.',
         },
       ],
     }))

@@ -1,0 +1,62 @@
+/** The REST API of Bitbucket Cloud, version 2.0. */
+import { defined } from '@windlass/kit'
+import { list, text } from '../fields.ts'
+import { basicAuth, pathOf, queryOfNext, type CommitStatus, type ForgeApi, type ForgePage } from './forge-api.ts'
+
+const STATES: Readonly<Record<CommitStatus['state'], string>> = {
+  pending: 'INPROGRESS',
+  success: 'SUCCESSFUL',
+  failure: 'FAILED',
+  error: 'FAILED',
+}
+
+export const bitbucketApi: ForgeApi = {
+  baseOf: ({ origin, host }) => (host === 'bitbucket.org' ? 'https://api.bitbucket.org/2.0' : `${origin}/2.0`),
+  headersOf: ({ username, password }) => ({
+    authorization: username === undefined ? `Bearer ${password}` : basicAuth(username, password),
+  }),
+  status: (status) => ({
+    path: `/repositories/${pathOf(status.repo, 'commit', status.revision, 'statuses/build')}`,
+    body: buildStatus(status),
+  }),
+  // The list of a pull request is a redirect to that of its commits. `topic` compares with the common ancestor.
+  files: ({ repo, pull, base, head }) =>
+    base === undefined || head === undefined
+      ? undefined
+      : {
+          path: `/repositories/${pathOf(repo, 'diffstat')}/${head}..${base}?topic=${pull !== undefined}&pagelen=100`,
+          read: (page) => ({
+            items: list(page.body, 'values').flatMap((change) => [
+              ...new Set([text(change, 'new', 'path'), text(change, 'old', 'path')].filter((path) => path !== undefined)),
+            ]),
+            next: nextOf(page),
+          }),
+        },
+  branches: (repo) => ({
+    path: `/repositories/${pathOf(repo, 'refs/branches')}?pagelen=100`,
+    read: (page) => ({
+      items: list(page.body, 'values').flatMap((branch) => {
+        const [name, revision] = [text(branch, 'name'), text(branch, 'target', 'hash')]
+        if (name === undefined || revision === undefined) return []
+        const author = text(branch, 'target', 'author', 'user', 'nickname') ?? text(branch, 'target', 'author', 'raw')
+        const url = text(branch, 'target', 'links', 'html', 'href')
+        return [{ name, revision, commit: defined({ message: text(branch, 'target', 'message'), author, url }) }]
+      }),
+      next: nextOf(page),
+    }),
+  }),
+  commit: (repo, revision) => ({
+    path: `/repositories/${pathOf(repo, 'commit', revision)}`,
+    read: (body) =>
+      defined({ message: text(body, 'message'), author: text(body, 'author', 'raw'), url: text(body, 'links', 'html', 'href') }),
+  }),
+}
+
+/** Returns the body of a build status, which Bitbucket Server takes in the same form. A key has at most 40 characters. */
+export function buildStatus({ state, url, description, title }: CommitStatus): object {
+  return { key: title.slice(0, 40), name: title, state: STATES[state], url, description }
+}
+
+function nextOf({ url, body }: ForgePage): URL | undefined {
+  return queryOfNext(url, text(body, 'next'))
+}

@@ -1,0 +1,2 @@
+/** A boolean of the database. */
+export type Flag = 0 | 1

@@ -1,0 +1,84 @@
+/**
+ * Migrates the schema. Servers of two versions share a database during an upgrade, and the older one may be started again. So migrations only add tables,
+ * indexes and columns that can be absent, and a server accepts migrations that it does not know.
+ */
+import { fault } from '@windlass/kit'
+import { sql } from 'kysely'
+import { DEFAULT_MIGRATION_TABLE, Migrator, type Migration, type MigratorProps } from 'kysely/migration'
+import { migrations } from './migrations/index.ts'
+import type { Query } from './store.ts'
+
+/**
+ * The first migration of those that are recorded in a table of their own. The servers before it refuse a database with migrations that they do not know,
+ * and read only the default table.
+ */
+const FIRST_SEPARATE = '021'
+
+const SEPARATE = {
+  migrationTableName: 'later_migration',
+  migrationLockTableName: 'later_migration_lock',
+  // Versions can add migrations whose names are not in the order of their releases.
+  allowUnorderedMigrations: true,
+} as const
+
+type Migrations = Readonly<Record<string, Migration>>
+
+/** Applies the migrations that are missing. Throws `unavailable`. */
+export async function migrate(query: Query): Promise<void> {
+  await separate(query)
+  await apply(
+    query,
+    pick((name) => name < FIRST_SEPARATE),
+  )
+  await apply(
+    query,
+    await withUnknown(
+      query,
+      pick((name) => name >= FIRST_SEPARATE),
+    ),
+    SEPARATE,
+  )
+}
+
+function pick(isPart: (name: string) => boolean): Migrations {
+  return Object.fromEntries(Object.entries(migrations).filter(([name]) => isPart(name)))
+}
+
+async function apply(query: Query, part: Migrations, tables: Partial<MigratorProps> = {}): Promise<void> {
+  const migrator = new Migrator({ ...tables, db: query, provider: { getMigrations: async () => part } })
+  const { error, results } = await migrator.migrateToLatest()
+  if (error === undefined) return
+  const failed = results?.find(({ status }) => status === 'Error')?.migrationName
+  throw fault('unavailable', { message: `Cannot migrate the database${failed === undefined ? '' : ` (${failed})`}.` }, error)
+}
+
+/** Adds the migrations that a newer server has applied. They have no effect, because they are applied. */
+async function withUnknown(query: Query, known: Migrations): Promise<Migrations> {
+  const applied = await namesIn(query, SEPARATE.migrationTableName)
+  const unknown = applied.filter((name) => !Object.hasOwn(known, name))
+  return { ...Object.fromEntries(unknown.map((name) => [name, { up: async () => undefined }])), ...known }
+}
+
+/** Moves the records of separate migrations that a development version has written into the default table. */
+async function separate(query: Query): Promise<void> {
+  const misplaced = (await namesIn(query, DEFAULT_MIGRATION_TABLE)).filter((name) => name >= FIRST_SEPARATE)
+  if (misplaced.length === 0) return
+  // Creates the tables.
+  await apply(query, await withUnknown(query, {}), SEPARATE)
+  await query.transaction().execute(async (tx) => {
+    for (const name of misplaced) {
+      await sql`insert into ${sql.table(SEPARATE.migrationTableName)} (name, timestamp)
+        select name, timestamp from ${sql.table(DEFAULT_MIGRATION_TABLE)} where name = ${name}
+        on conflict (name) do nothing`.execute(tx)
+      await sql`delete from ${sql.table(DEFAULT_MIGRATION_TABLE)} where name = ${name}`.execute(tx)
+    }
+  })
+}
+
+/** Returns the names in a table of migrations; none if it does not exist. */
+async function namesIn(query: Query, table: string): Promise<string[]> {
+  const tables = await query.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some(({ name }) => name === table)) return []
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(query)
+  return rows.map(({ name }) => name)
+}

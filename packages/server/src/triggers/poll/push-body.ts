@@ -1,0 +1,16 @@
+import type { BranchHead } from '../../forges/api/forge-api.ts'
+
+/** The commit that a branch has before its first push, in the bodies of GitHub. */
+const NO_COMMIT = '0'.repeat(40)
+
+/** Returns the body of a push that polling found, in the form of GitHub: steps find it as the event of their build. It names no files and no user. */
+export function toPushBody(repo: string, { name, revision, commit = {}, base }: BranchHead & { readonly base: string }): string {
+  const { message, author, url } = commit
+  return JSON.stringify({
+    ref: `refs/heads/${name}`,
+    before: base === '' ? NO_COMMIT : base,
+    after: revision,
+    repository: { full_name: repo },
+    head_commit: { id: revision, message, url, author: { name: author } },
+  })
+}
