@@ -17,6 +17,7 @@ export const KIND_NAMES = [
   'users',
   'teams',
   'sessions',
+  'links',
   'step-types',
 ] as const
 export type KindName = (typeof KIND_NAMES)[number]

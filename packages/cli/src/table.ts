@@ -14,6 +14,7 @@ import { getCommands } from './commands/get/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
 import { inClusterCommands } from './commands/in-cluster/command.ts'
+import { linkCommands } from './commands/links/command.ts'
 import { loginCommands } from './commands/login/command.ts'
 import { migrateCommands } from './commands/migrate/command.ts'
 import { monitorCommands } from './commands/monitor/command.ts'
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   ...upCommands,
   ...buildCommands,
   ...approvalCommands,
+  ...linkCommands,
   ...annotationAndSettingsCommands.filter(({ name }) => !name.startsWith('get ')),
   ...debugCommands,
   ...getCommands,
@@ -84,6 +86,7 @@ export const groups: Readonly<Record<string, string>> = {
   notification: 'Check notifications',
   patch: 'Update fields of a resource',
   replay: 'Process something again',
+  share: 'Show builds and badges to people without an account',
   runner: 'Install and manage a Runner in a cluster',
   server: 'Manage a server',
   trigger: 'Examine the triggers of pipelines',
@@ -107,6 +110,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'restart',
     'approve',
     'deny',
+    'share',
     'annotate',
     'debug',
   ],

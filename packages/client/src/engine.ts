@@ -15,6 +15,8 @@ import {
   FrameAck,
   Heartbeat,
   HeartbeatAnswer,
+  IdToken,
+  IdTokenQuery,
   TerminalOutput,
   TerminalOutputAck,
   TerminalQuery,
@@ -34,6 +36,8 @@ export const ENGINE_ROUTES = {
   /** Sends a frame of log; its `FrameHead` is in the headers `x-windlass-*`. Returns the new end of the stored stream. */
   sendFrame: route('POST', '/v1/engine/logs', { body: 'bytes', answer: FrameAck }),
   heartbeat: route('POST', '/v1/engine/heartbeat', { body: Heartbeat, answer: HeartbeatAnswer }),
+  /** Issues an ID token for the build of the engine. */
+  idToken: route('GET', '/v1/oidc/token', { query: IdTokenQuery, answer: IdToken }),
   /** Waits for commands after a number. */
   commands: route('GET', '/v1/engine/commands', { query: CommandQuery, answer: CommandList }),
   /** Waits for the address of the Docker daemon of the attempt. */

@@ -1,10 +1,11 @@
 /** The routes for users, by resource. Every export of a file in `routes/` is a group of `ROUTES`. */
 import * as account from './routes/account.ts'
 import * as builds from './routes/builds.ts'
+import * as links from './routes/links.ts'
 import * as notifications from './routes/notifications.ts'
 import * as pipelines from './routes/pipelines.ts'
 import * as runner from './routes/runner.ts'
 import * as triggers from './routes/triggers.ts'
 import * as users from './routes/users.ts'
 
-export const ROUTES = { ...account, ...builds, ...notifications, ...pipelines, ...runner, ...triggers, ...users }
+export const ROUTES = { ...account, ...builds, ...links, ...notifications, ...pipelines, ...runner, ...triggers, ...users }

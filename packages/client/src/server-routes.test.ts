@@ -20,6 +20,9 @@ const OTHERS: readonly { readonly path: RegExp; readonly why: string }[] = [
   { path: /^\/(api|nomios)\//, why: 'the API of Codefresh, which its own clients call' },
   { path: /^\/(healthz|readyz)$/, why: 'probes of Kubernetes' },
   { path: /^\/metrics$/, why: 'read by Prometheus' },
+  { path: /^\/badges\//, why: 'images of pages of others' },
+  { path: /^\/\.well-known\//, why: 'read by services that accept ID tokens of steps' },
+  { path: /^\/v1\/sessions\/oidc(\/callback)?$/, why: 'pages that browsers open' },
   { path: /^\/v1\/webhooks\/\{name\}\/deliveries$/, why: 'called by forges' },
 ]
 

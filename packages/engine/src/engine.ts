@@ -14,6 +14,7 @@ import { withUserVariables } from './secrets/user-variables.ts'
 import { withWebIdentity } from './secrets/web-identity.ts'
 import { awaitDocker, type Docker } from './docker/docker.ts'
 import { askDockerHost, awaitBuild, claim, compileDocument, openClaimKey } from './report/claim.ts'
+import { idTokensOf } from './report/id-tokens.ts'
 import { openFirstContact } from './report/first-contact.ts'
 import { listen } from './report/lease.ts'
 import type { EngineMetrics } from './report/metrics.ts'
@@ -210,6 +211,7 @@ class Engine {
       signal: this.#stopping.signal,
       commands,
       debug: terminalLink(report.lease),
+      requestIdToken: idTokensOf(report.lease),
       debugTimeoutMs,
       serverUrl,
       toolsImage,

@@ -50,6 +50,7 @@ const NEEDED: Readonly<Record<SupportedType, Readonly<Record<string, unknown>>>>
   simple_travis: { services: ['redis'], test: { image: 'x', command: 'y' } },
   'integration-test': { test: { image: 'x', commands: ['y'] } },
   'pending-approval': {},
+  'obtain-oidc-id-token': {},
 }
 
 /** Fields that separate code checks more strictly than a schema can. */

@@ -38,6 +38,10 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
   'fields of a child inside arguments': steps(
     'p: { type: parallel, steps: { a: { type: build, arguments: { image_name: x } } } }',
   ),
+  'an ID token': steps(
+    'a: { type: obtain-oidc-id-token }',
+    'b: { type: obtain-oidc-id-token, arguments: { AUDIENCE: sts.amazonaws.com } }',
+  ),
   'an approval': steps('ok: { type: pending-approval }'),
   'an approval with a time limit': steps(
     'ok: { type: pending-approval, timeout: { duration: 3, timeUnit: minutes, finalState: approved } }',

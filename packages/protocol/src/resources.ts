@@ -182,6 +182,8 @@ export const ServerStatus = z.object({
   bootstrapped: z.boolean(),
   /** Configured base URL of the server. Absent if it uses its listen address. */
   advertisedUrl: z.string().optional(),
+  /** The OpenID Connect provider through which users sign in. Absent without one. */
+  oidc: z.object({ name: z.string() }).optional(),
 })
 /** The owner of a credential. */
 export const Whoami = z.object({

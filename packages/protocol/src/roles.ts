@@ -46,6 +46,11 @@ export const RIGHTS = {
     text: 'approve and deny steps and builds of forks that wait for approval',
   },
   'debug-builds': { role: 'developer', at: 'project', text: 'set breakpoints and open terminals in steps' },
+  'share-builds': {
+    role: 'developer',
+    at: 'project',
+    text: 'create and delete links to logs of builds and to badges, which need no account',
+  },
   annotate: { role: 'developer', at: 'project', text: 'change annotations' },
   'use-contexts': { role: 'developer', at: 'project', text: 'use contexts in builds and pipelines of the project' },
   'use-runtimes': { role: 'developer', at: 'project', text: 'choose the runtime of builds and pipelines of the project' },

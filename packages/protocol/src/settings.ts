@@ -97,6 +97,8 @@ export const PipelineSettings = z.object({
       git: Name.optional(),
     })
     .prefault({}),
+  /** Any person may see the badge of the pipeline, and the status and logs of its builds, without an account. */
+  isPublic: z.boolean().default(false),
   /** Clusters that steps can use. Default: all. */
   clusters: z.array(Name).max(100).optional(),
   /** Other settings of the document, as written. */
@@ -125,6 +127,8 @@ export const AccountSettings = z.object({
   /** Whether a build step without push settings pushes: `explicit` pushes if it names a registry, or if there is a default registry. */
   autoPush: z.enum(['explicit', 'always', 'never']).default('explicit'),
   lowMemoryWarningThreshold: z.enum(['70', '90', '100']).default('90'),
+  /** Lifetime of the ID tokens of steps. Seconds. */
+  oidcTokenSeconds: z.int().min(60).max(3600).default(300),
   logLimits: LogLimits.prefault({}),
 })
 export type AccountSettings = z.output<typeof AccountSettings>

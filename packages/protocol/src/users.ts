@@ -26,6 +26,7 @@ export type UserKind = z.infer<typeof UserKind>
 const ProjectRoles = z.record(Name, Role).refine((roles) => Object.keys(roles).length <= 100, 'must have at most 100 projects')
 
 const DisplayName = z.string().max(150)
+const Subject = z.string().min(1).max(300)
 
 export const User = z.object({
   id: Id,
@@ -36,10 +37,12 @@ export const User = z.object({
   projects: z.record(z.string(), Role),
   /** Names of the teams, whose roles the user has as well. */
   teams: z.array(z.string()).optional(),
-  /** `invited`: has no password yet. `disabled`: cannot sign in, and the keys are refused. */
+  /** Id at the OpenID Connect provider of the server, if the user signs in through it. */
+  subject: z.string().optional(),
+  /** `invited`: has no password and no subject yet. `disabled`: cannot sign in, and the keys are refused. */
   state: z.enum(['active', 'invited', 'disabled']),
   createdAt: Time,
-  /** Time of the latest sign-in with the password. */
+  /** Time of the latest sign-in with the password or through the provider. */
   signedInAt: Time.optional(),
 })
 export type User = z.infer<typeof User>
@@ -61,6 +64,8 @@ export const UserChange = z.strictObject({
   /** Replaces the roles in all projects. */
   projects: ProjectRoles.optional(),
   disabled: z.boolean().optional(),
+  /** Links the user to this id at the OpenID Connect provider. Null unlinks it. */
+  subject: Subject.nullable().optional(),
 })
 
 export const UserQuery = PageQuery.extend({ kind: UserKind.optional() })

@@ -2,6 +2,7 @@
 import type { Clock, Logger } from '@windlass/kit'
 import type { Hearing } from './builds/engine/hearing.ts'
 import type { ServerLogLimits } from './builds/schedule/limits.ts'
+import type { OidcProvider } from './identity/oidc/provider.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import type { DocumentPolicy } from './documents/fetch-document.ts'
 import type { Readers } from './feed/readers.ts'
@@ -46,6 +47,8 @@ export interface App {
   /** The code of the first admin from the settings; if undefined, it is in the data folder. */
   readonly bootstrapCode: string | undefined
   readonly hearing: Hearing
+  /** The provider through which users sign in; undefined without one. */
+  readonly oidc: OidcProvider | undefined
   /** PEM that pods need to trust this server; undefined without TLS or with a certificate of a public CA. */
   readonly serverCa: string | undefined
   /** Aborted when the server closes; held calls then end. */

@@ -5,6 +5,7 @@ import { HttpUrl } from '@windlass/protocol'
 import { z } from 'zod'
 import { isNetwork } from './outbound/networks.ts'
 import { READER_LIMITS } from './feed/readers.ts'
+import { OIDC_KEYS, toOidcSettings } from './identity/oidc/settings.ts'
 import { LOG_FLUSH_MS, MIN_FREE_SHARE, RETENTION, TIMINGS } from './open-app.ts'
 import { DATABASE_LIMITS } from './store/database/postgres-pool.ts'
 import type { ServerOptions } from './settings.ts'
@@ -88,6 +89,7 @@ export const ServerConfig = z.object({
     .min(16, 'must have at least 16 characters')
     .optional()
     .describe('Code that creates the first admin; if not set, the server generates one in DATA_DIR/bootstrap.code and logs it.'),
+  ...OIDC_KEYS,
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Lowest log level that is written.'),
   DOCUMENT_HOSTS: z
     .string()
@@ -204,6 +206,7 @@ export function toServerOptions(config: ServerSettings): ServerOptions {
     masterKey: config.MASTER_KEY,
     masterKeyFile: config.masterKeyFile,
     bootstrapCode: config.BOOTSTRAP_CODE,
+    oidc: toOidcSettings(config),
     trustedProxies: splitList(config.TRUSTED_PROXIES),
     documentHosts: splitList(config.DOCUMENT_HOSTS),
     documentNetworks: splitList(config.DOCUMENT_NETWORKS),

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { newId, silentLog, systemClock } from '@windlass/kit'
 import type { App } from './app.ts'
+import { openProvider } from './identity/oidc/provider.ts'
 import { electLoop } from './builds/schedule/elect.ts'
 import { fillLoop } from './warm/fill.ts'
 import { openHearing } from './builds/engine/hearing.ts'
@@ -138,6 +139,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       advertisedUrl,
       bootstrapCode: options.bootstrapCode,
       hearing: openHearing(clock, timings),
+      oidc: options.oidc === undefined ? undefined : openProvider(options.oidc, clock),
       configuredUrl: options.advertisedUrl?.replace(/\/+$/, ''),
       serverCa: options.caFile === undefined ? undefined : readFileSync(options.caFile, 'utf8'),
       closing: closing.signal,

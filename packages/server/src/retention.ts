@@ -5,10 +5,12 @@ import { deleteDeadObjects } from './logs/compact.ts'
 import { inOrder } from './logs/in-order.ts'
 import { hourFolder, isObjectKey } from './logs/object-keys.ts'
 import { IDLE_MS } from './identity/sessions.ts'
+import { rotateSigningKeys } from './identity/step-tokens/keys.ts'
 import { findMeta, putMeta } from './store/account/meta.ts'
 import { deleteOldKeys } from './store/account/api-keys.ts'
 import { deleteOldAudit } from './store/account/audit.ts'
 import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
+import { deleteOldLinks } from './store/account/links.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
 import { deleteOldMessages } from './store/messages.ts'
@@ -75,6 +77,8 @@ export async function retain(app: App): Promise<void> {
   await store.write((tx) => deleteOldInvitations(tx, now))
   await store.write((tx) => deleteOldDeviceCodes(tx, now))
   await store.write((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS))
+  await store.write((tx) => deleteOldLinks(tx, now))
+  await rotateSigningKeys(app)
   await deleteAudit(app, now - retention.auditDays * DAY_MS)
   while (!closing.aborted) {
     const old = { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }

@@ -1,6 +1,7 @@
 /** Settings of the server. The defaults are in `open-app.ts`. */
 import type { Clock, Logger } from '@windlass/kit'
 import type { ServerLogLimits } from './builds/schedule/limits.ts'
+import type { OidcSettings } from './identity/oidc/settings.ts'
 import type { DocumentLimits } from './documents/document-pool.ts'
 import type { ReaderLimits } from './feed/readers.ts'
 import type { S3Limits } from './logs/s3/client.ts'
@@ -74,6 +75,8 @@ export interface ServerOptions {
   readonly masterKeyFile?: string | undefined
   /** The code that creates the first admin. Default: generated in `<dataDir>/bootstrap.code` and logged. */
   readonly bootstrapCode?: string | undefined
+  /** The provider through which users sign in. Default: none. */
+  readonly oidc?: OidcSettings | undefined
   readonly clock?: Clock | undefined
   readonly log?: Logger | undefined
   readonly timings?: Partial<Timings> | undefined

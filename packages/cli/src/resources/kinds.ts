@@ -20,6 +20,7 @@ import { formatAge, formatTime } from '../format/time.ts'
 import { KIND_NAMES } from '../kind-names.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
 import { notifications } from './notification-kind.ts'
+import { links } from './link-kind.ts'
 import { cronTriggers, deliveries, eventTriggers, messages, triggers, webhooks } from './trigger-kinds.ts'
 
 export type { Columns, Kind, KindCalls, ListQuery, RenderContext } from './kind.ts'
@@ -260,6 +261,8 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(teams)
     case 'sessions':
       return use(sessions)
+    case 'links':
+      return use(links)
     case 'step-types':
       return use(stepTypes)
     default:

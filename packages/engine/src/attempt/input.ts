@@ -19,6 +19,9 @@ export interface LocalSource {
   readonly name?: string
 }
 
+/** Returns an ID token for an audience, by default for the server. Throws the fault of the server if it refuses, and the reason of the signal. */
+export type RequestIdToken = (audience: string | undefined, signal: AbortSignal) => Promise<string>
+
 export interface AttemptOptions {
   readonly input: AttemptInput
   readonly docker: Docker
@@ -35,6 +38,8 @@ export interface AttemptOptions {
   readonly debugTimeoutMs?: number | undefined
   /** Base URL of the server as seen by this engine. Absent without a server. */
   readonly serverUrl?: string | undefined
+  /** Requests an ID token of the build from the server. Absent without a server. */
+  readonly requestIdToken?: RequestIdToken | undefined
   readonly source?: LocalSource | undefined
   /** Run only these steps; skip these. */
   readonly only?: readonly string[] | undefined

@@ -99,6 +99,7 @@ async function prepare(options: AttemptOptions, parts: ContextParts): Promise<At
     toolsImage: image,
     source: options.source,
     hostFiles: options.hostFiles ?? false,
+    requestIdToken: options.requestIdToken,
     emit: (event: EngineEventBody) => void options.journal.append(redactEvent(event, redact)),
   }
   try {

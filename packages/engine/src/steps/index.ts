@@ -7,6 +7,7 @@ import { runComposition } from './composition.ts'
 import { runDeploy } from './deploy.ts'
 import { freestyleContainer, runFreestyle } from './freestyle.ts'
 import { runLaunch } from './launch-composition.ts'
+import { runObtainIdToken } from './obtain-oidc-id-token.ts'
 import { runPushTag } from './push-tag.ts'
 import { runPush } from './push.ts'
 import type { StepRunner } from './step-runner.ts'
@@ -25,6 +26,7 @@ const STEP_RUNNERS: { readonly [K in RunnableKind]: RunnerOf<K> } = {
   'launch-composition': { run: runLaunch },
   deploy: { run: runDeploy },
   annotate: { run: runAnnotate },
+  'obtain-oidc-id-token': { run: runObtainIdToken },
 }
 
 /** Returns the runner for an action. */

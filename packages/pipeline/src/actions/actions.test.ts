@@ -26,6 +26,14 @@ describe('freestyle', () => {
   })
 })
 
+test('obtain-oidc-id-token takes the audience as a field or as an argument', () => {
+  const action = { kind: 'obtain-oidc-id-token', audience: '${{CLOUD}}' }
+  expect(actionOf('type: obtain-oidc-id-token', "arguments: { AUDIENCE: '${{CLOUD}}' }")).toEqual(action)
+  expect(actionOf('type: obtain-oidc-id-token', "AUDIENCE: '${{CLOUD}}'")).toEqual(action)
+  expect(actionOf('type: obtain-oidc-id-token')).toEqual({ kind: 'obtain-oidc-id-token' })
+  expect(messagesOf(oneStep('type: obtain-oidc-id-token', 'audience: x'))[0]).toContain('"audience"')
+})
+
 test('git-clone accepts exclude_blob as well as exclude_blobs', () => {
   expect(actionOf('type: git-clone', 'repo: a/b', 'exclude_blob: true')).toMatchObject({ excludeBlobs: true })
 })

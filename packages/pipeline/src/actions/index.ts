@@ -10,6 +10,7 @@ import { deploy } from './deploy.ts'
 import { integrationTest, simpleTravis, travis } from './facades.ts'
 import { freestyle } from './freestyle.ts'
 import { gitClone } from './git-clone.ts'
+import { obtainIdToken } from './obtain-oidc-id-token.ts'
 import { parallel } from './parallel.ts'
 import { pendingApproval } from './pending-approval.ts'
 import { pushTag, push } from './push.ts'
@@ -34,6 +35,7 @@ export const STEP_TYPES = {
   'integration-test': integrationTest,
   parallel,
   'pending-approval': pendingApproval,
+  'obtain-oidc-id-token': obtainIdToken,
 } satisfies TypesOfKinds & Readonly<Record<string, BuiltInStepType>>
 
 export type SupportedType = keyof typeof STEP_TYPES

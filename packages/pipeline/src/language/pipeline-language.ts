@@ -83,6 +83,10 @@ export const SPEC: Fields = {
     shape: { kind: 'list', of: text },
     about: 'Pipelines of other projects whose steps may start this one: `project/name`, `project/*` or `*`.',
   },
+  isPublic: {
+    shape: strictFlag,
+    about: 'True lets any person see the badge of the pipeline, and the status and logs of its builds; false by default.',
+  },
   scopes: kept('Permissions of the token of steps.'),
   scopeSnapshot: kept('Read only.'),
   serviceAccount: kept('Service account for ECR.'),

@@ -11,6 +11,7 @@ import { freestyle } from './freestyle.ts'
 import { gitClone } from './git-clone.ts'
 import { group } from './group.ts'
 import { launchComposition } from './launch-composition.ts'
+import { obtainIdToken } from './obtain-oidc-id-token.ts'
 import { pendingApproval } from './pending-approval.ts'
 import { pushTag } from './push-tag.ts'
 import { push } from './push.ts'
@@ -24,6 +25,7 @@ const ACTION_KINDS = {
   composition,
   'launch-composition': launchComposition,
   deploy,
+  'obtain-oidc-id-token': obtainIdToken,
   'pending-approval': pendingApproval,
   annotate,
   group,

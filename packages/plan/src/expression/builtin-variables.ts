@@ -79,6 +79,9 @@ export const BUILTIN_VARIABLES = {
   CF_COMMIT_URL: 'Address of the commit.',
   CF_CURRENT_ATTEMPT: 'Number of the current try of the step, starting at 1.',
   CF_MAX_ATTEMPTS: 'Maximum number of tries of the step.',
+  CF_OIDC_REQUEST_TOKEN: 'Token with which a step requests an ID token at CF_OIDC_REQUEST_URL, in the header Authorization.',
+  CF_OIDC_REQUEST_URL:
+    'Address that returns an ID token of the build; not set if the engine reaches the server at a loopback address.',
   CF_PIPELINE_NAME: '`project/pipeline`.',
   CF_KUBECONFIG_PATH: 'Path of a kubeconfig with the clusters that steps can reach; not set if there are none.',
   CF_PRERELEASE_FLAG: '`true` if the release is marked as a prerelease.',

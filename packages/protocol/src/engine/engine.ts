@@ -7,6 +7,7 @@
  * POST /v1/engine/logs       frame (headers x-windlass-stream|offset|sha256|at|ahead, raw body) -> { offset }: the new end of the stored stream
  * POST /v1/engine/heartbeat  Heartbeat -> HeartbeatAnswer
  * GET  /v1/engine/commands   ?after=N&waitMs=M held open -> CommandList
+ * GET  /v1/oidc/token         ?audience=A -> IdToken
  * GET  /v1/engine/docker     ?waitMs=M held open -> DockerAddress: for an engine without DOCKER_HOST
  */
 import { z } from 'zod'
@@ -262,3 +263,8 @@ export const Heartbeat = z.object({
 export type Heartbeat = z.infer<typeof Heartbeat>
 
 export const HeartbeatAnswer = z.object({ leaseMs: z.int().positive() })
+
+/** The audience is the service that will accept the token. Default: the server. */
+export const IdTokenQuery = z.object({ audience: z.string().min(1).max(500).optional() })
+/** An ID token of the build of the caller: a JSON Web Token. The name of the field is that of Codefresh. */
+export const IdToken = z.object({ id_token: z.string() })

@@ -19,6 +19,7 @@ import { readBody, releaseBody } from './body-pool.ts'
 import { parseJson } from './json-body.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { measureCall } from './measure-call.ts'
+import { PAGE_HEADERS, problemPage } from './problem-page.ts'
 import { toFault, toProblem, unknownRoute } from './problem.ts'
 import { beginRepeatable, repeatKeyOf } from './replies.ts'
 import type { Answer, Call, Outcome, Route } from './route.ts'
@@ -138,7 +139,7 @@ function addRoute(app: App, server: FastifyInstance, { authenticator, route, adm
     bodyLimit: bodyLimitOf(route.spec),
     errorHandler(error, request, reply) {
       measureCall(app, route, { status: toFault(error).status, started: app.clock.monotonic() - reply.elapsedTime, request })
-      return sendProblem(app, { error, request, reply })
+      return sendProblem(app, { error, request, reply, ...(route.spec.isPage === true && { isPage: true }) })
     },
     async onRequest(request, reply) {
       // Counted later, so that a web page cannot lock out the address of its readers.
@@ -249,7 +250,8 @@ const GONE = new DOMException('the caller disconnected', 'AbortError')
 
 function send(reply: FastifyReply, outcome: Answer): FastifyReply {
   reply.code(outcome.status)
-  for (const [name, value] of Object.entries(outcome.headers ?? {})) reply.header(name, value)
+  for (const [name, value] of Object.entries(outcome.headers ?? {}))
+    reply.header(name, typeof value === 'string' ? value : [...value])
   if (outcome.body === undefined) return reply.send()
   if (typeof outcome.body === 'string' || Buffer.isBuffer(outcome.body)) return reply.send(outcome.body)
   return reply.header('content-type', 'application/json').send(JSON.stringify(outcome.body))
@@ -260,7 +262,7 @@ const LIVENESS_ROUTES = /^\/v1\/(engine|agent)\//
 
 function sendProblem(
   app: App,
-  { error, request, reply }: { error: unknown; request: FastifyRequest; reply: FastifyReply },
+  { error, request, reply, isPage = false }: { error: unknown; request: FastifyRequest; reply: FastifyReply; isPage?: boolean },
 ): FastifyReply {
   const problem = toFault(error)
   const seconds = problem.details['retryAfter']
@@ -276,6 +278,8 @@ function sendProblem(
   if (LIVENESS_ROUTES.test(request.routeOptions.url ?? '') && isFault(problem, 'unavailable', 'storage-full')) noteBreak(app)
   if (problem.retryable && (problem.status >= 500 || problem.status === 429))
     reply.header('retry-after', typeof seconds === 'number' ? String(seconds) : '1')
+  if (isPage && request.headers.accept?.includes('text/html') === true)
+    return reply.code(problem.status).headers(PAGE_HEADERS).send(problemPage(problem, request.id))
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   return reply
     .code(problem.status)

@@ -30,7 +30,7 @@ export interface Call<P, Q, B> {
 export interface Answer {
   readonly status: number
   readonly body?: unknown
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
 }
 
 /** `stream` means that the handler wrote the response itself. */
@@ -61,6 +61,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly callsAtOnce?: number
   /** Shape of each response by status. `text` is not JSON and is not validated. */
   readonly replies: Readonly<Record<number, z.ZodType | 'text' | 'nothing'>>
+  /** Browsers open the route as a page, so its problems are pages for callers that accept HTML. */
+  readonly isPage?: true
   /** The call may be held open. Its duration is not measured. */
   readonly isHeld?: true
   /** The call reads a document of the caller. Number and cost of such calls are limited (`documents/caller-limits.ts`). */

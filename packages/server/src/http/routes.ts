@@ -24,7 +24,10 @@ import { notificationRoutes } from './routes/notification.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
+import { oidcRoutes } from './routes/oidc.ts'
+import { linkRoutes } from './routes/link.ts'
 import { sessionRoutes } from './routes/session.ts'
+import { stepTokenRoutes } from './routes/step-token.ts'
 import { teamRoutes } from './routes/team.ts'
 import { userRoutes } from './routes/user.ts'
 import { openRateLimit } from './rate-limit.ts'
@@ -43,6 +46,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...healthRoutes(app),
     ...identityRoutes(app, authenticator),
     ...sessionRoutes(app, checks),
+    ...oidcRoutes(app, checks),
     ...userRoutes(app, checks),
     ...teamRoutes(app, authenticator),
     ...auditRoutes(app),
@@ -63,12 +67,14 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...buildRoutes(app),
     ...annotationRoutes(app),
     ...imageRoutes(app),
+    ...linkRoutes(app),
     ...settingsRoutes(app),
     ...masterKeyRoutes(app),
     ...archiveRoutes(app),
     ...debugRoutes(app),
     ...agentRoutes(app),
     ...engineRoutes(app),
+    ...stepTokenRoutes(app),
     ...monitorRoutes(app),
     ...codefreshRoutes(app, authenticator),
   ]

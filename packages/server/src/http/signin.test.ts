@@ -1,8 +1,9 @@
 /** The scripts of the sign-in page and of the page that confirms logins, in pages that have only their elements. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 const ASSETS = join(import.meta.dirname, 'public/assets')
 const MINE = { key: { name: 'mine' }, role: 'developer', expiresAt: 0 }
@@ -45,13 +46,15 @@ interface Opened {
   readonly page?: 'signin' | 'device'
   /** Answer of every POST. */
   readonly answer?: object
+  /** The provider of the server. */
+  readonly oidc?: { readonly name: string }
 }
 
 /** Opens the page at a server that answers with this session; undefined if the browser is not signed in. */
 async function openPage(
   hash: string,
   session: object | undefined,
-  { page = 'signin', answer = OTHER }: Opened = {},
+  { page = 'signin', answer = OTHER, oidc }: Opened = {},
 ): Promise<Page> {
   const elements = new Map<string, PageElement>()
   const calls: string[] = []
@@ -64,6 +67,7 @@ async function openPage(
   const fetch = async (path: string, { method, body = '' }: { method: string; body?: string }): Promise<Response> => {
     calls.push(`${method} ${path} ${body}`.trim())
     if (method === 'POST') return Response.json(answer, { status: 201 })
+    if (path === '/v1/status') return Response.json(oidc === undefined ? {} : { oidc })
     if (path.startsWith('/v1/device-codes/')) return Response.json(LOGIN)
     if (session === undefined) return Response.json({ detail: 'Sign in first.' }, { status: 401 })
     return method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json(session)
@@ -111,7 +115,7 @@ test('signs in with a name and password, and forgets the password after a failur
   page.element('name').value = ' mira '
   page.element('password').value = 'secret words'
   await page.element('sign-in').click()
-  expect(page.calls.slice(1)).toEqual(['POST /v1/sessions {"name":"mira","password":"secret words"}'])
+  expect(page.calls.slice(2)).toEqual(['POST /v1/sessions {"name":"mira","password":"secret words"}'])
   expect(page.message()).toContain('Signed in as mira (developer)')
   expect([page.form.hidden, page.element('sign-out').hidden]).toEqual([true, false])
 })
@@ -154,4 +158,15 @@ test('the page of logins asks for a sign-in first', async () => {
   await page.element('approve').click()
   expect(page.calls.at(-1)).toBe('POST /v1/device-codes/BCDFGHJK/approve')
   expect(page.message()).toBe('Approved. Return to the command line.')
+})
+
+test.each(['signin', 'device'] as const)('the page %s offers the provider of the server, if it has one', async (page) => {
+  const without = await openPage('', undefined, { page })
+  await vi.waitFor(() => expect(without.calls).toContain('GET /v1/status'))
+  await setImmediate()
+  expect(without.element('provider').hidden).toBe(true)
+  const opened = await openPage('', undefined, { page, oidc: { name: 'Acme' } })
+  await vi.waitFor(() => expect(opened.element('provider').hidden).toBe(false))
+  expect(opened.element('provider-name').textContent).toBe('Acme')
+  expect(opened.calls).toEqual(['GET /v1/sessions/current', 'GET /v1/status'])
 })

@@ -9,8 +9,12 @@ const PLAIN_NAME = 'windlass'
  * Returns the value of the session cookie. Over TLS only the cookie with the prefix counts: a page of another host of the same domain could set the
  * other one.
  */
-export function readSessionCookie({ cookie = '' }: IncomingHttpHeaders, secure: boolean): string | undefined {
-  const name = secure ? SECURE_NAME : PLAIN_NAME
+export function readSessionCookie(headers: IncomingHttpHeaders, secure: boolean): string | undefined {
+  return readCookie(headers, secure ? SECURE_NAME : PLAIN_NAME)
+}
+
+/** Returns the value of the first cookie with this name. */
+export function readCookie({ cookie = '' }: IncomingHttpHeaders, name: string): string | undefined {
   for (const part of cookie.split(';')) {
     const [key, value] = part.split('=', 2)
     if (key?.trim() === name) return value?.trim()

@@ -11,6 +11,8 @@ import type { StepActor } from './actor.ts'
 /** The routes that steps may call in addition to the public ones. */
 const CALLS: ReadonlySet<string> = new Set([
   'GET /v1/whoami',
+  // Only about the own build.
+  'GET /v1/oidc/token',
   'GET /v1/pipelines',
   'GET /v1/pipelines/{name}',
   'GET /v1/annotations/{entity}/{id}',

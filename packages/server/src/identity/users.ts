@@ -23,7 +23,9 @@ import {
   type UserFilter,
 } from '../store/account/users.ts'
 import type { UserRow } from '../store/user-schema.ts'
+import { listIdentities } from '../store/account/identities.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
+import { linkSubject } from './oidc/link.ts'
 import { newInvitation, saveNewInvitation } from './invitations.ts'
 import { requireAdminLeft } from './keys.ts'
 import { hashPassword } from './password.ts'
@@ -79,7 +81,7 @@ export async function createUser(
   const invitation = kind === 'user' && hash === null ? newInvitation(app, row.id) : undefined
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
-    const created: UserCreated = { ...toUser(row, []), projects, ...defined({ invitation: invitation?.shown }) }
+    const created: UserCreated = { ...toUser(row, {}), projects, ...defined({ invitation: invitation?.shown }) }
     await within?.(tx, created)
     if ((await findUser(tx.query, app.accountId, name)) !== undefined) throw alreadyExists(name)
     await insertUser(tx, row)
@@ -133,19 +135,34 @@ export async function requireUser(app: App, query: Query, name: string): Promise
 }
 
 export async function showUser(app: App, row: UserRow, query: Query = app.store.query): Promise<User> {
-  return toUser(row, await listProjectRoles(query, [row.id]), await listTeamsOfUsers(query, [row.id]))
+  const [shown] = await toUsers(app, [row], query)
+  return shown ?? toUser(row, {})
 }
 
 export async function listUserPage(app: App, filter: Omit<UserFilter, 'accountId'>): Promise<User[]> {
   const rows = await listUsers(app.store.query, { accountId: app.accountId, ...filter })
-  const ids = rows.map(({ id }) => id)
-  const roles = Map.groupBy(await listProjectRoles(app.store.query, ids), (role) => role.subject_id)
-  const teams = Map.groupBy(await listTeamsOfUsers(app.store.query, ids), (team) => team.user_id)
-  return rows.map((row) => toUser(row, roles.get(row.id) ?? [], teams.get(row.id) ?? []))
+  return toUsers(app, rows, app.store.query)
 }
 
-function toUser(row: UserRow, roles: readonly NamedProjectRole[], teams: readonly TeamOfUser[] = []): User {
-  const isInvited = row.kind === 'user' && row.password === null
+async function toUsers(app: App, rows: readonly UserRow[], query: Query): Promise<User[]> {
+  const ids = rows.map(({ id }) => id)
+  const roles = Map.groupBy(await listProjectRoles(query, ids), (role) => role.subject_id)
+  const teams = Map.groupBy(await listTeamsOfUsers(query, ids), (team) => team.user_id)
+  const issuer = app.oidc?.settings.issuer
+  const identities = issuer === undefined ? [] : await listIdentities(query, ids)
+  const subjects = new Map(identities.filter((one) => one.issuer === issuer).map((one) => [one.user_id, one.subject]))
+  return rows.map((row) => toUser(row, { roles: roles.get(row.id), teams: teams.get(row.id), subject: subjects.get(row.id) }))
+}
+
+interface OfUser {
+  readonly roles?: readonly NamedProjectRole[] | undefined
+  readonly teams?: readonly TeamOfUser[] | undefined
+  /** Id at the provider of the server. */
+  readonly subject?: string | undefined
+}
+
+function toUser(row: UserRow, { roles = [], teams = [], subject }: OfUser): User {
+  const isInvited = row.kind === 'user' && row.password === null && subject === undefined
   return {
     id: row.id,
     kind: row.kind,
@@ -155,7 +172,7 @@ function toUser(row: UserRow, roles: readonly NamedProjectRole[], teams: readonl
     teams: teams.map(({ name }) => name),
     state: row.disabled_at !== null ? 'disabled' : isInvited ? 'invited' : 'active',
     createdAt: row.created_at,
-    ...defined({ displayName: row.display_name ?? undefined, signedInAt: row.signed_in_at ?? undefined }),
+    ...defined({ displayName: row.display_name ?? undefined, signedInAt: row.signed_in_at ?? undefined, subject }),
   }
 }
 
@@ -184,19 +201,21 @@ export async function changeUser(app: App, name: string, change: z.output<typeof
     }
     await updateUser(tx, row.id, row)
     if (change.projects !== undefined) await putProjectRoles(app, tx, row.id, change.projects)
+    if (change.subject !== undefined) await linkSubject(app, tx, row, change.subject)
     if (disabledAt !== null) await endSessionsOf(tx, row.id)
     await requireAdminLeft(app, tx)
-    noteDetail(describeChange(before, row, change.projects))
+    noteDetail(describeChange(before, row, change))
     return { user: await showUser(app, row, tx.query), keys: await listKeyIds(tx.query, row.id) }
   })
 }
 
-function describeChange(before: UserRow, after: UserRow, projects: Readonly<Record<string, string>> | undefined): string {
+function describeChange(before: UserRow, after: UserRow, { projects, subject }: z.output<typeof UserChange>): string {
   const parts: string[] = []
   if (before.role !== after.role) parts.push(`role ${before.role} to ${after.role}`)
   if ((before.disabled_at === null) !== (after.disabled_at === null))
     parts.push(after.disabled_at === null ? 'enabled' : 'disabled')
   if (projects !== undefined) parts.push(`projects ${describeProjects(projects).slice(', projects '.length) || 'none'}`)
+  if (subject !== undefined) parts.push(subject === null ? 'unlinked from the provider' : `linked to the subject ${subject}`)
   return `${after.name}: ${parts.length === 0 ? 'no change of rights' : parts.join(', ')}`
 }
 

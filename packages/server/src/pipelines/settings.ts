@@ -84,7 +84,7 @@ export function readSettings(document: string, file: string): WrittenSettings | 
 
 /** Maps the fields of `spec` to the names of this project. Fields handled elsewhere, or not supported yet, stay in `kept`. */
 function toSettings({ description, labels, settings }: PipelineDocument): unknown {
-  const { options, terminationPolicy, permitRestartFromFailedSteps, clustersInfo, startedBy, ...kept } = settings.kept
+  const { options, terminationPolicy, permitRestartFromFailedSteps, clustersInfo, startedBy, isPublic, ...kept } = settings.kept
   const { cpu, memory, dindStorage: disk } = settings.runtimeEnvironment ?? {}
   const machine = Object.fromEntries(Object.entries({ cpu, memory, disk }).filter(([, value]) => value !== undefined))
   return {
@@ -95,6 +95,7 @@ function toSettings({ description, labels, settings }: PipelineDocument): unknow
     terminationPolicy: terminationPolicy ?? [],
     permitRestartFromFailedSteps: permitRestartFromFailedSteps ?? undefined,
     startedBy: startedBy ?? [],
+    isPublic: isPublic ?? false,
     mainClone: settings.mainClone,
     clusters: readClusters(clustersInfo),
     kept,

@@ -11,6 +11,7 @@ export const SEALED_KINDS = [
   'event',
   'reply',
   'authority',
+  'signing-key',
 ] as const
 export type SealedKind = (typeof SEALED_KINDS)[number]
 
@@ -63,6 +64,11 @@ export function eventPlace({ account_id: account, id }: Owned): Place {
 /** Returns the place of the stored reply to a call with an Idempotency-Key. */
 export function replyPlace({ accountId, actorId, key }: { accountId: string; actorId: string; key: string }): Place {
   return { kind: 'reply', path: `${accountId}/reply/${actorId}/${sha256(key)}` }
+}
+
+/** Returns the place of the private key that signs ID tokens of steps. */
+export function signingKeyPlace({ account_id: account, id }: Owned): Place {
+  return { kind: 'signing-key', path: `${account}/${id}/signing-key` }
 }
 
 /** Returns the place of the CA that signs the certificates of daemons and engines. `metaKey` is its key in `meta`. */

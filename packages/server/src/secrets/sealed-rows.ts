@@ -13,9 +13,11 @@ import {
   mailServerPlace,
   notificationPlace,
   replyPlace,
+  signingKeyPlace,
   webhookPlace,
   type SealedKind,
 } from './places.ts'
+import type { Tx } from '../store/store.ts'
 import { bytesOf, firstPart, page, PAGE, saved, type ReadPage, type SealedRow } from './sealed-page.ts'
 
 /** Maximum events read per page; few of them hold sealed texts. */
@@ -212,6 +214,26 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
                 .where('body', '=', body),
             ),
         }
+      },
+    )
+  },
+
+  async 'signing-key'(query, after) {
+    const rows = await query.selectFrom('signing_key').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
+    return page(
+      { rows, isLast: rows.length < PAGE },
+      ({ id }) => id,
+      (row) => {
+        const { id, private_key: value } = row
+        const save = (tx: Tx, sealed: string): Promise<boolean> =>
+          saved(
+            tx.query
+              .updateTable('signing_key')
+              .set({ private_key: sealed })
+              .where('id', '=', id)
+              .where('private_key', '=', value),
+          )
+        return { value, changed: (change) => change(signingKeyPlace(row), value), save }
       },
     )
   },

@@ -17,10 +17,13 @@ import type {
   AuditChainRow,
   AuditRow,
   DeviceCodeRow,
+  IdentityRow,
   InvitationRow,
   ProjectRoleRow,
   SessionCodeRow,
   SessionRow,
+  SharedLinkRow,
+  SigningKeyRow,
   TeamMemberRow,
   TeamRow,
   UserRow,
@@ -60,6 +63,9 @@ export interface Schema extends TriggerSchema, NotificationSchema {
   team: TeamRow
   team_member: TeamMemberRow
   invitation: InvitationRow
+  user_identity: IdentityRow
+  signing_key: SigningKeyRow
+  shared_link: SharedLinkRow
   device_code: DeviceCodeRow
   audit: AuditRow
   audit_chain: AuditChainRow

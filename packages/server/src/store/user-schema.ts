@@ -30,7 +30,7 @@ export interface UserRow {
   /** Hash of the password in the PHC format; null for a service account, and until an invitation was accepted. */
   password: string | null
   disabled_at: number | null
-  /** Time of the latest sign-in with the password. */
+  /** Time of the latest sign-in with the password or through the provider. */
   signed_in_at: number | null
   created_at: number
   updated_at: number
@@ -58,6 +58,47 @@ export interface TeamMemberRow {
   team_id: string
   /** A user or service account. */
   user_id: string
+}
+
+/** The subject of an OpenID Connect provider as which a user signs in. */
+export interface IdentityRow {
+  account_id: string
+  issuer: string
+  /** Id of the user at the provider. */
+  subject: string
+  user_id: string
+  created_at: number
+}
+
+/** A key that signs the ID tokens of steps. */
+export interface SigningKeyRow {
+  id: string
+  account_id: string
+  /** JSON Web Key. */
+  public_key: string
+  /** Sealed JSON Web Key. */
+  private_key: string
+  /** The key signs from then on, until the time of the next key. */
+  signs_from: number
+  created_at: number
+}
+
+/** A link for people without an account. */
+export interface SharedLinkRow {
+  id: string
+  account_id: string
+  kind: 'build' | 'badge'
+  /** The build whose status and log it shows; null for a badge. */
+  build_id: string | null
+  /** The pipeline of the build or badge. */
+  pipeline_id: string | null
+  /** The project in which a role with the right may delete it. */
+  project_id: string | null
+  hash: string
+  created_by: string
+  created_at: number
+  /** The link is refused from then on; null for a badge without an end. */
+  expires_at: number | null
 }
 
 /** A code that sets the password of a user once. It is deleted when it is used. */
@@ -121,7 +162,7 @@ export interface SessionRow {
   account_id: string
   /** The API key that it acts for; empty if it acts for a user. */
   key_id: string
-  /** The user who has signed in with a password; null if the session acts for a key. */
+  /** The user who has signed in with a password or through the provider; null if the session acts for a key. */
   user_id: string | null
   /** Hash of the secret in the cookie, and of the secret before the last rotation. */
   hash: string

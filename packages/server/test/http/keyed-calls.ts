@@ -56,6 +56,14 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     path: '/v1/notifications',
     body: { name: 'second', channel: { type: 'webhook', url: 'https://hooks.test/x' } },
   }),
+  'POST /v1/builds/{id}/links': async ({ submit }) => ({
+    path: `/v1/builds/${(await submit({ document: ENDED })).id}/links`,
+    body: {},
+  }),
+  'POST /v1/pipelines/{name}/badge-links': async ({ admin }) => {
+    await admin.pipelines.create({ name: 'team/shown', document: ENDED })
+    return { path: '/v1/pipelines/team%2Fshown/badge-links', body: {} }
+  },
   'POST /v1/agents': () => ({ path: '/v1/agents', body: { name: 'second' } }),
   'POST /v1/agents/{name}/token': async ({ admin }) => {
     await admin.agents.create({ name: 'second' })

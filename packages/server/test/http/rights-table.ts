@@ -79,6 +79,20 @@ GET    /v1/status                                                            any
 POST   /v1/bootstrap                                                         anyone      -
 POST   /v1/sessions                                                          anyone      -
 POST   /v1/sessions/codes                                                    key         -
+POST   /v1/builds/{id}/links                                                 developer   build:write
+POST   /v1/pipelines/{name}/badge-links                                      developer   build:write
+GET    /v1/links                                                             developer   build:read
+DELETE /v1/links/{id}                                                        developer   build:write
+GET    /v1/shared/builds/{id}                                                anyone      -
+GET    /v1/shared/builds/{id}/log                                            anyone      -
+GET    /badges/{name}                                                        anyone      -
+GET    /badges/{project}/{name}                                              anyone      -
+GET    /api/badges/pipeline/{account}/{name}                                 anyone      -
+GET    /.well-known/openid-configuration                                      anyone      -
+GET    /.well-known/jwks.json                                                 anyone      -
+GET    /v1/oidc/token                                                         attempt     -                  steps
+GET    /v1/sessions/oidc                                                     anyone      -
+GET    /v1/sessions/oidc/callback                                            anyone      -
 GET    /v1/sessions                                                          viewer      key:read
 GET    /v1/sessions/current                                                  viewer      -
 DELETE /v1/sessions/current                                                  viewer      -

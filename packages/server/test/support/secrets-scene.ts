@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import type { App } from '../../src/app.ts'
 import { startServer, type ServerOptions } from '../../src/index.ts'
 import { authorityCertificate } from '../../src/certificates/certificates.ts'
+import { currentSigningKey } from '../../src/identity/step-tokens/keys.ts'
 import type { HttpScene } from './http-scene.ts'
 import { openSecret } from '../../src/notifications/receiver.ts'
 import { mailServerPlace } from '../../src/secrets/places.ts'
@@ -86,6 +87,7 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
   const webhook = await scene.admin.call('POST', '/v1/webhooks', WebhookCreated, { body: { name: 'forge', forge: 'gitlab' } })
   const agent = await scene.admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'other' }, headers: ONCE })
   const authority = await authorityCertificate(scene.server.app)
+  const { id: signingKey } = await currentSigningKey(scene.server.app)
   const { bootstrap } = task.engine
   const { token, buildToken = '' } = engine.claimed
   return {
@@ -102,6 +104,7 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
         ['reply', (await makeKey(after)) === key],
         ['webhook', (await deliver(after, webhook)) === 202],
         ['receivers', (await readReceivers(after)) === quoted([HOOK, MAIL_PASSWORD])],
+        ['signing-key', (await currentSigningKey(after.server.app)).id === signingKey],
         ['authority', (await authorityCertificate(after.server.app)) === authority],
       ] as const
       return [...lost.map(([name]) => name), ...others.filter(([, isSame]) => !isSame).map(([name]) => name)]

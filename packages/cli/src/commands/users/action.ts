@@ -94,10 +94,19 @@ export async function changeUser({
   options,
   out,
   settings,
-}: Invocation<UserOptions & { disabled: boolean | undefined }>): Promise<void> {
-  const change = { ...readOptions(options), ...defined({ disabled: options.disabled }) }
+}: Invocation<
+  UserOptions & { disabled: boolean | undefined; subject: string | undefined; unlinkSubject: boolean }
+>): Promise<void> {
+  const { disabled, unlinkSubject } = options
+  if (unlinkSubject && options.subject !== undefined)
+    throw fault('usage', { message: '--subject and --unlink-subject exclude each other.', hint: 'Use one of them.' })
+  const subject = unlinkSubject ? null : options.subject
+  const change = { ...readOptions(options), ...defined({ disabled, subject }) }
   if (Object.keys(change).length === 0)
-    throw fault('usage', { message: 'There is nothing to change.', hint: 'Use --role, --project, --display-name or --disabled.' })
+    throw fault('usage', {
+      message: 'There is nothing to change.',
+      hint: 'Use --role, --project, --display-name, --subject or --disabled.',
+    })
   const { client } = openSession(settings)
   print(out, await client.users.change(args[0] ?? '', change), 'changed', options.output)
 }

@@ -44,13 +44,15 @@ export const userCommands = [
     run: async (invocation) => (await import('./action.ts')).createServiceAccount(invocation),
   }),
   command('set user', {
-    summary: 'Change the roles or the state of a user or service account',
+    summary: 'Change the roles, the state or the sign-in of a user or service account',
     about: '--project replaces the roles in all projects. A disabled user is signed out, and the keys are refused.',
     arguments: [{ name: '<name>', summary: 'Name of the user' }],
     options: {
       role: oneOf('--role <role>', 'Role for the whole installation', INSTALLATION_ROLE_NAMES),
       project,
       displayName,
+      subject: text('--subject <id>', 'Id of the user at the OpenID Connect provider of the server, as which the user signs in'),
+      unlinkSubject: flag('--unlink-subject', 'Unlink the user from the provider'),
       disabled: optionalBoolean('--disabled', 'Disable the user, or enable the user again with --disabled=false'),
       output,
     },

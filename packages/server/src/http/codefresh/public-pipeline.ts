@@ -55,12 +55,13 @@ function limitsOf(pipeline: Pipeline): Record<string, unknown> {
 
 /** Returns the settings of an inline document that differ from the defaults, in the words of `kind: pipeline` documents. */
 function settingsOf(settings: Pipeline['settings']): Record<string, unknown> {
-  const { options, terminationPolicy, permitRestartFromFailedSteps, startedBy, mainClone, clusters } = settings
+  const { options, terminationPolicy, permitRestartFromFailedSteps, startedBy, isPublic, mainClone, clusters } = settings
   return {
     ...defined({ permitRestartFromFailedSteps }),
     ...(Object.values(options).some(Boolean) && { options }),
     ...(terminationPolicy.length > 0 && { terminationPolicy }),
     ...(startedBy.length > 0 && { startedBy }),
+    ...(isPublic && { isPublic }),
     ...(Object.keys(mainClone).length > 0 && { mainClone }),
     ...(clusters && { clustersInfo: { injectAll: false, clusters } }),
   }

@@ -5,6 +5,7 @@ import type { Route } from '../route.ts'
 import { absentRoutes } from './absent-routes.ts'
 import { protocolV1Routes, publicAgentRoutes } from './agent-routes.ts'
 import { publicAnnotationRoutes } from './annotation-routes.ts'
+import { badgeRoutes } from './badge-routes.ts'
 import { publicBuildRoutes } from './build-routes.ts'
 import { publicContextRoutes } from './context-routes.ts'
 import { installerRoutes } from './installer-routes.ts'
@@ -34,6 +35,7 @@ export function codefreshRoutes(app: App, authenticator: Authenticator): Route[]
     ...publicRegistryRoutes(app),
     ...publicStepTypeRoutes(app),
     ...publicAnnotationRoutes(app),
+    ...badgeRoutes(app),
     ...absentRoutes(),
   ]
 }

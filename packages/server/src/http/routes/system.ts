@@ -29,7 +29,7 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
           protocol: PROTOCOL_VERSION,
           features: FEATURES,
           bootstrapped,
-          ...defined({ advertisedUrl: app.configuredUrl }),
+          ...defined({ advertisedUrl: app.configuredUrl, oidc: app.oidc && { name: app.oidc.settings.name } }),
         })
       },
     }),

@@ -1,5 +1,6 @@
 import type { InstallationRole, Role } from '@windlass/protocol'
 import { preparedOne } from '../database/prepared.ts'
+import { deleteIdentities } from './identities.ts'
 import type { ApiKeyRow, InvitationRow, ProjectRoleRow, UserRow } from '../user-schema.ts'
 import { deleteNotificationsOf } from '../notifications.ts'
 import type { Query, Tx } from '../store.ts'
@@ -66,6 +67,7 @@ export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await deleteProjectRoles(tx, { subject_id: id })
   await deleteNotificationsOf(tx, id)
   await tx.query.deleteFrom('team_member').where('user_id', '=', id).execute()
+  await deleteIdentities(tx, id)
   await tx.query.deleteFrom('user_account').where('id', '=', id).execute()
 }
 

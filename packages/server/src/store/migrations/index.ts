@@ -33,6 +33,9 @@ import { forkApprovals } from './046-fork-approvals.ts'
 import { eventTriggers } from './047-event-triggers.ts'
 import { notifications } from './051-notifications.ts'
 import { waits } from './053-waits.ts'
+import { identities } from './048-identities.ts'
+import { signingKeys } from './049-signing-keys.ts'
+import { links } from './050-links.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -70,4 +73,7 @@ export const migrations: Record<string, Migration> = {
   '047-event-triggers': eventTriggers,
   '051-notifications': notifications,
   '053-waits': waits,
+  '048-identities': identities,
+  '049-signing-keys': signingKeys,
+  '050-links': links,
 }

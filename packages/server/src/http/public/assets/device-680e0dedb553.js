@@ -3,6 +3,8 @@ const message = document.querySelector('#message')
 const nameForm = document.querySelector('#sign-in')
 const name = document.querySelector('#name')
 const password = document.querySelector('#password')
+const provider = document.querySelector('#provider')
+const providerName = document.querySelector('#provider-name')
 const codeForm = document.querySelector('#enter-code')
 const code = document.querySelector('#code')
 const decision = document.querySelector('#decision')
@@ -25,6 +27,18 @@ async function call(method, path, body) {
 function show(element, text) {
   message.textContent = text
   for (const one of [nameForm, codeForm, decision]) one.hidden = one !== element
+  provider.hidden = true
+}
+
+/** Offers the sign-in through the provider of the server, if it has one and the form for passwords is shown. */
+async function offerProvider() {
+  try {
+    const { oidc } = await call('GET', '/v1/status')
+    providerName.textContent = oidc?.name ?? ''
+    provider.hidden = oidc === undefined || nameForm.hidden
+  } catch {
+    provider.hidden = true
+  }
 }
 
 let session
@@ -38,6 +52,7 @@ function askCode(text) {
 
 function askPassword(text) {
   show(nameForm, text)
+  void offerProvider()
   password.value = ''
   name.focus()
 }

@@ -4,6 +4,8 @@ const forms = document.querySelector('#forms')
 const nameForm = document.querySelector('#sign-in')
 const name = document.querySelector('#name')
 const password = document.querySelector('#password')
+const provider = document.querySelector('#provider')
+const providerName = document.querySelector('#provider-name')
 const keyForm = document.querySelector('#use-key')
 const key = document.querySelector('#key')
 const passwordForm = document.querySelector('#set-password')
@@ -41,9 +43,21 @@ function showSession(session) {
   show(signOut)
 }
 
+/** Offers the sign-in through the provider of the server, if it has one. */
+async function offerProvider() {
+  try {
+    const { oidc } = await call('GET', '/v1/status')
+    providerName.textContent = oidc?.name ?? ''
+    provider.hidden = oidc === undefined
+  } catch {
+    provider.hidden = true
+  }
+}
+
 function showForms(text) {
   message.textContent = text
   show(forms)
+  void offerProvider()
   for (const field of [password, key]) field.value = ''
   name.focus()
 }
