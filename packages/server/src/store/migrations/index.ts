@@ -29,6 +29,7 @@ import { markedSecrets } from './041-marked-secrets.ts'
 import { messages } from './042-messages.ts'
 import { statuses } from './044-statuses.ts'
 import { polling } from './045-polling.ts'
+import { lists } from './055-lists.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -62,4 +63,5 @@ export const migrations: Record<string, Migration> = {
   '042-messages': messages,
   '044-statuses': statuses,
   '045-polling': polling,
+  '055-lists': lists,
 }

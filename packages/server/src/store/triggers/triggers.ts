@@ -1,5 +1,5 @@
 import type { PipelineTriggerRow } from '../schema.ts'
-import type { Query, Tx } from '../store.ts'
+import type { LimitReader, Query, Tx } from '../store.ts'
 
 /** A trigger with the name of its pipeline. */
 export interface NamedTrigger extends PipelineTriggerRow {
@@ -73,7 +73,7 @@ export async function listTriggersOfPipeline(tx: Tx, pipelineId: string): Promis
 export type TriggerLimit = Pick<PipelineTriggerRow, 'pipeline_id' | 'name'> & { readonly concurrency: number }
 
 /** Locks those triggers of the pipelines that have limits, in the order of their ids. */
-export async function lockLimitedTriggers(tx: Tx, pipelineIds: readonly string[]): Promise<TriggerLimit[]> {
+export async function lockLimitedTriggers(tx: LimitReader, pipelineIds: readonly string[]): Promise<TriggerLimit[]> {
   if (pipelineIds.length === 0) return []
   const rows = await tx.query
     .selectFrom('pipeline_trigger')
