@@ -17,6 +17,7 @@ import { loginCommands } from './commands/login/command.ts'
 import { migrateCommands } from './commands/migrate/command.ts'
 import { monitorCommands } from './commands/monitor/command.ts'
 import { planCommands } from './commands/plan/command.ts'
+import { queueCommands } from './commands/queue/command.ts'
 import { runCommands } from './commands/run/command.ts'
 import { runnerCommands } from './commands/runner/command.ts'
 import { runtimeCommands } from './commands/runtimes/command.ts'
@@ -41,7 +42,9 @@ export const commands: readonly Command[] = [
   ...annotationAndSettingsCommands.filter(({ name }) => !name.startsWith('get ')),
   ...debugCommands,
   ...getCommands,
+  ...queueCommands.filter(({ name }) => name.startsWith('get ')),
   ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
+  ...queueCommands.filter(({ name }) => !name.startsWith('get ')),
   ...monitorCommands,
   ...applyCommands,
   ...triggerCommands,
@@ -118,6 +121,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'set',
     'replay',
     'trigger',
+    'search',
   ],
   'Users and access': ['login', 'logout', 'whoami', 'auth', 'invite', 'audit'],
   'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],
