@@ -269,6 +269,8 @@ describe.each(DATABASES)('views over all builds on $name', ({ open }) => {
       value: 'test',
       isSecret: false,
     })
+    // Holders are read at most once a second.
+    held.clock.advance(1_001)
     const holder = await submit(scene, ofPipeline('shop/app'))
     await runAttempt(scene, holder)
     await submit(scene, ofPipeline('shop/app'))

@@ -7,6 +7,7 @@ import { withoutLocks } from '../../store/store.ts'
 import { present } from '../lifecycle/present.ts'
 import { limitKeys, readCapacity, type Capacity, type LimitedBuild } from '../schedule/capacity.ts'
 import { waitScope, type WaitScope } from '../schedule/wait-scope.ts'
+import { recent } from './recent.ts'
 
 export interface LimitUses {
   readonly capacity: Capacity
@@ -18,6 +19,8 @@ export interface LimitUses {
   useOf(scope: WaitScope | undefined): Pick<Waiting, 'used' | 'limit' | 'holders'>
 }
 
+const readHolders = recent((app) => listHolders(app.store.query, app.accountId))
+
 /** Reads the limits that apply to builds, and what uses them now. `projectIds` are the projects that the caller may see; all if undefined. */
 export async function readLimitUses(
   app: App,
@@ -27,7 +30,7 @@ export async function readLimitUses(
   const { query } = app.store
   const capacity = await readCapacity(app, withoutLocks(query), builds)
   const byKey = new Map<string, Holder[]>()
-  for (const holder of await listHolders(query, app.accountId)) {
+  for (const holder of await readHolders(app)) {
     if (projectIds !== undefined && (holder.project_id === null || !projectIds.includes(holder.project_id))) continue
     for (const key of limitKeys(holder)) {
       const holders = byKey.get(key)

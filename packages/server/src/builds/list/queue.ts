@@ -7,6 +7,7 @@ import { present } from '../lifecycle/present.ts'
 import { forecastable, pipelinesOf, timeToNext } from './forecast.ts'
 import { readLimitUses, type LimitUses } from './limit-use.ts'
 import type { Seen } from './list-builds.ts'
+import { recent } from './recent.ts'
 import { readUsualTimes } from './usual-times.ts'
 import type { WaitScope } from '../schedule/wait-scope.ts'
 
@@ -21,8 +22,14 @@ interface Group {
   readonly builds: QueuedBuild[]
 }
 
-/** Returns the causes why builds wait, as far as the caller may see the builds. */
+/** Returns the causes why builds wait, as far as the caller may see the builds. The whole queue is read at most once a second. */
 export async function readQueue(app: App, seen: Seen): Promise<Queue> {
+  return seen === undefined ? readAll(app) : readSeen(app, seen)
+}
+
+const readAll = recent((app) => readSeen(app, undefined))
+
+async function readSeen(app: App, seen: Seen): Promise<Queue> {
   const queued = await listQueued(app.store.query, { accountId: app.accountId, projectIds: seen })
   if (queued.length === 0) return { waiting: 0, items: [] }
   const uses = await readLimitUses(app, queued, seen)

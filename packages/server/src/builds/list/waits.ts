@@ -5,6 +5,7 @@ import { listTurns, type Turn } from '../../store/builds/queue.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { present } from '../lifecycle/present.ts'
 import { readLimitUses, type LimitUses } from './limit-use.ts'
+import { recent } from './recent.ts'
 
 /** Returns what the waiting builds among `rows` wait for, by id. */
 export async function explainWaits(
@@ -20,7 +21,7 @@ export async function explainWaits(
   const queued = rows.filter(isQueued)
   if (queued.length === 0) return waits
   const uses = await readLimitUses(app, queued, projectIds)
-  const places = placesIn(await listTurns(app.store.query, app.accountId), uses)
+  const places = await readPlaces(app)
   for (const row of queued) {
     const wait = waits.get(row.id)
     if (wait === undefined) continue
@@ -49,6 +50,11 @@ function waitingSince(row: BuildRow): number | null {
 }
 
 /** Returns the place of each waiting build, by its number, among those that wait for the same. */
+const readPlaces = recent(async (app: App) => {
+  const uses = await readLimitUses(app, [], undefined)
+  return placesIn(await listTurns(app.store.query, app.accountId), uses)
+})
+
 function placesIn(turns: readonly Turn[], uses: LimitUses): Map<number, number> {
   const places = new Map<number, number>()
   const taken = new Map<string, number>()
