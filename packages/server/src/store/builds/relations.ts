@@ -25,10 +25,13 @@ export async function findBuilds(query: Query, filter: RelationFilter, ids: read
 /** Lists the builds that the steps of a build started, or that repeat it, oldest first. */
 export async function listDescendants(
   query: Query,
-  filter: RelationFilter,
+  { projectIds }: RelationFilter,
   { column, id, limit }: { readonly column: 'parent_id' | 'restart_of'; readonly id: string; readonly limit: number },
 ): Promise<BuildRow[]> {
-  return select(query, filter).where(column, '=', id).selectAll().orderBy('number').limit(limit).execute()
+  // Without the account, which related builds share: SQLite would read all of its builds in their order.
+  const all = query.selectFrom('build').where(column, '=', id)
+  const seen = projectIds === undefined ? all : all.where('project_id', 'in', [...projectIds])
+  return seen.selectAll().orderBy('number').limit(limit).execute()
 }
 
 /** A build of a branch, as far as its history needs it. */
