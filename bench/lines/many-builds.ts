@@ -80,6 +80,8 @@ async function measureOn(name: string, databaseUrl?: string): Promise<Row[]> {
   const get = (path: string, query?: Query) => (): Promise<unknown> => client.text('GET', path, { query })
   const [runtimes, list] = [pathOf(ROUTES.runtimes.list), pathOf(ROUTES.builds.list)]
   const builds = (query: Query) => get(list, { limit: 50, ...query })
+  const { created_at: middle = 0 } = (await findBuild(app.store.query, app.accountId, ids.ended)) ?? {}
+  const span = { from: middle, to: middle + 3_600_000 }
   const show = (id: string) => get(pathOf(ROUTES.builds.get, id))
   const rows: Row[] = [
     await row('elect-first', 'the first pass: every waiting build gets its reason', single(explain), { goal: false }),
@@ -102,6 +104,19 @@ async function measureOn(name: string, databaseUrl?: string): Promise<Row[]> {
       'the builds of a branch of a pipeline',
       builds({ pipeline: 'crowd/pipeline-8', branch: 'branch-100' }),
     ),
+    await row('list-queued', 'the waiting builds, with holders and places', builds({ status: 'pending' })),
+    await row('list-text', 'a page of a search for a text that no build has', builds({ q: 'no such text' })),
+    await row('list-initiator', 'a page of the builds of an unknown initiator', builds({ initiator: 'nobody' })),
+    await row('list-commit', 'the builds of an unknown commit', builds({ revision: 'abcdef12' })),
+    await row('list-times', 'the builds of a time span', builds({ from: span.from, to: span.to })),
+    await row('counts-status', 'the number of builds by status', get(pathOf(ROUTES.builds.counts), { by: 'status' })),
+    await row('counts-pipeline', 'the number of builds by pipeline', get(pathOf(ROUTES.builds.counts), { by: 'pipeline' })),
+    await row('queue', 'the queue by cause', get(pathOf(ROUTES.builds.queue))),
+    await row('approvals', 'the open approvals', get(pathOf(ROUTES.builds.approvals))),
+    await row('approvals-decided', 'the decided approvals', get(pathOf(ROUTES.builds.approvals), { state: 'decided' })),
+    await row('search-name', 'a search for names', get(pathOf(ROUTES.builds.search), { q: 'pipeline-19' })),
+    await row('search-commit', 'a search for a commit', get(pathOf(ROUTES.builds.search), { q: 'abcdef12' })),
+    await row('related', 'the builds that belong to a build', get(pathOf(ROUTES.builds.related, ids.ended))),
     await row('show-waiting', `GET ${list}/ID of a waiting build, with its reason`, show(ids.waiting)),
     await row('show-ended', `GET ${list}/ID of an ended build`, show(ids.ended)),
     await row('metrics', 'GET /metrics without a cached result', () => app.metricsPage(), { pauseMs: 1_001 }),

@@ -20,6 +20,7 @@ import { migrateCommands } from './commands/migrate/command.ts'
 import { monitorCommands } from './commands/monitor/command.ts'
 import { notificationCommands } from './commands/notifications/command.ts'
 import { planCommands } from './commands/plan/command.ts'
+import { queueCommands } from './commands/queue/command.ts'
 import { runCommands } from './commands/run/command.ts'
 import { runnerCommands } from './commands/runner/command.ts'
 import { runtimeCommands } from './commands/runtimes/command.ts'
@@ -45,7 +46,9 @@ export const commands: readonly Command[] = [
   ...annotationAndSettingsCommands.filter(({ name }) => !name.startsWith('get ')),
   ...debugCommands,
   ...getCommands,
+  ...queueCommands.filter(({ name }) => name.startsWith('get ')),
   ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
+  ...queueCommands.filter(({ name }) => !name.startsWith('get ')),
   ...monitorCommands,
   ...applyCommands,
   ...connectCommands,
@@ -130,6 +133,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'replay',
     'trigger',
     'notification',
+    'search',
   ],
   'Users and access': ['login', 'logout', 'whoami', 'auth', 'invite', 'audit'],
   'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { BUILD_STATUSES, STEP_STATUSES, TRIGGER_KINDS } from '@windlass/plan'
 import { Id, Name, Time, Variables } from './base.ts'
+import { ActionProblem, BuildCommit, BuildProgress, Waiting } from './build-lists.ts'
 import { DebugInput } from './engine/debug.ts'
 import { MissingLog, ReasonName, Usage } from './engine/events.ts'
 import { MESSAGE_STATES } from './messages.ts'
@@ -194,6 +195,8 @@ export const Build = z.object({
   hint: z.string().optional(),
   branch: z.string().optional(),
   revision: z.string().optional(),
+  /** As far as the request of the build named it. */
+  commit: BuildCommit.optional(),
   runtime: z.string().optional(),
   initiator: z.string(),
   trigger: Trigger,
@@ -209,6 +212,10 @@ export const Build = z.object({
   createdAt: Time,
   startedAt: Time.optional(),
   finishedAt: Time.optional(),
+  /** Absent while the document is fetched, and in lists for very large plans. */
+  progress: BuildProgress.optional(),
+  /** While the build waits for its start, for its pods or for an approval. */
+  waiting: Waiting.optional(),
   problems: z
     .array(
       z.object({
@@ -236,3 +243,9 @@ export const Build = z.object({
     .optional(),
 })
 export type Build = z.infer<typeof Build>
+
+/** Answer of `POST /v1/builds/actions`: a result for each id, in their order. `build` is the new one after a restart. */
+export const BuildActionResults = z.object({
+  items: z.array(z.object({ id: Id, build: Build.optional(), problem: ActionProblem.optional() })),
+})
+export type BuildActionResults = z.infer<typeof BuildActionResults>

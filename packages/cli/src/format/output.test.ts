@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import type { Values } from '../command.ts'
 import { getResources } from '../commands/get/action.ts'
+import { buildFilterOptions } from '../commands/get/build-filters.ts'
 import type { Printer, Terminal } from '../printer.ts'
 import { readSettings } from '../config.ts'
 import { styleFor } from './style.ts'
@@ -41,9 +43,10 @@ async function getManifest(manifest: string, out: Printer): Promise<void> {
   try {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const settings = readSettings({ WINDLASS_URL: url, WINDLASS_API_KEY: 'id.secret', WINDLASS_CONFIG: '/nowhere/config' })
-    const [limit, pipeline, status, branch, webhook, repo] = [undefined, undefined, undefined, undefined, undefined, undefined]
-    const filters = { limit, pipeline, status, branch, webhook, repo, annotation: [] }
-    const options = { output: 'yaml', noHeaders: false, versions: false, ...filters } as const
+    const initial = Object.entries(buildFilterOptions).map(([name, option]) => [name, option.initial])
+    const filters = Object.fromEntries(initial) as Values<typeof buildFilterOptions>
+    const [limit, webhook, repo] = [undefined, undefined, undefined]
+    const options = { output: 'yaml', noHeaders: false, versions: false, limit, webhook, repo, ...filters } as const
     await getResources({ args: ['step-types', 'acme/greet'], options, out, settings })
   } finally {
     server.close()

@@ -1,5 +1,6 @@
 /** What `get` and `delete` need to know about a kind of resource. */
 import type { ApiClient } from '@windlass/client'
+import type { Reason } from '@windlass/plan'
 import type { Style } from '../format/style.ts'
 import { formatAge } from '../format/time.ts'
 import type { KindName } from '../kind-names.ts'
@@ -21,14 +22,30 @@ export interface KindCalls<T> {
   remove?(name: string, options: { readonly query: { readonly force: true } } | undefined): Promise<void>
 }
 
+/** Filters of builds. */
+export interface BuildFilters {
+  readonly pipelines?: string[] | undefined
+  readonly branch?: string[] | undefined
+  readonly annotation?: string[] | undefined
+  readonly project?: string[] | undefined
+  readonly initiator?: string[] | undefined
+  readonly trigger?: string[] | undefined
+  readonly runtime?: string[] | undefined
+  readonly reason?: Reason | undefined
+  readonly revision?: string | undefined
+  readonly number?: number | undefined
+  readonly q?: string | undefined
+  /** Epoch milliseconds. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
 /** A page, and the filters of builds, triggers and deliveries. */
-export interface ListQuery {
+export interface ListQuery extends BuildFilters {
   readonly limit: number
   readonly cursor: string | undefined
   readonly pipeline?: string | undefined
   readonly status?: string | undefined
-  readonly branch?: string | undefined
-  readonly annotation?: string[] | undefined
   readonly webhook?: string | undefined
   readonly repo?: string | undefined
 }

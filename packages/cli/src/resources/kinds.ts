@@ -1,5 +1,6 @@
 /** The resource kinds of `get` and `delete`: their calls and columns. */
 import type { ApiClient } from '@windlass/client'
+import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
 import { formatDuration } from '@windlass/plan'
 import type {
@@ -17,13 +18,14 @@ import type {
 } from '@windlass/protocol'
 import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
+import { formatProgress, formatWaiting } from '../format/waiting.ts'
 import { KIND_NAMES } from '../kind-names.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
 import { notifications } from './notification-kind.ts'
 import { links } from './link-kind.ts'
 import { cronTriggers, deliveries, eventTriggers, messages, triggers, webhooks } from './trigger-kinds.ts'
 
-export type { Columns, Kind, KindCalls, ListQuery, RenderContext } from './kind.ts'
+export type { BuildFilters, Columns, Kind, KindCalls, ListQuery, RenderContext } from './kind.ts'
 
 const pipelines: Kind<Pipeline> = {
   name: 'pipelines',
@@ -46,7 +48,10 @@ const pipelines: Kind<Pipeline> = {
 const builds: Kind<Build> = {
   name: 'builds',
   singular: 'build',
-  of: ({ builds: { list, get } }) => ({ list, get }),
+  of: ({ builds: { list, get } }) => ({
+    list: ({ query: { pipelines: names, ...query } }) => list({ query: { ...query, ...defined({ pipeline: names }) } }),
+    get,
+  }),
   nameOf: ({ id }) => id,
   columns: {
     ID: ({ id }) => id,
@@ -61,6 +66,9 @@ const builds: Kind<Build> = {
   },
   wide: {
     COMMIT: ({ revision }) => (revision ?? '').slice(0, 8),
+    MESSAGE: ({ commit }) => commit?.message ?? '',
+    STEPS: ({ progress }) => formatProgress(progress),
+    'WAITS FOR': ({ waiting }) => formatWaiting(waiting),
     RUNTIME: ({ runtime }) => runtime ?? '',
     ATTEMPT: ({ attempt }) => String(attempt),
     INITIATOR: ({ initiator }) => initiator,

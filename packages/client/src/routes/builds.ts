@@ -3,8 +3,15 @@ import {
   Annotations,
   AnnotationsInput,
   ApprovalInput,
+  ApprovalItem,
+  ApprovalQuery,
   Build,
+  BuildActionInput,
+  BuildActionResults,
+  BuildCounts,
+  BuildCountsQuery,
   BuildInput,
+  BuildPlan,
   BuildQuery,
   DEBUG_ACTIONS,
   DebugChange,
@@ -16,7 +23,13 @@ import {
   ImageQuery,
   LogQuery,
   page,
+  PlanAnswer,
+  PlanInput,
+  Queue,
+  RelatedBuilds,
   RestartInput,
+  SearchQuery,
+  SearchResults,
   TerminalInput,
   TerminalInputAck,
   TerminalInputBatch,
@@ -30,8 +43,24 @@ import { route } from '../route.ts'
 export const builds = {
   /** Lists builds, newest first. */
   list: route('GET', '/v1/builds', { query: BuildQuery, answer: page(Build) }),
+  /** Counts builds by one of their values. */
+  counts: route('GET', '/v1/builds/counts', { query: BuildCountsQuery, answer: BuildCounts }),
+  /** Returns why builds wait, by cause. */
+  queue: route('GET', '/v1/queue', { answer: Queue }),
+  /** Does the same with up to 200 builds. Builds that refuse it have a problem in the answer. */
+  act: route('POST', '/v1/builds/actions', { body: BuildActionInput, answer: BuildActionResults, isKeyed: true }),
   create: route('POST', '/v1/builds', { body: BuildInput, answer: Build, isKeyed: true }),
   get: route('GET', '/v1/builds/{id}', { answer: Build }),
+  /** Returns the plan of a build and its documents, without secret values. */
+  plan: route('GET', '/v1/builds/{id}/plan', { answer: BuildPlan }),
+  /** Returns the parent, children and repetitions of a build, and its neighbors on the branch. */
+  related: route('GET', '/v1/builds/{id}/related', { answer: RelatedBuilds }),
+  /** Returns what a build would do and why it would wait. Stores nothing. */
+  preview: route('POST', '/v1/plan', { body: PlanInput, answer: PlanAnswer }),
+  /** Lists the approvals of all builds. */
+  approvals: route('GET', '/v1/approvals', { query: ApprovalQuery, answer: page(ApprovalItem) }),
+  /** Searches builds by number or commit, and other resources by name. */
+  search: route('GET', '/v1/search', { query: SearchQuery, answer: SearchResults }),
   /** Waits for the end of a build, or for `timeoutMs`. */
   wait: route('GET', '/v1/builds/{id}/wait', { query: WaitQuery, answer: Build }),
   restart: route('POST', '/v1/builds/{id}/restart', { body: RestartInput, answer: Build, isKeyed: true }),

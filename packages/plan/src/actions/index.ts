@@ -33,6 +33,8 @@ const ACTION_KINDS = {
 type Kinds = typeof ACTION_KINDS
 
 export type ActionKindName = keyof Kinds
+
+export const ACTION_KIND_NAMES = Object.keys(ACTION_KINDS) as [ActionKindName, ...ActionKindName[]]
 /** The action of a kind in a plan; of all kinds by default. */
 export type Action<K extends ActionKindName = ActionKindName> = Parameters<Kinds[K]['resolve']>[0]
 /** The action of a kind with its variables substituted; of all kinds by default. */

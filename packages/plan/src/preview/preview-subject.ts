@@ -11,7 +11,7 @@ export interface PreviewImage {
   /** With all known variables substituted. */
   readonly image: string
   /** The step of this build that builds it. */
-  readonly madeBy?: string
+  readonly madeBy?: string | undefined
   /** Steps that use it. */
   readonly steps: readonly string[]
 }

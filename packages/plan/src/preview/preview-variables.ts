@@ -9,12 +9,12 @@ export interface PreviewVariable {
   readonly name: string
   readonly level: VariableLevel
   /** Name of the context, pipeline or project. */
-  readonly source?: string
+  readonly source?: string | undefined
   /** With references substituted; absent for secrets. */
-  readonly value?: string
+  readonly value?: string | undefined
   readonly isSecret: boolean
   /** The level whose value is used instead. */
-  readonly overriddenBy?: VariableLevel
+  readonly overriddenBy?: VariableLevel | undefined
 }
 
 /** Returns the variables sorted by name; for each name the effective one comes first. */

@@ -28,17 +28,17 @@ export interface PreviewStep {
   readonly title: string
   readonly kind: ActionKindName
   /** Set for a typed step. */
-  readonly type?: string
+  readonly type?: string | undefined
   /** Set for a plain group. */
-  readonly mode?: 'serial' | 'parallel'
-  readonly parent?: string
-  readonly hook?: { readonly moment: HookMoment; readonly of?: string }
-  readonly stage?: string
+  readonly mode?: 'serial' | 'parallel' | undefined
+  readonly parent?: string | undefined
+  readonly hook?: { readonly moment: HookMoment; readonly of?: string | undefined } | undefined
+  readonly stage?: string | undefined
   /** Steps that it waits for. */
   readonly after: readonly string[]
   readonly forecast: StepForecast
   /** Human-readable reason why it does not run, or what it depends on. */
-  readonly because?: string
+  readonly because?: string | undefined
   readonly on: readonly string[]
   /** What it works on: an image, a repository at a revision. */
   readonly subject: string

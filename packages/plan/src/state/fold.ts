@@ -22,26 +22,30 @@ export function stateOf(snapshot: Snapshot, step: string): StepState {
 
 /** Applies one fact. Facts about final steps and duplicate facts change nothing. */
 export function fold(snapshot: Snapshot, fact: StepFact): Snapshot {
-  const before = stateOf(snapshot, fact.step)
-  if (isFinalStep(before.status) || fact.at < (before.resetAt ?? -Infinity)) return snapshot
-  const after = apply(before, fact)
-  if (after === before) return snapshot
-  const resets = fact.type === 'step.started' && fact.try > before.try ? (fact.resets ?? []) : []
-  const steps = { ...snapshot.steps, [fact.step]: after }
-  for (const name of resets) steps[name] = { ...PENDING, resetAt: fact.at }
-  const exports = resets.length === 0 ? snapshot.exports : forget(snapshot.exports, new Set(resets))
-  return { ...snapshot, steps, exports: fact.type === 'step.finished' ? mergeExports(exports, fact) : exports }
+  return foldAll(snapshot, [fact])
+}
+
+/** Applies many facts in the given order. Copies the steps once, so that the cost does not grow with the product of steps and facts. */
+export function foldAll(snapshot: Snapshot, facts: Iterable<StepFact>): Snapshot {
+  let { exports } = snapshot
+  let steps: Map<string, StepState> | undefined
+  for (const fact of facts) {
+    const before = steps?.get(fact.step) ?? stateOf(snapshot, fact.step)
+    if (isFinalStep(before.status) || fact.at < (before.resetAt ?? -Infinity)) continue
+    const after = apply(before, fact)
+    if (after === before) continue
+    steps ??= new Map(Object.entries(snapshot.steps))
+    steps.set(fact.step, after)
+    const resets = fact.type === 'step.started' && fact.try > before.try ? (fact.resets ?? []) : []
+    for (const name of resets) steps.set(name, { ...PENDING, resetAt: fact.at })
+    if (resets.length > 0) exports = forget(exports, new Set(resets))
+    if (fact.type === 'step.finished') exports = mergeExports(exports, fact)
+  }
+  return steps === undefined ? snapshot : { ...snapshot, steps: Object.fromEntries(steps), exports }
 }
 
 function forget(exports: readonly ExportedVariable[], steps: ReadonlySet<string>): readonly ExportedVariable[] {
   return exports.filter(({ step }) => step === undefined || !steps.has(step))
-}
-
-/** Applies many facts in the given order. */
-export function foldAll(snapshot: Snapshot, facts: Iterable<StepFact>): Snapshot {
-  let current = snapshot
-  for (const fact of facts) current = fold(current, fact)
-  return current
 }
 
 function apply(state: StepState, fact: StepFact): StepState {

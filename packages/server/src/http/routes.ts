@@ -11,6 +11,7 @@ import { toOpenApi } from './openapi.ts'
 import { imageRoutes } from './routes/image.ts'
 import { monitorRoutes } from './routes/monitor.ts'
 import { pipelineRoutes } from './routes/pipeline.ts'
+import { queueRoutes } from './routes/queue.ts'
 import { contextRoutes } from './routes/resource.ts'
 import { ok, route, type Route } from './route.ts'
 import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes/runner.ts'
@@ -65,6 +66,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...runtimeRoutes(app),
     ...runtimeBaseRoutes(app),
     ...buildRoutes(app),
+    ...queueRoutes(app),
     ...annotationRoutes(app),
     ...imageRoutes(app),
     ...linkRoutes(app),

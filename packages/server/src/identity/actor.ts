@@ -1,6 +1,15 @@
 /** The callers of the API and what they may call. Everything that is not allowed here is denied. The rights of roles are in `RIGHTS` of the protocol. */
 import { fault } from '@windlass/kit'
-import { RIGHTS, roleHasRight, type InstallationRole, type Owner, type Right, type Role, type Scope } from '@windlass/protocol'
+import {
+  missingScopes,
+  RIGHTS,
+  roleHasRight,
+  type InstallationRole,
+  type Owner,
+  type Right,
+  type Role,
+  type Scope,
+} from '@windlass/protocol'
 
 /** The steps of a build, authenticated by the key of its attempt (CF_API_KEY). */
 export interface StepActor {
@@ -106,6 +115,12 @@ function hasRight(actor: KeyActor, right: Right, projectId: string | null): bool
   if (roleHasRight(actor.role, right)) return true
   const role = projectId === null ? undefined : actor.projects?.get(projectId)
   return RIGHTS[right].at === 'project' && role !== undefined && roleHasRight(role, right)
+}
+
+/** Returns true if a key or user has the right in the project, and the key has the scope. */
+export function mayDo(actor: Actor, { right, scope }: { right: Right; scope: Scope }, projectId: string | null): boolean {
+  if (actor.kind !== 'key' || !hasRight(actor, right, projectId)) return false
+  return actor.scopes === undefined || missingScopes(actor.scopes, [scope]).length === 0
 }
 
 /** Returns true if the actor has the right in at least one project. */

@@ -194,6 +194,9 @@ export interface BuildRow {
   hint: string | null
   branch: string | null
   revision: string | null
+  /** First line of the message of the commit, and its author, as given with the request. At most 200 characters each. */
+  commit_message: string | null
+  commit_author: string | null
   /** Name of the runtime; null until the default is chosen. */
   runtime: string | null
   priority: number

@@ -28,6 +28,17 @@ export interface Tx {
   measure(count: (metrics: Metrics) => void): void
 }
 
+/** Reads rows that limit something: a transaction, which locks them, or `withoutLocks` for a view of them. */
+export interface LimitReader {
+  readonly query: Query
+  readonly forUpdate: Dialect['forUpdate']
+}
+
+/** Reads without locks. */
+export function withoutLocks(query: Query): LimitReader {
+  return { query, forUpdate: (select) => select }
+}
+
 /** Runs in the transaction that creates a value. If it throws, the value is rolled back. */
 export type Within<T> = (tx: Tx, value: T) => Promise<void>
 

@@ -82,6 +82,10 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     return { path: `/v1/builds/${id}/restart`, body: {} }
   },
   'POST /v1/builds/{id}/terminate': async (scene) => ({ path: `/v1/builds/${await hold(scene)}/terminate`, body: {} }),
+  'POST /v1/builds/actions': async ({ submit }) => {
+    const { id } = await submit({ document: ENDED })
+    return { path: '/v1/builds/actions', body: { action: 'restart', ids: [id] } }
+  },
   'POST /v1/builds/{id}/debug': async (scene) => ({ path: `/v1/builds/${await hold(scene)}/debug`, body: { off: true } }),
   'POST /v1/builds/{id}/debug/{step}/{action}': async (scene) => ({
     path: `/v1/builds/${await hold(scene)}/debug/hello/continue`,
@@ -149,6 +153,7 @@ export const SETTLED_OF_STEPS: Readonly<Record<string, Prepare>> = {
 /** Calls that can be carried out twice, and why. */
 export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
+  'POST /v1/plan': 'stores nothing',
   'POST /v1/device-codes/{code}/approve': 'the same decision changes nothing',
   'POST /v1/device-codes/{code}/deny': 'the same decision changes nothing',
   'POST /v1/triggers/test': 'stores nothing',

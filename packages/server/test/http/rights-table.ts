@@ -185,6 +185,14 @@ POST   /v1/builds/{id}/attempts/{attempt}/confirm-gone                       adm
 POST   /v1/builds/{id}/approve                                               developer   build:write
 POST   /v1/builds/{id}/deny                                                  developer   build:write
 GET    /v1/builds                                                            viewer      build:read         steps
+GET    /v1/builds/counts                                                     viewer      build:read
+POST   /v1/builds/actions                                                    developer   build:write
+GET    /v1/queue                                                             viewer      build:read
+GET    /v1/approvals                                                         viewer      build:read
+GET    /v1/search                                                            viewer      build:read
+POST   /v1/plan                                                              developer   build:write
+GET    /v1/builds/{id}/plan                                                  viewer      build:read
+GET    /v1/builds/{id}/related                                               viewer      build:read
 GET    /v1/builds/{id}                                                       viewer      build:read         steps
 GET    /v1/builds/{id}/wait                                                  viewer      build:read         steps
 GET    /v1/builds/{id}/feed                                                  viewer      build:read         steps

@@ -9,9 +9,9 @@ import {
 } from '../../src/annotations/annotations.ts'
 import type { App } from '../../src/app.ts'
 import { applyEvents } from '../../src/builds/engine/events.ts'
-import { toBuilds } from '../../src/builds/lifecycle/view.ts'
+import { toItems } from '../../src/builds/list/list-builds.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
-import { listBuilds } from '../../src/store/builds/builds.ts'
+import { listBuilds } from '../../src/store/builds/build-lists.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { feedOf, HELLO, numbered, openScene, runAttempt, say, show, started, submit } from '../support/scene.ts'
 
@@ -90,13 +90,15 @@ describe.each(DATABASES)('annotations on $name', ({ open }) => {
     ]
     await putAnnotations(app, { entity: 'build', id: builds[0]?.id ?? '' }, { values: {}, display: 'score' })
     const find = async (...annotations: { name: string; values: string[] }[]): Promise<number[]> =>
-      (await listBuilds(app.store.query, { accountId: app.accountId, annotations, limit: 10 })).map(({ number }) => number)
+      (await listBuilds(app.store.query, { accountId: app.accountId, annotations }, { limit: 10 })).rows.map(
+        ({ number }) => number,
+      )
     expect(await find({ name: 'team', values: [] })).toEqual([2, 1])
     expect(await find({ name: 'team', values: storedForms('red') })).toEqual([1])
     expect(await find({ name: 'score', values: storedForms('85') }, { name: 'team', values: storedForms('red') })).toEqual([1])
     expect(await find({ name: 'team', values: storedForms('green') })).toEqual([])
-    const rows = await listBuilds(app.store.query, { accountId: app.accountId, limit: 10 })
-    expect((await toBuilds(app, rows)).map(({ display }) => display)).toEqual([
+    const { rows } = await listBuilds(app.store.query, { accountId: app.accountId }, { limit: 10 })
+    expect((await toItems(app, rows, undefined)).map(({ display }) => display)).toEqual([
       undefined,
       undefined,
       { name: 'score', value: 85 },

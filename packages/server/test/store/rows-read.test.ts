@@ -6,7 +6,9 @@ import { sweep } from '../../src/builds/lifecycle/sweep.ts'
 import { describeBuild } from '../../src/builds/lifecycle/view.ts'
 import { retain } from '../../src/retention.ts'
 import { listShownRuntimes } from '../../src/runtimes/show-runtimes.ts'
-import { findBuild, listBuilds } from '../../src/store/builds/builds.ts'
+import type { BuildFilter } from '../../src/store/builds/build-filter.ts'
+import { countBuildsBy, listBuilds } from '../../src/store/builds/build-lists.ts'
+import { findBuild } from '../../src/store/builds/builds.ts'
 import { claim } from '../../src/tasks/claim.ts'
 import { fillStore, freeOne } from '../support/full-store.ts'
 import { readsTooMuch, record } from '../support/rows-read.ts'
@@ -16,6 +18,7 @@ const SIZE = { builds: 20_000, waiting: 300, pipelines: 20 }
 /** Far more than waits and runs, far less than has ended. */
 const MAX_ROWS = 1_500
 const LIMIT = 50
+const PIPELINE = `${'f'.repeat(15)}100000003`
 
 describe.each(DATABASES)('a store full of builds on $name', ({ open }) => {
   let database: Database
@@ -32,8 +35,10 @@ describe.each(DATABASES)('a store full of builds on $name', ({ open }) => {
     await database[Symbol.asyncDispose]()
   })
 
-  const list = (filter: object) => (app: App) =>
-    listBuilds(app.store.query, { accountId: app.accountId, limit: LIMIT, ...filter })
+  const list =
+    ({ before, ...filter }: Partial<BuildFilter> & { readonly before?: number | undefined }) =>
+    async (app: App) =>
+      (await listBuilds(app.store.query, { accountId: app.accountId, ...filter }, { before, limit: LIMIT })).rows
   const show = async (app: App, id: string): Promise<unknown> => {
     const row = await findBuild(app.store.query, app.accountId, id)
     return row === undefined ? Promise.reject(new Error(`no build ${id}`)) : describeBuild(app, row)
@@ -47,13 +52,23 @@ describe.each(DATABASES)('a store full of builds on $name', ({ open }) => {
     ['a poll of an agent', pollOfAgent],
     ['the newest builds', list({})],
     ['a page far back', list({ before: SIZE.builds / 2 })],
-    ['the builds of a pipeline', list({ pipelineId: `${'f'.repeat(15)}100000003` })],
-    ['the builds of a pipeline with an unknown name', list({ pipeline: 'none' })],
-    ['the builds of an unknown branch', list({ branch: 'none' })],
-    ['the builds of a branch of a pipeline', list({ pipelineId: `${'f'.repeat(15)}100000003`, branch: 'none' })],
+    ['the builds of a pipeline', list({ pipelines: [{ id: PIPELINE }] })],
+    ['the builds of a pipeline with an unknown name', list({ pipelines: [{ name: 'none' }] })],
+    ['the builds of an unknown branch', list({ branches: ['none'] })],
+    ['the builds of a branch of a pipeline', list({ pipelines: [{ id: PIPELINE }], branches: ['none'] })],
     ['the running builds', list({ status: ['running'] })],
     ['builds in several rare states', list({ status: ['delayed', 'elected', 'terminating'] })],
-    ['the failed builds of a pipeline', list({ status: ['error'], pipelineId: `${'f'.repeat(15)}100000002` })],
+    ['the failed builds of a pipeline', list({ status: ['error'], pipelines: [{ id: PIPELINE }] })],
+    ['the builds of several branches of several pipelines', list({ pipelines: [{ id: PIPELINE }], branches: ['none', 'nil'] })],
+    ['the builds of a commit', list({ revision: 'abcdef12' })],
+    ['a build by its number', list({ number: 77 })],
+    ['the builds of a pipeline that a user started', list({ pipelines: [{ id: PIPELINE }], initiators: ['nobody'] })],
+    ['the running builds with a text', list({ status: ['running'], text: 'none' })],
+    ['the builds after a time', list({ from: 4_000_000_000_000 })],
+    [
+      'the running builds by pipeline',
+      (app) => countBuildsBy(app.store.query, { accountId: app.accountId, status: ['running'] }, 'pipeline'),
+    ],
     ['a build that waits', (app) => show(app, ids.waiting)],
     ['a build that ended', (app) => show(app, ids.ended)],
   ]

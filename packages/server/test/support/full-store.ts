@@ -254,10 +254,11 @@ async function copyEnded(app: App, template: string, { pipelines, count }: { pip
 /** Adds approvals: open ones for builds that wait for approval, and decided ones for every tenth ended build. */
 async function addApprovals(app: App): Promise<void> {
   await sql`
-    insert into approval (build_id, account_id, step, final_state, attempt, seen, waiting_since, expires_at, decision)
+    insert into approval (build_id, account_id, step, final_state, attempt, seen, waiting_since, expires_at, decision, decided_at)
     select id, account_id, 'ask', 'denied', 1, 1, created_at,
       case status when 'pending-approval' then created_at + ${sql.lit(app.retention.buildDays * DAY_MS)} else created_at end,
-      case status when 'pending-approval' then null else 'approved' end
+      case status when 'pending-approval' then null else 'approved' end,
+      case status when 'pending-approval' then null else created_at end
     from build where status = 'pending-approval' or number % 10 = 1`.execute(app.store.query)
 }
 

@@ -53,12 +53,13 @@ export const buildCommands = [
     summary: 'Run a build again with the same document, variables and commit',
     about:
       'Runs from the beginning, or with --from-failed or --from from a later step: then results, images and exported variables of the ' +
-      'earlier steps are reused, on the same disk if it still exists.',
+      'earlier steps are reused, on the same disk if it still exists. Several builds are restarted without waiting for them.',
     examples: [
       'windlass restart 65f0c1d2a3b4c5d6e7f80912 --from-failed',
       'windlass restart 65f0c1d2a3b4c5d6e7f80912 --from deploy -v TARGET=staging',
+      'windlass restart 65f0c1d2a3b4c5d6e7f80912 65f0c1d2a3b4c5d6e7f80913 --from-failed',
     ],
-    arguments: ONE,
+    arguments: MANY,
     options: {
       fromFailed: flag('--from-failed', 'Start at the failed steps and reuse the results of the others'),
       from: text('--from <step>', 'Start at this step and reuse the results of earlier steps'),

@@ -1,22 +1,25 @@
 import { listAll } from '@windlass/client'
+import { systemClock } from '@windlass/kit'
+import { defined } from '@windlass/kit/defined'
 import { fault, isFault } from '@windlass/kit/faults'
 import { BUILD_STATUSES, nearest } from '@windlass/plan'
-import type { Invocation } from '../../command.ts'
+import type { Invocation, Values } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
+import { alignColumns } from '../../format/columns.ts'
 import { printList, printValue } from '../../format/output.ts'
+import { paintStatus } from '../../format/style.ts'
+import { parseTime } from '../../input/time.ts'
 import type { OutputFormat } from '../../output-formats.ts'
 import type { KindName } from '../../kind-names.ts'
-import { withKind, type Kind, type ListQuery } from '../../resources/kinds.ts'
+import type { Printer } from '../../printer.ts'
+import { withKind, type BuildFilters, type Kind, type ListQuery } from '../../resources/kinds.ts'
 import { openSession, type Session } from '../../session.ts'
+import type { buildFilterOptions } from './build-filters.ts'
 
-interface GetOptions {
+interface GetOptions extends Values<typeof buildFilterOptions> {
   readonly output: OutputFormat | undefined
   readonly noHeaders: boolean
   readonly limit: number | undefined
-  readonly pipeline: string | undefined
-  readonly status: string | undefined
-  readonly branch: string | undefined
-  readonly annotation: readonly string[]
   readonly versions: boolean
   readonly webhook: string | undefined
   readonly repo: string | undefined
@@ -34,6 +37,7 @@ export async function getResources({ args, options, out, settings }: Invocation<
     const print = { kind, format: options.output, headers: !options.noHeaders }
     if (name === undefined) {
       if (kind.name === 'builds') requireStatus(options.status)
+      if (options.countBy !== undefined) return printCounts(out, session, { kind: kind.name, options })
       const limit = options.limit ?? (kind.name in RETAINED ? NEWEST_SHOWN : undefined)
       const filter = filterOf(kind.name, options)
       const { list } = kind.of(session.client)
@@ -48,11 +52,62 @@ export async function getResources({ args, options, out, settings }: Invocation<
   })
 }
 
-function filterOf(kind: KindName, { pipeline, status, branch, annotation, webhook, repo }: GetOptions): Partial<ListQuery> {
-  if (kind === 'builds') return { pipeline, status, branch, annotation: [...annotation] }
-  if (kind === 'triggers' || kind === 'cron-triggers' || kind === 'event-triggers') return { pipeline }
+function filterOf(kind: KindName, options: GetOptions): Partial<ListQuery> {
+  const { pipeline, status, webhook, repo } = options
+  if (kind === 'builds') return buildFilterOf(options)
+  if (kind === 'triggers' || kind === 'cron-triggers' || kind === 'event-triggers') return { pipeline: pipeline.at(-1) }
   if (kind === 'messages') return { status }
   return kind === 'deliveries' ? { status, webhook, repo } : {}
+}
+
+function buildFilterOf(options: GetOptions): BuildFilters & Pick<ListQuery, 'status'> {
+  const { status, reason, revision, number, query, since, until } = options
+  const now = systemClock.now()
+  const several = (values: readonly string[]): string[] | undefined => (values.length === 0 ? undefined : [...values])
+  return defined({
+    pipelines: several(options.pipeline),
+    branch: several(options.branch),
+    annotation: several(options.annotation),
+    project: several(options.project),
+    initiator: several(options.initiator),
+    trigger: several(options.trigger),
+    runtime: several(options.runtime),
+    status,
+    reason,
+    revision,
+    number: number === undefined ? undefined : readNumber(number),
+    q: query,
+    from: since === undefined ? undefined : parseTime(since, now),
+    to: until === undefined ? undefined : parseTime(until, now),
+  })
+}
+
+/** Reads a build number, with or without `#`. Throws `usage`. */
+function readNumber(text: string): number {
+  const digits = /^#?([1-9]\d{0,14})$/.exec(text)?.[1]
+  if (digits === undefined) throw fault('usage', { message: `"${text}" is not the number of a build.` })
+  return Number(digits)
+}
+
+interface Counting {
+  readonly kind: KindName
+  readonly options: GetOptions
+}
+
+/** Prints how many builds have each value. Throws `usage` for other kinds. */
+async function printCounts(out: Printer, { client }: Session, { kind, options }: Counting): Promise<void> {
+  const { countBy: by, output } = options
+  if (kind !== 'builds' || by === undefined)
+    throw fault('usage', { message: '--count-by applies to builds only.', hint: 'windlass get builds --count-by status' })
+  const { pipelines, ...filter } = buildFilterOf(options)
+  const counts = await client.builds.counts({ query: { ...filter, ...defined({ pipeline: pipelines }), by } })
+  if (output === 'json' || output === 'yaml') return printValue(out, counts, output)
+  const { style } = out.stdout
+  const rows = counts.items.map(({ value, count }) => [by === 'status' ? paintStatus(style, value) : value, String(count)])
+  const head = options.noHeaders ? [] : [[by.toUpperCase(), 'BUILDS'].map((cell) => style.dim(cell))]
+  if (rows.length === 0) return out.note('No builds found.')
+  for (const line of alignColumns([...head, ...rows])) out.line(line)
+  if (!counts.isExact) out.note('Only the newest builds are counted.')
 }
 
 /** Throws `usage` unless each of these statuses, separated by commas, exists. */

@@ -1,7 +1,8 @@
 /** Commands that list, show and delete resources. */
-import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
+import { command, flag, integer, oneOf, text } from '../../command.ts'
 import { KIND_NAMES } from '../../kind-names.ts'
 import { OUTPUT_FORMATS } from '../../output-formats.ts'
+import { buildFilterOptions } from './build-filters.ts'
 
 /** Builds are kept until their retention ends. */
 const DELETABLE_KINDS = KIND_NAMES.filter((name) => name !== 'builds')
@@ -20,16 +21,15 @@ export const getCommands = [
         '--limit <count>',
         'Maximum number of resources (default: 20 builds, deliveries or messages, all of any other kind)',
       ),
-      pipeline: text('--pipeline <name>', 'Builds, triggers: filter by pipeline'),
-      status: text('--status <status>', 'Builds, deliveries, messages: filter by status'),
-      branch: text('--branch <name>', 'Builds: filter by branch'),
-      annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),
+      ...buildFilterOptions,
       webhook: text('--webhook <name>', 'Deliveries: filter by webhook'),
       repo: text('--repo <owner/name>', 'Deliveries: filter by repository'),
       versions: flag('--versions', 'Step types: list all versions of the named one'),
     },
     examples: [
       'windlass get builds --pipeline demo/app',
+      'windlass get builds --initiator mira --status error --since 7d',
+      'windlass get builds --count-by status',
       'windlass get pipelines -o name',
       'windlass get runtimes local -o yaml',
     ],

@@ -8,6 +8,7 @@ import { formatProblem } from '../../format/problems.ts'
 import { formatBytes, formatUsage } from '../../format/usage.ts'
 import { markOf, paintStatus, type Style } from '../../format/style.ts'
 import { formatAge, formatTime } from '../../format/time.ts'
+import { formatProgress, formatWaiting } from '../../format/waiting.ts'
 import { textOfReason } from '../../follow/wording.ts'
 import { requireBuildId } from '../../input/build-id.ts'
 import { openSession } from '../../session.ts'
@@ -83,6 +84,10 @@ function facts(build: Build, { style, now }: RenderContext): [string, string][] 
     ['Hint:', build.hint ?? ''],
     ['Branch:', build.branch ?? ''],
     ['Commit:', build.revision ?? ''],
+    ['Message:', build.commit?.message ?? ''],
+    ['Author:', build.commit?.author ?? ''],
+    ['Steps:', formatProgress(build.progress)],
+    ['Waits for:', formatWaiting(build.waiting)],
     ['Runtime:', build.runtime ?? ''],
     ['Started by:', build.initiator],
     ['Restart of:', build.restartOf ?? ''],

@@ -6,14 +6,18 @@ import { previewPlan, VOLUME_PATH } from '@windlass/plan'
 import type { Invocation, Values } from '../../command.ts'
 import { formatProblem } from '../../format/problems.ts'
 import { readInput, sourcesRead } from '../../input/input-files.ts'
-import { printTree } from '../../plan/print-tree.ts'
-import { toDot } from '../../plan/to-dot.ts'
-import { toSvg } from '../../plan/to-svg.ts'
 import { parseSecrets, parseVariables, readVariableFile } from '../../input/variables.ts'
 import type { planOptions } from './options.ts'
+import { planOnServer, showBuildPlan } from './on-server.ts'
+import { showPreview } from './show-preview.ts'
 
-/** Runs `plan -f FILE`. The plan assumes that every step that runs succeeds. */
-export async function planFile({ args, options, out, settings }: Invocation<Values<typeof planOptions>>): Promise<void> {
+/** Runs `plan -f FILE`, `plan --build ID` and `plan --pipeline NAME`. The plan assumes that every step that runs succeeds. */
+export async function planFile(invocation: Invocation<Values<typeof planOptions>>): Promise<number | void> {
+  const { args, options, out, settings } = invocation
+  if (options.build !== undefined) return showBuildPlan(invocation, options.build)
+  if (options.pipeline !== undefined) return planOnServer(invocation, options.pipeline)
+  if (options.trigger !== undefined)
+    throw fault('usage', { message: '--trigger needs --pipeline.', hint: 'Name the pipeline of the trigger.' })
   const file = options.file ?? args[0]
   if (file === undefined || args.length > (options.file === undefined ? 1 : 0))
     throw fault('usage', { message: '`plan` takes exactly one document.', hint: 'Run `windlass plan -f FILE`.' })
@@ -36,15 +40,5 @@ export async function planFile({ args, options, out, settings }: Invocation<Valu
   const builtins = { CI: 'true', CF_BUILD_ID: buildId, CF_VOLUME_PATH: VOLUME_PATH }
   const preview = previewPlan(local.plan, { builtins, only: options.only, skip: options.skip })
   for (const problem of warnings) for (const line of formatProblem(problem, sourcesRead(), out.stderr.style)) out.note(line)
-  switch (options.output) {
-    case 'json':
-      return out.line(JSON.stringify(preview, null, 2))
-    case 'dot':
-      return out.line(toDot(preview))
-    case 'svg':
-      return out.line(toSvg(preview))
-    case 'tree':
-    case undefined:
-      printTree(preview, { title: source.name, branch, out })
-  }
+  showPreview(preview, { title: source.name, branch, out, output: options.output })
 }

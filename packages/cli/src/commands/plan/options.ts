@@ -2,6 +2,9 @@
 import { oneOf, text, texts } from '../../command.ts'
 
 export const planOptions = {
+  build: text('--build <id>', 'Show the plan of this build on the server'),
+  pipeline: text('--pipeline <name>', 'Plan a build of this stored pipeline on the server, with its variables and contexts'),
+  trigger: text('-t, --trigger <name>', 'With --pipeline: as if started by this trigger of the pipeline'),
   file: text('-f, --file <file>', 'The document; - reads standard input'),
   branch: text('-b, --branch <name>', 'Branch or tag (default: that of the repository of the document)'),
   sha: text('-s, --sha <commit>', 'Commit'),

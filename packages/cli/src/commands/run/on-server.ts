@@ -8,9 +8,10 @@ import { toDebugInput } from '../../debug/breakpoints.ts'
 import type { Invocation, Values } from '../../command.ts'
 import { readInput, sourcesRead } from '../../input/input-files.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession, type Session } from '../../session.ts'
 import type { Settings } from '../../config.ts'
 import { parseSecrets, parseVariables, readVariableSets } from '../../input/variables.ts'
+import { actOnMany } from '../builds/act-on-many.ts'
 import { followToEnd } from '../builds/follow-to-end.ts'
 import type { runOptions } from './options.ts'
 
@@ -125,10 +126,25 @@ interface FollowOptions {
 export async function restartBuild(invocation: Invocation<RestartOptions>): Promise<number> {
   const { args, options, out, settings } = invocation
   const session = openSession(settings)
+  if (args.length > 1) return restartMany(session, invocation)
   const build = await session.client.builds.restart(requireBuildId(args[0] ?? ''), toRestartInput(options, settings))
   if (!options.detach) return follow({ client: session.client, build }, invocation)
   out.line(options.output === 'json' ? JSON.stringify(build, null, 2) : build.id)
   return 0
+}
+
+/** Restarts several builds without waiting for them. Throws `usage` for options that concern one build. */
+async function restartMany(session: Session, { args, options, out }: Invocation<RestartOptions>): Promise<number> {
+  const { fromFailed, from, variable, secret, debug, onFailure, output, timestamps } = options
+  if (from !== undefined || variable.length + secret.length > 0 || debug || onFailure || output !== undefined || timestamps)
+    throw fault('usage', {
+      message: 'Several builds can be restarted only from the start or with --from-failed.',
+      hint: 'Restart them one by one, or remove the other options.',
+    })
+  const action = fromFailed ? 'restart-failed' : 'restart'
+  const toLine = (id: string, build: Build): string => `build/${id} runs again as build/${build.id}`
+  await actOnMany(session, out, { ids: args, action, toLine })
+  return EXIT.success
 }
 
 function toRestartInput(options: RestartOptions, settings: Settings): RestartInput {

@@ -119,6 +119,7 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     account,
     settings: { options },
   } = prepared
+  const git = prepared.fills.git ?? creation.request.git
   return {
     id: of.id,
     account_id: app.accountId,
@@ -133,6 +134,8 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     hint: null,
     branch: prepared.branch ?? null,
     revision: prepared.revision ?? null,
+    commit_message: firstLine(git?.commitMessage),
+    commit_author: firstLine(git?.commitAuthor),
     runtime: prepared.runtime ?? null,
     priority: creation.overrides?.priority ?? prepared.pipeline?.priority ?? 0,
     initiator: creation.initiator,
@@ -165,6 +168,18 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     followed_at: null,
     waits_since: now,
   }
+}
+
+const MAX_COMMIT_TEXT = 200
+
+/** Returns the first line for lists, without control characters; null without one. */
+function firstLine(text = ''): string | null {
+  const [line = ''] = text.trimStart().split('\n', 1)
+  const shown = line
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, MAX_COMMIT_TEXT)
+  return shown === '' ? null : shown
 }
 
 function toFlag(value: boolean): Flag {

@@ -1,9 +1,9 @@
 /** The plan and the snapshot of a build. The snapshot is folded from the events each time, so that the events stay the only source of truth. */
-import { emptySnapshot, fold, isStepFact, resume, type Plan, type Snapshot } from '@windlass/plan'
+import { emptySnapshot, foldAll, isStepFact, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
 import { EngineEvent } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import type { BuildPlanRow, BuildRow } from '../../store/schema.ts'
-import { listStepEvents } from '../../store/builds/events.ts'
+import { listStepEvents, type StepEventRow } from '../../store/builds/events.ts'
 import type { Query } from '../../store/store.ts'
 import { openValues } from './build-secrets.ts'
 
@@ -28,18 +28,30 @@ export async function readSnapshot(
   of: { build: BuildRow; plan: Plan; open: boolean },
 ): Promise<Snapshot> {
   const { build, plan } = of
+  const openRow = (data: string): string =>
+    of.open ? JSON.stringify(openValues(app.vault, build, asRecord(JSON.parse(data)))) : data
+  const rows = await listStepEvents(query, build.id)
+  return foldEvents(
+    plan,
+    rows.map((row) => ({ ...row, data: openRow(row.data) })),
+  )
+}
+
+/** Folds stored events, whose secrets may be sealed. Events that cannot be read are ignored. */
+export function foldEvents(plan: Plan, rows: readonly StepEventRow[]): Snapshot {
   let snapshot = emptySnapshot(plan)
-  for (const row of await listStepEvents(query, build.id)) {
-    const stored = asRecord(JSON.parse(row.data))
-    const data = of.open ? openValues(app.vault, build, stored) : stored
-    const event = EngineEvent.safeParse({ ...data, type: row.type, at: row.at, seq: 1 })
+  let facts: StepFact[] = []
+  for (const row of rows) {
+    const event = EngineEvent.safeParse({ ...asRecord(JSON.parse(row.data)), type: row.type, at: row.at, seq: 1 })
     if (!event.success) continue
     if (event.data.type === 'attempt.started') {
-      const { volumeKept, resume: { cause, from } = { cause: row.cause ?? 'infra' } } = event.data
-      if (row.cause !== null) snapshot = resume(plan, snapshot, { cause, volumeKept, from })
-    } else if (isStepFact(event.data)) snapshot = fold(snapshot, event.data)
+      if (row.cause === null) continue
+      const { volumeKept, resume: { cause, from } = { cause: row.cause } } = event.data
+      snapshot = resume(plan, foldAll(snapshot, facts), { cause, volumeKept, from })
+      facts = []
+    } else if (isStepFact(event.data)) facts.push(event.data)
   }
-  return snapshot
+  return foldAll(snapshot, facts)
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

@@ -1,10 +1,10 @@
 /** Conversion of builds to their API form. */
-import { isFinalBuild, type Plan, type Snapshot, type StepState } from '@windlass/plan'
+import { isFinalBuild, progressOf, type Plan, type Progress, type Snapshot, type StepState } from '@windlass/plan'
 import { Build, type Annotations, type Approval, type BuildStep } from '@windlass/protocol'
 import { z } from 'zod'
-import { readAnnotations, valueOf } from '../../annotations/annotations.ts'
+import { readAnnotations } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
-import { listDisplayed, type Annotated } from '../../store/builds/annotations.ts'
+import type { Annotated } from '../../store/builds/annotations.ts'
 import { listApprovals } from '../../store/builds/approvals.ts'
 import { listAttempts } from '../../store/builds/attempts.ts'
 import { findBuildPlan, triggerOf } from '../../store/builds/builds.ts'
@@ -15,6 +15,9 @@ import { showCommitStatus } from '../../statuses/report.ts'
 import { readLoss } from './end-attempt.ts'
 import { readMissing } from '../engine/missing-log.ts'
 import { readPlan, readSnapshot } from '../create/snapshot.ts'
+import { present } from './present.ts'
+
+export { present }
 
 const Problems = z.array(Build.shape.problems.unwrap().element)
 
@@ -38,6 +41,7 @@ export function toBuild(row: BuildRow, display?: Build['display']): Build {
       hint: row.hint,
       branch: row.branch,
       revision: row.revision,
+      commit: commitOf(row),
       runtime: row.runtime,
       display,
       restartOf: row.restart_of,
@@ -48,16 +52,13 @@ export function toBuild(row: BuildRow, display?: Build['display']): Build {
   }
 }
 
-type Present<T> = { [K in keyof T]?: NonNullable<T[K]> }
+function commitOf({ commit_message: message, commit_author: author }: BuildRow): Build['commit'] {
+  return message === null && author === null ? undefined : present({ message, author })
+}
 
-/** Returns the entries that are neither null nor undefined. */
-export function present<T extends Record<string, unknown>>(values: T): Present<T> {
-  const kept: Present<T> = {}
-  for (const key in values) {
-    const value = values[key]
-    if (value !== null && value !== undefined) kept[key] = value
-  }
-  return kept
+/** Returns the progress of a build. Nothing runs in a build that has ended. */
+export function shownProgress({ status }: BuildRow, { current, ...counts }: Progress): Build['progress'] {
+  return { ...counts, ...(!isFinalBuild(status) && present({ current })) }
 }
 
 /** Returns the complete form of a build, with steps and attempts. */
@@ -70,14 +71,13 @@ export async function describeBuild(app: App, row: BuildRow): Promise<Build> {
   const start = last?.status === 'created' ? await findStartTask(query, { id: row.id, attempt: last.number }) : undefined
   const annotations = await readAnnotations(query, annotatedBuild(row))
   const carried = new Map((await listCarriedFacts(query, row.id)).map(({ at, data }) => [stepOf(data), at]))
+  const snapshot = plan === undefined ? undefined : await readSnapshot(app, query, { build: row, plan, open: false })
   return {
     ...toBuild(row, displayOf(annotations)),
+    ...(plan !== undefined && snapshot !== undefined && { progress: shownProgress(row, progressOf(plan, snapshot)) }),
     annotations: annotations.values,
     ...(typeof stored?.problems === 'string' && { problems: Problems.parse(JSON.parse(stored.problems)) }),
-    steps:
-      plan === undefined
-        ? []
-        : toSteps(row, plan, { snapshot: await readSnapshot(app, query, { build: row, plan, open: false }), carried }),
+    steps: plan === undefined || snapshot === undefined ? [] : toSteps(row, plan, { snapshot, carried }),
     attempts: attempts.map((attempt) => toAttempt(attempt, start)),
     approvals: (await listApprovals(query, row.id)).map(toApproval),
     ...present({
@@ -87,7 +87,8 @@ export async function describeBuild(app: App, row: BuildRow): Promise<Build> {
   }
 }
 
-function toApproval(row: ApprovalRow): Approval {
+/** Converts an approval to its API form. */
+export function toApproval(row: ApprovalRow): Approval {
   const { decided_by: name, decider_type: type } = row
   return {
     step: row.step,
@@ -139,19 +140,6 @@ function annotatedBuild({ id, account_id }: BuildRow): Annotated {
 function displayOf({ values, display: name }: Annotations): Build['display'] {
   const value = name === undefined ? undefined : values[name]
   return name === undefined || value === undefined ? undefined : { name, value }
-}
-
-/** Converts builds to their list form, each with its displayed annotation. */
-export async function toBuilds(app: App, rows: readonly BuildRow[]): Promise<Build[]> {
-  const shown = new Map(
-    (
-      await listDisplayed(
-        app.store.query,
-        rows.map(({ id }) => id),
-      )
-    ).map((row) => [row.entity_id, { name: row.name, value: valueOf(row) }]),
-  )
-  return rows.map((row) => toBuild(row, shown.get(row.id)))
 }
 
 interface Known {

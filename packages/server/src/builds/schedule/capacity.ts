@@ -9,7 +9,7 @@ import { lockLimitedPipelines, type PipelineLimits } from '../../store/account/p
 import { lockLimitedTriggers } from '../../store/triggers/triggers.ts'
 import { lockRuntimes } from '../../store/runtimes/runtimes.ts'
 import type { AgentRow, RuntimeRow } from '../../store/schema.ts'
-import type { Tx } from '../../store/store.ts'
+import type { LimitReader } from '../../store/store.ts'
 import type { Cause } from '../lifecycle/edit.ts'
 import { readSpec } from './limits.ts'
 
@@ -43,10 +43,10 @@ export interface LimitedBuild {
 }
 
 /**
- * Reads the capacity for waiting builds and locks the rows that limit it until the transaction ends. The builds are read before the locks are taken.
+ * Reads the capacity for waiting builds and, in a transaction, locks the rows that limit it until the end. The builds are read before the locks are taken.
  * A build of another pipeline that is queued in between has limits that are not locked, and is left to the next pass.
  */
-export async function readCapacity(app: App, tx: Tx, waiting: readonly LimitedBuild[]): Promise<Capacity> {
+export async function readCapacity(app: App, tx: LimitReader, waiting: readonly LimitedBuild[]): Promise<Capacity> {
   const now = app.clock.now()
   const runtimes = await lockRuntimes(tx, app.accountId)
   const ids = new Set(waiting.flatMap(({ pipeline_id: id }) => (id === null ? [] : [id])))
@@ -85,7 +85,8 @@ export function countUsage(used: Map<string, number>, build: LimitedBuild, count
   for (const key of limitKeys(build)) used.set(key, (used.get(key) ?? 0) + count)
 }
 
-function limitKeys({ runtime, pipeline_id: pipeline, branch, trigger_name: trigger }: LimitedBuild): string[] {
+/** Returns the keys in `Capacity.used` of all limits that apply to a build. */
+export function limitKeys({ runtime, pipeline_id: pipeline, branch, trigger_name: trigger }: LimitedBuild): string[] {
   const all = ['account', `runtime/${runtime}`]
   if (pipeline === null) return all
   return [...all, `pipeline/${pipeline}`, `branch/${pipeline}/${branch}`, `trigger/${pipeline}/${trigger}`]

@@ -3,7 +3,10 @@ import { isFinalBuild, type TriggerKind } from '@windlass/plan'
 import {
   ApprovalInput,
   Build,
+  BuildCounts,
+  BuildCountsQuery,
   BuildInput,
+  BuildPlan,
   BuildQuery,
   FeedPage,
   FeedQuery,
@@ -11,25 +14,28 @@ import {
   Id,
   LogQuery,
   page,
+  RelatedBuilds,
   RestartInput,
   WaitQuery,
 } from '@windlass/protocol'
 import { z } from 'zod'
-import { storedForms } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
 import { decideApproval } from '../../builds/lifecycle/approve.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { feedTopic } from '../../builds/lifecycle/edit.ts'
 import { confirmAttempt } from '../../builds/lifecycle/confirm-gone.ts'
 import { terminateBuild } from '../../builds/lifecycle/terminate.ts'
-import { describeBuild, present, toBuild, toBuilds } from '../../builds/lifecycle/view.ts'
+import { describeBuild, present, toBuild } from '../../builds/lifecycle/view.ts'
+import { countBuilds, listBuildPage } from '../../builds/list/list-builds.ts'
+import { relatedBuilds } from '../../builds/list/related.ts'
+import { explainWaits } from '../../builds/list/waits.ts'
+import { describePlan } from '../../builds/preview/build-plan.ts'
 import { startBuild } from '../../builds/create/start.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
 import { nameOf, projectsOf } from '../../identity/actor.ts'
 import { serveLog } from '../../logs/serve.ts'
-import { findBuild, listBuilds } from '../../store/builds/builds.ts'
-import { findPipeline } from '../../store/account/pipelines.ts'
+import { findBuild } from '../../store/builds/builds.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { created, ok, route, type Answer, type Call, type Route } from '../route.ts'
 
@@ -139,7 +145,16 @@ function reads(app: App): Route[] {
       project: 'handler',
       query: BuildQuery,
       replies: { 200: page(Build) },
-      handle: async ({ query, actor }) => ok(await listPage(app, query, projectsOf(actor, 'see-builds'))),
+      handle: async ({ query, actor }) => ok(await listBuildPage(app, query, projectsOf(actor, 'see-builds'))),
+    }),
+    route('GET', '/v1/builds/counts', {
+      summary: 'Count builds by their status, project, pipeline, branch, initiator, runtime, trigger or reason',
+      allow: 'see-builds',
+      scope: 'build:read',
+      project: 'handler',
+      query: BuildCountsQuery,
+      replies: { 200: BuildCounts },
+      handle: async ({ query, actor }) => ok(await countBuilds(app, query, projectsOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/{id}', {
       summary: 'Show a build with its steps and attempts',
@@ -148,7 +163,30 @@ function reads(app: App): Route[] {
       project: 'build',
       params: ById,
       replies: { 200: Build },
-      handle: async ({ params }) => ok(await describeBuild(app, await getBuild(app, params.id))),
+      async handle({ params, actor }) {
+        const row = await getBuild(app, params.id)
+        const waits = await explainWaits(app, [row], projectsOf(actor, 'see-builds'))
+        return ok({ ...(await describeBuild(app, row)), ...present({ waiting: waits.get(row.id) }) })
+      },
+    }),
+    route('GET', '/v1/builds/{id}/plan', {
+      summary: 'Show the plan of a build: its steps, variables and images, and the document; without secret values',
+      allow: 'see-builds',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      replies: { 200: BuildPlan },
+      handle: async ({ params }) => ok(await describePlan(app, (await getBuild(app, params.id)).id)),
+    }),
+    route('GET', '/v1/builds/{id}/related', {
+      summary: 'Show the parent, children and repetitions of a build, and its neighbors on the branch',
+      allow: 'see-builds',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      replies: { 200: RelatedBuilds },
+      handle: async ({ params, actor }) =>
+        ok(await relatedBuilds(app, await getBuild(app, params.id), projectsOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/{id}/wait', {
       summary: 'Wait for the end of a build',
@@ -167,34 +205,6 @@ function reads(app: App): Route[] {
 
 async function getBuild(app: App, id: string): Promise<BuildRow> {
   return requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
-}
-
-async function listPage(
-  app: App,
-  query: z.output<typeof BuildQuery>,
-  projectIds: readonly string[] | undefined,
-): Promise<{ items: Build[]; next?: string }> {
-  const before = query.cursor === undefined ? undefined : Number(query.cursor)
-  if (before !== undefined && !Number.isSafeInteger(before))
-    throw fault('request-invalid', {
-      message: 'The cursor does not belong to this list.',
-      hint: 'Use `next` of the previous page, or omit the cursor.',
-    })
-  const pipeline = query.pipeline === undefined ? undefined : await findPipeline(app.store.query, app.accountId, query.pipeline)
-  const filter = pipeline === undefined ? { pipeline: query.pipeline } : { pipelineId: pipeline.id }
-  const { status, branch, limit } = query
-  const annotations = [query.annotation ?? []].flat().map(readAnnotationFilter)
-  const page = { status, branch, annotations, before, limit }
-  const rows = await listBuilds(app.store.query, { accountId: app.accountId, projectIds, ...filter, ...page })
-  return {
-    items: await toBuilds(app, rows),
-    ...present({ next: rows.length === limit ? rows.at(-1)?.number.toString() : undefined }),
-  }
-}
-
-function readAnnotationFilter(text: string): { name: string; values: string[] } {
-  const at = text.indexOf('=')
-  return at < 0 ? { name: text, values: [] } : { name: text.slice(0, at), values: storedForms(text.slice(at + 1)) }
 }
 
 async function awaitEnd(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { PipelineRow } from '../schema.ts'
 import { preparedOne } from '../database/prepared.ts'
-import type { Query, Tx } from '../store.ts'
+import type { LimitReader, Query, Tx } from '../store.ts'
 
 const findByName = preparedOne((query: Query, accountId: string, name: string) =>
   query
@@ -33,7 +33,7 @@ export const LIMITS = ['concurrency', 'branch_concurrency', 'trigger_concurrency
 export type PipelineLimits = Pick<PipelineRow, 'id' | (typeof LIMITS)[number]>
 
 /** Locks those of the pipelines that have limits, in the order of their ids. */
-export async function lockLimitedPipelines(tx: Tx, ids: readonly string[]): Promise<PipelineLimits[]> {
+export async function lockLimitedPipelines(tx: LimitReader, ids: readonly string[]): Promise<PipelineLimits[]> {
   if (ids.length === 0) return []
   return tx.query
     .selectFrom('pipeline')

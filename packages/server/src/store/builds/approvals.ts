@@ -85,3 +85,82 @@ export async function listOverdueApprovals(query: Query, filter: { accountId: st
     .execute()
   return rows.map(({ build_id: id }) => id)
 }
+
+/** An approval with the build that asked for it. */
+export type ApprovalOfBuild = ApprovalRow &
+  Pick<BuildRow, 'number' | 'pipeline' | 'branch' | 'status' | 'started_at' | 'project_id'>
+
+/** Position in a list of approvals: the time that the list is sorted by, and the key of the approval. */
+export interface ApprovalPlace {
+  readonly at: number
+  readonly buildId: string
+  readonly step: string
+}
+
+export interface ApprovalFilter {
+  readonly accountId: string
+  /** Only approvals of builds of these projects. */
+  readonly projectIds: readonly string[] | undefined
+  readonly after: ApprovalPlace | undefined
+  readonly limit: number
+}
+
+const OF_BUILD = [
+  'build.number',
+  'build.pipeline',
+  'build.branch',
+  'build.status',
+  'build.started_at',
+  'build.project_id',
+] as const
+
+function selectOfBuilds(query: Query, { accountId, projectIds, limit }: ApprovalFilter) {
+  const all = query
+    .selectFrom('approval')
+    .innerJoin('build', 'build.id', 'approval.build_id')
+    .selectAll('approval')
+    .select(OF_BUILD)
+    .where('approval.account_id', '=', accountId)
+    .limit(limit)
+  return projectIds === undefined ? all : all.where('build.project_id', 'in', [...projectIds])
+}
+
+/** Lists the undecided approvals of builds that have not ended, the one that expires first at the beginning. */
+export async function listOpenApprovals(query: Query, filter: ApprovalFilter): Promise<ApprovalOfBuild[]> {
+  let select = selectOfBuilds(query, filter)
+    .where('approval.decision', 'is', null)
+    .where('build.status', 'in', LIVE_BUILD_STATUSES)
+  const { after } = filter
+  if (after !== undefined)
+    select = select
+      .where('approval.expires_at', '>=', after.at)
+      .where((where) =>
+        where(
+          where.refTuple('approval.expires_at', 'approval.build_id', 'approval.step'),
+          '>',
+          where.tuple(after.at, after.buildId, after.step),
+        ),
+      )
+  return select.orderBy('approval.expires_at').orderBy('approval.build_id').orderBy('approval.step').execute()
+}
+
+/** Lists the decided approvals, the latest decision first. */
+export async function listDecidedApprovals(query: Query, filter: ApprovalFilter): Promise<ApprovalOfBuild[]> {
+  let select = selectOfBuilds(query, filter).where('approval.decision', 'is not', null)
+  const { after } = filter
+  if (after !== undefined)
+    select = select
+      .where('approval.decided_at', '<=', after.at)
+      .where((where) =>
+        where(
+          where.refTuple('approval.decided_at', 'approval.build_id', 'approval.step'),
+          '<',
+          where.tuple(after.at, after.buildId, after.step),
+        ),
+      )
+  return select
+    .orderBy('approval.decided_at', 'desc')
+    .orderBy('approval.build_id', 'desc')
+    .orderBy('approval.step', 'desc')
+    .execute()
+}

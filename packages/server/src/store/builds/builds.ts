@@ -1,4 +1,5 @@
 import { BUILD_STATUSES, FINAL_BUILD_STATUSES, type BuildStatus, type Trigger } from '@windlass/plan'
+import { sql } from 'kysely'
 import { LIVE_ATTEMPT_STATUSES } from './attempts.ts'
 import type { BuildPlanRow, BuildRow } from '../schema.ts'
 import { preparedOne, preparedWrite } from '../database/prepared.ts'
@@ -158,6 +159,20 @@ export async function findBuildPlan(query: Query, buildId: string): Promise<Buil
   return findPlan(query, buildId)
 }
 
+/** Characters of a plan that a list reads. */
+const SMALL_PLAN = 500_000
+
+/** Returns the plans of builds, without very large ones. */
+export async function listSmallPlans(query: Query, ids: readonly string[]): Promise<Pick<BuildPlanRow, 'build_id' | 'plan'>[]> {
+  if (ids.length === 0) return []
+  return query
+    .selectFrom('build_plan')
+    .select(['build_id', 'plan'])
+    .where('build_id', 'in', [...ids])
+    .where(sql<number>`length(plan)`, '<=', SMALL_PLAN)
+    .execute()
+}
+
 const findRequest = preparedOne((query: Query, buildId: string) =>
   query.selectFrom('build_plan').select('request').where('build_id', '=', buildId),
 )
@@ -174,60 +189,4 @@ const findTarget = preparedOne((query: Query, buildId: string) =>
 /** Returns the commit at which a build is reported, as JSON. */
 export async function findCommitTarget(query: Query, buildId: string): Promise<string | undefined> {
   return (await findTarget(query, buildId))?.commit_target ?? undefined
-}
-
-export interface BuildFilter {
-  readonly accountId: string
-  readonly status?: readonly BuildStatus[] | undefined
-  /** Only builds of these projects. */
-  readonly projectIds?: readonly string[] | undefined
-  readonly pipelineId?: string | undefined
-  readonly pipeline?: string | undefined
-  readonly branch?: string | undefined
-  /** Only builds that have all of these annotations, each with one of its values (as stored) unless it has no values. */
-  readonly annotations?: readonly { readonly name: string; readonly values: readonly string[] }[] | undefined
-  /** Only builds with a smaller number. */
-  readonly before?: number | undefined
-  readonly limit: number
-}
-
-/** Lists builds, newest first. With several states or projects, reads one page for each in index order and merges them. */
-export async function listBuilds(query: Query, { status, projectIds, ...filter }: BuildFilter): Promise<BuildRow[]> {
-  if (status === undefined && projectIds === undefined) return selectPage(query, filter).execute()
-  const states = status === undefined ? [{}] : [...new Set(status)].map((one) => ({ status: one }))
-  const projects = projectIds === undefined ? [{}] : projectIds.map((projectId) => ({ projectId }))
-  const [first, ...others] = states.flatMap((state) =>
-    projects.map((project) => query.selectFrom(selectPage(query, { ...filter, ...state, ...project }).as('page')).selectAll()),
-  )
-  const pages = first === undefined ? undefined : others.reduce((all, page) => all.unionAll(page), first)
-  return pages === undefined ? [] : pages.orderBy('number', 'desc').limit(filter.limit).execute()
-}
-
-interface PageFilter extends Omit<BuildFilter, 'status' | 'projectIds'> {
-  readonly status?: BuildStatus
-  readonly projectId?: string
-}
-
-function selectPage(query: Query, filter: PageFilter) {
-  let select = query.selectFrom('build').selectAll().where('account_id', '=', filter.accountId)
-  if (filter.status !== undefined) select = select.where('status', '=', filter.status)
-  if (filter.projectId !== undefined) select = select.where('project_id', '=', filter.projectId)
-  if (filter.pipelineId !== undefined) select = select.where('pipeline_id', '=', filter.pipelineId)
-  if (filter.pipeline !== undefined) select = select.where('pipeline', '=', filter.pipeline)
-  if (filter.branch !== undefined) select = select.where('branch', '=', filter.branch)
-  for (const { name, values } of filter.annotations ?? []) {
-    select = select.where((where) => {
-      let found = where
-        .selectFrom('annotation')
-        .select('annotation.name')
-        .whereRef('annotation.entity_id', '=', 'build.id')
-        .where('annotation.entity', '=', 'build')
-        .where('annotation.kind', '=', 'annotation')
-        .where('annotation.name', '=', name)
-      if (values.length > 0) found = found.where('annotation.value', 'in', [...values])
-      return where.exists(found)
-    })
-  }
-  if (filter.before !== undefined) select = select.where('number', '<', filter.before)
-  return select.orderBy('number', 'desc').limit(filter.limit)
 }

@@ -54,25 +54,46 @@ export async function findEventData(
   return row?.data
 }
 
+/** An event that a snapshot is folded from, with the cause of its attempt. */
+export type StepEventRow = Pick<EventRow, 'attempt' | 'type' | 'at' | 'data'> & Pick<AttemptRow, 'cause'>
+
 const selectStepEvents = prepared((query: Query, buildId: string) =>
-  query
+  stepEvents(query).select('event.data').where('event.build_id', '=', buildId).orderBy('event.position'),
+)
+
+function stepEvents(query: Query) {
+  return query
     .selectFrom('event')
     .leftJoin('attempt', (join) =>
       join.onRef('attempt.build_id', '=', 'event.build_id').onRef('attempt.number', '=', 'event.attempt'),
     )
-    .select(['event.attempt', 'event.type', 'event.at', 'event.data', 'attempt.cause'])
-    .where('event.build_id', '=', buildId)
+    .select(['event.attempt', 'event.type', 'event.at', 'attempt.cause'])
     .where('event.source', '!=', 'agent')
     .where('event.type', 'in', ['attempt.started', ...STEP_FACTS])
-    .orderBy('event.position'),
-)
+}
 
 /** Lists the events that a snapshot is folded from, in order: facts of engines, and decisions of the server. */
-export async function listStepEvents(
-  query: Query,
-  buildId: string,
-): Promise<(Pick<EventRow, 'attempt' | 'type' | 'at' | 'data'> & Pick<AttemptRow, 'cause'>)[]> {
+export async function listStepEvents(query: Query, buildId: string): Promise<StepEventRow[]> {
   return selectStepEvents(query, buildId)
+}
+
+/** Lists the same events of several builds. Long data is read one by one, so that it is not in memory at once. */
+export async function* stepEventsOf(
+  query: Query,
+  buildIds: readonly string[],
+): AsyncGenerator<StepEventRow & Pick<EventRow, 'build_id'>> {
+  if (buildIds.length === 0) return
+  const rows = await stepEvents(query)
+    .select(['event.build_id', 'event.position'])
+    .select(sql<string | null>`case when length(data) <= ${sql.lit(SHORT_DATA)} then data end`.as('data'))
+    .where('event.build_id', 'in', [...buildIds])
+    .orderBy('event.build_id')
+    .orderBy('event.position')
+    .execute()
+  for (const { position, ...row } of rows) {
+    const { build_id } = row
+    yield { ...row, data: row.data ?? (await findEventData(query, { build_id, position })) ?? '{}' }
+  }
 }
 
 /** Returns true if the build started with facts of another build. */

@@ -57,7 +57,8 @@ export async function hasWaiting(query: Query, accountId: string): Promise<boole
   return (await selectWaiting(query, accountId).select('id').limit(1).executeTakeFirst()) !== undefined
 }
 
-function selectWaiting(query: Query, accountId: string) {
+/** Selects builds that can get an attempt. */
+export function selectWaiting(query: Query, accountId: string) {
   return query
     .selectFrom('build')
     .where('status', '=', PENDING)
@@ -66,7 +67,7 @@ function selectWaiting(query: Query, accountId: string) {
 }
 
 /** Selects builds that wait for an attempt, or for the time at which they may start. */
-function selectQueued(query: Query, accountId: string) {
+export function selectQueued(query: Query, accountId: string) {
   return query.selectFrom('build').where('status', 'in', QUEUED).where('account_id', '=', accountId)
 }
 

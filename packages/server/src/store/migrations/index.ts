@@ -36,6 +36,7 @@ import { waits } from './053-waits.ts'
 import { identities } from './048-identities.ts'
 import { signingKeys } from './049-signing-keys.ts'
 import { links } from './050-links.ts'
+import { lists } from './055-lists.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -76,4 +77,5 @@ export const migrations: Record<string, Migration> = {
   '048-identities': identities,
   '049-signing-keys': signingKeys,
   '050-links': links,
+  '055-lists': lists,
 }

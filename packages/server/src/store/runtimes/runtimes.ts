@@ -1,6 +1,6 @@
 import type { BaseLayerRow, RuntimeRow, RuntimeVersionRow } from '../schema.ts'
 import { preparedOne } from '../database/prepared.ts'
-import type { Query, Tx } from '../store.ts'
+import type { LimitReader, Query, Tx } from '../store.ts'
 
 /** Finds a runtime by id or name. */
 export async function findRuntime(query: Query, accountId: string, name: string): Promise<RuntimeRow | undefined> {
@@ -48,7 +48,7 @@ export async function deleteRuntime(tx: Tx, id: string): Promise<void> {
 }
 
 /** Locks all runtimes of the account in the order of their ids, for decisions about their capacity. */
-export async function lockRuntimes(tx: Tx, accountId: string): Promise<RuntimeRow[]> {
+export async function lockRuntimes(tx: LimitReader, accountId: string): Promise<RuntimeRow[]> {
   return tx.query
     .selectFrom('runtime')
     .selectAll()

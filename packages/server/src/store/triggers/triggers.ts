@@ -1,5 +1,5 @@
 import type { PipelineTriggerRow } from '../schema.ts'
-import type { Query, Tx } from '../store.ts'
+import type { LimitReader, Query, Tx } from '../store.ts'
 
 /** Splits `pipeline#name`. Returns undefined for an id. */
 export function splitTriggerName(id: string): { readonly pipeline: string; readonly name: string } | undefined {
@@ -90,7 +90,7 @@ export async function listTriggersOfPipeline(tx: Tx, pipelineId: string): Promis
 export type TriggerLimit = Pick<PipelineTriggerRow, 'pipeline_id' | 'name'> & { readonly concurrency: number }
 
 /** Locks those triggers of the pipelines that have limits, in the order of their ids. */
-export async function lockLimitedTriggers(tx: Tx, pipelineIds: readonly string[]): Promise<TriggerLimit[]> {
+export async function lockLimitedTriggers(tx: LimitReader, pipelineIds: readonly string[]): Promise<TriggerLimit[]> {
   if (pipelineIds.length === 0) return []
   const rows = await tx.query
     .selectFrom('pipeline_trigger')

@@ -1,0 +1,21 @@
+/** The filters of `get builds`. */
+import { COUNTED_BY_NAMES, REASON_CHOICES } from '../../build-values.ts'
+import { oneOf, text, texts } from '../../command.ts'
+
+export const buildFilterOptions = {
+  pipeline: texts('--pipeline <name>', 'Builds, triggers: filter by pipeline; repeatable for builds'),
+  status: text('--status <status>', 'Builds, deliveries, messages: filter by status'),
+  branch: texts('--branch <name>', 'Builds: filter by branch; repeatable'),
+  annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),
+  project: texts('--project <name>', 'Builds: filter by project; repeatable'),
+  initiator: texts('--initiator <name>', 'Builds: filter by who started them; repeatable'),
+  trigger: texts('--trigger <name>', 'Builds: filter by the trigger of the pipeline; repeatable'),
+  runtime: texts('--runtime <name>', 'Builds: filter by runtime; repeatable'),
+  reason: oneOf('--reason <reason>', 'Builds: filter by the cause why they wait or ended', REASON_CHOICES),
+  revision: text('--revision <commit>', 'Builds: filter by commit, at least its first four characters'),
+  number: text('--number <number>', 'Builds: the one with this number'),
+  query: text('-q, --query <text>', 'Builds: filter by a part of the commit message or branch, or the start of the commit'),
+  since: text('--since <time>', 'Builds: created at this time or later: a date, or a time ago such as 12h or 7d'),
+  until: text('--until <time>', 'Builds: created before this time'),
+  countBy: oneOf('--count-by <field>', 'Builds: print how many have each value of this field', COUNTED_BY_NAMES),
+}

@@ -1,0 +1,37 @@
+/** Commands over all builds: the queue, approvals and search; and the builds that belong to one. */
+import { command, integer, oneOf } from '../../command.ts'
+
+export const queueCommands = [
+  command('get queue', {
+    summary: 'Show why builds wait: the causes, what holds each limit, and which builds start first',
+    options: { output: oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml']) },
+    examples: ['windlass get queue', 'windlass get queue -o json'],
+    run: async (invocation) => (await import('./action.ts')).showQueue(invocation),
+  }),
+  command('get approvals', {
+    summary: 'List the approvals of all builds, the ones that expire first at the beginning',
+    options: {
+      state: oneOf('--state <state>', 'Open approvals (default), or decided ones, newest first', ['open', 'decided']),
+      limit: integer('--limit <count>', 'Maximum number of approvals (default: 50)'),
+      output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']),
+    },
+    examples: ['windlass get approvals', 'windlass get approvals --state decided -o json'],
+    run: async (invocation) => (await import('./approvals.ts')).listApprovals(invocation),
+  }),
+  command('get related', {
+    summary: 'List the builds that belong to a build: parent, children, repetitions, and its neighbors on the branch',
+    arguments: [{ name: '<build>', summary: 'Id of a build' }],
+    options: { output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']) },
+    run: async (invocation) => (await import('./related.ts')).listRelated(invocation),
+  }),
+  command('search', {
+    summary: 'Find builds by number or commit, and pipelines, projects, runtimes and contexts by a part of their names',
+    arguments: [{ name: '<text>', summary: 'A part of a name, the start of a commit, or the number of a build' }],
+    options: {
+      limit: integer('--limit <count>', 'Maximum number of results (default: 12)'),
+      output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']),
+    },
+    examples: ['windlass search tax', "windlass search '#1284'", 'windlass search 3f2a91c'],
+    run: async (invocation) => (await import('./search.ts')).searchAll(invocation),
+  }),
+]

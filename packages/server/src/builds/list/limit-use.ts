@@ -1,0 +1,62 @@
+/** The builds that use up limits, for views. A caller sees only builds of its projects, but all builds count. */
+import type { Reason } from '@windlass/plan'
+import { MAX_HOLDERS, type BuildRef, type Waiting } from '@windlass/protocol'
+import type { App } from '../../app.ts'
+import { listHolders, type Holder } from '../../store/builds/queue.ts'
+import { withoutLocks } from '../../store/store.ts'
+import { present } from '../lifecycle/present.ts'
+import { limitKeys, readCapacity, type Capacity, type LimitedBuild } from '../schedule/capacity.ts'
+import { waitScope, type WaitScope } from '../schedule/wait-scope.ts'
+import { recent } from './recent.ts'
+
+export interface LimitUses {
+  readonly capacity: Capacity
+  /** Returns what builds with this reason wait for; undefined for reasons that concern only one build. */
+  scopeOf(reason: Reason, build: LimitedBuild): WaitScope | undefined
+  /** Returns the builds that hold a limit, oldest first, as far as the caller may see them. */
+  holdersOf(scope: WaitScope): readonly Holder[]
+  /** Returns the answer form of the use of a limit. */
+  useOf(scope: WaitScope | undefined): Pick<Waiting, 'used' | 'limit' | 'holders'>
+}
+
+const readHolders = recent((app) => listHolders(app.store.query, app.accountId))
+
+/** Reads the limits that apply to builds, and what uses them now. `projectIds` are the projects that the caller may see; all if undefined. */
+export async function readLimitUses(
+  app: App,
+  builds: readonly LimitedBuild[],
+  projectIds: readonly string[] | undefined,
+): Promise<LimitUses> {
+  const { query } = app.store
+  const capacity = await readCapacity(app, withoutLocks(query), builds)
+  const byKey = new Map<string, Holder[]>()
+  for (const holder of await readHolders(app)) {
+    if (projectIds !== undefined && (holder.project_id === null || !projectIds.includes(holder.project_id))) continue
+    for (const key of limitKeys(holder)) {
+      const holders = byKey.get(key)
+      if (holders === undefined) byKey.set(key, [holder])
+      else holders.push(holder)
+    }
+  }
+  const holdersOf = ({ key, limit }: WaitScope): readonly Holder[] => (limit === undefined ? [] : (byKey.get(key) ?? []))
+  return {
+    capacity,
+    scopeOf: (reason, build) => waitScope(capacity, reason, build),
+    holdersOf,
+    useOf: (scope) =>
+      scope?.limit === undefined
+        ? {}
+        : {
+            used: capacity.used.get(scope.key) ?? 0,
+            limit: scope.limit,
+            holders: holdersOf(scope).slice(0, MAX_HOLDERS).map(toRef),
+          },
+  }
+}
+
+type Referred = Pick<Holder, 'id' | 'number' | 'pipeline' | 'branch' | 'status' | 'started_at'>
+
+/** Converts a build to its short form. */
+export function toRef({ id, number, pipeline, branch, status, started_at: startedAt }: Referred): BuildRef {
+  return { id, number, status, ...present({ pipeline, branch, startedAt }) }
+}

@@ -1,0 +1,76 @@
+/** Approvals of all builds, with what the caller may do. */
+import { fault } from '@windlass/kit'
+import type { Plan } from '@windlass/plan'
+import type { ApprovalItem, ApprovalQuery } from '@windlass/protocol'
+import type { z } from 'zod'
+import type { App } from '../../app.ts'
+import { mayDo, projectsOf, type Actor } from '../../identity/actor.ts'
+import {
+  listDecidedApprovals,
+  listOpenApprovals,
+  type ApprovalOfBuild,
+  type ApprovalPlace,
+} from '../../store/builds/approvals.ts'
+import { listSmallPlans } from '../../store/builds/builds.ts'
+import { readPlan } from '../create/snapshot.ts'
+import { present } from '../lifecycle/present.ts'
+import { toApproval } from '../lifecycle/view.ts'
+import { toRef } from './limit-use.ts'
+
+const MAX_NEXT = 20
+
+/** Returns a page of the approvals of the builds that the caller may see. Throws `request-invalid` for a cursor of another list. */
+export async function listApprovalPage(
+  app: App,
+  actor: Actor,
+  { state, cursor, limit }: z.output<typeof ApprovalQuery>,
+): Promise<{ readonly items: ApprovalItem[]; readonly next?: string }> {
+  const { query } = app.store
+  const list = state === 'open' ? listOpenApprovals : listDecidedApprovals
+  const projectIds = projectsOf(actor, 'see-builds')
+  const after = cursor === undefined ? undefined : readCursor(cursor)
+  const rows = await list(query, { accountId: app.accountId, projectIds, after, limit })
+  const stored = await listSmallPlans(query, [...new Set(rows.map((row) => row.build_id))])
+  const plans = new Map(stored.map((row) => [row.build_id, readPlan(row)]))
+  const last = rows.length === limit ? rows.at(-1) : undefined
+  return {
+    items: rows.map((row) => toItem(row, { actor, plan: plans.get(row.build_id) })),
+    ...present({ next: last && writeCursor(last) }),
+  }
+}
+
+interface Known {
+  readonly actor: Actor
+  readonly plan: Plan | undefined
+}
+
+function toItem(row: ApprovalOfBuild, { actor, plan }: Known): ApprovalItem {
+  const { build_id: id, project_id: projectId, decision, step } = row
+  return {
+    ...toApproval(row),
+    build: toRef({ ...row, id }),
+    may: decision === null && mayDo(actor, { right: 'decide-approvals', scope: 'build:write' }, projectId),
+    next: plan === undefined ? [] : followersOf(plan, step).slice(0, MAX_NEXT),
+  }
+}
+
+/** Returns the steps that wait for a step. */
+function followersOf({ steps }: Plan, step: string): string[] {
+  const follows = ({ after, when }: Plan['steps'][number]): boolean =>
+    after.includes(step) || (when?.steps?.of.some(({ name }) => name === step) ?? false)
+  return steps.filter((one) => one.hook === undefined && follows(one)).map(({ name }) => name)
+}
+
+function writeCursor({ decided_at: decidedAt, expires_at: expiresAt, build_id: id, step }: ApprovalOfBuild): string {
+  return `${decidedAt ?? expiresAt}.${id}.${step}`
+}
+
+function readCursor(text: string): ApprovalPlace {
+  const [, at, buildId, step] = /^(\d{1,15})\.([0-9a-f]{24})\.(.+)$/s.exec(text) ?? []
+  if (at === undefined || buildId === undefined || step === undefined)
+    throw fault('request-invalid', {
+      message: 'The cursor does not belong to this list.',
+      hint: 'Use `next` of the previous page, or omit the cursor.',
+    })
+  return { at: Number(at), buildId, step }
+}

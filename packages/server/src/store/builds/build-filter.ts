@@ -1,0 +1,173 @@
+/**
+ * Filters of builds. A filter is split into parts that an index of `build` answers in the order of the build numbers (`Part`), and conditions that are
+ * checked row by row. A search examines a limited number of rows of each part, so that its cost does not depend on the number of stored builds.
+ */
+import type { BuildStatus, Reason } from '@windlass/plan'
+import { sql, type SelectQueryBuilder } from 'kysely'
+import type { BuildRow, Schema } from '../schema.ts'
+import type { Query } from '../store.ts'
+
+/** A pipeline by its id, or by the name that its builds have if it is not stored. */
+export type PipelineChoice = { readonly id: string } | { readonly name: string }
+
+/** Builds must match every field that is set. A list matches if one of its values does; an empty list matches nothing. */
+export interface BuildFilter {
+  readonly accountId: string
+  readonly status?: readonly BuildStatus[] | undefined
+  readonly projectIds?: readonly string[] | undefined
+  readonly pipelines?: readonly PipelineChoice[] | undefined
+  readonly branches?: readonly string[] | undefined
+  readonly number?: number | undefined
+  /** Start of the revision. */
+  readonly revision?: string | undefined
+  readonly initiators?: readonly string[] | undefined
+  readonly triggers?: readonly string[] | undefined
+  readonly runtimes?: readonly string[] | undefined
+  readonly reasons?: readonly Reason[] | undefined
+  /** Created at this time or later, and before the other one. Epoch milliseconds. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  /** Part of the commit message or the branch, ignoring case; start of the revision; or the number. */
+  readonly text?: string | undefined
+  /** All of these annotations, each with one of its values (as stored) unless it has no values. */
+  readonly annotations?: readonly { readonly name: string; readonly values: readonly string[] }[] | undefined
+}
+
+/** Columns that start an index that ends with the number. */
+export type Part = Partial<Pick<BuildRow, 'status' | 'project_id' | 'pipeline_id' | 'pipeline' | 'branch'>>
+
+/** A range of build numbers: `floor` is included, `before` is not. */
+export interface NumberRange {
+  readonly floor?: number | undefined
+  readonly before?: number | undefined
+}
+
+export type Select<O = object> = SelectQueryBuilder<Schema, 'build', O>
+
+export interface SplitFilter {
+  /** A build that matches the filter is in exactly one of them. None if the filter matches nothing. */
+  readonly parts: readonly Part[]
+  /** True if `check` adds conditions. */
+  readonly isChecked: boolean
+  /** Adds the conditions that no index answers. */
+  check<O>(select: Select<O>): Select<O>
+}
+
+/** More parts make a statement expensive. Lists of values beyond that are checked row by row. */
+const MAX_PARTS = 64
+
+/** Splits a filter. Ranges of times and numbers are not part of the result, see `selectPart`. */
+export function splitFilter(filter: BuildFilter): SplitFilter {
+  const unchecked: (readonly Part[])[] = [
+    filter.status?.map((status): Part => ({ status })),
+    filter.projectIds?.map((id): Part => ({ project_id: id })),
+    filter.pipelines?.map((one): Part => ('id' in one ? { pipeline_id: one.id } : { pipeline: one.name })),
+    filter.branches?.map((branch): Part => ({ branch })),
+  ].filter((axis) => axis !== undefined)
+  const axes = unchecked.map(distinct).toSorted((a, b) => a.length - b.length)
+  const checked: (readonly Part[])[] = []
+  while (axes.reduce((product, { length }) => product * length, 1) > MAX_PARTS) checked.push(axes.pop() ?? [])
+  const combine = (parts: readonly Part[], axis: readonly Part[]): Part[] =>
+    parts.flatMap((part) => axis.map((value) => ({ ...part, ...value })))
+  return {
+    parts: axes.reduce(combine, [{}]),
+    isChecked: checked.length > 0 || hasConditions(filter),
+    check: (select) => withConditions(checked.reduce(withAxis, select), filter),
+  }
+}
+
+function distinct(axis: readonly Part[]): Part[] {
+  return [...new Map(axis.map((value) => [JSON.stringify(value), value])).values()]
+}
+
+function withAxis<O>(select: Select<O>, axis: readonly Part[]): Select<O> {
+  return select.where((where) => where.or(axis.map((value) => where.and(value))))
+}
+
+const LISTS = { initiators: 'initiator', triggers: 'trigger_name', runtimes: 'runtime', reasons: 'reason' } as const
+
+function hasConditions({ text, annotations = [], ...filter }: BuildFilter): boolean {
+  const lists = Object.keys(LISTS) as (keyof typeof LISTS)[]
+  return text !== undefined || annotations.length > 0 || lists.some((name) => filter[name] !== undefined)
+}
+
+function withConditions<O>(select: Select<O>, { text, annotations = [], ...filter }: BuildFilter): Select<O> {
+  let all = select
+  for (const [name, column] of Object.entries(LISTS) as [keyof typeof LISTS, (typeof LISTS)[keyof typeof LISTS]][]) {
+    const values = filter[name]
+    if (values !== undefined) all = all.where(column, 'in', [...values])
+  }
+  for (const annotation of annotations) all = withAnnotation(all, annotation)
+  return text === undefined ? all : withText(all, text)
+}
+
+function withAnnotation<O>(
+  select: Select<O>,
+  { name, values }: { readonly name: string; readonly values: readonly string[] },
+): Select<O> {
+  return select.where((where) => {
+    let found = where
+      .selectFrom('annotation')
+      .select('annotation.name')
+      .whereRef('annotation.entity_id', '=', 'build.id')
+      .where('annotation.entity', '=', 'build')
+      .where('annotation.kind', '=', 'annotation')
+      .where('annotation.name', '=', name)
+    if (values.length > 0) found = found.where('annotation.value', 'in', [...values])
+    return where.exists(found)
+  })
+}
+
+function withText<O>(select: Select<O>, text: string): Select<O> {
+  const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`)
+  const like = (column: 'commit_message' | 'branch' | 'revision', pattern: string) =>
+    sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`
+  return select.where((where) =>
+    where.or([
+      like('commit_message', `%${literal}%`),
+      like('branch', `%${literal}%`),
+      like('revision', `${literal}%`),
+      ...(/^\d{1,15}$/.test(text) ? [where('number', '=', Number(text))] : []),
+    ]),
+  )
+}
+
+/** Selects the builds of a part in a range of numbers, with the conditions on times and revisions. */
+export function selectPart(query: Query, filter: BuildFilter, { part, range }: { part: Part; range: NumberRange }): Select {
+  let select: Select = query.selectFrom('build').where('account_id', '=', filter.accountId)
+  for (const [column, value] of Object.entries(part) as [keyof Part, string][]) select = select.where(column, '=', value)
+  if (filter.number !== undefined) select = select.where('number', '=', filter.number)
+  if (filter.revision !== undefined) select = withRevision(select, filter.revision)
+  // The plus keeps the databases from using the index of the times: the range of numbers already has the same bounds.
+  if (filter.from !== undefined) select = select.where(sql`+created_at`, '>=', filter.from)
+  if (filter.to !== undefined) select = select.where(sql`+created_at`, '<', filter.to)
+  if (range.before !== undefined) select = select.where('number', '<', range.before)
+  return range.floor === undefined ? select : select.where('number', '>=', range.floor)
+}
+
+/** Commits are compared by their start; other revisions, such as tags, must be equal. */
+function withRevision(select: Select, revision: string): Select {
+  if (!/^[0-9a-f]{4,64}$/.test(revision)) return select.where('revision', '=', revision)
+  return select.where('revision', '>=', revision).where('revision', '<', `${revision}g`)
+}
+
+/** Builds that were created within moments of each other may have numbers in another order than their times. */
+const SKEWED = 100
+
+/** Returns the range of numbers of the builds that were created between two times; undefined if there are none. */
+export async function findNumberRange(
+  query: Query,
+  { accountId, from, to }: BuildFilter,
+  before: number | undefined,
+): Promise<NumberRange | undefined> {
+  const near = query.selectFrom('build').select('number').where('account_id', '=', accountId).limit(SKEWED)
+  const first = from === undefined ? [] : await near.where('created_at', '>=', from).orderBy('created_at').execute()
+  const last = to === undefined ? [] : await near.where('created_at', '<', to).orderBy('created_at', 'desc').execute()
+  if ((from !== undefined && first.length === 0) || (to !== undefined && last.length === 0)) return undefined
+  const end = to === undefined ? Infinity : Math.max(...last.map(({ number }) => number)) + 1
+  const highest = Math.min(before ?? Infinity, end)
+  return {
+    floor: from === undefined ? undefined : Math.min(...first.map(({ number }) => number)),
+    before: highest === Infinity ? undefined : highest,
+  }
+}

@@ -1,0 +1,215 @@
+/** Filters, counts and items of lists of builds. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BuildCountsQuery, BuildQuery, PipelineInput, type Build } from '@windlass/protocol'
+import type { App } from '../../src/app.ts'
+import { elect } from '../../src/builds/schedule/elect.ts'
+import { countBuilds, listBuildPage } from '../../src/builds/list/list-builds.ts'
+import { explainWaits } from '../../src/builds/list/waits.ts'
+import { putPipeline } from '../../src/pipelines/pipelines.ts'
+import { findProject } from '../../src/store/account/projects.ts'
+import { findBuild } from '../../src/store/builds/builds.ts'
+import type { BuildRow } from '../../src/store/schema.ts'
+import { ended, HELLO, openScene, runAttempt, say, started, stepDone, submit } from '../support/scene.ts'
+import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+
+const COMMIT = 'abcdef0123456789abcdef0123456789abcdef01'
+
+async function list(app: App, query: object = {}, seen?: readonly string[]): Promise<Build[]> {
+  return (await listBuildPage(app, BuildQuery.parse(query), seen)).items
+}
+
+async function numbers(app: App, query: object = {}, seen?: readonly string[]): Promise<number[]> {
+  return (await list(app, query, seen)).map(({ number }) => number)
+}
+
+async function put(app: App, name: string, more: object = {}): Promise<void> {
+  await putPipeline(app, { input: PipelineInput.parse({ name, document: HELLO, ...more }), precondition: {} })
+}
+
+describe.each(DATABASES)('lists of builds on $name', ({ open }) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await open()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  test('filters builds by every field, alone and together', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    await openScene(app)
+    await put(app, 'shop/app')
+    await put(app, 'blog/site')
+    const commit = { revision: COMMIT, git: { commitMessage: 'Fix the Tax\n\nand more', commitAuthor: 'mira' } }
+    await submit({ app }, { pipeline: 'shop/app', document: undefined, branch: 'main', trigger: 'push', ...commit })
+    clock.advance(60_000)
+    const second = clock.now()
+    await submit({ app }, { pipeline: 'blog/site', document: undefined, branch: 'next', runtime: 'local' })
+    clock.advance(60_000)
+    await submit({ app }, { document: 'steps: 5', branch: 'fix_100%' })
+    const expectations: readonly (readonly [object, number[]])[] = [
+      [{}, [3, 2, 1]],
+      [{ project: 'shop' }, [1]],
+      [{ project: ['shop', 'blog'] }, [2, 1]],
+      [{ project: 'none' }, []],
+      [{ pipeline: ['shop/app', 'blog/site', 'none'] }, [2, 1]],
+      [{ branch: ['main', 'next'], status: 'pending' }, [2, 1]],
+      [{ branch: 'main', pipeline: 'blog/site' }, []],
+      [{ status: 'error,pending' }, [3, 2, 1]],
+      [{ initiator: 'tester' }, [3, 2, 1]],
+      [{ initiator: 'nobody' }, []],
+      [{ trigger: 'push' }, [1]],
+      [{ runtime: 'local', project: 'blog' }, [2]],
+      [{ reason: 'invalid-pipeline' }, [3]],
+      [{ reason: ['invalid-pipeline', 'queued'] }, [3, 2, 1]],
+      [{ revision: 'ABCDEF01' }, [1]],
+      [{ revision: COMMIT }, [1]],
+      [{ revision: 'abc' }, []],
+      [{ number: 2 }, [2]],
+      [{ number: 2, branch: 'main' }, []],
+      [{ from: second }, [3, 2]],
+      [{ to: second }, [1]],
+      [{ from: second, to: second + 1 }, [2]],
+      [{ from: second + 3_600_000 }, []],
+      [{ q: 'fix the' }, [1]],
+      [{ q: 'and more' }, []],
+      [{ q: 'FIX' }, [3, 1]],
+      [{ q: '100%' }, [3]],
+      [{ q: '1_0' }, []],
+      [{ q: 'abcdef' }, [1]],
+      [{ q: '2' }, [2]],
+      [{ q: '#3' }, [3]],
+      [{ q: ' ' }, [3, 2, 1]],
+    ]
+    for (const [query, found] of expectations) expect([query, await numbers(app, query)]).toEqual([query, found])
+    expect((await list(app, { number: 1 }))[0]).toMatchObject({ commit: { message: 'Fix the Tax', author: 'mira' } })
+  })
+
+  test('shows only builds of the projects that the caller may see', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await openScene(app)
+    await put(app, 'shop/app')
+    await put(app, 'blog/site')
+    for (const pipeline of ['shop/app', 'blog/site', 'shop/app']) await submit({ app }, { pipeline, document: undefined })
+    await submit({ app })
+    const shop = (await findProject(app.store.query, app.accountId, 'shop'))?.id ?? ''
+    expect(await numbers(app, {}, [shop])).toEqual([3, 1])
+    expect(await numbers(app, { project: ['blog', 'shop'] }, [shop])).toEqual([3, 1])
+    expect(await numbers(app, { project: 'blog' }, [shop])).toEqual([])
+    expect(await numbers(app, { number: 2 }, [shop])).toEqual([])
+    expect(await numbers(app, {}, [])).toEqual([])
+    const counts = await countBuilds(app, BuildCountsQuery.parse({ by: 'pipeline' }), [shop])
+    expect(counts).toEqual({ items: [{ value: 'shop/app', count: 2 }], isExact: true })
+  })
+
+  test('continues after pages whose builds do not match', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await openScene(app)
+    const { id } = await submit({ app }, { branch: 'needle' })
+    await copyBuilds(app, id, 25_000)
+    let cursor: string | undefined
+    const found: number[] = []
+    const sizes: number[] = []
+    do {
+      const page = await listBuildPage(app, BuildQuery.parse({ q: 'needle', ...(cursor && { cursor }) }), undefined)
+      found.push(...page.items.map(({ number }) => number))
+      sizes.push(page.items.length)
+      cursor = page.next
+    } while (cursor !== undefined)
+    expect(found).toEqual([1])
+    expect(sizes.slice(0, -1).every((size) => size === 0)).toBe(true)
+    expect(sizes.length).toBeLessThanOrEqual(4)
+  })
+
+  test('counts builds by each field with the same filters as the list', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await openScene(app)
+    await put(app, 'shop/app')
+    for (const branch of ['main', 'main', 'next']) await submit({ app }, { pipeline: 'shop/app', document: undefined, branch })
+    await submit({ app }, { document: 'steps: 5', branch: 'main' })
+    const count = async (query: object) => countBuilds(app, BuildCountsQuery.parse(query), undefined)
+    expect(await count({ by: 'status' })).toEqual({
+      items: [
+        { value: 'pending', count: 3 },
+        { value: 'error', count: 1 },
+      ],
+      isExact: true,
+    })
+    expect(await count({ by: 'branch', project: 'shop' })).toMatchObject({
+      items: [
+        { value: 'main', count: 2 },
+        { value: 'next', count: 1 },
+      ],
+    })
+    expect((await count({ by: 'pipeline' })).items).toEqual([{ value: 'shop/app', count: 3 }])
+    expect((await count({ by: 'initiator', status: 'error' })).items).toEqual([{ value: 'tester', count: 1 }])
+    expect((await count({ by: 'reason', branch: 'main', q: 'main' })).items).toHaveLength(2)
+  })
+
+  test('says that counts are not exact when it counted only the newest builds', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await openScene(app)
+    const { id } = await submit({ app }, { branch: 'old' })
+    await copyBuilds(app, id, 10_500)
+    const counts = await countBuilds(app, BuildCountsQuery.parse({ by: 'branch' }), undefined)
+    expect(counts).toEqual({ items: [{ value: 'copied', count: 10_000 }], isExact: false })
+  })
+
+  test('shows how far builds are, also after a loss and when they have ended', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const build = await submit(scene)
+    const progress = async (): Promise<unknown> => (await list(app))[0]?.progress
+    expect(await progress()).toEqual({ total: 2, done: 0, failed: 0 })
+    const key = await runAttempt(scene, build)
+    await say(app, key, started, { type: 'step.started', step: 'one', try: 1 })
+    expect(await progress()).toEqual({ total: 2, done: 0, failed: 0, current: 'one' })
+    await say(app, key, stepDone('one'), { type: 'step.started', step: 'two', try: 1 })
+    expect(await progress()).toEqual({ total: 2, done: 1, failed: 0, current: 'two' })
+    await say(
+      app,
+      key,
+      { type: 'step.finished', step: 'two', try: 1, status: 'error', reason: 'exit-code', members: {}, exports: [] },
+      ended('error', { reason: 'exit-code' }),
+    )
+    expect(await progress()).toEqual({ total: 2, done: 2, failed: 1 })
+  })
+
+  test('shows what builds wait for: the limit, its holders and the place', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    await put(app, 'shop/app', { concurrency: 1 })
+    const holder = await submit(scene, { pipeline: 'shop/app', document: undefined })
+    await runAttempt(scene, holder)
+    const waiting: BuildRow[] = []
+    for (let n = 0; n < 3; n += 1) waiting.push(await submit(scene, { pipeline: 'shop/app', document: undefined }))
+    await elect(app)
+    const items = await list(app, { status: 'pending' })
+    expect(items.map((item) => item.waiting)).toMatchObject([
+      { reason: 'pipeline-limit', used: 1, limit: 1, place: 3, holders: [{ id: holder.id, number: 1 }] },
+      { place: 2 },
+      { place: 1, since: waiting[0]?.queued_at },
+    ])
+    expect((await list(app, { number: 1 }))[0]?.waiting).toBeUndefined()
+    const row = await findBuild(app.store.query, app.accountId, waiting[0]?.id ?? '')
+    const unseen = await explainWaits(app, row === undefined ? [] : [row], ['another-project'])
+    expect([...unseen.values()]).toMatchObject([{ used: 1, limit: 1, holders: [] }])
+  })
+})
+
+/** Copies a build with SQL, under the branch `copied`. */
+async function copyBuilds(app: App, id: string, count: number): Promise<void> {
+  const row = await app.store.query.selectFrom('build').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  for (let from = 0; from < count; from += 400) {
+    const rows = Array.from({ length: Math.min(400, count - from) }, (_, n) => {
+      const number = from + n + 2
+      return { ...row, id: number.toString(16).padStart(24, '0'), number, branch: 'copied', status: 'success' as const }
+    })
+    await app.store.query.insertInto('build').values(rows).execute()
+  }
+}
