@@ -7,6 +7,7 @@ import { buildRoutes } from './routes/build.ts'
 import { debugRoutes } from './routes/debug.ts'
 import { engineRoutes } from './routes/engine.ts'
 import { toOpenApi } from './openapi.ts'
+import { logRoutes } from './routes/log.ts'
 import { imageRoutes } from './routes/image.ts'
 import { monitorRoutes } from './routes/monitor.ts'
 import { pipelineRoutes } from './routes/pipeline.ts'
@@ -56,6 +57,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...runtimeRoutes(app),
     ...runtimeBaseRoutes(app),
     ...buildRoutes(app),
+    ...logRoutes(app),
     ...annotationRoutes(app),
     ...imageRoutes(app),
     ...settingsRoutes(app),

@@ -25,9 +25,11 @@ import type {
   TeamRow,
   UserRow,
 } from './user-schema.ts'
+import type { ChunkRow, DeadObjectRow, StreamRow } from './log-rows.ts'
 import type { MessageRow } from './message-row.ts'
 import type { TriggerSchema } from './trigger-rows.ts'
 
+export type * from './log-rows.ts'
 export type * from './message-row.ts'
 export type * from './trigger-rows.ts'
 
@@ -445,34 +447,6 @@ export interface EventRow {
   type: string
   /** JSON; values of secret exports are sealed. */
   data: string
-}
-
-export interface StreamRow {
-  build_id: string
-  attempt: number
-  stream: string
-  bytes: number
-}
-
-export interface ChunkRow {
-  build_id: string
-  position: number
-  account_id: string
-  attempt: number
-  stream: string
-  /** Offset in the stream, and length. Bytes. */
-  start: number
-  bytes: number
-  at: number
-  object: string
-  /** Offset in the object. */
-  object_start: number
-}
-
-/** A file of the log folder that lost a reference; deleted when it has none left. */
-export interface DeadObjectRow {
-  id: string
-  object: string
 }
 
 export interface TaskRow {

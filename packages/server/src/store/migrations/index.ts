@@ -27,6 +27,7 @@ import { audit } from './033-audit.ts'
 import { teams } from './034-teams.ts'
 import { markedSecrets } from './041-marked-secrets.ts'
 import { messages } from './042-messages.ts'
+import { lines } from './054-lines.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -58,4 +59,5 @@ export const migrations: Record<string, Migration> = {
   '034-teams': teams,
   '041-marked-secrets': markedSecrets,
   '042-messages': messages,
+  '054-lines': lines,
 }
