@@ -15,6 +15,7 @@ import { localBuild } from './local-build.ts'
 import { localSteps } from './local-steps.ts'
 import { logFollow } from './log-follow.ts'
 import { logMillion } from './log-million.ts'
+import { logSearch } from './log-search.ts'
 import { manyAttempts } from './many-attempts.ts'
 import { manyBuilds } from './many-builds.ts'
 import { masking } from './masking.ts'
@@ -33,6 +34,7 @@ export const LINES: readonly Line[] = [
   taskHandover,
   logMillion,
   logFollow,
+  logSearch,
   lineLatency,
   debugEcho,
   language,

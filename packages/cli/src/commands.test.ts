@@ -71,7 +71,7 @@ test('completes commands, options and choices', () => {
   ])
   expect(complete(['validate', 'pi'])).toEqual([])
   expect(complete(['logs', '--'])).toEqual([
-    ...(commands.find(({ name }) => name === 'logs')?.options ? ['--follow', '--step', '--tail', '--timestamps'] : []),
+    ...Object.values(commands.find(({ name }) => name === 'logs')?.options ?? {}).map(({ flags }) => longName(flags)),
     '--help',
   ])
 })

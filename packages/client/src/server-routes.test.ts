@@ -68,7 +68,9 @@ test.each(routes.map((route) => [nameOf(route), route] as const))(
     if (route.body !== 'bytes') expect(toSchema(route.body, 'input')).toEqual(toSchema(spec.body, 'input'))
     for (const [param, schema] of Object.entries(route.params?.shape ?? {}))
       expect(toSchema(schema, 'input')).toEqual(toSchema(fieldOf(spec.params, param), 'input'))
-    for (const reply of Object.values(spec.replies)) {
+    for (const [status, reply] of Object.entries(spec.replies)) {
+      // Only for calls with If-None-Match, which the client does not send.
+      if (status === '304') continue
       if (typeof reply === 'string')
         expect({ text: ['text', 'bytes', 'events'], nothing: ['nothing'] }[reply]).toContain(route.answer)
       else expect(toSchema(route.answer, 'output')).toEqual(toSchema(reply, 'output'))

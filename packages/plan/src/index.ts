@@ -1,5 +1,7 @@
 export * from './state/build-transition.ts'
 export * from './expression/builtin-variables.ts'
+export { compileLinePattern } from './pattern/line-pattern.ts'
+export type { LinePattern } from './pattern/line-pattern.ts'
 export { checkPattern, matchesPattern, PatternError } from './pattern/pattern.ts'
 export * from './expression/condition.ts'
 export type { Decision } from './graph/decision.ts'

@@ -173,6 +173,10 @@ export const LogQuery = z.object({
   limit: z.coerce.number().int().positive().optional(),
   /** Only the last N lines. */
   tail: z.coerce.number().int().positive().max(100_000).optional(),
+  /** Answers with a file name: `raw` as it was written, `text` without escape sequences and overwritten text. */
+  download: z.enum(['raw', 'text']).optional(),
+  /** With `download`: compresses the file. */
+  gzip: z.stringbool().default(false),
 })
 
 export const ServerStatus = z.object({

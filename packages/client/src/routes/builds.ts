@@ -21,7 +21,13 @@ import {
   FollowQuery,
   Image,
   ImageQuery,
+  LogLines,
+  LogLinesQuery,
   LogQuery,
+  LogSearch,
+  LogSearchQuery,
+  LogStreamQuery,
+  LogStreams,
   page,
   PlanAnswer,
   PlanInput,
@@ -80,6 +86,12 @@ export const builds = {
   log: route('GET', '/v1/builds/{id}/log', { query: LogQuery, answer: 'text' }),
   /** Returns a part of the log as a stream, for logs of any size. */
   logBytes: route('GET', '/v1/builds/{id}/log', { query: LogQuery, answer: 'bytes' }),
+  /** Lists the streams of the log. */
+  logStreams: route('GET', '/v1/builds/{id}/streams', { query: LogStreamQuery, answer: LogStreams }),
+  /** Returns lines of a stream by number. Throws `not-found` if the stream has no output or the log has expired. */
+  logLines: route('GET', '/v1/builds/{id}/log/lines', { query: LogLinesQuery, answer: LogLines }),
+  /** Searches the visible text of the log. The caller repeats it with `next`. Throws `request-invalid` for a pattern that cannot be used. */
+  searchLog: route('GET', '/v1/builds/{id}/log/search', { query: LogSearchQuery, answer: LogSearch }),
 }
 
 export const debug = {

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isKnownTag } from './known-tag.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -123,7 +124,7 @@ function answer(asset: Asset, request: FastifyRequest, reply: FastifyReply): Fas
   const encoding = chooseEncoding(asset, request.headers['accept-encoding'])
   const { bytes, etag } = (encoding && asset.encoded.get(encoding)) ?? asset.plain
   reply.headers({ ...asset.headers, etag })
-  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  if (isKnownTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
   if (encoding !== undefined) reply.header('content-encoding', encoding)
   return reply.send(bytes)
 }
@@ -141,9 +142,4 @@ function chooseEncoding({ encoded }: Asset, accepted: string | string[] = ''): E
       .map(([name]) => name),
   )
   return [...encoded.keys()].find((encoding) => names.has(encoding))
-}
-
-function isKnown(header: string | undefined, etag: string): boolean {
-  const known = header?.split(',').map((text) => text.trim().replace(/^W\//, '')) ?? []
-  return known.includes(etag) || known.includes('*')
 }

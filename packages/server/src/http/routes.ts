@@ -8,6 +8,7 @@ import { buildRoutes } from './routes/build.ts'
 import { debugRoutes } from './routes/debug.ts'
 import { engineRoutes } from './routes/engine.ts'
 import { toOpenApi } from './openapi.ts'
+import { logRoutes } from './routes/log.ts'
 import { imageRoutes } from './routes/image.ts'
 import { monitorRoutes } from './routes/monitor.ts'
 import { pipelineRoutes } from './routes/pipeline.ts'
@@ -67,6 +68,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...runtimeBaseRoutes(app),
     ...buildRoutes(app),
     ...queueRoutes(app),
+    ...logRoutes(app),
     ...annotationRoutes(app),
     ...imageRoutes(app),
     ...linkRoutes(app),

@@ -8,6 +8,7 @@ import { findFollowedAt } from '../store/builds/builds.ts'
 import { findChunk } from '../store/builds/events.ts'
 import type { Store } from '../store/store.ts'
 import { findStreamEnd, listStreamChunks, type StreamKey } from '../store/builds/streams.ts'
+import { expiredLog } from './expired-log.ts'
 import { inOrder } from './in-order.ts'
 import type { Objects } from './objects.ts'
 import { openQueuedEnds } from './queued-ends.ts'
@@ -164,7 +165,7 @@ export function openLogStore(store: Store, { objects, folder }: Pick<LogStorage,
   async function readMoved({ chunk, from, bytes }: ChunkPart): Promise<Buffer> {
     for (let missing = chunk.object; ;) {
       const row = await findChunk(store.query, chunk)
-      if (row === undefined) throw fault('not-found', { message: 'The log has expired.' })
+      if (row === undefined) throw expiredLog()
       if (row.object === missing) throw new Error(`log object ${missing} is missing`)
       const found = await objects.get(row.object, { start: row.object_start + from, bytes })
       if (found !== undefined) return found

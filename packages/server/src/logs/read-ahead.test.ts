@@ -14,6 +14,8 @@ function partOf(object: string, start: number, bytes: number): ChunkPart {
     at: 0,
     object,
     object_start: start,
+    first_line: null,
+    lines: null,
   }
   return { chunk, from: 0, bytes }
 }

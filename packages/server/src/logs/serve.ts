@@ -1,18 +1,25 @@
-/** Download of a log: one stream by range, or all streams of a build in the order of its feed. */
+/** Download of a log: one stream by range, or all streams of a build in the order of its feed. As it was written, or as a file in other forms. */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
 import type { FastifyReply } from 'fastify'
 import { fault } from '@windlass/kit'
 import { isTerminalStream, type LogQuery } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { openOutlet } from '../feed/event-stream.ts'
+import { countNewlinesIn, findNewline } from './newlines.ts'
 import type { ChunkPart } from './read-ahead.ts'
 import { listChunks } from '../store/builds/events.ts'
 import { listStreams, type StreamKey } from '../store/builds/streams.ts'
+import type { BuildRow } from '../store/schema.ts'
+import { visibleText } from './text/visible.ts'
+import { wholeLines } from './text/whole-lines.ts'
 
 type Query = z.output<typeof LogQuery>
 
 export interface LogRequest {
-  readonly buildId: string
+  readonly build: Pick<BuildRow, 'id' | 'number'>
   readonly query: Query
   /** The Range header: `bytes=…`. */
   readonly range: string | undefined
@@ -30,11 +37,13 @@ interface Part {
 const CHUNKS_PER_PAGE = 200
 const TAIL_STEP_BYTES = 65_536
 const TAIL_MAX_STEP_BYTES = 262_144
-const NEWLINE = 0x0a
 
 /** Writes the response. Without a stream the range counts the bytes of all streams in feed order. Throws `request-invalid` for a range outside the log. */
 export async function serveLog(app: App, request: LogRequest): Promise<void> {
-  const { buildId, query, signal } = request
+  const { query, signal } = request
+  const { id: buildId } = request.build
+  if (query.gzip && query.download === undefined)
+    throw fault('request-invalid', { message: '`gzip` needs `download`.', hint: 'Set `download` to raw or text.' })
   const streams = await listStreams(app.store.query, buildId)
   if (query.stream === undefined) {
     const total = streams
@@ -56,7 +65,7 @@ type Read = (from: number, to: number) => AsyncGenerator<Buffer>
 
 async function choosePart({ query, range }: LogRequest, total: number, read: Read): Promise<Part> {
   if (query.tail !== undefined) return { from: await tailStart(total, query.tail, read), to: total, total, isPartial: false }
-  if (range !== undefined) return parseRange(range, total)
+  if (range !== undefined && !isConverted(query)) return parseRange(range, total)
   const from = Math.min(query.offset ?? 0, total)
   return { from, to: Math.min(total, from + (query.limit ?? Infinity)), total, isPartial: false }
 }
@@ -84,32 +93,12 @@ export async function tailStart(total: number, lines: number, read: Read): Promi
   let rest = lines
   for (let step = TAIL_STEP_BYTES; to > 0; step = Math.min(2 * step, TAIL_MAX_STEP_BYTES)) {
     const from = Math.max(0, to - step)
-    const count = await countNewlines(read(from, to))
+    const count = await countNewlinesIn(read(from, to))
     if (count >= rest) return from + (await findNewline(read(from, to), count - rest + 1)) + 1
     rest -= count
     to = from
   }
   return 0
-}
-
-async function countNewlines(pieces: AsyncIterable<Buffer>): Promise<number> {
-  let count = 0
-  for await (const piece of pieces) for (let at = -1; (at = piece.indexOf(NEWLINE, at + 1)) >= 0;) count += 1
-  return count
-}
-
-/** Returns the offset of the newline with this number, which must exist. The first one has number 1. */
-async function findNewline(pieces: AsyncIterable<Buffer>, number: number): Promise<number> {
-  let rest = number
-  let start = 0
-  for await (const piece of pieces) {
-    for (let at = -1; (at = piece.indexOf(NEWLINE, at + 1)) >= 0;) {
-      rest -= 1
-      if (rest === 0) return start + at
-    }
-    start += piece.length
-  }
-  throw new Error('the log changed while it was read')
 }
 
 /** False for the output of debug terminals, which is only served by stream name. */
@@ -140,19 +129,25 @@ function openReadAll(app: App, buildId: string, attempt: number | undefined): Re
   }
 }
 
-async function write(app: App, { reply, signal }: LogRequest, part: Part, read: Read): Promise<void> {
+/** True if the response has other bytes than the log, so their number is not known before. */
+function isConverted({ download, gzip }: Query): boolean {
+  return download === 'text' || gzip
+}
+
+async function write(app: App, request: LogRequest, part: Part, read: Read): Promise<void> {
+  const { query, reply, signal } = request
   const headers = {
-    'content-type': 'text/plain; charset=utf-8',
-    'content-length': String(part.to - part.from),
-    'accept-ranges': 'bytes',
+    'content-type': query.gzip ? 'application/gzip' : 'text/plain; charset=utf-8',
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     'x-windlass-total': String(part.total),
+    ...(query.download !== undefined && { 'content-disposition': `attachment; filename="${fileName(request)}"` }),
+    ...(!isConverted(query) && { 'content-length': String(part.to - part.from), 'accept-ranges': 'bytes' }),
     ...(part.isPartial && { 'content-range': `bytes ${part.from}-${part.to - 1}/${part.total}` }),
   }
   const out = openOutlet(app, reply, { status: part.isPartial ? 206 : 200, headers, signal })
   try {
-    for await (const piece of read(part.from, part.to)) {
+    for await (const piece of convert(read(part.from, part.to), query)) {
       if (signal.aborted) throw signal.reason
       await out.write(piece)
     }
@@ -162,4 +157,29 @@ async function write(app: App, { reply, signal }: LogRequest, part: Part, read: 
     reply.raw.destroy()
     if (!signal.aborted) app.log.warn({ err: error }, 'log download aborted')
   }
+}
+
+function convert(pieces: AsyncIterable<Buffer>, { download, gzip }: Query): AsyncIterable<Uint8Array> {
+  const plain = download === 'text' ? toText(pieces) : pieces
+  return gzip ? compress(plain) : plain
+}
+
+async function* toText(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const block of wholeLines(pieces)) yield Buffer.from(visibleText(block.toString()))
+}
+
+async function* compress(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  const gzip = createGzip()
+  const written = pipeline(Readable.from(pieces, { objectMode: true }), gzip)
+  // The loop below throws the same error.
+  written.catch(() => undefined)
+  for await (const piece of gzip) yield piece as Buffer
+  await written
+}
+
+/** Returns a file name such as `build-42-unit_tests-attempt-2.log`. */
+function fileName({ build, query }: LogRequest): string {
+  const step = query.stream?.replace(/^step\//, '').replaceAll(/[^\w.-]+/g, '_')
+  const attempt = query.attempt === undefined ? undefined : `attempt-${query.attempt}`
+  return `${['build', build.number, step, attempt].filter((part) => part !== undefined).join('-')}.log${query.gzip ? '.gz' : ''}`
 }

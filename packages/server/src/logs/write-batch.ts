@@ -6,9 +6,11 @@ import { isFinalBuild } from '@windlass/plan'
 import { editBuild, saveBuild, type BuildEdit } from '../builds/lifecycle/edit.ts'
 import { recordHeartbeat } from '../builds/engine/record-heartbeat.ts'
 import { insertChunk } from '../store/builds/events.ts'
-import type { BuildRow, ChunkRow } from '../store/schema.ts'
+import type { BuildRow, ChunkRow, StreamRow } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
-import { findStreamEnd, setStreamEnd, type StreamKey } from '../store/builds/streams.ts'
+import { findStream, putStream, type StreamKey } from '../store/builds/streams.ts'
+import { countChunk } from './line-count.ts'
+import { countNewlines } from './newlines.ts'
 import { newObjectKey, ROWS_MS, SETTLE_MS } from './object-keys.ts'
 import { SMALL_BYTES } from './packs.ts'
 
@@ -56,6 +58,8 @@ export function takeBatch(queue: QueuedFrame[]): QueuedFrame[] {
 interface PlacedFrame extends QueuedFrame {
   readonly object: string
   readonly objectStart: number
+  /** Number of its line feeds, counted once and outside of the transaction, which may run twice. */
+  readonly lines: number
 }
 
 interface Deps {
@@ -76,7 +80,7 @@ export async function writeBatch({ store, put, clock, serial }: Deps, batch: rea
   const placed = batch.map((waiting): PlacedFrame => {
     const start = objectStart
     objectStart += waiting.frame.bytes.byteLength
-    return { ...waiting, object, objectStart: start }
+    return { ...waiting, object, objectStart: start, lines: countNewlines(waiting.frame.bytes) }
   })
   const written = put(
     object,
@@ -134,15 +138,19 @@ function noteObject({ build, before, now }: BuildEdit, frames: readonly PlacedFr
   if (isFinalBuild(build.status) || build.small_objects >= MAX_SMALL_OBJECTS) build.compact_at ??= now + SETTLE_MS
 }
 
-async function storeRow(edit: BuildEdit, { frame, object, objectStart }: PlacedFrame): Promise<Verdict> {
+async function storeRow(edit: BuildEdit, { frame, object, objectStart, lines }: PlacedFrame): Promise<Verdict> {
   const { tx, build, now } = edit
-  const end = await findStreamEnd(tx.query, frame)
+  const stored = await findStream(tx.query, frame)
+  const end = stored?.bytes ?? 0
   const after = frame.offset + frame.bytes.byteLength
   if (after <= end) return { end, isFollowed: isFollowed(build, now) }
   if (!recordHeartbeat(edit, frame.attempt)) return { error: fault('attempt-stale') }
   if (frame.offset !== end) return { error: offsetFault(end) }
   build.feed_position += 1
   if (edit.attempt !== undefined) edit.attempt.output_at = edit.now
+  const before = stored ?? newStream(frame)
+  // A server that does not count lines may have written the bytes before.
+  const isCounted = before.counted === end
   const chunk: ChunkRow = {
     build_id: build.id,
     position: build.feed_position,
@@ -154,11 +162,19 @@ async function storeRow(edit: BuildEdit, { frame, object, objectStart }: PlacedF
     at: frame.at,
     object,
     object_start: objectStart,
+    first_line: isCounted ? before.lines : null,
+    lines: isCounted ? lines : null,
   }
   await insertChunk(tx, chunk)
-  await setStreamEnd(tx, frame, after)
+  const next = isCounted ? countChunk(before, frame.bytes, lines) : before
+  await putStream(tx, { ...next, bytes: after, last_at: frame.at })
   tx.measure((metrics) => metrics.logBytes.inc(chunk.bytes))
   return { end: after, isFollowed: isFollowed(build, now) }
+}
+
+function newStream({ buildId, attempt, stream, at }: Frame): StreamRow {
+  const key = { build_id: buildId, attempt, stream }
+  return { ...key, bytes: 0, counted: 0, lines: 0, line_start: 0, first_at: at, last_at: at }
 }
 
 /** Returns true if the build has a follower. */

@@ -29,6 +29,7 @@ import type {
   UserRow,
 } from './user-schema.ts'
 import type { Flag } from './flag.ts'
+import type { ChunkRow, DeadObjectRow, StreamRow } from './log-rows.ts'
 import type { MessageRow } from './message-rows.ts'
 import type { NotificationSchema } from './notification-rows.ts'
 import type {
@@ -46,6 +47,7 @@ import type {
 import type { TriggerSchema } from './trigger-rows.ts'
 
 export type * from './flag.ts'
+export type * from './log-rows.ts'
 export type * from './message-rows.ts'
 export type * from './notification-rows.ts'
 export type * from './runner-rows.ts'
@@ -409,34 +411,6 @@ export interface EventRow {
   type: string
   /** JSON; values of secret exports are sealed. */
   data: string
-}
-
-export interface StreamRow {
-  build_id: string
-  attempt: number
-  stream: string
-  bytes: number
-}
-
-export interface ChunkRow {
-  build_id: string
-  position: number
-  account_id: string
-  attempt: number
-  stream: string
-  /** Offset in the stream, and length. Bytes. */
-  start: number
-  bytes: number
-  at: number
-  object: string
-  /** Offset in the object. */
-  object_start: number
-}
-
-/** A file of the log folder that lost a reference; deleted when it has none left. */
-export interface DeadObjectRow {
-  id: string
-  object: string
 }
 
 export interface CommandRow {

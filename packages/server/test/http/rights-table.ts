@@ -198,6 +198,9 @@ GET    /v1/builds/{id}/wait                                                  vie
 GET    /v1/builds/{id}/feed                                                  viewer      build:read         steps
 GET    /v1/builds/{id}/follow                                                viewer      build:read         steps
 GET    /v1/builds/{id}/log                                                   viewer      build:read         steps
+GET    /v1/builds/{id}/streams                                               viewer      build:read
+GET    /v1/builds/{id}/log/lines                                             viewer      build:read
+GET    /v1/builds/{id}/log/search                                            viewer      build:read
 GET    /v1/annotations/{entity}/{id}                                         viewer      build:read         steps
 PUT    /v1/annotations/{entity}/{id}                                         developer   build:write
 DELETE /v1/annotations/{entity}/{id}/{name}                                  developer   build:write

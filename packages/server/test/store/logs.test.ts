@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { retain } from '../../src/retention.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { feedOf, ended, openScene, runAttempt, say, show, started, submit, take, report, writeLog } from '../support/scene.ts'
-import { setStreamEnd } from '../../src/store/builds/streams.ts'
+import { putStream } from '../../src/store/builds/streams.ts'
 import type { App } from '../../src/app.ts'
 
 async function readAll(
@@ -130,7 +130,9 @@ describe.each(DATABASES)('logs on $name', ({ open }) => {
     const ahead = app.logs.append(frame, new AbortController().signal)
     expect(await settledWithin(200, ahead)).toBe(false)
     // As `writeLog` on a server whose connection for notifications is down.
-    await app.store.write((tx) => setStreamEnd(tx, key, 6))
+    const { buildId: build_id, attempt, stream } = key
+    const row = { build_id, attempt, stream, bytes: 6, counted: 6, lines: 0, line_start: 0, first_at: 1, last_at: 1 }
+    await app.store.write((tx) => putStream(tx, row))
     expect(await settledWithin(100, ahead)).toBe(false)
     held.clock.advance(300)
     expect(await ahead).toMatchObject({ end: 11 })

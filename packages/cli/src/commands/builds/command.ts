@@ -8,16 +8,32 @@ const MANY = [{ name: '<build...>', summary: 'Ids of builds' }]
 export const buildCommands = [
   command('logs', {
     summary: 'Print the log of a build',
-    about: 'With -f the log is followed to its end, across restarts of the server, and the exit code is that of the build.',
+    about:
+      'With -f the log is followed to its end, across restarts of the server, and the exit code is that of the build. --list, --lines, --search ' +
+      'and --save read parts of a log of any size. Lines are counted from 1 in each step. A search ignores colors, and text that was overwritten ' +
+      'by carriage returns. Regular expressions have the syntax of JavaScript, without back-references and look-around.',
     arguments: ONE,
     options: {
       follow: flag('-f, --follow', 'Follow the log until the build ends'),
       step: text('--step <name>', 'Print only this step'),
       tail: integer('--tail <lines>', 'Print only the last lines'),
       timestamps: flag('--timestamps', 'Prefix each line with its time'),
+      list: flag('--list', 'Print the number of lines and the size of the log of each step'),
+      lines: text('--lines <range>', 'Print these lines of --step: 20, 100-200, or 100- to the end'),
+      search: text('--search <text>', 'Print the lines that contain a text'),
+      regex: flag('--regex', 'With --search: the text is a regular expression'),
+      ignoreCase: flag('-i, --ignore-case', 'With --search: do not distinguish upper and lower case'),
+      save: text('--save <file>', 'Write the log to a file, compressed if its name ends with .gz'),
+      plain: flag('--plain', 'With --save: leave out colors and overwritten text'),
+      attempt: integer('--attempt <number>', 'With --list, --lines, --search or --save: read this attempt'),
     },
-    examples: ['windlass logs -f 65f0c1d2a3b4c5d6e7f80912', 'windlass logs 65f0c1d2a3b4c5d6e7f80912 --step unit_tests --tail 50'],
-    run: async (invocation) => (await import('./logs.ts')).printLogs(invocation),
+    examples: [
+      'windlass logs -f 65f0c1d2a3b4c5d6e7f80912',
+      'windlass logs 65f0c1d2a3b4c5d6e7f80912 --step unit_tests --tail 50',
+      'windlass logs 65f0c1d2a3b4c5d6e7f80912 --step unit_tests --lines 800-820',
+      'windlass logs 65f0c1d2a3b4c5d6e7f80912 --search "expected .* to be" --regex',
+    ],
+    run: async (invocation) => (await import('./logs/logs.ts')).printLogs(invocation),
   }),
   command('wait', {
     summary: 'Wait until builds end',

@@ -12,7 +12,6 @@ import {
   FeedQuery,
   FollowQuery,
   Id,
-  LogQuery,
   page,
   RelatedBuilds,
   RestartInput,
@@ -34,7 +33,6 @@ import { startBuild } from '../../builds/create/start.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
 import { nameOf, projectsOf } from '../../identity/actor.ts'
-import { serveLog } from '../../logs/serve.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { created, ok, route, type Answer, type Call, type Route } from '../route.ts'
@@ -255,22 +253,6 @@ function streams(app: App): Route[] {
           after: Number.isSafeInteger(last) && last > 0 ? last : query.after,
           signal,
         })
-        return 'stream'
-      },
-    }),
-    route('GET', '/v1/builds/{id}/log', {
-      summary: 'Read the log of a build: one stream, or all in order',
-      allow: 'see-logs',
-      scope: 'build:read',
-      project: 'build',
-      params: ById,
-      query: LogQuery,
-      replies: { 200: 'text', 206: 'text' },
-      isHeld: true,
-      async handle({ params, query, headers, actor, reply, signal }) {
-        await getBuild(app, params.id)
-        using _reader = app.readers.take(actor)
-        await serveLog(app, { buildId: params.id, query, range: headers.range, reply, signal })
         return 'stream'
       },
     }),

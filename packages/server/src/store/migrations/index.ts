@@ -37,6 +37,7 @@ import { identities } from './048-identities.ts'
 import { signingKeys } from './049-signing-keys.ts'
 import { links } from './050-links.ts'
 import { lists } from './055-lists.ts'
+import { lines } from './054-lines.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -78,4 +79,5 @@ export const migrations: Record<string, Migration> = {
   '049-signing-keys': signingKeys,
   '050-links': links,
   '055-lists': lists,
+  '054-lines': lines,
 }

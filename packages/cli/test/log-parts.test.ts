@@ -1,0 +1,57 @@
+/** The parts of a log that `logs` prints: its streams, lines by number, search, and files. */
+import { mkdtempDisposableSync, readFileSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { openHttpScene } from '../../server/test/support/http-scene.ts'
+import { windlass } from './windlass.ts'
+
+test('`logs` lists streams, prints lines, searches and saves', async () => {
+  await using scene = await openHttpScene()
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'windlass-logs-'))
+  const { build, engine } = await scene.start()
+  const lines = Array.from({ length: 6_000 }, (_, n) => `\u001B[32mline ${n + 1}\u001B[0m\n`)
+  for (let at = 0; at < lines.length; at += 1_000) await engine.log('step/hello', lines.slice(at, at + 1_000).join(''))
+  await engine.log('system', 'Preparing line 17\n')
+  const logs = (...words: string[]) => windlass(scene, ['logs', build.id, ...words])
+
+  expect((await logs('--list')).text).toMatch(/STEP +LINES +SIZE .*\nhello +6000 +\d+ KiB .* open\nbuild +1 +18 B .* open\n/)
+  expect(await logs('--step', 'hello', '--lines', '17-18')).toEqual({ code: 0, text: lines.slice(16, 18).join('') })
+  expect((await logs('--step', 'hello', '--lines', '3-5500')).text).toBe(lines.slice(2, 5_500).join(''))
+  expect((await logs('--step', 'hello', '--lines', '5999-')).text).toBe(lines.slice(5_998).join(''))
+  expect(await logs('--step', 'hello', '--lines', '6001')).toEqual({ code: 0, text: 'The log has 6000 lines.\n' })
+
+  expect((await logs('--search', 'LINE 17', '-i')).text.split('\n').slice(0, 2)).toEqual([
+    'hello:17: line 17',
+    'hello:170: line 170',
+  ])
+  expect((await logs('--search', 'line 17$', '--regex')).text).toBe('hello:17: line 17\nbuild:1: Preparing line 17\n')
+  expect((await logs('--search', 'line 17$', '--regex', '--step', 'hello')).text).toBe('17: line 17\n')
+  expect((await logs('--search', 'n')).text.match(/^hello:/gm)).toHaveLength(6_000)
+  expect(await logs('--search', 'no such text')).toEqual({ code: 0, text: 'No line matches.\n' })
+  const broken = await logs('--search', '(', '--regex')
+  expect([broken.code, broken.text]).toEqual([2, expect.stringContaining('The pattern "(" cannot be used')])
+
+  const file = join(folder.path, 'hello.log')
+  expect((await logs('--save', file, '--step', 'hello')).code).toBe(0)
+  expect(readFileSync(file, 'utf8')).toBe(lines.join(''))
+  expect((await logs('--save', `${file}.gz`, '--plain', '--step', 'hello')).code).toBe(0)
+  expect(gunzipSync(readFileSync(`${file}.gz`)).toString()).toBe(lines.map((_, n) => `line ${n + 1}\n`).join(''))
+  expect(readdirSync(folder.path).toSorted()).toEqual(['hello.log', 'hello.log.gz'])
+})
+
+test.each([
+  [['--lines', '1-2'], '--lines needs --step'],
+  [['--lines', '2-1', '--step', 'hello'], '--lines takes a range'],
+  [['--list', '--search', 'x'], '--list and --search cannot be used together.'],
+  [['-f', '--save', 'x'], '--follow and --save cannot be used together.'],
+  [['--tail', '5', '--search', 'x'], '--tail and --search cannot be used together.'],
+  [['--regex'], '--regex needs --search.'],
+  [['--attempt', '1'], '--attempt needs --list or --lines or --search or --save.'],
+])('`logs` refuses %j', async (words, message) => {
+  await using scene = await openHttpScene()
+  const build = await scene.submit()
+  const { code, text } = await windlass(scene, ['logs', build.id, ...words])
+  expect([code, text]).toEqual([2, expect.stringContaining(message)])
+})
