@@ -130,7 +130,8 @@ test('every route accepts exactly the kinds of credentials in the table', async 
     const path = pathOf(route, tokens)
     const refusal = (caller: Caller): string =>
       caller.startsWith('ended') ? 'attempt-stale' : caller === 'nobody' ? 'unauthenticated' : 'forbidden'
-    const expected = CALLERS.map((caller) => [caller, right.callers.includes(caller) ? 'let in' : refusal(caller)])
+    const isOpen = route.spec.hasOwnCredential === true
+    const expected = CALLERS.map((caller) => [caller, isOpen || right.callers.includes(caller) ? 'let in' : refusal(caller)])
     const found = await each(name === 'DELETE /v1/sessions', CALLERS, async (caller) => {
       // Signing out ends the session, so that call gets its own.
       const isEnd = ['DELETE /v1/sessions/current', 'DELETE /v1/sessions'].includes(name)
@@ -178,14 +179,17 @@ test('a limited key needs exactly the scope in the table', async () => {
   }
 })
 
-test('every route rejects an invalid credential, also public routes', async () => {
+test('every route rejects an invalid credential, also public routes, except those that check a credential of their own', async () => {
   await using scene = await openHttpScene()
   const tokens = await openTokens(scene)
   const wrong = ['x', newToken(0).text, `${scene.adminToken.slice(0, -1)}_`]
+  const own = routesOf(scene).filter(({ spec }) => spec.hasOwnCredential === true)
+  expect(own.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /v1/webhooks/{name}/deliveries'])
   for (const route of routesOf(scene).filter(({ spec }) => spec.perMinute === undefined)) {
     const call = { method: route.method, path: pathOf(route, tokens) }
+    const expected = route.spec.hasOwnCredential === true ? 'let in' : 'unauthenticated'
     const found = await Promise.all(wrong.map((token) => ask(scene, { ...call, token })))
-    expect([route.path, ...found]).toEqual([route.path, ...wrong.map(() => 'unauthenticated')])
+    expect([route.path, ...found]).toEqual([route.path, ...wrong.map(() => expected)])
   }
 })
 
