@@ -1,6 +1,6 @@
 /** Webhooks of Gitea and Forgejo. Their bodies have the form of GitHub, except that the end of a branch is the event `delete` instead of a push. */
 import { splitRepo, text } from './fields.ts'
-import type { Headers, ReadEvent } from './event.ts'
+import { isEvent, type Headers, type ReadEvent } from './event.ts'
 import { parseGithub } from './github.ts'
 import { pushEvent } from './push.ts'
 import type { ForgeReader } from './forge-reader.ts'
@@ -34,14 +34,15 @@ function readDelete(headers: Headers, body: unknown): ReadEvent {
   const name = text(body, 'ref')
   if (of === undefined || name === undefined)
     return { reason: 'payload-invalid', message: 'The body names no repository or no branch.' }
-  return pushEvent({
+  const end = pushEvent({
     repo: of.repo,
     name,
     isTag: text(body, 'ref_type') !== 'branch',
-    before: gitea.deliveryId(headers, body),
+    before: undefined,
     after: undefined,
     sender: text(body, 'sender', 'login'),
     files: 'unknown',
     git: { repoOwner: of.repoOwner, repoName: of.repoName },
   })
+  return isEvent(end) ? { ...end, files: 'unknown', occurrence: gitea.deliveryId(headers, body) ?? '' } : end
 }

@@ -112,7 +112,7 @@ function shared(app: App): Route[] {
       isHeld: true,
       async handle(call) {
         const { params, query, headers, actor, reply, signal } = call
-        const build = await requireShown(app, params.id, linkIn(call))
+        const { build } = await requireShown(app, params.id, linkIn(call))
         using _reader = app.readers.take(actor)
         await serveLog(app, { build, query, range: headers.range, reply, signal })
         return 'stream'
