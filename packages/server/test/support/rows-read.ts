@@ -98,6 +98,8 @@ const SMALL = new Set([
   'audit_chain',
   'team_member',
   'base_layer',
+  // At most three keys at once.
+  'signing_key',
   'page',
 ])
 
