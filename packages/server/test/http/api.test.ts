@@ -77,7 +77,16 @@ test('the OpenAPI 3.1 document describes every route with the validated shapes',
           : parameter.name,
       )
   expect(parametersOf('/v1/pipelines')).toEqual(expect.arrayContaining(['limit', 'cursor']))
-  expect(parametersOf('/v1/builds/{id}/log').toSorted()).toEqual(['attempt', 'download', 'gzip', 'id', 'limit', 'offset', 'stream', 'tail'])
+  expect(parametersOf('/v1/builds/{id}/log').toSorted()).toEqual([
+    'attempt',
+    'download',
+    'gzip',
+    'id',
+    'limit',
+    'offset',
+    'stream',
+    'tail',
+  ])
 })
 
 test('serves status and health without a credential, and metrics with one', async () => {
