@@ -360,6 +360,8 @@ export interface ApprovalRow {
   decided_at: number | null
   /** 1 if an engine knows the decision. */
   seen: Flag
+  /** 1 with the decision about a whole build, which is refused without it; otherwise null. */
+  start_decided: Flag | null
 }
 
 /** An image that a step built or pushed; one row per name. */

@@ -147,6 +147,8 @@ export interface BranchHeadRow {
   revision: string
   /** Commit before the push that polling reported; empty for a new branch; null if a call reported this head, or a later one the next. */
   polled_base: string | null
+  /** Since when lists lack the branch; null if the last one had it. */
+  missing_since: number | null
 }
 
 /** A pipeline with a trigger that was judged for a delivery. */

@@ -11,6 +11,7 @@ import { elect } from '../../src/builds/schedule/elect.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 import { openApp } from '../../src/open-app.ts'
 import { retain } from '../../src/retention.ts'
+import { updateApproval } from '../../src/store/builds/approvals.ts'
 import { replayDelivery, showDelivery } from '../../src/triggers/deliveries.ts'
 import { processDeliveries } from '../../src/triggers/process.ts'
 import { tryEvent } from '../../src/triggers/try-event.ts'
@@ -104,6 +105,20 @@ describe.each(DATABASES)('approvals of forks on $name', ({ open }) => {
       'build.decided',
       'build.resumed',
     ])
+  })
+
+  test('a server that takes the approval of a build for one of a step cannot decide it', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await openScene(app)
+    const call = await openForks(app)
+    const id = buildOf(await call(githubPull('opened', STRANGER)))
+    // What a server of the previous version writes.
+    const decided = { decision: 'denied', decided_by: 'ann', decider_type: 'user', decided_at: 1 } as const
+    await expect(app.store.write((tx) => updateApproval(tx, { build_id: id, step: '' }, decided))).rejects.toThrow(/check/i)
+    expect(await show(app, id)).toMatchObject({ status: 'pending-approval' })
+    await decideApproval(app, id, approve)
+    expect(await show(app, id)).toMatchObject({ status: 'pending' })
   })
 
   test('a new push needs a new approval, and ends the build that waited', async () => {

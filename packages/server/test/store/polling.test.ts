@@ -130,6 +130,32 @@ describe.each(DATABASES)('branch polling on $name', ({ open }) => {
     expect(await poll()).toEqual(['new d'])
   })
 
+  test('a branch that one list lacks is not built again, and a list without branches is not believed', async () => {
+    await using forge = await openFakeForge()
+    await using held = await openTestApp(database, LOOPBACK)
+    const { app, branches, poll } = await openPolled(held, forge)
+    branches.set('other', B)
+    await poll()
+    branches.delete('other')
+    expect(await poll()).toEqual([])
+    branches.set('other', B)
+    expect(await poll()).toEqual([])
+    const all = [...branches]
+    branches.clear()
+    expect(await poll()).toEqual([])
+    const [row] = await app.store.query.selectFrom('polled_repo').select('problem').execute()
+    expect(row?.problem).toBe('The forge lists no branches.')
+    for (const [name, head] of all) branches.set(name, head)
+    expect(await poll()).toEqual([])
+    // A day later the branch is forgotten, and one with its name is new.
+    branches.delete('other')
+    await poll()
+    held.clock.advance(25 * 3_600_000)
+    expect(await poll()).toEqual([])
+    branches.set('other', B)
+    expect(await poll()).toEqual(['other b'])
+  })
+
   test('a call that comes after the poll starts no second build, also if several pushes were missed', async () => {
     await using forge = await openFakeForge()
     await using held = await openTestApp(database, LOOPBACK)

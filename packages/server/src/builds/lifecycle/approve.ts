@@ -72,8 +72,9 @@ function subjectOf({ step }: Pick<ApprovalRow, 'step'>): string {
 async function applyVerdict(edit: BuildEdit, approval: ApprovalRow, { decision, by, comment }: Verdict): Promise<void> {
   const { tx, build, attempt, now } = edit
   const decided = { decision, comment: comment ?? null, decided_by: by.name, decider_type: by.type, decided_at: now }
-  await updateApproval(tx, approval, decided)
-  if (approval.step === START) return (await decideStart(edit, decided)) ? resumeBuild(edit) : undefined
+  const isStart = approval.step === START
+  await updateApproval(tx, approval, { ...decided, ...(isStart && { start_decided: 1 }) })
+  if (isStart) return (await decideStart(edit, decided)) ? resumeBuild(edit) : undefined
   record(edit, {
     type: 'step.decided',
     data: { step: approval.step, decision, by: { ...by }, ...defined({ comment }) },
@@ -126,6 +127,7 @@ export async function noteApproval(edit: BuildEdit, { step }: Pick<Waiting, 'ste
     decider_type: null,
     decided_at: null,
     seen: 0,
+    start_decided: null,
   })
   await queueNotice(tx, build, { now, step })
 }

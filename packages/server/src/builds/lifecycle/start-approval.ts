@@ -57,6 +57,7 @@ export async function holdStart(edit: BuildEdit, request: Request): Promise<void
     decided_at: null,
     // No engine waits for it.
     seen: 1,
+    start_decided: null,
   })
   await queueNotice(tx, build, { now, step: START })
   await endAll(

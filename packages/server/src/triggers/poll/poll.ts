@@ -30,6 +30,8 @@ const TICK_MS = 30_000
 const REFUSED_PERIODS = 12
 /** Maximum number of pushes of a repository that one poll reports. The next poll reports the others. */
 const MAX_PUSHES = 100
+/** How long the head of a branch that is not listed is kept. Milliseconds. */
+const MISSING_MS = 86_400_000
 
 /** Polls repositories when they are due, at once after a start, until the server closes. */
 export async function pollLoop(app: App): Promise<void> {
@@ -72,6 +74,7 @@ async function pollRepo(app: App, row: PolledRepoRow): Promise<ForgeProblem | un
   if (!isWhole) return { problem: 'The repository has too many branches.', mayRetry: false, afterMs: 0 }
   const heads = new Map(items.map((head) => [head.name, head]))
   const known = new Map((await listBranchHeads(app.store.query, row)).map((head) => [head.branch, head]))
+  if (heads.size === 0 && known.size > 0) return { problem: 'The forge lists no branches.', mayRetry: true, afterMs: 0 }
   const unreported = await findUnreported(app, row, { heads, known })
   const pushes: Push[] = []
   for (const head of unreported.slice(0, MAX_PUSHES)) {
@@ -140,17 +143,35 @@ async function savePoll(tx: Tx, { app, row, webhook, heads, known, pushes, isCom
   const { webhook_id, repo, account_id } = row
   const reported = new Map(pushes.map((push) => [push.name, push]))
   for (const { name: branch, revision } of heads.values()) {
-    if (known.get(branch)?.revision === revision) continue
+    const before = known.get(branch)
+    if (before?.revision === revision) {
+      if (before.missing_since !== null) await saveBranchHead(tx, { ...before, missing_since: null })
+      continue
+    }
     const isKnown = row.polled_at === null || (await isReported(tx.query, row, { name: branch, revision }, row.polled_at))
     const push = isKnown ? undefined : reported.get(branch)
     // The next poll reports it.
     if (!isKnown && push === undefined) continue
     if (push !== undefined) await insertPush(tx, app, { webhook, row, push })
-    await saveBranchHead(tx, { webhook_id, repo, branch, account_id, revision, polled_base: push?.base ?? null })
+    await saveBranchHead(tx, {
+      webhook_id,
+      repo,
+      branch,
+      account_id,
+      revision,
+      polled_base: push?.base ?? null,
+      missing_since: null,
+    })
   }
-  for (const head of known.values()) if (!heads.has(head.branch)) await deleteBranchHead(tx, head)
+  for (const head of known.values()) if (!heads.has(head.branch)) await noteMissing(tx, head, startedAt)
   const more = isComplete ? { polled_at: startedAt } : { next_at: startedAt }
   await updatePolledRepo(tx, row, { problem: null, ...more })
+}
+
+/** A list can lack a branch, for example if another one ends between two pages. A branch that is back with its head is not a new one. */
+async function noteMissing(tx: Tx, head: BranchHeadRow, now: number): Promise<void> {
+  if (head.missing_since === null) await saveBranchHead(tx, { ...head, missing_since: now })
+  else if (head.missing_since < now - MISSING_MS) await deleteBranchHead(tx, head)
 }
 
 async function insertPush(
