@@ -37,7 +37,7 @@ export async function callOut(app: App, call: OutboundCall, maxBytes: number = D
     // Without kept connections, because a proxy would connect to an address that was not checked.
     const response = await exchange({ to, agent: false, method, headers, body, timeoutMs: TIMEOUT_MS, signal: app.closing })
     const text = await readText(response, maxBytes, () => new TooLarge())
-    return toAnswer(response.statusCode ?? 0, { text, headers: response.headers, host: url.hostname })
+    return toAnswer(response.statusCode ?? 0, { text, headers: response.headers, host: url.hostname, now: app.clock.now() })
   } catch (error) {
     if (app.closing.aborted || isFault(error)) throw error
     if (error instanceof TooLarge) return refused(`The answer of ${url.hostname} is larger than ${maxBytes} bytes.`)
@@ -52,15 +52,26 @@ function refused(problem: string): Answer {
   return { problem, mayRetry: false, afterMs: 0 }
 }
 
+interface Received {
+  readonly text: string
+  readonly headers: IncomingHttpHeaders
+  readonly host: string
+  readonly now: number
+}
+
 /** Refusals are final, except those that ask for patience. */
-function toAnswer(
-  status: number,
-  { text, headers, host }: { readonly text: string; readonly headers: IncomingHttpHeaders; readonly host: string },
-): Answer {
+function toAnswer(status: number, { text, headers, host, now }: Received): Answer {
   if (status >= 200 && status < 300) return { status, headers, body: text }
-  const retryAfter = headers['retry-after']
-  const mayRetry = status >= 500 || status === 408 || status === 429 || (status === 403 && retryAfter !== undefined)
-  const seconds = Number(retryAfter)
-  const afterMs = seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : 0
-  return { status, problem: `${host} answered ${status}.`, mayRetry, afterMs }
+  const patience = patienceOf(headers, now)
+  const isLimited = status === 403 && (patience > 0 || /rate limit/i.test(text))
+  const mayRetry = status >= 500 || status === 408 || status === 429 || isLimited
+  return { status, problem: `${host} answered ${status}.`, mayRetry, afterMs: Math.min(patience, MAX_RETRY_AFTER_MS) }
+}
+
+/** Returns how long a service asks to wait: `Retry-After`, or the time at which the limit of a forge ends. Milliseconds. */
+function patienceOf(headers: IncomingHttpHeaders, now: number): number {
+  const seconds = Number(headers['retry-after'])
+  if (seconds > 0) return seconds * 1000
+  const isUsedUp = headers['x-ratelimit-remaining'] === '0'
+  return isUsedUp ? Math.max(0, Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - now) || 0 : 0
 }

@@ -3,7 +3,7 @@
  * it is due, so one that is killed delays it. A message can arrive twice; each kind has an identity that tells its receiver.
  */
 import { attempt, backoffMs } from '@windlass/kit'
-import { MESSAGE_KINDS } from '@windlass/protocol'
+import { MESSAGE_KINDS, type MessageKind } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { finishMessage, hasDueMessage, MESSAGE_TOPIC, takeMessage } from '../store/messages.ts'
 import type { MessageRow } from '../store/schema.ts'
@@ -15,17 +15,24 @@ const HOLD_MS = 60_000
 const RETRY = { baseMs: 2_000, maxMs: 600_000 }
 /** Number of tries after which a message is given up: about two days. */
 const MAX_TRIES = 300
-/** Messages that one server sends at once, so that a slow receiver does not delay the others. */
+/** Messages of one lane that a server sends at once, so that a slow receiver does not delay the others. */
 const AT_ONCE = 8
+
+/** Kinds of messages with slots of their own: receivers that people name must not delay commit statuses. */
+const LANES: readonly (readonly MessageKind[])[] = [MESSAGE_KINDS.filter((kind) => kind !== 'notification'), ['notification']]
 
 /** Sends messages as they are stored, until the server closes. */
 export async function outboxLoop(app: App): Promise<void> {
+  await Promise.all(LANES.map((kinds) => laneLoop(app, pick(SENDERS, kinds))))
+}
+
+async function laneLoop(app: App, senders: Senders): Promise<void> {
   using watch = app.store.watch(MESSAGE_TOPIC)
   const sending = new Set<Promise<void>>()
   while (!app.closing.aborted) {
     await attempt(app.log, 'outbox', async () => {
-      for (let taken = await takeNext(app, SENDERS); taken !== undefined; taken = await takeNext(app, SENDERS)) {
-        const done = deliver(app, taken, SENDERS).finally(() => sending.delete(done))
+      for (let taken = await takeNext(app, senders); taken !== undefined; taken = await takeNext(app, senders)) {
+        const done = deliver(app, taken, senders).finally(() => sending.delete(done))
         sending.add(done)
         if (sending.size >= AT_ONCE) await Promise.race(sending)
       }
@@ -33,6 +40,10 @@ export async function outboxLoop(app: App): Promise<void> {
     await watch.next(app.timings.sweepMs, app.closing)
   }
   await Promise.all(sending)
+}
+
+function pick(senders: Senders, kinds: readonly MessageKind[]): Senders {
+  return Object.fromEntries(kinds.map((kind) => [kind, senders[kind]]))
 }
 
 /** Sends every message that is due, one after the other. */

@@ -89,7 +89,8 @@ export interface MessageFilter {
 /** Lists messages, newest first. */
 export async function listMessages(query: Query, filter: MessageFilter): Promise<MessageRow[]> {
   let select = query.selectFrom('message').selectAll().where('account_id', '=', filter.accountId)
-  if (filter.state !== undefined) select = select.where('state', '=', filter.state)
+  // A literal, so that both databases use the index of failed messages.
+  if (filter.state !== undefined) select = select.where('state', '=', sql.lit(filter.state))
   if (filter.kind !== undefined) select = select.where('kind', '=', filter.kind)
   if (filter.buildId !== undefined) select = select.where('build_id', '=', filter.buildId)
   if (filter.before !== undefined) select = select.where('id', '<', filter.before)
@@ -113,7 +114,7 @@ export async function hasDueMessage(query: Query, { kinds, now }: Due): Promise<
   return due !== undefined
 }
 
-/** Takes the most overdue message of these kinds for `holdMs`. No other server sends it in that time. */
+/** Takes the message of these kinds with the fewest tries for `holdMs`. No other server sends it in that time. */
 export async function takeMessage(
   tx: Tx,
   { kinds, now, holdMs }: Due & { readonly holdMs: number },
@@ -123,6 +124,8 @@ export async function takeMessage(
     .selectAll()
     .where('next_at', '<=', now)
     .where('kind', 'in', kinds)
+    // New messages do not wait for those whose receiver is away.
+    .orderBy('tries')
     .orderBy('next_at')
     .limit(1)
     .$call(tx.skipLocked)

@@ -93,6 +93,24 @@ describe.each(DATABASES)('the outbox on $name', ({ open }) => {
     expect((await listMessagePage(app, { limit: 1 })).items).toMatchObject([{ state: 'sent', tries: 3 }])
   })
 
+  test('a new message does not wait for those whose receiver is away', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const receiver = openReceiver()
+    receiver.answers = [
+      { problem: 'away', mayRetry: true },
+      { problem: 'away', mayRetry: true },
+    ]
+    await put(app, 'one')
+    await put(app, 'two', 'two')
+    await sendMessages(app, receiver.senders)
+    clock.advance(60_000)
+    await put(app, 'new', 'three')
+    await sendMessages(app, receiver.senders)
+    expect(receiver.got[2]).toBe('new')
+    expect(receiver.got).toHaveLength(5)
+  })
+
   test('a refused message is given up, and a user can send it again', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held

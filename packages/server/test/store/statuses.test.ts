@@ -103,6 +103,25 @@ describe.each(DATABASES)('commit statuses on $name', ({ open }) => {
     expect((await show(app, id)).commitStatus).toEqual({ state: 'error', message: 'sent' })
   })
 
+  test('a status waits until the limit of the forge ends', async () => {
+    await using forge = await openFakeForge()
+    await using held = await openTestApp(database, LOOPBACK)
+    const { app, clock } = held
+    await openScene(app)
+    const { id } = await openReporting(held, forge)
+    const reset = String(Math.ceil(clock.now() / 1000) + 1_000)
+    forge.answers = [{ status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } }]
+    await sendMessages(app)
+    expect(await show(app, id)).toMatchObject({ commitStatus: { message: 'waiting', problem: '127.0.0.1 answered 403.' } })
+    clock.advance(900_000)
+    await sendMessages(app)
+    expect(states(forge)).toEqual(['pending'])
+    clock.advance(101_000)
+    await sendMessages(app)
+    expect(states(forge)).toEqual(['pending', 'pending'])
+    expect(await show(app, id)).toMatchObject({ commitStatus: { message: 'sent' } })
+  })
+
   test('a status that is refused is given up, and the next state is tried', async () => {
     await using forge = await openFakeForge()
     await using held = await openTestApp(database, LOOPBACK)
