@@ -52,6 +52,8 @@ export const GitFactsInput = z.object({
       mergedCommit: Fact,
     })
     .optional(),
+  /** True if the branch of the event is the name of a tag. */
+  isTag: z.boolean().optional(),
   release: z.object({ name: Fact, tag: Fact, id: Fact, isPrerelease: z.boolean().optional() }).optional(),
 })
 export type GitFactsInput = z.infer<typeof GitFactsInput>

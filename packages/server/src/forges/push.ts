@@ -30,7 +30,7 @@ export function pushEvent({ repo, name, isTag, before, after, sender, files, git
     // Forges report a start as no commit or as zeros.
     occurrence: isStart ? '' : (before ?? ''),
     files: isStart || isTag ? 'all' : files,
-    git,
+    git: { ...git, ...(isTag && { isTag: true }) },
   }
 }
 

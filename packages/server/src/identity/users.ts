@@ -202,7 +202,8 @@ export async function changeUser(app: App, name: string, change: z.output<typeof
     await updateUser(tx, row.id, row)
     if (change.projects !== undefined) await putProjectRoles(app, tx, row.id, change.projects)
     if (change.subject !== undefined) await linkSubject(app, tx, row, change.subject)
-    if (disabledAt !== null) await endSessionsOf(tx, row.id)
+    // Another person may have signed in through the subject that was linked before.
+    if (disabledAt !== null || change.subject !== undefined) await endSessionsOf(tx, row.id)
     await requireAdminLeft(app, tx)
     noteDetail(describeChange(before, row, change))
     return { user: await showUser(app, row, tx.query), keys: await listKeyIds(tx.query, row.id) }

@@ -64,6 +64,10 @@ describe.each(DATABASES)('ID tokens on $name', ({ open }) => {
       scm_repo: 'Acme/app',
       scm_repo_url: 'https://github.test/Acme/app',
     })
+    // A tag can be called like a protected branch.
+    const tag = decodeJwt(await tokenOf(app, await buildOf(app, webhook, githubPush({ ref: 'refs/tags/main' }), 'push')))
+    expect(tag).toMatchObject({ sub: `${subject}:${repo}:scm_user_name:ann:scm_tag:main`, scm_tag: 'main', scm_user_name: 'ann' })
+    for (const absent of ['scm_ref', 'branch']) expect(tag).not.toHaveProperty(absent)
     const pull = decodeJwt(await tokenOf(app, await buildOf(app, webhook, githubPull('opened'), 'pull_request')))
     expect(pull.sub).toMatch(
       new RegExp(

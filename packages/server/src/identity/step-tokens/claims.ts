@@ -33,15 +33,21 @@ export interface StepClaims {
   readonly [claim: string]: string
 }
 
+/** Kinds of triggers whose initiator is a user or a step of this server. Others come from a forge, a registry or another build. */
+const OF_USERS: ReadonlySet<string> = new Set(['manual', 'restart', 'build'])
+
 /** Returns the claims of a build. Claims without a value are absent. */
 export function claimsOf({ build, accountName, git }: Facts): StepClaims {
   const isWebhook = build.trigger === 'webhook'
   const repo = git?.repoOwner === undefined || git.repoName === undefined ? undefined : `${git.repoOwner}/${git.repoName}`
+  const isTag = git?.isTag === true || git?.release !== undefined
   const facts = defined({
-    initiator: isWebhook || build.trigger === 'cron' ? undefined : build.initiator,
+    initiator: OF_USERS.has(build.trigger) ? build.initiator : undefined,
     scm_repo_url: repo === undefined ? undefined : repoUrlOf(git, repo),
     scm_user_name: isWebhook ? build.initiator : undefined,
-    scm_ref: repo === undefined ? undefined : (build.branch ?? undefined),
+    scm_ref: repo === undefined || isTag ? undefined : (build.branch ?? undefined),
+    // A tag can have the name of a protected branch.
+    scm_tag: repo !== undefined && isTag ? (build.branch ?? undefined) : undefined,
     scm_pull_request_target_branch: git?.pullRequest === undefined ? undefined : (git.pullRequest.target ?? ''),
   })
   const chain = [
@@ -51,6 +57,7 @@ export function claimsOf({ build, accountName, git }: Facts): StepClaims {
     ...(repo === undefined ? [] : [['scm_repo_url', facts.scm_repo_url ?? escape(repo)]]),
     ...(facts.scm_user_name === undefined ? [] : [['scm_user_name', escape(facts.scm_user_name)]]),
     ...(facts.scm_ref === undefined ? [] : [['scm_ref', escape(facts.scm_ref)]]),
+    ...(facts.scm_tag === undefined ? [] : [['scm_tag', escape(facts.scm_tag)]]),
     ...(facts.scm_pull_request_target_branch === undefined
       ? []
       : [['scm_pull_request_target_branch', escape(facts.scm_pull_request_target_branch)]]),
@@ -69,7 +76,7 @@ export function claimsOf({ build, accountName, git }: Facts): StepClaims {
       project_name: build.project ?? undefined,
       trigger_name: build.trigger_name ?? undefined,
       // The branch of a pull request may be in a fork and have any name.
-      branch: git?.pullRequest === undefined ? (build.branch ?? undefined) : undefined,
+      branch: git?.pullRequest === undefined && !isTag ? (build.branch ?? undefined) : undefined,
       revision: build.revision ?? undefined,
       parent_build_id: build.parent_id ?? undefined,
       scm_repo: repo,

@@ -53,6 +53,7 @@ const CLAIMS = [
   'scm_repo_url',
   'scm_user_name',
   'scm_ref',
+  'scm_tag',
   'scm_pull_request_target_branch',
 ]
 
