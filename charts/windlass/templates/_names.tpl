@@ -76,13 +76,13 @@ securityContext:
 
 {{/* Values of secrets in `settings` and `env` would be readable in the pod and in the release. */}}
 {{- define "windlass.refuseSecrets" -}}
-{{- range $key := list "MASTER_KEY" "DATABASE_URL" "BOOTSTRAP_CODE" }}
+{{- range $key := list "MASTER_KEY" "DATABASE_URL" "BOOTSTRAP_CODE" "OIDC_CLIENT_SECRET" }}
 {{- if hasKey $.Values.settings $key }}
-{{- fail (printf "settings.%s is a secret: use masterKey.secretKeyRef, database.urlSecretKeyRef or bootstrap.codeSecretKeyRef" $key) }}
+{{- fail (printf "settings.%s is a secret: use masterKey.secretKeyRef, database.urlSecretKeyRef, bootstrap.codeSecretKeyRef or a valueFrom.secretKeyRef in env" $key) }}
 {{- end }}
 {{- $name := printf "WINDLASS_SERVER_%s" $key }}
 {{- if and (hasKey $.Values.env $name) (not (kindIs "map" (get $.Values.env $name))) }}
-{{- fail (printf "env.WINDLASS_SERVER_%s is a secret: use masterKey.secretKeyRef, database.urlSecretKeyRef or bootstrap.codeSecretKeyRef" $key) }}
+{{- fail (printf "env.WINDLASS_SERVER_%s is a secret: use masterKey.secretKeyRef, database.urlSecretKeyRef, bootstrap.codeSecretKeyRef or a valueFrom.secretKeyRef in env" $key) }}
 {{- end }}
 {{- end }}
 {{- range $key := list "AWS_SECRET_ACCESS_KEY" "AWS_SESSION_TOKEN" "PGPASSWORD" }}

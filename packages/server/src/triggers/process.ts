@@ -2,12 +2,18 @@
  * Processing of stored deliveries. Every step can run twice: a build and the mark that its trigger has fired for the event are one transaction (`start.ts`), and
  * the delivery is done only afterwards. Servers hold a delivery for a few seconds, without a lease: what counts is the mark.
  */
-import { attempt, backoffMs } from '@windlass/kit'
+import { attempt, backoffMs, ticks } from '@windlass/kit'
 import type { App } from '../app.ts'
 import { isRegistry } from '../registries/registries.ts'
 import { isTransient } from '../store/database/transient.ts'
 import type { DeliveryRow } from '../store/schema.ts'
-import { hasDueDelivery, insertDeliveryPipelines, takeDelivery, updateDelivery } from '../store/triggers/deliveries.ts'
+import {
+  hasDueDelivery,
+  holdDelivery,
+  insertDeliveryPipelines,
+  takeDelivery,
+  updateDelivery,
+} from '../store/triggers/deliveries.ts'
 import { findWebhookById } from '../store/triggers/webhooks.ts'
 import { buildArtifacts } from './events/artifact-delivery.ts'
 import { buildAfterBuild } from './events/build-delivery.ts'
@@ -57,7 +63,7 @@ async function takeNext({ store, clock, closing }: App): Promise<DeliveryRow | u
 async function carryThrough(app: App, delivery: DeliveryRow): Promise<void> {
   const { store, clock } = app
   try {
-    const { verdicts, pipelineIds = [], ...outcome } = await carryOut(app, delivery)
+    const { verdicts, pipelineIds = [], ...outcome } = await whileHeld(app, delivery.id, () => carryOut(app, delivery))
     const stored = {
       reason: null,
       message: null,
@@ -72,6 +78,22 @@ async function carryThrough(app: App, delivery: DeliveryRow): Promise<void> {
     })
   } catch (error) {
     await postpone(app, delivery, error)
+  }
+}
+
+/** Keeps other servers, and other slots of this one, from taking a delivery while `work` takes longer than the hold: a document of a URL may take 15 s. */
+async function whileHeld<T>({ store, clock, log }: App, id: string, work: () => Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const renew = async (): Promise<void> => {
+    for await (const n of ticks(HOLD_MS / 2, { clock, signal: over.signal }))
+      if (n > 0) await attempt(log, 'delivery', () => store.write((tx) => holdDelivery(tx, id, clock.now() + HOLD_MS)))
+  }
+  const renewing = renew()
+  try {
+    return await work()
+  } finally {
+    over.abort()
+    await renewing
   }
 }
 

@@ -86,19 +86,23 @@ async function tryForgeEvents(app: App, input: Trial & { readonly forge: Forge }
   const { query } = app.store
   const reader = FORGE_READERS[input.forge]
   const read = reader.parse(input.event === undefined ? {} : reader.headersFor(input.event), input.body)
-  const events = await Promise.all(
-    read.filter(isEvent).map((event) => withPullRequest(query, { accountId: app.accountId }, event)),
-  )
-  const [first] = events
+  const bare = read.filter(isEvent)
+  const [first] = bare
   if (first === undefined) return nothing(read.find(isIgnored))
   const triggers = (await listTriggersOfRepo(query, app.accountId, first.repo.toLowerCase()))
     .filter(input.isShown)
     .map((row) => ({ pipeline: row.pipeline, spec: GitTrigger.parse(JSON.parse(row.spec)) }))
     .filter(({ spec: { provider } }) => provider === undefined || isForge(provider, input.forge))
+  // What earlier events said of a pull request is for those who may see a trigger of its repository.
+  const events =
+    triggers.length === 0
+      ? bare
+      : await Promise.all(bare.map((event) => withPullRequest(query, { accountId: app.accountId }, event)))
+  const [shown = first] = events
   return {
     events: events.flatMap(({ names }) => [...names]),
     repo: first.repo,
-    ...defined({ branch: first.branch, revision: first.revision }),
+    ...defined({ branch: shown.branch, revision: shown.revision }),
     ...(triggers.length === 0 && noTrigger(first.repo)),
     triggers: events.flatMap((event) => triggers.map(({ pipeline, spec }) => toVerdict(pipeline, spec, event))),
   }

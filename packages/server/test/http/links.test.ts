@@ -37,7 +37,7 @@ async function takeStops({ agent }: HttpScene): Promise<void> {
   for (const task of await agent.claim()) await agent.report(task, 'done')
 }
 
-test('a link shows status and log of one build, until it ends or is deleted (P186)', async () => {
+test('a link shows status and log of one build, until it ends or is deleted (P179, P186)', async () => {
   const clock = manualClock(systemClock.now())
   await using scene = await openHttpScene({ clock })
   const { admin } = scene

@@ -67,7 +67,7 @@ test('refuses unknown streams, wrong ranges, patterns that cannot be used, and e
   expect((await status('streams'))[0]).toBe(200)
 })
 
-test('downloads a log as it was written, as text, and compressed', async () => {
+test('downloads a log as it was written, as text, and compressed (P179)', async () => {
   await using scene = await openHttpScene()
   const { build, engine } = await scene.start()
   const raw = '\u001B[32mone\u001B[0m\r\n 10 %\r100 %\r\nunfinished \u001B[1mä'

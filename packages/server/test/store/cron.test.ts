@@ -81,7 +81,7 @@ describe.each(DATABASES)('cron triggers on $name', ({ open }) => {
     expect(await show(app)).toMatchObject({ nextAt: START + 101 * HOUR_MS })
   })
 
-  test('a build gets the repository of a Git trigger, and the branch of the cron trigger', async () => {
+  test('a build gets the variables of the repository of a Git trigger, and the branch of the cron trigger (P149)', async () => {
     await using held = await openTestApp(database, { startAt: START })
     const { app, clock } = held
     await addPipeline(app, 'a/app')
@@ -92,8 +92,15 @@ describe.each(DATABASES)('cron triggers on $name', ({ open }) => {
     await fireDue(app)
     const [build] = await buildsOf(app)
     expect(build).toMatchObject({ branch: 'main' })
-    const { request } = await app.store.query.selectFrom('build_plan').select('request').executeTakeFirstOrThrow()
-    expect(JSON.parse(request)).toMatchObject({ git: { repoOwner: 'acme/team', repoName: 'app' } })
+    const stored = await app.store.query.selectFrom('build_plan').select(['request', 'plan']).executeTakeFirstOrThrow()
+    expect(JSON.parse(stored.request)).toMatchObject({ git: { repoOwner: 'acme/team', repoName: 'app' } })
+    const { variables } = JSON.parse(stored.plan ?? '') as { variables: { level: string; variables: object }[] }
+    expect(variables.find(({ level }) => level === 'system')?.variables).toMatchObject({
+      CF_REPO_OWNER: { value: 'acme/team' },
+      CF_REPO_NAME: { value: 'app' },
+      CF_BRANCH: { value: 'main' },
+      CF_BUILD_TRIGGER: { value: expect.any(String) },
+    })
   })
 
   test('a build that is refused is noted, and the next time is tried again', async () => {

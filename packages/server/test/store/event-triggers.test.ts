@@ -329,6 +329,10 @@ describe.each(DATABASES)('event triggers on $name', ({ open }) => {
     await finish(scene, 'a/app', 'success')
     const [delivery] = (await listDeliveryPage(app, { limit: 1 })).items
     expect(delivery).toMatchObject({ builds: [], reason: 'project' })
+    const projects = await app.store.query.selectFrom('project').select(['id', 'name']).execute()
+    const ofB = projects.flatMap(({ id, name }) => (name === 'b' ? [id] : []))
+    expect((await listDeliveryPage(app, { limit: 1 }, ofB)).items).toEqual([])
+    await expect(showDelivery(app, delivery?.id ?? '', ofB)).rejects.toMatchObject({ code: 'not-found' })
     await putAccountSettings(app, AccountSettings.parse({ childBuilds: 'account' }))
     await finish(scene, 'a/app', 'success')
     expect(await buildsOf(app, 'b/app')).toHaveLength(1)

@@ -66,7 +66,7 @@ function writeCursor({ decided_at: decidedAt, expires_at: expiresAt, build_id: i
 }
 
 function readCursor(text: string): ApprovalPlace {
-  const [, at, buildId, step] = /^(\d{1,15})\.([0-9a-f]{24})\.(.+)$/s.exec(text) ?? []
+  const [, at, buildId, step] = /^(\d{1,15})\.([0-9a-f]{24})\.(.*)$/s.exec(text) ?? []
   if (at === undefined || buildId === undefined || step === undefined)
     throw fault('request-invalid', {
       message: 'The cursor does not belong to this list.',

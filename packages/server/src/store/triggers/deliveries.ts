@@ -1,5 +1,9 @@
-import type { DeliveryRow, FiringRow, PipelineRow } from '../schema.ts'
+import { FORGES, REGISTRIES } from '@windlass/protocol'
+import type { DeliveryRow, FiringRow, PipelineRow, Sender } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
+
+/** Senders that this server can process. During an upgrade a newer server can store deliveries of others. */
+const SENDERS: readonly Sender[] = [...FORGES, ...REGISTRIES, 'windlass']
 
 /** Inserts a delivery. If the webhook already has one with this key, counts a repeat and returns that one's id. */
 export async function insertDelivery(
@@ -118,7 +122,8 @@ export async function hasDeliveryOfHead(query: Query, { accountId, repo, branch,
 }
 
 export async function hasDueDelivery(query: Query, now: number): Promise<boolean> {
-  return (await query.selectFrom('delivery').select('id').where('next_at', '<=', now).limit(1).executeTakeFirst()) !== undefined
+  const due = query.selectFrom('delivery').select('id').where('next_at', '<=', now).where('forge', 'in', SENDERS)
+  return (await due.limit(1).executeTakeFirst()) !== undefined
 }
 
 /**
@@ -131,6 +136,7 @@ export async function takeDelivery(tx: Tx, { now, holdMs }: { now: number; holdM
     .selectFrom('delivery')
     .selectAll()
     .where('next_at', '<=', now)
+    .where('forge', 'in', SENDERS)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -158,6 +164,11 @@ export async function takeDelivery(tx: Tx, { now, holdMs }: { now: number; holdM
   const taken = { next_at: now + holdMs, tries: due.tries + 1 }
   await tx.query.updateTable('delivery').set(taken).where('id', '=', due.id).execute()
   return { ...due, ...taken }
+}
+
+/** Moves the time until which no server takes a delivery that is being processed. */
+export async function holdDelivery(tx: Tx, id: string, until: number): Promise<void> {
+  await tx.query.updateTable('delivery').set({ next_at: until }).where('id', '=', id).where('next_at', 'is not', null).execute()
 }
 
 export async function updateDelivery(tx: Tx, id: string, changes: Partial<DeliveryRow>): Promise<void> {

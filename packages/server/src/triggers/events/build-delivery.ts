@@ -30,7 +30,8 @@ export async function buildAfterBuild(app: App, delivery: DeliveryRow): Promise<
     if (spec.type !== 'build') continue
     const isReachable = childBuilds === 'account' || row.project_id === build.project_id
     verdicts.push(await decide(app, { delivery, build, row, spec, isUnapproved, isReachable }))
-    pipelineIds.push(row.pipeline_id)
+    // Who may not start builds after this one may not read about it, either.
+    if (isReachable) pipelineIds.push(row.pipeline_id)
   }
   if (verdicts.length === 0) return noBuild('no-trigger', `No trigger waits for builds of ${build.pipeline ?? ''}.`)
   return { ...summarize(verdicts), verdicts, pipelineIds }
