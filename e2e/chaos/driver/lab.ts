@@ -20,6 +20,7 @@ import { prepare, RUNTIME } from './prepare.ts'
 import { openRecorder, type Recorder } from './recorder.ts'
 import { openRequests, type Requests } from './requests.ts'
 import { FAST } from './stage.ts'
+import { firstAdmin } from '../../support/first-admin.ts'
 import { memoryFolder } from '../../support/memory-folder.ts'
 
 export interface LabOptions {
@@ -68,7 +69,8 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const dataDir = join(folder, 'server-0')
   const server = await startServer({ dataDir, databaseUrl, log, timings: { ...FAST, ...options.timings }, minFreeShare: 0 })
   const bare = openClient({ url: server.url, transport: nodeTransport() })
-  const stage = await prepare(bare, dataDir)
+  const { code } = await firstAdmin(dataDir)
+  const stage = await prepare(bare, code)
   const client = bare.withToken(stage.adminToken)
   const observations: FakeObservation[] = []
   const watchers = new Set<() => void>()

@@ -2,9 +2,10 @@
  * Migrates the schema. Servers of two versions share a database during an upgrade, and the older one may be started again. So migrations only add tables,
  * indexes and columns that can be absent, and a server accepts migrations that it does not know.
  */
-import { fault } from '@windlass/kit'
+import { backoffMs, fault, systemClock } from '@windlass/kit'
 import { sql, type Kysely } from 'kysely'
 import { DEFAULT_MIGRATION_TABLE, Migrator, type Migration, type MigratorProps } from 'kysely/migration'
+import { isTransient } from './database/transient.ts'
 import { migrations } from './migrations/index.ts'
 import type { Schema } from './schema.ts'
 
@@ -20,6 +21,9 @@ const SEPARATE = {
   // Versions can add migrations whose names are not in the order of their releases.
   allowUnorderedMigrations: true,
 } as const
+
+const MAX_TRIES = 10
+const RETRY = { baseMs: 200, maxMs: 5_000 }
 
 type Migrations = Readonly<Record<string, Migration>>
 
@@ -59,11 +63,18 @@ function pick(isPart: (name: string) => boolean): Migrations {
 }
 
 async function apply(query: Kysely<Schema>, part: Migrations, tables: Partial<MigratorProps> = {}): Promise<void> {
-  const migrator = new Migrator({ ...tables, db: query, provider: { getMigrations: async () => part } })
-  const { error, results } = await migrator.migrateToLatest()
-  if (error === undefined) return
-  const failed = results?.find(({ status }) => status === 'Error')?.migrationName
-  throw fault('unavailable', { message: `Cannot migrate the database${failed === undefined ? '' : ` (${failed})`}.` }, error)
+  for (let tries = 1; ; tries += 1) {
+    const migrator = new Migrator({ ...tables, db: query, provider: { getMigrations: async () => part } })
+    const { error, results } = await migrator.migrateToLatest()
+    if (error === undefined) return
+    // A server that runs locks the tables in another order, and the database ends one of the two.
+    if (tries < MAX_TRIES && isTransient(error)) {
+      await systemClock.sleep(backoffMs(RETRY, tries))
+      continue
+    }
+    const failed = results?.find(({ status }) => status === 'Error')?.migrationName
+    throw fault('unavailable', { message: `Cannot migrate the database${failed === undefined ? '' : ` (${failed})`}.` }, error)
+  }
 }
 
 /** Adds the migrations that a newer server has applied. They have no effect, because they are applied. */
