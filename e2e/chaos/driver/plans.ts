@@ -70,14 +70,15 @@ export function killsOnPostgres(seed: number, scale: number, postgres: Postgres)
 }
 
 /**
- * 60 builds in about 25 seconds, times `scale`, with fewer kills, while logs are deleted 15 s after the end of their build, and builds after 20 s. A build
+ * 60 builds times `scale` in at least 40 seconds, so that the first ones are removed while others run, with fewer kills. Logs are deleted 15 s after the
+ * end of their build, and builds after 20 s. A build
  * must be read before its log may go, so the servers have to answer most of the time.
  */
 export function retentionOnSqlite(seed: number, scale: number): ChaosPlan {
   return {
     seed,
     builds: 60 * scale,
-    loadMs: 25_000 * scale,
+    loadMs: 40_000 * Math.max(scale, 1),
     replicas: 1,
     script: MORTAL,
     retention: { logMs: 15_000, buildMs: 20_000 },
