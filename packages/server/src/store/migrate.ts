@@ -2,7 +2,7 @@
  * Migrates the schema. Servers of two versions share a database during an upgrade, and the older one may be started again. So migrations only add tables,
  * indexes and columns that can be absent, and a server accepts migrations that it does not know.
  */
-import { backoffMs, fault, systemClock } from '@windlass/kit'
+import { fault, retry, systemClock } from '@windlass/kit'
 import { sql, type Kysely } from 'kysely'
 import { DEFAULT_MIGRATION_TABLE, Migrator, type Migration, type MigratorProps } from 'kysely/migration'
 import { isTransient } from './database/transient.ts'
@@ -22,8 +22,7 @@ const SEPARATE = {
   allowUnorderedMigrations: true,
 } as const
 
-const MAX_TRIES = 10
-const RETRY = { baseMs: 200, maxMs: 5_000 }
+const RETRY = { baseMs: 200, maxMs: 5_000, tries: 10 }
 
 type Migrations = Readonly<Record<string, Migration>>
 
@@ -62,17 +61,17 @@ function pick(isPart: (name: string) => boolean): Migrations {
   return Object.fromEntries(Object.entries(migrations).filter(([name]) => isPart(name)))
 }
 
+/** A server that runs locks the tables in another order, and the database ends one of the two. Then the migrations are applied again. */
 async function apply(query: Kysely<Schema>, part: Migrations, tables: Partial<MigratorProps> = {}): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    const migrator = new Migrator({ ...tables, db: query, provider: { getMigrations: async () => part } })
-    const { error, results } = await migrator.migrateToLatest()
-    if (error === undefined) return
-    // A server that runs locks the tables in another order, and the database ends one of the two.
-    if (tries < MAX_TRIES && isTransient(error)) {
-      await systemClock.sleep(backoffMs(RETRY, tries))
-      continue
-    }
-    const failed = results?.find(({ status }) => status === 'Error')?.migrationName
+  let failed: string | undefined
+  try {
+    await retry({ ...RETRY, clock: systemClock, retryIf: isTransient }, async () => {
+      const migrator = new Migrator({ ...tables, db: query, provider: { getMigrations: async () => part } })
+      const { error, results } = await migrator.migrateToLatest()
+      failed = results?.find(({ status }) => status === 'Error')?.migrationName
+      if (error !== undefined) throw error
+    })
+  } catch (error) {
     throw fault('unavailable', { message: `Cannot migrate the database${failed === undefined ? '' : ` (${failed})`}.` }, error)
   }
 }
