@@ -1,4 +1,4 @@
-/** What Git and cron triggers have in common: both belong to a pipeline, come with its document or from a user, and have variables. */
+/** What Git, cron and event triggers have in common: they belong to a pipeline, come with its document or from a user, and have variables. */
 import { fault } from '@windlass/kit'
 import type { GitTrigger } from '@windlass/protocol'
 import type { App } from '../app.ts'
@@ -57,6 +57,65 @@ interface Stored {
   readonly id: string
   readonly name: string
   readonly origin: 'document' | 'api'
+}
+
+/** What a kind of trigger is called in messages. */
+export interface TriggerKind {
+  /** With its article. */
+  readonly one: string
+  readonly many: string
+  /** Field of the document that contains triggers of this kind. */
+  readonly field: string
+}
+
+/** Maximum number of triggers of one kind and pipeline. */
+const MAX_TRIGGERS = 100
+
+interface NewName {
+  readonly pipeline: Pick<PipelineRow, 'name'>
+  readonly name: string
+  /** The stored triggers of the kind. */
+  readonly others: readonly Stored[]
+}
+
+/** Throws `conflict` if the pipeline has another trigger of this name, and `request-invalid` for a new one if it has too many. */
+export function requireNewName(
+  { one, many }: TriggerKind,
+  { pipeline, name, others }: NewName,
+  before?: Pick<Stored, 'id'>,
+): void {
+  if (others.some((other) => other.name === name && other.id !== before?.id))
+    throw fault('conflict', {
+      message: `The pipeline "${pipeline.name}" already has ${one} "${name}".`,
+      hint: 'Use another name, or replace the existing one.',
+    })
+  if (before === undefined && others.length >= MAX_TRIGGERS)
+    throw fault('request-invalid', {
+      message: `The pipeline "${pipeline.name}" already has ${MAX_TRIGGERS} ${many}.`,
+      hint: 'Delete one, or combine several into one.',
+    })
+}
+
+/** Throws `conflict` for a trigger that came with the document of its pipeline. */
+export function requireOwn<T extends Stored & { readonly pipeline: string }>({ field }: TriggerKind, row: T): T {
+  if (row.origin === 'document')
+    throw fault('conflict', {
+      message: `The trigger "${row.name}" is part of the document of the pipeline "${row.pipeline}".`,
+      hint: `Change \`${field}\` of the document, and apply it.`,
+    })
+  return row
+}
+
+/** Throws `request-invalid` if the pipeline is not that of the trigger. */
+export function requireSamePipeline(
+  before: { readonly pipeline_id: string; readonly pipeline: string },
+  pipeline: Pick<PipelineRow, 'id'>,
+): void {
+  if (pipeline.id === before.pipeline_id) return
+  throw fault('request-invalid', {
+    message: `The trigger belongs to the pipeline "${before.pipeline}".`,
+    hint: 'Create a new trigger for the other pipeline.',
+  })
 }
 
 /** Returns the ids of stored triggers that came with an earlier document and are not in the new one. */

@@ -1,5 +1,5 @@
 /** Triggers of pipelines as a resource. Those of a document are replaced with it; others are created by users. */
-import { defined, fault, newId, type Fault } from '@windlass/kit'
+import { defined, fault, newId } from '@windlass/kit'
 import { GitTrigger, type PipelineTrigger, type TriggerInput } from '@windlass/protocol'
 import { PatternError } from '@windlass/plan'
 import type { z } from 'zod'
@@ -19,10 +19,19 @@ import {
 import type { NamedTrigger } from '../store/triggers/triggers.ts'
 import { checkFilter } from './filter.ts'
 import { checkGlob } from './glob.ts'
-import { findListedPipeline, lockPipelineOf, refuseEncrypted, removedFromDocument, type TriggerList } from './of-pipeline.ts'
+import {
+  findListedPipeline,
+  lockPipelineOf,
+  refuseEncrypted,
+  removedFromDocument,
+  requireNewName,
+  requireOwn,
+  requireSamePipeline,
+  type TriggerKind,
+  type TriggerList,
+} from './of-pipeline.ts'
 
-/** Maximum number of triggers of one pipeline. */
-const MAX_TRIGGERS = 100
+const KIND: TriggerKind = { one: 'a trigger', many: 'triggers', field: 'spec.triggers' }
 
 /** A trigger to store, for a caller. Without `authorize` everything is allowed. */
 export interface TriggerWrite {
@@ -42,12 +51,7 @@ export async function createTrigger(
   return app.store.write(async (tx) => {
     const pipeline = await lockPipelineOf(app, tx, { pipeline: name, authorize }, spec)
     const others = await listTriggersOfPipeline(tx, pipeline.id)
-    if (others.some((one) => one.name === spec.name)) throw alreadyExists(pipeline, spec.name)
-    if (others.length >= MAX_TRIGGERS)
-      throw fault('request-invalid', {
-        message: `The pipeline "${pipeline.name}" already has ${MAX_TRIGGERS} triggers.`,
-        hint: 'Delete one, or combine several into one.',
-      })
+    requireNewName(KIND, { pipeline, name: spec.name, others })
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now() })
     await saveTrigger(tx, row)
     const shown = showTrigger({ ...row, pipeline: pipeline.name })
@@ -62,15 +66,11 @@ export async function putTrigger(app: App, id: string, { input, authorize }: Tri
   const spec = GitTrigger.parse(written)
   checkSpec(spec)
   return app.store.write(async (tx) => {
-    const before = await requireOwn(tx, app.accountId, id)
+    const before = requireOwn(KIND, await getTrigger(tx.query, app.accountId, id))
     const pipeline = await lockPipelineOf(app, tx, { pipeline: name, authorize }, spec)
-    if (pipeline.id !== before.pipeline_id)
-      throw fault('request-invalid', {
-        message: `The trigger belongs to the pipeline "${before.pipeline}".`,
-        hint: 'Create a new trigger for the other pipeline.',
-      })
+    requireSamePipeline(before, pipeline)
     const others = await listTriggersOfPipeline(tx, pipeline.id)
-    if (others.some((one) => one.name === spec.name && one.id !== before.id)) throw alreadyExists(pipeline, spec.name)
+    requireNewName(KIND, { pipeline, name: spec.name, others }, before)
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now(), before })
     await saveTrigger(tx, row)
     tx.wake(ELECT_TOPIC)
@@ -81,20 +81,10 @@ export async function putTrigger(app: App, id: string, { input, authorize }: Tri
 /** Deletes a trigger that a user has created. Throws `not-found`, and `conflict` for a trigger of a document. */
 export async function removeTrigger(app: App, id: string): Promise<void> {
   await app.store.write(async (tx) => {
-    const row = await requireOwn(tx, app.accountId, id)
+    const row = requireOwn(KIND, await getTrigger(tx.query, app.accountId, id))
     await deleteTriggers(tx, [row.id])
     tx.wake(ELECT_TOPIC)
   })
-}
-
-async function requireOwn(tx: Tx, accountId: string, id: string): Promise<NamedTrigger> {
-  const row = await getTrigger(tx.query, accountId, id)
-  if (row.origin === 'document')
-    throw fault('conflict', {
-      message: `The trigger "${row.name}" is part of the document of the pipeline "${row.pipeline}".`,
-      hint: 'Change `spec.triggers` of the document, and apply it.',
-    })
-  return row
 }
 
 /** Returns a trigger by its id or `pipeline#name`. Throws `not-found`. */
@@ -172,11 +162,4 @@ function checkSpec(spec: GitTrigger): void {
       throw fault('request-invalid', { message, problems: [{ path: field, message }] })
     }
   }
-}
-
-function alreadyExists(pipeline: Pick<PipelineRow, 'name'>, name: string): Fault {
-  return fault('conflict', {
-    message: `The pipeline "${pipeline.name}" already has a trigger "${name}".`,
-    hint: 'Use another name, or replace the existing one.',
-  })
 }

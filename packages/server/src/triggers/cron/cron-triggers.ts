@@ -1,5 +1,5 @@
 /** Cron triggers as a resource. Those of a document are replaced with it; others are created by users. */
-import { defined, fault, newId, type Fault } from '@windlass/kit'
+import { defined, fault, newId } from '@windlass/kit'
 import { CronTrigger, type CronTriggerInput, type PipelineCronTrigger } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
@@ -16,11 +16,21 @@ import {
   saveCronTrigger,
   type NamedCronTrigger,
 } from '../../store/triggers/cron-triggers.ts'
-import { findListedPipeline, lockPipelineOf, refuseEncrypted, removedFromDocument, type TriggerList } from '../of-pipeline.ts'
+import {
+  findListedPipeline,
+  lockPipelineOf,
+  refuseEncrypted,
+  removedFromDocument,
+  requireNewName,
+  requireOwn,
+  requireSamePipeline,
+  type TriggerKind,
+  type TriggerList,
+} from '../of-pipeline.ts'
 import { problemOf } from './read-cron-triggers.ts'
 import { nextTick } from './schedule.ts'
 
-const MAX_TRIGGERS = 100
+const KIND: TriggerKind = { one: 'a cron trigger', many: 'cron triggers', field: 'spec.cronTriggers' }
 
 type Input = z.output<typeof CronTriggerInput>
 
@@ -40,12 +50,7 @@ export async function createCronTrigger(
   return app.store.write(async (tx) => {
     const pipeline = await lockPipelineOf(app, tx, { pipeline: input.pipeline, authorize }, spec)
     const others = await listCronTriggersOfPipeline(tx, pipeline.id)
-    if (others.some(({ name }) => name === spec.name)) throw alreadyExists(pipeline, spec.name)
-    if (others.length >= MAX_TRIGGERS)
-      throw fault('request-invalid', {
-        message: `The pipeline "${pipeline.name}" already has ${MAX_TRIGGERS} cron triggers.`,
-        hint: 'Delete one, or combine several into one.',
-      })
+    requireNewName(KIND, { pipeline, name: spec.name, others })
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now() })
     await saveCronTrigger(tx, row)
     const shown = showCronTrigger({ ...row, pipeline: pipeline.name })
@@ -58,15 +63,11 @@ export async function createCronTrigger(
 export async function putCronTrigger(app: App, id: string, { input, authorize }: CronTriggerWrite): Promise<PipelineCronTrigger> {
   const spec = readSpec(input)
   return app.store.write(async (tx) => {
-    const before = await requireOwn(tx, app.accountId, id)
+    const before = requireOwn(KIND, await getCronTrigger(tx.query, app.accountId, id))
     const pipeline = await lockPipelineOf(app, tx, { pipeline: input.pipeline, authorize }, spec)
-    if (pipeline.id !== before.pipeline_id)
-      throw fault('request-invalid', {
-        message: `The trigger belongs to the pipeline "${before.pipeline}".`,
-        hint: 'Create a new trigger for the other pipeline.',
-      })
+    requireSamePipeline(before, pipeline)
     const others = await listCronTriggersOfPipeline(tx, pipeline.id)
-    if (others.some((one) => one.name === spec.name && one.id !== before.id)) throw alreadyExists(pipeline, spec.name)
+    requireNewName(KIND, { pipeline, name: spec.name, others }, before)
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now(), before })
     await saveCronTrigger(tx, row)
     return showCronTrigger({ ...row, pipeline: pipeline.name })
@@ -75,7 +76,9 @@ export async function putCronTrigger(app: App, id: string, { input, authorize }:
 
 /** Deletes a cron trigger that a user has created. Throws `not-found`, and `conflict` for a trigger of a document. */
 export async function removeCronTrigger(app: App, id: string): Promise<void> {
-  await app.store.write(async (tx) => deleteCronTriggers(tx, [(await requireOwn(tx, app.accountId, id)).id]))
+  await app.store.write(async (tx) =>
+    deleteCronTriggers(tx, [requireOwn(KIND, await getCronTrigger(tx.query, app.accountId, id)).id]),
+  )
 }
 
 function readSpec({ pipeline: _pipeline, ...written }: Input): CronTrigger {
@@ -84,16 +87,6 @@ function readSpec({ pipeline: _pipeline, ...written }: Input): CronTrigger {
   if (message !== undefined) throw fault('request-invalid', { message: `The trigger can never start a build: ${message}.` })
   refuseEncrypted(spec.variables)
   return spec
-}
-
-async function requireOwn(tx: Tx, accountId: string, id: string): Promise<NamedCronTrigger> {
-  const row = await getCronTrigger(tx.query, accountId, id)
-  if (row.origin === 'document')
-    throw fault('conflict', {
-      message: `The trigger "${row.name}" is part of the document of the pipeline "${row.pipeline}".`,
-      hint: 'Change `spec.cronTriggers` of the document, and apply it.',
-    })
-  return row
 }
 
 /** Returns a cron trigger by its id or `pipeline#name`. Throws `not-found`. */
@@ -165,11 +158,4 @@ function nextOf(spec: CronTrigger, { now, before }: { now: number; before: CronT
     if (old.expression === spec.expression && old.timezone === spec.timezone) return before.next_at
   }
   return nextTick(spec, now)
-}
-
-function alreadyExists(pipeline: Pick<PipelineRow, 'name'>, name: string): Fault {
-  return fault('conflict', {
-    message: `The pipeline "${pipeline.name}" already has a cron trigger "${name}".`,
-    hint: 'Use another name, or replace the existing one.',
-  })
 }

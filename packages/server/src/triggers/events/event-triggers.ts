@@ -1,5 +1,5 @@
 /** Triggers for images, charts and ended builds as a resource. Those of a document are replaced with it; others are created by users. */
-import { defined, fault, newId, type Fault } from '@windlass/kit'
+import { defined, fault, newId } from '@windlass/kit'
 import { EventTrigger, PipelineEventTrigger, type EventTriggerInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
@@ -15,10 +15,20 @@ import {
   saveEventTrigger,
   type NamedEventTrigger,
 } from '../../store/triggers/event-triggers.ts'
-import { findListedPipeline, lockPipelineOf, refuseEncrypted, removedFromDocument, type TriggerList } from '../of-pipeline.ts'
+import {
+  findListedPipeline,
+  lockPipelineOf,
+  refuseEncrypted,
+  removedFromDocument,
+  requireNewName,
+  requireOwn,
+  requireSamePipeline,
+  type TriggerKind,
+  type TriggerList,
+} from '../of-pipeline.ts'
 import { problemOf } from './read-event-triggers.ts'
 
-const MAX_TRIGGERS = 100
+const KIND: TriggerKind = { one: 'an event trigger', many: 'event triggers', field: 'spec.triggers' }
 
 /** A trigger to store, for a caller. Without `authorize` everything is allowed. */
 export interface EventTriggerWrite {
@@ -36,12 +46,7 @@ export async function createEventTrigger(
   return app.store.write(async (tx) => {
     const pipeline = await lockTarget(app, tx, write, spec)
     const others = await listEventTriggersOfPipeline(tx, pipeline.id)
-    if (others.some(({ name }) => name === spec.name)) throw alreadyExists(pipeline, spec.name)
-    if (others.length >= MAX_TRIGGERS)
-      throw fault('request-invalid', {
-        message: `The pipeline "${pipeline.name}" already has ${MAX_TRIGGERS} event triggers.`,
-        hint: 'Delete one, or combine several into one.',
-      })
+    requireNewName(KIND, { pipeline, name: spec.name, others })
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now() })
     await saveEventTrigger(tx, row)
     const shown = showEventTrigger({ ...row, pipeline: pipeline.name })
@@ -54,15 +59,11 @@ export async function createEventTrigger(
 export async function putEventTrigger(app: App, id: string, write: EventTriggerWrite): Promise<PipelineEventTrigger> {
   const spec = readSpec(write)
   return app.store.write(async (tx) => {
-    const before = await requireOwn(tx, app.accountId, id)
+    const before = requireOwn(KIND, await getEventTrigger(tx.query, app.accountId, id))
     const pipeline = await lockTarget(app, tx, write, spec)
-    if (pipeline.id !== before.pipeline_id)
-      throw fault('request-invalid', {
-        message: `The trigger belongs to the pipeline "${before.pipeline}".`,
-        hint: 'Create a new trigger for the other pipeline.',
-      })
+    requireSamePipeline(before, pipeline)
     const others = await listEventTriggersOfPipeline(tx, pipeline.id)
-    if (others.some((one) => one.name === spec.name && one.id !== before.id)) throw alreadyExists(pipeline, spec.name)
+    requireNewName(KIND, { pipeline, name: spec.name, others }, before)
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now(), before })
     await saveEventTrigger(tx, row)
     return showEventTrigger({ ...row, pipeline: pipeline.name })
@@ -71,7 +72,9 @@ export async function putEventTrigger(app: App, id: string, write: EventTriggerW
 
 /** Deletes a trigger that a user has created. Throws `not-found`, and `conflict` for a trigger of a document. */
 export async function removeEventTrigger(app: App, id: string): Promise<void> {
-  await app.store.write(async (tx) => deleteEventTriggers(tx, [(await requireOwn(tx, app.accountId, id)).id]))
+  await app.store.write(async (tx) =>
+    deleteEventTriggers(tx, [requireOwn(KIND, await getEventTrigger(tx.query, app.accountId, id)).id]),
+  )
 }
 
 function readSpec({ input: { pipeline: _pipeline, ...written } }: EventTriggerWrite): EventTrigger {
@@ -85,16 +88,6 @@ async function lockTarget(app: App, tx: Tx, { input, authorize }: EventTriggerWr
   const message = problemOf(spec, [pipeline.name, pipeline.id])
   if (message !== undefined) throw fault('request-invalid', { message: `The trigger can never start a build: ${message}.` })
   return pipeline
-}
-
-async function requireOwn(tx: Tx, accountId: string, id: string): Promise<NamedEventTrigger> {
-  const row = await getEventTrigger(tx.query, accountId, id)
-  if (row.origin === 'document')
-    throw fault('conflict', {
-      message: `The trigger "${row.name}" is part of the document of the pipeline "${row.pipeline}".`,
-      hint: 'Change `spec.triggers` of the document, and apply it.',
-    })
-  return row
 }
 
 /** Returns a trigger by its id or `pipeline#name`. Throws `not-found`. */
@@ -166,11 +159,4 @@ function subjectOf(spec: EventTrigger): string {
     case 'build':
       return spec.source
   }
-}
-
-function alreadyExists(pipeline: Pick<PipelineRow, 'name'>, name: string): Fault {
-  return fault('conflict', {
-    message: `The pipeline "${pipeline.name}" already has an event trigger "${name}".`,
-    hint: 'Use another name, or replace the existing one.',
-  })
 }
