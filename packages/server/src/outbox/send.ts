@@ -7,6 +7,7 @@ import { MESSAGE_KINDS, type MessageKind } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { finishMessage, hasDueMessage, MESSAGE_TOPIC, takeMessage } from '../store/messages.ts'
 import type { MessageRow } from '../store/schema.ts'
+import { takeLoop } from '../take-loop.ts'
 import type { Senders, Sent } from './sender.ts'
 import { SENDERS } from './senders.ts'
 
@@ -23,23 +24,18 @@ const LANES: readonly (readonly MessageKind[])[] = [MESSAGE_KINDS.filter((kind) 
 
 /** Sends messages as they are stored, until the server closes. */
 export async function outboxLoop(app: App): Promise<void> {
-  await Promise.all(LANES.map((kinds) => laneLoop(app, pick(SENDERS, kinds))))
-}
-
-async function laneLoop(app: App, senders: Senders): Promise<void> {
-  using watch = app.store.watch(MESSAGE_TOPIC)
-  const sending = new Set<Promise<void>>()
-  while (!app.closing.aborted) {
-    await attempt(app.log, 'outbox', async () => {
-      for (let taken = await takeNext(app, senders); taken !== undefined; taken = await takeNext(app, senders)) {
-        const done = deliver(app, taken, senders).finally(() => sending.delete(done))
-        sending.add(done)
-        if (sending.size >= AT_ONCE) await Promise.race(sending)
-      }
-    })
-    await watch.next(app.timings.sweepMs, app.closing)
-  }
-  await Promise.all(sending)
+  await Promise.all(
+    LANES.map((kinds) => {
+      const senders = pick(SENDERS, kinds)
+      return takeLoop(app, {
+        what: 'outbox',
+        topic: MESSAGE_TOPIC,
+        atOnce: AT_ONCE,
+        take: () => takeNext(app, senders),
+        carryOut: (taken) => deliver(app, taken, senders),
+      })
+    }),
+  )
 }
 
 function pick(senders: Senders, kinds: readonly MessageKind[]): Senders {

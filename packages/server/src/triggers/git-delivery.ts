@@ -7,7 +7,6 @@ import { isEvent, isIgnored, type ForgeEvent, type Headers, type ReadEvent } fro
 import { FORGE_READERS } from '../forges/forge.ts'
 import { parseGithub } from '../forges/github.ts'
 import type { DeliveryRow, WebhookRow } from '../store/schema.ts'
-import { updateDelivery } from '../store/triggers/deliveries.ts'
 import { listTriggersOfRepo, type NamedTrigger } from '../store/triggers/triggers.ts'
 import { accepts, type ForgeWebhook } from './accepts.ts'
 import { toBuildInput, toOverrides } from './build-input.ts'
@@ -17,9 +16,6 @@ import { identityOf } from './poll/late-heads.ts'
 import { notePullRequests, withPullRequest } from './pull-requests.ts'
 import { startJudged } from './start.ts'
 import { isReplayedFor, noBuild, summarize, type Outcome } from './verdicts.ts'
-
-/** How long no other server takes a delivery while the server calls the forge, which takes up to 35 seconds. Milliseconds. */
-const FORGE_HOLD_MS = 45_000
 
 export interface GitDelivery {
   readonly delivery: DeliveryRow
@@ -74,16 +70,11 @@ function readEvents({ polled, headers, body }: DeliveryRow, forge: Forge): reado
 /** Returns a function that asks the forge once for the changed files of an event. Undefined if the webhook has no context. */
 function openFiles(
   app: App,
-  { delivery, webhook: { forge, context }, event }: Pick<Case, 'delivery' | 'webhook' | 'event'>,
+  { webhook: { forge, context }, event }: Pick<Case, 'webhook' | 'event'>,
 ): (() => Promise<AskedFiles>) | undefined {
   if (context === null) return undefined
   let asked: Promise<AskedFiles> | undefined
-  const ask = async (): Promise<AskedFiles> => {
-    const held = { next_at: app.clock.now() + FORGE_HOLD_MS }
-    await app.store.write((tx) => updateDelivery(tx, delivery.id, held))
-    return findFiles(app, { forge, context }, event)
-  }
-  return () => (asked ??= ask())
+  return () => (asked ??= findFiles(app, { forge, context }, event))
 }
 
 interface Case {

@@ -7,6 +7,7 @@ import type { App } from '../app.ts'
 import { isRegistry } from '../registries/registries.ts'
 import { isTransient } from '../store/database/transient.ts'
 import type { DeliveryRow } from '../store/schema.ts'
+import { takeLoop } from '../take-loop.ts'
 import {
   hasDueDelivery,
   holdDelivery,
@@ -30,19 +31,13 @@ const RETRY = { baseMs: 1_000, maxMs: 60_000 }
 
 /** Processes deliveries as they arrive, and interrupted ones when they are due again, until the server closes. */
 export async function deliverLoop(app: App): Promise<void> {
-  using watch = app.store.watch(DELIVERY_TOPIC)
-  const open = new Set<Promise<void>>()
-  while (!app.closing.aborted) {
-    await attempt(app.log, 'deliveries', async () => {
-      for (let taken = await takeNext(app); taken !== undefined; taken = await takeNext(app)) {
-        const done = processOne(app, taken).finally(() => open.delete(done))
-        open.add(done)
-        if (open.size >= AT_ONCE) await Promise.race(open)
-      }
-    })
-    await watch.next(app.timings.sweepMs, app.closing)
-  }
-  await Promise.all(open)
+  await takeLoop(app, {
+    what: 'deliveries',
+    topic: DELIVERY_TOPIC,
+    atOnce: AT_ONCE,
+    take: () => takeNext(app),
+    carryOut: (taken) => processOne(app, taken),
+  })
 }
 
 /** Never throws: a delivery whose result cannot be stored is due again when its hold ends. */
@@ -81,7 +76,7 @@ async function carryThrough(app: App, delivery: DeliveryRow): Promise<void> {
   }
 }
 
-/** Keeps other servers, and other slots of this one, from taking a delivery while `work` takes longer than the hold: a document of a URL may take 15 s. */
+/** Keeps other servers, and other slots of this one, from taking a delivery while `work` takes longer than the hold: a call of the forge may take 35 s. */
 async function whileHeld<T>({ store, clock, log }: App, id: string, work: () => Promise<T>): Promise<T> {
   const over = new AbortController()
   const renew = async (): Promise<void> => {
