@@ -5,48 +5,31 @@ import { startMoto } from '../support/moto.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { chaosConfig } from './config.ts'
 import { agentTrouble, killsOnBucket, killsOnPostgres, killsOnSqlite } from './driver/plans.ts'
-import { missedFaults, report } from './driver/report.ts'
-import { runChaos } from './driver/run.ts'
+import { expectSound } from './driver/expect-sound.ts'
 
 const isInfra = (reason: keyof typeof REASONS | undefined): boolean => reason !== undefined && REASONS[reason].blame === 'infra'
 
 test('random kills of server, agent and engines violate no invariant on SQLite', async () => {
   const plan = killsOnSqlite(chaosConfig.seed, chaosConfig.scale)
-  const result = await runChaos(plan)
-  console.log(report('kills on SQLite', result))
-  expect(result.violations).toEqual([])
-  expect(result.crashes).toEqual([])
-  expect(missedFaults(result, plan.least)).toEqual([])
+  await expectSound('kills on SQLite', plan)
 })
 
 test('random kills of replicas, agent, engines and PostgreSQL violate no invariant', async () => {
   await using postgres = await startPostgres()
   const plan = killsOnPostgres(chaosConfig.seed + 1, chaosConfig.scale, postgres)
-  const result = await runChaos(plan)
-  console.log(report('kills on PostgreSQL, two replicas', result))
-  expect(result.violations).toEqual([])
-  expect(result.crashes).toEqual([])
-  expect(missedFaults(result, plan.least)).toEqual([])
+  await expectSound('kills on PostgreSQL, two replicas', plan)
 })
 
 test('random kills of three replicas without a shared folder, whose logs are in a bucket, violate no invariant', async () => {
   await using postgres = await startPostgres()
   await using moto = await startMoto()
   const plan = killsOnBucket(chaosConfig.seed + 8, chaosConfig.scale, { postgres, bucket: await openBucket(moto.url) })
-  const result = await runChaos(plan)
-  console.log(report('kills on PostgreSQL and S3, three replicas', result))
-  expect(result.violations).toEqual([])
-  expect(result.crashes).toEqual([])
-  expect(missedFaults(result, plan.least)).toEqual([])
+  await expectSound('kills on PostgreSQL and S3, three replicas', plan)
 })
 
 test('an agent that is repeatedly killed and frozen fails no build and runs none twice (R-02, R-07)', async () => {
   const plan = agentTrouble(chaosConfig.seed + 3, chaosConfig.scale)
-  const result = await runChaos(plan)
-  console.log(report('the agent alone', result))
-  expect(result.violations).toEqual([])
-  expect(result.crashes).toEqual([])
-  expect(missedFaults(result, plan.least)).toEqual([])
+  const result = await expectSound('the agent alone', plan)
   // Only the agent was killed.
   expect(result.history.builds.flatMap(({ attempts }) => attempts).filter(({ reason }) => isInfra(reason))).toEqual([])
 })
