@@ -164,21 +164,22 @@ const users: Kind<User> = {
     NAME: ({ name }) => name,
     KIND: ({ kind }) => kind,
     ROLE: ({ role }) => role,
-    PROJECTS: ({ projects }) => showProjects(projects),
+    PROJECTS: ({ projects }) => showRoles(projects),
     STATE: ({ state }) => state,
     'SIGNED IN': ({ signedInAt }, { now }) => (signedInAt === undefined ? '' : formatAge(signedInAt, now)),
     AGE: age,
   },
   wide: {
     ID: ({ id }) => id,
+    PIPELINES: ({ pipelines = {} }) => showRoles(pipelines),
     TEAMS: (user) => (user.teams ?? []).join(','),
     'DISPLAY NAME': ({ displayName }) => displayName ?? '',
   },
 }
 
-function showProjects(projects: User['projects']): string {
-  return Object.entries(projects)
-    .map(([project, role]) => `${project}=${role}`)
+function showRoles(roles: User['projects']): string {
+  return Object.entries(roles)
+    .map(([name, role]) => `${name}=${role}`)
     .join(',')
 }
 
@@ -190,11 +191,11 @@ const teams: Kind<Team> = {
   columns: {
     NAME: ({ name }) => name,
     ROLE: ({ role }) => role,
-    PROJECTS: ({ projects }) => showProjects(projects),
+    PROJECTS: ({ projects }) => showRoles(projects),
     MEMBERS: ({ members }) => members.join(','),
     AGE: age,
   },
-  wide: { ID: ({ id }) => id },
+  wide: { ID: ({ id }) => id, PIPELINES: ({ pipelines = {} }) => showRoles(pipelines) },
 }
 
 const sessions: Kind<Session> = {

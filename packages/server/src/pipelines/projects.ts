@@ -10,7 +10,7 @@ import {
   saveProject,
   type ProjectFilter,
 } from '../store/account/projects.ts'
-import { deleteProjectRoles } from '../store/account/users.ts'
+import { deleteProjectRoles } from '../store/account/roles.ts'
 import type { ProjectRow } from '../store/schema.ts'
 import type { Query, Within } from '../store/store.ts'
 

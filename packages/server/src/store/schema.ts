@@ -19,6 +19,7 @@ import type {
   DeviceCodeRow,
   IdentityRow,
   InvitationRow,
+  PipelineRoleRow,
   ProjectRoleRow,
   SessionCodeRow,
   SessionRow,
@@ -62,6 +63,7 @@ export interface Schema extends TriggerSchema, NotificationSchema {
   session_code: SessionCodeRow
   user_account: UserRow
   project_role: ProjectRoleRow
+  pipeline_role: PipelineRoleRow
   team: TeamRow
   team_member: TeamMemberRow
   invitation: InvitationRow

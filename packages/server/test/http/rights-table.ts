@@ -110,6 +110,8 @@ DELETE /v1/users/{name}                                                      adm
 POST   /v1/users/{name}/invitation                                           admin       user:write
 PUT    /v1/users/{name}/projects/{project}                                   admin       user:write
 DELETE /v1/users/{name}/projects/{project}                                   admin       user:write
+PUT    /v1/users/{name}/pipelines/{pipeline}                                 admin       user:write
+DELETE /v1/users/{name}/pipelines/{pipeline}                                 admin       user:write
 GET    /v1/teams                                                             maintainer  user:read
 POST   /v1/teams                                                             admin       user:write
 GET    /v1/teams/{name}                                                      maintainer  user:read

@@ -30,7 +30,7 @@ export async function readQueue(app: App, seen: Seen): Promise<Queue> {
 const readAll = recent((app) => readSeen(app, undefined))
 
 async function readSeen(app: App, seen: Seen): Promise<Queue> {
-  const queued = await listQueued(app.store.query, { accountId: app.accountId, projectIds: seen })
+  const queued = await listQueued(app.store.query, { accountId: app.accountId, places: seen })
   if (queued.length === 0) return { waiting: 0, items: [] }
   const uses = await readLimitUses(app, queued, seen)
   const groups = groupsOf(queued, uses).slice(0, MAX_CAUSES)

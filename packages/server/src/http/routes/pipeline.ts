@@ -12,7 +12,7 @@ import {
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { projectsOf, type Actor } from '../../identity/actor.ts'
+import { placesOf, type Actor } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import {
@@ -44,8 +44,8 @@ export function pipelineRoutes(app: App): Route[] {
       query: PageQuery,
       replies: { 200: page(Pipeline) },
       async handle({ query, actor }) {
-        const projectIds = projectsOf(actor, 'see-pipelines')
-        const items = await listPage(app, { after: query.cursor, limit: query.limit, projectIds })
+        const places = placesOf(actor, 'see-pipelines')
+        const items = await listPage(app, { after: query.cursor, limit: query.limit, places })
         return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
       },
     }),
@@ -133,8 +133,12 @@ export function pipelineRoutes(app: App): Route[] {
 }
 
 /** Throws `forbidden` if the project gets another name and the caller has no role for the installation. The name could tell which other projects exist. */
-async function requireSameName(app: App, actor: Actor, name: { readonly before: string; readonly after: string }): Promise<void> {
-  if (projectsOf(actor, 'change-projects') === undefined) return
+export async function requireSameName(
+  app: App,
+  actor: Actor,
+  name: { readonly before: string; readonly after: string },
+): Promise<void> {
+  if (placesOf(actor, 'change-projects') === undefined) return
   const project = await findProject(app.store.query, app.accountId, name.before)
   if (project?.name === name.after) return
   throw fault('forbidden', { message: 'Only a user with a role for the installation may rename a project.' })
@@ -150,7 +154,7 @@ function projectRoutes(app: App): Route[] {
       query: PageQuery,
       replies: { 200: page(Project) },
       async handle({ query, actor }) {
-        const ids = projectsOf(actor, 'see-pipelines')
+        const ids = placesOf(actor, 'see-pipelines')?.projects
         const items = await listProjectPage(app, { after: query.cursor, limit: query.limit, ids })
         return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
       },

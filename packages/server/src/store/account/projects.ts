@@ -24,6 +24,7 @@ export interface ProjectFilter {
 }
 
 export async function listProjects(query: Query, filter: ProjectFilter): Promise<ProjectRow[]> {
+  if (filter.ids?.length === 0) return []
   let select = query.selectFrom('project').selectAll().where('account_id', '=', filter.accountId)
   if (filter.after !== undefined) select = select.where('name', '>', filter.after)
   if (filter.ids !== undefined) select = select.where('id', 'in', filter.ids)
