@@ -97,6 +97,7 @@ export const RIGHTS = {
     at: 'installation',
     text: 'invite, change and delete users, service accounts and teams, and their keys and sessions',
   },
+  'set-quotas': { role: 'admin', at: 'installation', text: 'set the quotas of projects' },
   'see-audit': { role: 'admin', at: 'installation', text: 'read the audit log' },
 } as const satisfies Record<string, RightSpec>
 export type Right = keyof typeof RIGHTS

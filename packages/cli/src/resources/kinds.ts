@@ -10,6 +10,7 @@ import type {
   Context,
   Pipeline,
   Project,
+  ProjectQuotas,
   Runtime,
   Session,
   StepTypeResource,
@@ -123,7 +124,17 @@ const projects: Kind<Project> = {
   of: ({ projects: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
   nameOf: ({ name }) => name,
   columns: { NAME: ({ name }) => name, PIPELINES: (project) => String(project.pipelines), AGE: age },
-  wide: { ID: ({ id }) => id, VARIABLES: ({ variables }) => Object.keys(variables).join(',') },
+  wide: {
+    ID: ({ id }) => id,
+    VARIABLES: ({ variables }) => Object.keys(variables).join(','),
+    QUOTAS: ({ quotas = {} }) => showQuotas(quotas),
+  },
+}
+
+function showQuotas(quotas: ProjectQuotas): string {
+  return Object.entries(quotas)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',')
 }
 
 const contexts: Kind<Context> = {

@@ -13,7 +13,7 @@ import {
   savePipeline,
   type PageFilter,
 } from '../store/account/pipelines.ts'
-import { findProject, listProjects, saveProject } from '../store/account/projects.ts'
+import { findProject, listProjects, NO_QUOTAS, saveProject } from '../store/account/projects.ts'
 import { deletePipelineRoles } from '../store/account/roles.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx, Within } from '../store/store.ts'
@@ -207,7 +207,15 @@ async function projectOf(app: App, tx: Tx, name: string): Promise<string | null>
   if (known !== undefined) return known.id
   const now = app.clock.now()
   const id = newId(now)
-  await saveProject(tx, { id, account_id: app.accountId, name: project, variables: '{}', created_at: now, updated_at: now })
+  await saveProject(tx, {
+    ...NO_QUOTAS,
+    id,
+    account_id: app.accountId,
+    name: project,
+    variables: '{}',
+    created_at: now,
+    updated_at: now,
+  })
   return id
 }
 

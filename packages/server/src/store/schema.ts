@@ -126,7 +126,20 @@ export interface AccountRow {
   created_at: number
 }
 
-export interface ProjectRow {
+/** Limits of a project. Null: only those of the account and the settings of the server apply. */
+export interface ProjectQuotas {
+  /** Maximum number of concurrent builds of its pipelines. */
+  concurrency: number | null
+  /** How long builds and logs are kept after the end of the build. Days. */
+  build_days: number | null
+  log_days: number | null
+  /** Maximum number of ended builds. */
+  max_builds: number | null
+  /** Maximum size of the logs of ended builds, as received. Bytes. */
+  max_log_bytes: number | null
+}
+
+export interface ProjectRow extends ProjectQuotas {
   id: string
   account_id: string
   name: string

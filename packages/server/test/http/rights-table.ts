@@ -138,6 +138,7 @@ GET    /v1/projects                                                          vie
 POST   /v1/projects                                                          maintainer  pipeline:write
 GET    /v1/projects/{name}                                                   viewer      pipeline:read
 PUT    /v1/projects/{name}                                                   maintainer  pipeline:write
+PUT    /v1/projects/{name}/quotas                                            admin       account:write
 DELETE /v1/projects/{name}                                                   maintainer  pipeline:write
 GET    /v1/step-types                                                        viewer      pipeline:read
 POST   /v1/step-types                                                        developer   pipeline:write

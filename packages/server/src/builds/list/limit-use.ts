@@ -29,7 +29,7 @@ export async function readLimitUses(app: App, builds: readonly LimitedBuild[], s
   const byKey = new Map<string, Holder[]>()
   for (const holder of await readHolders(app)) {
     if (!isWithin(seen, placeOf(holder))) continue
-    for (const key of limitKeys(holder)) {
+    for (const key of limitKeys(capacity.projects, holder)) {
       const holders = byKey.get(key)
       if (holders === undefined) byKey.set(key, [holder])
       else holders.push(holder)

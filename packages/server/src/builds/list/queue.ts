@@ -87,10 +87,12 @@ function concerned(
   scope: WaitScope | undefined,
   build: QueuedBuild,
   { capacity }: LimitUses,
-): Partial<Record<'runtime' | 'pipeline' | 'branch' | 'trigger', string | null | undefined>> {
+): Partial<Record<'runtime' | 'project' | 'pipeline' | 'branch' | 'trigger', string | null | undefined>> {
   switch (scope?.key.split('/', 1)[0]) {
     case 'runtime':
       return { runtime: build.runtime ?? capacity.defaultRuntime }
+    case 'project':
+      return { project: build.pipeline_id === null ? undefined : capacity.projects.get(build.pipeline_id)?.name }
     case 'pipeline':
       return { pipeline: build.pipeline }
     case 'branch':

@@ -6,6 +6,7 @@ import {
   PipelineInput,
   Project,
   ProjectInput,
+  ProjectQuotasInput,
   Validation,
   ValidationInput,
 } from '@windlass/protocol'
@@ -26,7 +27,7 @@ import {
 } from '../../pipelines/pipelines.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
-import { listProjectPage, putProject, removeProject, showProject } from '../../pipelines/projects.ts'
+import { listProjectPage, putProject, putQuotas, removeProject, showProject } from '../../pipelines/projects.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 import { findProject } from '../../store/account/projects.ts'
 import { created, done, ok, route, type Answer, type Route } from '../route.ts'
@@ -202,6 +203,15 @@ function projectRoutes(app: App): Route[] {
         })
         return isNew ? created(project) : ok(project)
       },
+    }),
+    route('PUT', '/v1/projects/{name}/quotas', {
+      summary: 'Replace the quotas of a project: concurrent builds, and what is kept of builds and logs',
+      allow: 'set-quotas',
+      scope: 'account:write',
+      params: ByName,
+      body: ProjectQuotasInput,
+      replies: { 200: Project },
+      handle: async ({ params, body }) => ok(await putQuotas(app, params.name, body)),
     }),
     route('DELETE', '/v1/projects/{name}', {
       summary: 'Delete a project that has no pipelines',

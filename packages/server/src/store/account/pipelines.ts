@@ -46,6 +46,15 @@ export async function lockLimitedPipelines(tx: LimitReader, ids: readonly string
     .execute()
 }
 
+/** Lists the pipelines of projects. */
+export async function listPipelinesOfProjects(
+  query: Query,
+  projectIds: readonly string[],
+): Promise<Pick<PipelineRow, 'id' | 'project_id'>[]> {
+  if (projectIds.length === 0) return []
+  return query.selectFrom('pipeline').select(['id', 'project_id']).where('project_id', 'in', projectIds).execute()
+}
+
 export interface PageFilter {
   readonly accountId: string
   readonly after: string | undefined

@@ -40,6 +40,7 @@ import { lists } from './055-lists.ts'
 import { lines } from './054-lines.ts'
 import { startDecisions } from './056-start-decisions.ts'
 import { pipelineRoles } from './057-pipeline-roles.ts'
+import { projectQuotas } from './058-project-quotas.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -84,4 +85,5 @@ export const migrations: Record<string, Migration> = {
   '054-lines': lines,
   '056-start-decisions': startDecisions,
   '057-pipeline-roles': pipelineRoles,
+  '058-project-quotas': projectQuotas,
 }
