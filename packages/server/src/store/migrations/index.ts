@@ -40,6 +40,7 @@ import { lists } from './055-lists.ts'
 import { lines } from './054-lines.ts'
 import { startDecisions } from './056-start-decisions.ts'
 import { reportedEnds } from './059-reported-ends.ts'
+import { endedBranches } from './060-ended-branches.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -84,4 +85,5 @@ export const migrations: Record<string, Migration> = {
   '054-lines': lines,
   '056-start-decisions': startDecisions,
   '059-reported-ends': reportedEnds,
+  '060-ended-branches': endedBranches,
 }
