@@ -19,7 +19,14 @@ import type { PoolConfig } from 'pg'
 import { openLocalBus, type Bus } from './bus.ts'
 import { openPostgresBus } from './postgres-bus.ts'
 import { findLockHolders, type FindLockHolders } from './lock-holders.ts'
-import { DATABASE_LIMITS, migrationOptions, openPool, poolOptions, unlimitedOptions, type DatabaseLimits } from './postgres-pool.ts'
+import {
+  DATABASE_LIMITS,
+  migrationOptions,
+  openPool,
+  poolOptions,
+  unlimitedOptions,
+  type DatabaseLimits,
+} from './postgres-pool.ts'
 import type { Schema } from '../schema.ts'
 import { clearCopies, fetchRows, readCopy, readTransaction, streamRows, type Row, type Snapshot } from './snapshot.ts'
 import { openSqlite, type OpenSqlite } from './sqlite.ts'

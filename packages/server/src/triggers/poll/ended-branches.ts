@@ -45,6 +45,10 @@ export async function noteMissing(tx: Tx, { app, row, webhook, heads, startedAt 
 }
 
 /** Returns true if a call reported the end of the branch since the last list. The delivery of such a call has no commit. */
-async function isEndReported(tx: Tx, { account_id: accountId, repo, polled_at: since }: PolledRepoRow, { branch }: BranchHeadRow) {
+async function isEndReported(
+  tx: Tx,
+  { account_id: accountId, repo, polled_at: since }: PolledRepoRow,
+  { branch }: BranchHeadRow,
+) {
   return hasDeliveryOfHead(tx.query, { accountId, repo, branch, revision: null, since: since ?? 0 })
 }

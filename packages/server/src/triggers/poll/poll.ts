@@ -83,7 +83,9 @@ async function pollRepo(app: App, row: PolledRepoRow): Promise<ForgeProblem | un
     pushes.push({ ...head, commit: commit.value, base: live.get(head.name)?.revision ?? '' })
   }
   const isComplete = pushes.length === unreported.length
-  await app.store.write((tx) => savePoll(tx, { app, row, webhook, heads, known: live, stored: known, pushes, isComplete, startedAt }))
+  await app.store.write((tx) =>
+    savePoll(tx, { app, row, webhook, heads, known: live, stored: known, pushes, isComplete, startedAt }),
+  )
   return undefined
 }
 
@@ -139,7 +141,10 @@ interface Polled extends Compared {
 }
 
 /** Stores the heads, and a delivery for each push that is still not reported. The lock makes calls that arrive now wait. */
-async function savePoll(tx: Tx, { app, row, webhook, heads, known, stored, pushes, isComplete, startedAt }: Polled): Promise<void> {
+async function savePoll(
+  tx: Tx,
+  { app, row, webhook, heads, known, stored, pushes, isComplete, startedAt }: Polled,
+): Promise<void> {
   if (!(await lockPolledRepo(tx, row))) return
   const { webhook_id, repo, account_id } = row
   const reported = new Map(pushes.map((push) => [push.name, push]))
