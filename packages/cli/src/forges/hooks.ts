@@ -119,7 +119,9 @@ export const CONNECTED_FORGES = {
     open({ url, token, username }) {
       const base = url === 'https://bitbucket.org' ? 'https://api.bitbucket.org/2.0' : `${url}/2.0`
       const authorization =
-        username === undefined || username === BITBUCKET_TOKEN_USER ? `Bearer ${token}` : `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
+        username === undefined || username === BITBUCKET_TOKEN_USER
+          ? `Bearer ${token}`
+          : `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
       return openBitbucketHooks(openForgeClient(base, { authorization }))
     },
   },
