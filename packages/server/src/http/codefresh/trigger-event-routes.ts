@@ -106,7 +106,8 @@ export function publicEventRoutes(app: App): Route[] {
       scope: 'pipeline:write',
       body: z.object({ type: Text, kind: Text, values: z.record(Text, Text).default({}) }),
       replies: { 200: z.string() },
-      handle: async ({ body }) => ok(toUri(app.accountId, readSource(body))),
+      handle: async ({ body }) =>
+        ok(JSON.stringify(toUri(app.accountId, readSource(body))), { 'content-type': 'application/json' }),
     }),
     ...typeRoutes(),
   ]
