@@ -266,6 +266,8 @@ export interface BuildRow {
   followed_at: number | null
   /** Since when it has its status and reason. Null for builds of earlier versions until their next change. */
   waits_since: number | null
+  /** 1 after its end was reported. Null until then, and for builds that ended at a server of an earlier version. */
+  end_reported: 1 | null
 }
 
 export interface BuildPlanRow {

@@ -369,7 +369,14 @@ GET    /api/helm/repos                                                       vie
 GET    /api/compositions                                                     viewer      context:read
 GET    /api/environments                                                     viewer      build:read
 GET    /api/hermes/triggers                                                  viewer      pipeline:read
+GET    /api/hermes/triggers/event/{event}                                    viewer      pipeline:read
+GET    /api/hermes/triggers/pipeline/{pipeline}                              viewer      pipeline:read
+POST   /api/hermes/triggers/{event}/{pipeline}                               developer   pipeline:write
+DELETE /api/hermes/triggers/{event}/{pipeline}                               developer   pipeline:write
 GET    /api/hermes/events                                                    viewer      pipeline:read
+GET    /api/hermes/events/{uri}                                              viewer      pipeline:read
+POST   /api/hermes/events                                                    developer   pipeline:write
 GET    /api/hermes/types                                                     viewer      pipeline:read
+GET    /api/hermes/types/{type}/{kind}                                       viewer      pipeline:read
 GET    /v1/openapi.json                                                      anyone      -
 `

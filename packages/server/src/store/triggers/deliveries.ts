@@ -102,19 +102,20 @@ export interface Head {
   readonly accountId: string
   readonly repo: string
   readonly branch: string
-  readonly revision: string
+  /** Null for the end of the branch. */
+  readonly revision: string | null
   /** Only deliveries from this time on. */
   readonly since: number
 }
 
-/** Returns true if a call reported this head of a branch. */
+/** Returns true if a call reported this head of a branch, or with null for the commit the end of the branch. */
 export async function hasDeliveryOfHead(query: Query, { accountId, repo, branch, revision, since }: Head): Promise<boolean> {
   const found = await query
     .selectFrom('delivery')
     .select('id')
     .where('account_id', '=', accountId)
     .where('repo', '=', repo)
-    .where('revision', '=', revision)
+    .where('revision', revision === null ? 'is' : '=', revision)
     .where('branch', '=', branch)
     .where('received_at', '>=', since)
     .limit(1)
