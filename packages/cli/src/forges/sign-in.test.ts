@@ -128,7 +128,10 @@ test('says why the forge refused the user or the app', async () => {
   await using forge = await openForge()
   const denied = await start(forge)
   await fetch(answerOf(denied.page, { error: 'access_denied' }))
-  await expect(denied.tokens).rejects.toMatchObject({ code: 'forge-refused', message: expect.stringContaining('(access_denied)') })
+  await expect(denied.tokens).rejects.toMatchObject({
+    code: 'forge-refused',
+    message: expect.stringContaining('(access_denied)'),
+  })
   expect(forge.calls).toEqual([])
   // GitHub reports errors with 200.
   forge.answer = { status: 200, body: { error: 'bad_verification_code' } }
