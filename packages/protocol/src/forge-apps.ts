@@ -68,7 +68,7 @@ export function signInPage(
     code_challenge_method: 'S256',
     ...(scope !== undefined && { scope }),
   })
-  return `${baseOf(url)}${authorize}?${query}`
+  return `${baseOf(url)}${authorize}?${query.toString()}`
 }
 
 export type Grant =

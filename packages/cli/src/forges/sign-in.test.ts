@@ -60,7 +60,7 @@ async function start({ url }: Forge, app: { forge?: AppForge; secret?: string } 
   const input = new PassThrough()
   const out = { note: (line = '') => void notes.push(line) }
   const { forge = 'gitea', secret } = app
-  const tokens = signIn({ forge, url, id: 'app-id', secret }, { opensBrowser: false, port: 0, input, out })
+  const tokens = signIn({ forge, url, id: 'app-id', secret }, { browserOf: undefined, port: 0, input, out })
   tokens.catch(() => undefined)
   await expect.poll(() => notes.length).toBe(4)
   return { tokens, page: new URL(notes[1] ?? ''), input, notes }
@@ -68,7 +68,7 @@ async function start({ url }: Forge, app: { forge?: AppForge; secret?: string } 
 
 /** Returns the address to which the forge sends the browser. */
 function answerOf({ searchParams: query }: URL, more: Record<string, string>): string {
-  return `${query.get('redirect_uri')}?${new URLSearchParams({ state: query.get('state') ?? '', ...more })}`
+  return `${query.get('redirect_uri')}?${new URLSearchParams({ state: query.get('state') ?? '', ...more }).toString()}`
 }
 
 test('exchanges the code of the browser for tokens, with the verifier of its challenge', async () => {

@@ -9,7 +9,7 @@ import { fault } from '@windlass/kit/faults'
 import { parseJson } from '@windlass/kit/json'
 import { readRefusal, readTokens, signInPage, tokenCall, type OauthApp, type Tokens } from '@windlass/protocol'
 import type { Printer } from '../printer.ts'
-import { openBrowser } from './browser.ts'
+import { openBrowser, type Environment } from './browser.ts'
 import { listenForCallback } from './callback.ts'
 
 /** Time in which the user must sign in. Milliseconds. */
@@ -20,7 +20,8 @@ const MAX_ANSWER_BYTES = 1_048_576
 const MAX_ADDRESS = 16_384
 
 export interface SignIn {
-  readonly opensBrowser: boolean
+  /** Environment of the user whose browser is opened; undefined opens none. */
+  readonly browserOf: Environment | undefined
   /** Port of the loopback address; 0 for a free one. */
   readonly port: number
   /** Where the user pastes an address: standard input. */
@@ -29,7 +30,7 @@ export interface SignIn {
 }
 
 /** Returns the tokens of the user who signs in. Throws `wait-timeout`, `forge-refused`, `forge-unreachable`, and `usage` for a port in use. */
-export async function signIn(app: OauthApp, { opensBrowser, port, input, out }: SignIn): Promise<Tokens> {
+export async function signIn(app: OauthApp, { browserOf, port, input, out }: SignIn): Promise<Tokens> {
   const verifier = randomBytes(32).toString('base64url')
   const state = randomBytes(32).toString('base64url')
   const challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -39,7 +40,7 @@ export async function signIn(app: OauthApp, { opensBrowser, port, input, out }: 
   const { host } = new URL(app.url)
   out.note(`Open this address in a browser, and sign in at ${host}:`)
   out.note(page)
-  if (opensBrowser) openBrowser(page)
+  if (browserOf !== undefined) openBrowser(page, browserOf)
   out.note(`Waiting ${SIGN_IN_MS / 60_000} minutes until the browser returns to ${redirectUri}.`)
   out.note('If the browser is on another machine, paste the address that it was sent to here.')
   const code = await firstCode({ callback: callback.answer, input, state, host, out })

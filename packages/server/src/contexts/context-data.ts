@@ -127,9 +127,11 @@ function oauthProblems(data: Data): { path: string; message: string }[] {
   const problems = fields
     .filter((field) => data[field] === undefined)
     .map((field) => ({ path: `data.${field}`, message: `A git context with an OAuth app requires "${field}".` }))
-  const { oauthForge = 'gitea', oauthExpiresIn = '1', url = '' } = data
+  const { oauthForge = 'gitea', oauthApp = '-', oauthExpiresIn = '1', url = '' } = data
   if (!AppForge.safeParse(oauthForge).success)
     problems.push({ path: 'data.oauthForge', message: `oauthForge must be one of ${APP_FORGES.join(', ')}.` })
+  if (!/^[\w.:-]{1,200}$/.test(oauthApp))
+    problems.push({ path: 'data.oauthApp', message: 'oauthApp must be the client ID of an OAuth app.' })
   if (!/^[1-9]\d{0,8}$/.test(oauthExpiresIn) || Number(oauthExpiresIn) > MAX_LIFETIME_S)
     problems.push({ path: 'data.oauthExpiresIn', message: 'oauthExpiresIn must be a number of seconds.' })
   if (parseBaseUrl(url) === undefined)

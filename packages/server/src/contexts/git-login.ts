@@ -2,7 +2,7 @@
  * The access of Git contexts. Every use of a token reads it here. A token of an OAuth app expires, so the server renews it before that. Refresh tokens
  * rotate: the forge may accept each only once. One server at a time asks for a new one, and keeps the old one until the new one is stored.
  */
-import { attempt, fault, parseJson, retry, ticks } from '@windlass/kit'
+import { attempt, defined, fault, parseJson, retry, ticks } from '@windlass/kit'
 import { AppForge, readRefusal, readTokens, tokenCall, type GitAccess, type OauthApp, type Tokens } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { callOut } from '../outbound/call.ts'
@@ -55,8 +55,10 @@ export async function requireGitAccess(app: App, name: string): Promise<GitAcces
   throw fault(expired.mayRetry ? 'forge-unreachable' : 'forge-refused', { message: expired.problem })
 }
 
-export function toGitAccess({ name, is_default: isDefault }: ContextRow, { expired: _, ...login }: GitLogin): GitAccess {
-  return { ...login, context: name, isDefault: isDefault === 1 }
+export function toGitAccess({ name, is_default: isDefault }: ContextRow, login: GitLogin): GitAccess {
+  const { url, username, password, sshPrivateKey, sshKnownHosts, expiresAt } = login
+  const optional = defined({ username, password, sshPrivateKey, sshKnownHosts, expiresAt })
+  return { context: name, isDefault: isDefault === 1, url, ...optional }
 }
 
 /** Renews tokens before they expire, also those that nothing uses, until the server closes. */
@@ -76,24 +78,11 @@ function isDue({ data, expires_at: expiresAt }: ContextRow, now: number): boolea
 }
 
 function toLogin({ vault }: App, context: ContextRow, now: number): GitLogin {
-  const {
-    oauthForge,
-    oauthApp,
-    oauthExpiresIn,
-    oauthSecret,
-    oauthRefreshToken,
-    url = '',
-    ...data
-  } = openContextData(vault, context)
-  const { expires_at: expiresAt, problem } = context
-  if (expiresAt === null) return { ...data, url }
-  if (now < expiresAt) return { ...data, url, expiresAt }
-  return {
-    ...data,
-    url,
-    expiresAt,
-    expired: { problem: problem ?? stillExpired(context), mayRetry: context.refused_at === null },
-  }
+  const { url = '', username, password, sshPrivateKey, sshKnownHosts } = openContextData(vault, context)
+  const { expires_at: expiresAt, problem, refused_at: refusedAt } = context
+  const login = { url, ...defined({ username, password, sshPrivateKey, sshKnownHosts, expiresAt: expiresAt ?? undefined }) }
+  if (expiresAt === null || now < expiresAt) return login
+  return { ...login, expired: { problem: problem ?? stillExpired(context), mayRetry: refusedAt === null } }
 }
 
 function stillExpired({ name }: ContextRow): string {

@@ -155,13 +155,13 @@ describe.each(DATABASES)('tokens of OAuth apps on $name', ({ open }) => {
     clock.advance(LIFETIME_MS)
     service.onCall = async () => {
       await putLogin(app, service, { ...kept, username: 'other' })
-      return 'tokens'
+      return 'tokens' as const
     }
     expect(await read(app)).toMatchObject({ username: 'other', password: 'access-2' })
     clock.advance(LIFETIME_MS)
     service.onCall = async () => {
       await putLogin(app, service, { password: 'new-access', oauthRefreshToken: 'new-refresh' })
-      return 'tokens'
+      return 'tokens' as const
     }
     expect(await read(app)).toMatchObject({ password: 'new-access' })
     clock.advance(LIFETIME_MS)
@@ -176,6 +176,7 @@ describe.each(DATABASES)('tokens of OAuth apps on $name', ({ open }) => {
     const { app } = held
     await expect(putLogin(app, service, { oauthExpiresIn: 'soon' })).rejects.toMatchObject({ code: 'request-invalid' })
     await expect(putLogin(app, service, { oauthForge: 'azure' })).rejects.toMatchObject({ code: 'request-invalid' })
+    await expect(putLogin(app, service, { oauthApp: 'a b' })).rejects.toMatchObject({ code: 'request-invalid' })
     await expect(putLogin(app, { url: 'git@git.example.com' })).rejects.toMatchObject({ code: 'request-invalid' })
     await putLogin(app, service)
     const kept = { oauthRefreshToken: '*****', oauthSecret: '*****' }

@@ -40,7 +40,8 @@ export async function connectGit({ args, options, out, settings }: Invocation<Co
   const { client } = openSession(settings)
   // The server is asked first, so that no sign-in is wasted.
   const existing = await findGitContext(client, name)
-  const login = options.oauthApp === undefined ? await readLogin(options) : await signInWithApp(options, { forge, url }, out)
+  const login =
+    options.oauthApp === undefined ? await readLogin(options) : await signInWithApp(options, { forge, url }, { out, settings })
   const access: ForgeAccess = { url, token: login.token, username }
   const api = kind.open(access)
   const known = new Map<string, Awaited<ReturnType<typeof api.list>>>()
@@ -92,12 +93,15 @@ async function readLogin({ oauthSecretFile, tokenFile }: ConnectOptions): Promis
 async function signInWithApp(
   { oauthApp: id = '', oauthSecretFile, tokenFile, username, noBrowser, callbackPort: port = 0 }: ConnectOptions,
   { forge, url }: Pick<OauthApp, 'forge' | 'url'>,
-  out: Printer,
+  { out, settings }: Pick<Invocation<object>, 'out' | 'settings'>,
 ): Promise<Login> {
   if (tokenFile !== undefined || username !== undefined)
     throw fault('usage', { message: '--oauth-app excludes --token-file and --username.', hint: 'Use one kind of login.' })
   const secret = oauthSecretFile === undefined ? undefined : readTokenFile(oauthSecretFile)
-  const tokens = await signIn({ forge, url, id, secret }, { opensBrowser: !noBrowser, port, input: process.stdin, out })
+  const tokens = await signIn(
+    { forge, url, id, secret },
+    { browserOf: noBrowser ? undefined : settings.environment, port, input: process.stdin, out },
+  )
   const { accessToken: token, refreshToken, expiresIn } = tokens
   if (expiresIn === undefined) return { token, renewal: {} }
   if (refreshToken === undefined)
