@@ -146,15 +146,33 @@ test('prints one sentence for refused, conflicting and unsupported calls (F042)'
 })
 
 test('lists resources that Windlass does not have as empty (F040)', async () => {
-  for (const what of [
-    'teams',
-    'boards',
-    'helm-repo',
-    'compositions',
-    'environments',
-    'triggers',
-    'trigger-events',
-    'trigger-types',
-  ])
+  for (const what of ['teams', 'boards', 'helm-repo', 'compositions', 'environments'])
     expect(await codefresh.must('get', what), what).toMatch(/^(?:no available resources)?\s*$/)
+})
+
+test('creates events and triggers, lists them, and deletes triggers; they are cron and event triggers (F045)', async () => {
+  await create('team/nightly')
+  const { id } = await codefresh.admin.pipelines.get('team/nightly')
+  expect(await codefresh.must('get', 'triggers')).not.toContain(id)
+  const types = rowsOf(await codefresh.must('get', 'trigger-types')).map(([type]) => type)
+  expect(types).toEqual(expect.arrayContaining(['cron', 'registry']))
+  const cron = ['--type', 'cron', '--kind', 'codefresh', '--value', 'expression=0 0 */2 * * *', '--value', 'message=hello']
+  const [uri = ''] = /cron:codefresh:[^\n]*[0-9a-f]{12}/.exec(await codefresh.must('create', 'trigger-event', ...cron)) ?? []
+  expect(uri).toContain('cron:codefresh:0 */2 * * *:hello:')
+  await codefresh.must('create', 'trigger', uri, id)
+  expect((await codefresh.admin.cronTriggers.list({ query: { pipeline: id } })).items).toMatchObject([
+    { expression: '0 */2 * * *', message: 'hello' },
+  ])
+  const image = ['--type', 'registry', '--kind', 'any', '--value', 'namespace=acme', '--value', 'name=base']
+  const [pushed = ''] = /registry:any:\S*[0-9a-f]{12}/.exec(await codefresh.must('create', 'trigger-event', ...image)) ?? []
+  await codefresh.must('create', 'trigger', pushed, id)
+  const listed: unknown = JSON.parse(await codefresh.must('get', 'triggers', '--pipeline', id, '-o', 'json'))
+  expect([listed].flat()).toEqual(
+    expect.arrayContaining([expect.objectContaining({ event: uri, pipeline: id }), expect.objectContaining({ event: pushed })]),
+  )
+  expect(await codefresh.must('get', 'triggers', '--event-uri', uri)).toContain(id)
+  expect(await codefresh.must('get', 'trigger-events', '--type', 'registry', '--kind', 'any')).toContain('acme')
+  for (const event of [uri, pushed]) await codefresh.must('delete', 'trigger', event, id)
+  expect((await codefresh.admin.cronTriggers.list({ query: { pipeline: id } })).items).toEqual([])
+  expect((await codefresh.admin.eventTriggers.list({ query: { pipeline: id } })).items).toEqual([])
 })

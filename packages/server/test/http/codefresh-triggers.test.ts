@@ -39,10 +39,10 @@ test('an event of a time becomes a cron trigger, once, and is deleted with it', 
   const shown = [{ event, pipeline: id, filters: {} }]
   for (const path of ['', `/event/${encodeURIComponent(event)}`, '/pipeline/shop%2Fapp', `/pipeline/${id}`])
     expect(await call('GET', `/triggers${path}`)).toEqual({ status: 200, body: shown })
-  expect((await call('GET', '/events?type=cron&kind=codefresh')).body).toMatchObject([
+  expect((await call('GET', '/events?type=cron&kind=codefresh&public=true')).body).toMatchObject([
     { uri: event, type: 'cron', status: 'active' },
   ])
-  for (const query of ['type=registry', 'kind=other', 'filter=none', 'public=true'])
+  for (const query of ['type=registry', 'kind=other', 'filter=none'])
     expect((await call('GET', `/events?${query}`)).body).toEqual([])
   expect((await call('GET', `/events/${encodeURIComponent(event)}`)).body).toMatchObject({ uri: event, kind: 'codefresh' })
   expect((await call('DELETE', pathOf(event))).status).toBe(204)
@@ -66,6 +66,8 @@ test('refuses events that cannot happen or do not exist, and lists the types', a
   const cron = (values: object): ReturnType<typeof call> => call('POST', '/events', { type: 'cron', kind: 'codefresh', values })
   expect((await cron({ expression: 'never', message: 'x y' })).status).toBe(400)
   expect((await cron({ message: 'x y' })).status).toBe(400)
+  expect((await cron({ expression: '*/10 * * * * *', message: 'x y' })).status).toBe(400)
+  expect((await cron({ expression: '0 0 */1 * * *', message: 'x y' })).body).toMatch(/^cron:codefresh:0 \*\/1 \* \* \*:x y:/)
   expect((await call('POST', '/events', { type: 'git', kind: 'github', values: {} })).status).toBe(404)
   expect((await call('POST', pathOf('cron:codefresh:0 3 * * *:x y:000000000000'), { filters: {} })).status).toBe(404)
   expect((await call('GET', '/triggers/pipeline/none')).status).toBe(404)

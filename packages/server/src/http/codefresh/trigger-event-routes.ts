@@ -82,11 +82,10 @@ export function publicEventRoutes(app: App): Route[] {
     route('GET', '/api/hermes/events', {
       summary: 'List the events that start pipelines',
       ...reads,
-      query: z.object({ type: Text.optional(), kind: Text.optional(), filter: Text.optional(), public: Text.optional() }),
+      // Clients also send `public`, which adds public events. There are none.
+      query: z.object({ type: Text.optional(), kind: Text.optional(), filter: Text.optional() }),
       replies: { 200: z.array(PublicEvent) },
-      async handle({ query: { type, kind, filter = '', public: isPublic }, actor }) {
-        // Every event belongs to the account.
-        if (isPublic === 'true') return ok([])
+      async handle({ query: { type, kind, filter = '' }, actor }) {
         const sources = new Map(
           (await findTriggers(app, { places: placesOf(actor, reads.allow) })).map(({ event, source }) => [event, source]),
         )
@@ -159,9 +158,21 @@ function readSource({ type, kind, values }: Written): EventSource {
   if (type === 'build') return { type, pipeline }
   if (type !== 'cron')
     return { type: type === 'helm' ? 'helm' : 'registry', name: namespace === '' ? name : `${namespace}/${name}` }
-  const why = problemOf(requireShape(CronTriggerInput, { pipeline: 'any', name: 'any', expression, message }))
+  const source = { type, expression: withoutSeconds(expression), message } as const
+  const why = problemOf(requireShape(CronTriggerInput, { ...source, pipeline: 'any', name: 'any' }))
   if (why !== undefined) throw fault('request-invalid', { message: `The event can never happen: ${why}.` })
-  return { type, expression, message }
+  return source
+}
+
+/** Expressions of public clients begin with a field for seconds if they have six fields. In those of cron triggers the sixth one is the year. */
+function withoutSeconds(expression: string): string {
+  const [seconds, ...fields] = expression.trim().split(/\s+/)
+  if (fields.length !== 5) return expression
+  if (seconds === '0') return fields.join(' ')
+  throw fault('request-invalid', {
+    message: `The expression "${expression}" has a field for seconds that is not 0.`,
+    hint: 'Builds start at most once a minute.',
+  })
 }
 
 function describe({ accountId }: Pick<App, 'accountId'>, source: EventSource): z.output<typeof PublicEvent> {

@@ -5,7 +5,7 @@ import type { Migration } from 'kysely/migration'
 export const reportedEnds: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema.alterTable('build').addColumn('end_reported', 'integer').execute()
-    await sql`create index build_unreported_end on build (finished_at)
+    await sql`create index build_unreported_end on build (account_id, finished_at)
       where end_reported is null and finished_at is not null`.execute(db)
   },
 }
