@@ -11,6 +11,7 @@ import { completionCommands } from './commands/completion/command.ts'
 import { debugCommands } from './commands/debug/command.ts'
 import { doctorCommands } from './commands/doctor/command.ts'
 import { getCommands } from './commands/get/command.ts'
+import { healthCommands } from './commands/health/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
 import { inClusterCommands } from './commands/in-cluster/command.ts'
@@ -47,6 +48,7 @@ export const commands: readonly Command[] = [
   ...debugCommands,
   ...getCommands,
   ...queueCommands.filter(({ name }) => name.startsWith('get ')),
+  ...healthCommands,
   ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
   ...queueCommands.filter(({ name }) => !name.startsWith('get ')),
   ...monitorCommands,

@@ -90,6 +90,7 @@ export const runtimes: Kind<Runtime> = {
     RUNNING: ({ running }) => String(running),
     WAITING: ({ waiting }) => String(waiting),
     AGE: age,
+    HEALTH: ({ health }) => health?.sentence ?? '',
   },
   wide: {
     ID: ({ id }) => id,

@@ -9,6 +9,7 @@ import {
   Cluster,
   ClusterInput,
   ClusterObject,
+  Health,
   Installation,
   InstallationEventInput,
   InstallationInput,
@@ -27,6 +28,7 @@ import {
   RuntimeQuery,
   RuntimeRemoval,
   RuntimeVersion,
+  ServerHealth,
   SignedCertificate,
 } from '@windlass/protocol'
 import { route } from '../route.ts'
@@ -58,6 +60,12 @@ export const runtimes = {
   versions: route('GET', '/v1/runtimes/{name}/versions', { answer: page(RuntimeVersion) }),
   diff: route('GET', '/v1/runtimes/{name}/diff', { query: RuntimeDiffQuery, answer: RuntimeDiff }),
   images: route('GET', '/v1/runtimes/{name}/images', { answer: RuntimeImages }),
+}
+
+/** Health in one sentence, with findings and hints. */
+export const health = {
+  server: route('GET', '/v1/health', { answer: ServerHealth }),
+  runtime: route('GET', '/v1/health/runtimes/{name}', { answer: Health }),
 }
 
 /** Layers that runtimes extend. */

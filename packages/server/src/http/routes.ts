@@ -13,6 +13,7 @@ import { imageRoutes } from './routes/image.ts'
 import { monitorRoutes } from './routes/monitor.ts'
 import { pipelineRoutes } from './routes/pipeline.ts'
 import { queueRoutes } from './routes/queue.ts'
+import { systemHealthRoutes } from './routes/health.ts'
 import { contextRoutes } from './routes/resource.ts'
 import { ok, route, type Route } from './route.ts'
 import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes/runner.ts'
@@ -66,6 +67,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...installationRoutes(app),
     ...runtimeRoutes(app),
     ...runtimeBaseRoutes(app),
+    ...systemHealthRoutes(app),
     ...buildRoutes(app),
     ...queueRoutes(app),
     ...logRoutes(app),

@@ -187,6 +187,8 @@ POST   /v1/builds/{id}/deny                                                  dev
 GET    /v1/builds                                                            viewer      build:read         steps
 GET    /v1/builds/counts                                                     viewer      build:read
 POST   /v1/builds/actions                                                    developer   build:write
+GET    /v1/health                                                            viewer      runtime:read
+GET    /v1/health/runtimes/{name}                                            viewer      runtime:read
 GET    /v1/queue                                                             viewer      build:read
 GET    /v1/approvals                                                         viewer      build:read
 GET    /v1/search                                                            viewer      build:read

@@ -19,7 +19,8 @@ export interface LimitUses {
   useOf(scope: WaitScope | undefined): Pick<Waiting, 'used' | 'limit' | 'holders'>
 }
 
-const readHolders = recent((app) => listHolders(app.store.query, app.accountId))
+/** Reads the builds that count against limits, at most once a second. */
+export const readHolders = recent((app) => listHolders(app.store.query, app.accountId))
 
 /** Reads the limits that apply to builds, and what uses them now. `projectIds` are the projects that the caller may see; all if undefined. */
 export async function readLimitUses(
