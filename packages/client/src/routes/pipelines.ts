@@ -6,6 +6,7 @@ import {
   PageQuery,
   Pipeline,
   PipelineInput,
+  PipelineQuery,
   Project,
   ProjectInput,
   StepTypeResource,
@@ -16,7 +17,7 @@ import {
 import { route } from '../route.ts'
 
 export const pipelines = {
-  list: route('GET', '/v1/pipelines', { query: PageQuery, answer: page(Pipeline) }),
+  list: route('GET', '/v1/pipelines', { query: PipelineQuery, answer: page(Pipeline) }),
   create: route('POST', '/v1/pipelines', { body: PipelineInput, answer: Pipeline, isKeyed: true }),
   get: route('GET', '/v1/pipelines/{name}', { answer: Pipeline }),
   put: route('PUT', '/v1/pipelines/{name}', { body: PipelineInput, answer: Pipeline }),

@@ -4,6 +4,7 @@ import {
   PageQuery,
   Pipeline,
   PipelineInput,
+  PipelineQuery,
   Project,
   ProjectInput,
   Validation,
@@ -19,11 +20,11 @@ import {
   createPipeline,
   etag,
   findProblems,
-  listPage,
   putPipeline,
   removePipeline,
   showPipeline,
 } from '../../pipelines/pipelines.ts'
+import { listPipelinePage } from '../../pipelines/list-pipelines.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
 import { listProjectPage, putProject, removeProject, showProject } from '../../pipelines/projects.ts'
@@ -37,17 +38,13 @@ export const ByName = z.object({ name: Name })
 export function pipelineRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/pipelines', {
-      summary: 'List pipelines by name',
+      summary: 'List pipelines by name or by last build; with activity, also their newest builds and the number of their triggers',
       allow: 'see-pipelines',
       scope: 'pipeline:read',
       project: 'handler',
-      query: PageQuery,
+      query: PipelineQuery,
       replies: { 200: page(Pipeline) },
-      async handle({ query, actor }) {
-        const projectIds = projectsOf(actor, 'see-pipelines')
-        const items = await listPage(app, { after: query.cursor, limit: query.limit, projectIds })
-        return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
-      },
+      handle: async ({ query, actor }) => ok(await listPipelinePage(app, query, projectsOf(actor, 'see-pipelines'))),
     }),
     route('POST', '/v1/pipelines', {
       summary: 'Create a pipeline',
