@@ -27,6 +27,7 @@ import { runnerCommands } from './commands/runner/command.ts'
 import { runtimeCommands } from './commands/runtimes/command.ts'
 import { serverCommands } from './commands/server/command.ts'
 import { settingsCommands } from './commands/settings/command.ts'
+import { statsCommands } from './commands/stats/command.ts'
 import { triggerCommands } from './commands/triggers/command.ts'
 import { upCommands } from './commands/up/command.ts'
 import { userCommands } from './commands/users/command.ts'
@@ -49,6 +50,7 @@ export const commands: readonly Command[] = [
   ...getCommands,
   ...queueCommands.filter(({ name }) => name.startsWith('get ')),
   ...healthCommands,
+  ...statsCommands,
   ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
   ...queueCommands.filter(({ name }) => !name.startsWith('get ')),
   ...monitorCommands,

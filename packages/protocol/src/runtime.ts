@@ -2,7 +2,7 @@
 import { isRecord } from '@windlass/kit/json'
 import { z } from 'zod'
 import { Id, Name, Time } from './base.ts'
-import { HealthSummary } from './health.ts'
+import { HealthSummary } from './health/health.ts'
 import { WrittenLayer, type RuntimeLayer } from './runtime/spec.ts'
 import { spellLayer } from './runtime/spelling.ts'
 

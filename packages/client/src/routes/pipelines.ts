@@ -7,10 +7,12 @@ import {
   Pipeline,
   PipelineInput,
   PipelineQuery,
+  PipelineStats,
   Project,
   ProjectInput,
   StepTypeResource,
   StepTypeInput,
+  StatsQuery,
   Validation,
   ValidationInput,
 } from '@windlass/protocol'
@@ -22,6 +24,8 @@ export const pipelines = {
   get: route('GET', '/v1/pipelines/{name}', { answer: Pipeline }),
   put: route('PUT', '/v1/pipelines/{name}', { body: PipelineInput, answer: Pipeline }),
   delete: route('DELETE', '/v1/pipelines/{name}', { answer: 'nothing' }),
+  /** Returns the statistics of a pipeline: percentiles, waits by cause, slower and flaky steps. */
+  stats: route('GET', '/v1/pipelines/{name}/stats', { query: StatsQuery, answer: PipelineStats }),
   /** Validates a document without storing it. */
   validate: route('POST', '/v1/validate', { body: ValidationInput, answer: Validation }),
 }

@@ -1,4 +1,4 @@
-/** Reads what the health of the server and of its runtimes depends on. `protocol/health.ts` judges it. */
+/** Reads what the health of the server and of its runtimes depends on. `protocol/health` judges it. */
 import { judgeRuntime, judgeServer, type AgentFacts, type Health, type PodFacts, type Runtime, type ServerHealth } from '@windlass/protocol'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'

@@ -14,6 +14,7 @@ import { monitorRoutes } from './routes/monitor.ts'
 import { pipelineRoutes } from './routes/pipeline.ts'
 import { queueRoutes } from './routes/queue.ts'
 import { systemHealthRoutes } from './routes/health.ts'
+import { statsRoutes } from './routes/stats.ts'
 import { contextRoutes } from './routes/resource.ts'
 import { ok, route, type Route } from './route.ts'
 import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes/runner.ts'
@@ -54,6 +55,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...teamRoutes(app, authenticator),
     ...auditRoutes(app),
     ...pipelineRoutes(app),
+    ...statsRoutes(app),
     ...stepTypeRoutes(app),
     ...contextRoutes(app),
     ...triggerRoutes(app),

@@ -69,6 +69,8 @@ export async function deleteOldBuilds(tx: Tx, { before, limit, now }: Old): Prom
     'build_plan',
     'terminal',
     'terminal_part',
+    'ended_step',
+    'build_wait',
   ] as const)
     await tx.query.deleteFrom(table).where('build_id', 'in', ids).execute()
   await tx.query.deleteFrom('annotation').where('entity', '=', 'build').where('entity_id', 'in', ids).execute()

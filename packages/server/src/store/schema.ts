@@ -44,6 +44,7 @@ import type {
   TaskRow,
   WarmPairRow,
 } from './runner-rows.ts'
+import type { StatsSchema } from './stats-rows.ts'
 import type { TriggerSchema } from './trigger-rows.ts'
 
 export type * from './flag.ts'
@@ -51,9 +52,10 @@ export type * from './log-rows.ts'
 export type * from './message-rows.ts'
 export type * from './notification-rows.ts'
 export type * from './runner-rows.ts'
+export type * from './stats-rows.ts'
 export type * from './trigger-rows.ts'
 
-export interface Schema extends TriggerSchema, NotificationSchema {
+export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   meta: MetaRow
   message: MessageRow
   account: AccountRow

@@ -130,6 +130,7 @@ GET    /v1/pipelines                                                         vie
 POST   /v1/pipelines                                                         developer   pipeline:write
 GET    /v1/pipelines/{name}                                                  viewer      pipeline:read      steps
 PUT    /v1/pipelines/{name}                                                  developer   pipeline:write
+GET    /v1/pipelines/{name}/stats                                            viewer      build:read
 DELETE /v1/pipelines/{name}                                                  developer   pipeline:write
 POST   /v1/validate                                                          viewer      pipeline:read
 GET    /v1/projects                                                          viewer      pipeline:read

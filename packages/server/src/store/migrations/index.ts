@@ -38,6 +38,7 @@ import { signingKeys } from './049-signing-keys.ts'
 import { links } from './050-links.ts'
 import { lists } from './055-lists.ts'
 import { lines } from './054-lines.ts'
+import { stepStats } from './063-step-stats.ts'
 import { startDecisions } from './056-start-decisions.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -82,4 +83,5 @@ export const migrations: Record<string, Migration> = {
   '055-lists': lists,
   '054-lines': lines,
   '056-start-decisions': startDecisions,
+  '063-step-stats': stepStats,
 }

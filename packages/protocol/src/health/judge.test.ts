@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { judgeRuntime, judgeServer, type RuntimeFacts, type ServerFacts } from './health.ts'
+import type { RuntimeFacts, ServerFacts } from './facts.ts'
+import { judgeRuntime, judgeServer } from './judge.ts'
 
 const NOW = 1_800_000_000_000
 const MINUTE = 60_000
