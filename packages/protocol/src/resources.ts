@@ -71,7 +71,11 @@ export const SHOWN_BUILDS = 20
 /** What a list shows of a pipeline beyond its settings. */
 export const PipelineActivity = z.object({
   /** The newest builds, newest first. `durationMs` is the time without approvals, absent until the build has ended. */
-  builds: z.array(BuildRef.pick({ id: true, number: true, branch: true, status: true, startedAt: true }).extend({ durationMs: z.int().optional() })),
+  builds: z.array(
+    BuildRef.pick({ id: true, number: true, branch: true, status: true, startedAt: true }).extend({
+      durationMs: z.int().optional(),
+    }),
+  ),
   /** Number of triggers of all kinds. */
   triggers: z.int(),
 })

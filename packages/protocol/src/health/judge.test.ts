@@ -24,9 +24,21 @@ const pod = (reason: string, message?: string): RuntimeFacts['pods'][number] => 
 })
 
 const CAUSES: readonly [string, Partial<RuntimeFacts>, { level: string; sentence: string }][] = [
-  ['agent-deleted', { agent: { ...agent, exists: false, isOnline: false }, waiting: 3 }, { level: 'error', sentence: 'Agent "cluster-1" does not exist. 3 builds wait.' }],
-  ['agent-missing', { agent: undefined, waiting: 1 }, { level: 'error', sentence: 'No agent serves the runtime. 1 build waits.' }],
-  ['agent-never-connected', { agent: { name: 'cluster-1', exists: true, isOnline: false } }, { level: 'error', sentence: 'Agent "cluster-1" has never connected.' }],
+  [
+    'agent-deleted',
+    { agent: { ...agent, exists: false, isOnline: false }, waiting: 3 },
+    { level: 'error', sentence: 'Agent "cluster-1" does not exist. 3 builds wait.' },
+  ],
+  [
+    'agent-missing',
+    { agent: undefined, waiting: 1 },
+    { level: 'error', sentence: 'No agent serves the runtime. 1 build waits.' },
+  ],
+  [
+    'agent-never-connected',
+    { agent: { name: 'cluster-1', exists: true, isOnline: false } },
+    { level: 'error', sentence: 'Agent "cluster-1" has never connected.' },
+  ],
   [
     'agent-offline',
     { agent: { ...agent, isOnline: false, lastSeenAt: NOW - 3 * MINUTE }, running: 10, waiting: 2 },
@@ -59,7 +71,11 @@ const CAUSES: readonly [string, Partial<RuntimeFacts>, { level: string; sentence
     { pods: [pod('unschedulable', '0/3 nodes are available: 3 Insufficient cpu.')] },
     { level: 'error', sentence: 'Pods find no node (2 builds): 0/3 nodes are available: 3 Insufficient cpu.' },
   ],
-  ['pod-failed', { pods: [pod('pod-failed', 'crashed')] }, { level: 'warning', sentence: 'Pods do not start (2 builds): crashed' }],
+  [
+    'pod-failed',
+    { pods: [pod('pod-failed', 'crashed')] },
+    { level: 'warning', sentence: 'Pods do not start (2 builds): crashed' },
+  ],
   [
     'runtime-full',
     { running: 10, waiting: 4, fullSince: NOW - 6 * MINUTE, nextMs: 2 * MINUTE },
@@ -75,7 +91,8 @@ const CAUSES: readonly [string, Partial<RuntimeFacts>, { level: string; sentence
 
 test.each(CAUSES)('says in a sentence that a runtime has the cause %s', (code, facts, expected) => {
   const health = judgeRuntime({ ...healthy, ...facts })
-  expect(health).toMatchObject({ ...expected, findings: [{ code }] })
+  expect(health).toMatchObject(expected)
+  expect(health.findings[0]?.code).toBe(code)
   expect(health.findings[0]?.hint).not.toBe('')
 })
 
@@ -114,7 +131,10 @@ test('says what is wrong with the server, and names the worst runtime if that is
   expect(judgeServer(facts, [fine, dead])).toMatchObject({
     level: 'error',
     sentence: 'Runtime "edge": No agent serves the runtime.',
-    runtimes: [{ name: 'prod', level: 'ok' }, { name: 'edge', level: 'error' }],
+    runtimes: [
+      { name: 'prod', level: 'ok' },
+      { name: 'edge', level: 'error' },
+    ],
   })
   expect(judgeServer({ ...facts, freeShare: 0.02 }, [dead])).toMatchObject({
     sentence: 'Only 2.0 % of the disk of the server is free; new builds need 5.0 %.',

@@ -1,7 +1,14 @@
 /** Judges the health. Pure, so that the server, the command line and a page agree. */
 import { formatDuration } from '@windlass/plan'
 import type { PodFacts, RuntimeFacts, ServerFacts } from './facts.ts'
-import { HEALTH_LEVELS, type Health, type HealthFinding, type HealthLevel, type HealthSummary, type ServerHealth } from './health.ts'
+import {
+  HEALTH_LEVELS,
+  type Health,
+  type HealthFinding,
+  type HealthLevel,
+  type HealthSummary,
+  type ServerHealth,
+} from './health.ts'
 
 type Rule<F> = (facts: F) => HealthFinding | undefined
 
@@ -40,7 +47,12 @@ const RUNTIME_RULES: readonly Rule<RuntimeFacts>[] = [
   versionsDiffer,
 ]
 
-const SERVER_RULES: readonly Rule<ServerFacts>[] = [diskFull, logsFail, ({ isPaused, waiting }) => (isPaused ? paused(waiting) : undefined), diskLow]
+const SERVER_RULES: readonly Rule<ServerFacts>[] = [
+  diskFull,
+  logsFail,
+  ({ isPaused, waiting }) => (isPaused ? paused(waiting) : undefined),
+  diskLow,
+]
 
 /** Returns the health of a runtime, worst finding first. */
 export function judgeRuntime(facts: RuntimeFacts): Health {
@@ -48,7 +60,10 @@ export function judgeRuntime(facts: RuntimeFacts): Health {
 }
 
 /** Returns the health of the server. The sentence names the worst runtime if that is worse than the findings of the server itself. */
-export function judgeServer(facts: ServerFacts, runtimes: readonly { readonly name: string; readonly health: HealthSummary }[]): ServerHealth {
+export function judgeServer(
+  facts: ServerFacts,
+  runtimes: readonly { readonly name: string; readonly health: HealthSummary }[],
+): ServerHealth {
   const own = summarize(findingsOf(SERVER_RULES, facts), `${count(runtimes.length, 'runtime')}. ${loadOf(facts)}`)
   const shown = runtimes.map(({ name, health: { level, sentence } }) => ({ name, level, sentence }))
   const worst = shown.toSorted((one, other) => rank(other.level) - rank(one.level))[0]
@@ -216,7 +231,10 @@ function logsFail({ logsFailSince }: ServerFacts): HealthFinding | undefined {
 }
 
 function loadOf({ running, waiting, capacity }: { running: number; waiting: number; capacity?: number | undefined }): string {
-  const ran = capacity === undefined ? `${count(running, 'build')} ${running === 1 ? 'runs' : 'run'}` : `${running} of ${capacity} builds run`
+  const ran =
+    capacity === undefined
+      ? `${count(running, 'build')} ${running === 1 ? 'runs' : 'run'}`
+      : `${running} of ${capacity} builds run`
   return `${ran}, ${waiting === 0 ? 'none wait' : `${waiting} ${waiting === 1 ? 'waits' : 'wait'}`}.`
 }
 

@@ -4,7 +4,6 @@ import { groupBy, percentile, percentilesOf, timeOf, type BuildSample, type Step
 import { findSlower } from './slower.ts'
 import type { PipelineStats, StepStats, WeekStats } from './stats.ts'
 
-
 const WEEK_MS = 7 * 86_400_000
 /** The epoch was a Thursday. */
 const MONDAY_MS = 4 * 86_400_000
@@ -104,7 +103,6 @@ function byStep(steps: readonly StepSample[]): StepStats[] {
     .toSorted((one, other) => one.start - other.start || (one.stats.step < other.stats.step ? -1 : 1))
     .map(({ stats }) => stats)
 }
-
 
 function findOversized(steps: readonly StepSample[], asked: number | undefined): PipelineStats['oversized'] {
   if (asked === undefined) return undefined

@@ -8,8 +8,9 @@ const SLOWER_SHARE = 1.2
 const SLOWER_MS = 10_000
 /** Share of the builds before and after that must be on their side of the middle. Noise rarely separates them. */
 const SEPARATED = 0.9
-/** Share of all builds since the change that must still be slow. */
-const STILL_SLOW = 0.8
+/** Share of the builds before the change, at most `HISTORY`, that must have been fast, and of all builds since that must still be slow. */
+const LASTING = 0.8
+const HISTORY = 30
 
 interface Point {
   readonly build: BuildSample
@@ -29,7 +30,10 @@ export function findSlower(builds: readonly BuildSample[], steps: readonly StepS
     const rise = findRise(points.toSorted((one, other) => one.build.number - other.build.number))
     return rise === undefined ? [] : [{ step, ...rise }]
   })
-  return [...(whole === undefined ? [] : [whole]), ...bySteps.toSorted((one, other) => other.afterMs - other.beforeMs - (one.afterMs - one.beforeMs))]
+  return [
+    ...(whole === undefined ? [] : [whole]),
+    ...bySteps.toSorted((one, other) => other.afterMs - other.beforeMs - (one.afterMs - one.beforeMs)),
+  ]
 }
 
 /** Finds the latest rise in a series in the order of builds. */
@@ -60,8 +64,10 @@ function judgeRise(times: readonly number[], at: number): { before: number; afte
   const middle = (before + after) / 2
   const separated = earlier.filter((ms) => ms < middle).length + later.filter((ms) => ms >= middle).length
   if (separated < SEPARATED * 2 * WINDOW) return undefined
+  const history = times.slice(Math.max(0, at - HISTORY), at)
+  if (history.filter((ms) => ms < middle).length < LASTING * history.length) return undefined
   const since = times.slice(at)
-  if (since.filter((ms) => ms >= middle).length < STILL_SLOW * since.length) return undefined
+  if (since.filter((ms) => ms >= middle).length < LASTING * since.length) return undefined
   if (median(since.slice(-WINDOW)) < before * SLOWER_SHARE) return undefined
   return { before, after, separated }
 }

@@ -1,5 +1,13 @@
 /** Reads what the health of the server and of its runtimes depends on. `protocol/health` judges it. */
-import { judgeRuntime, judgeServer, type AgentFacts, type Health, type PodFacts, type Runtime, type ServerHealth } from '@windlass/protocol'
+import {
+  judgeRuntime,
+  judgeServer,
+  type AgentFacts,
+  type Health,
+  type PodFacts,
+  type Runtime,
+  type ServerHealth,
+} from '@windlass/protocol'
 import { readAccountSettings } from '../account/settings.ts'
 import type { App } from '../app.ts'
 import { nextPlaceMs } from '../builds/list/forecast.ts'

@@ -22,8 +22,14 @@ export async function listPipelinePage(
   query: z.output<typeof PipelineQuery>,
   seen: readonly string[] | undefined,
 ): Promise<PipelinePage> {
-  const filter = { accountId: app.accountId, limit: query.limit, text: query.q, projectIds: await projectsIn(app, query.project, seen) }
-  const { rows, next } = query.order === 'name' ? await byName(app, filter, query.cursor) : await byBuild(app, filter, query.cursor)
+  const filter = {
+    accountId: app.accountId,
+    limit: query.limit,
+    text: query.q,
+    projectIds: await projectsIn(app, query.project, seen),
+  }
+  const { rows, next } =
+    query.order === 'name' ? await byName(app, filter, query.cursor) : await byBuild(app, filter, query.cursor)
   const items = [...(await showPipelines(app, rows))]
   return { items: query.activity ? await withActivity(app, items) : items, ...(rows.length === query.limit && { next }) }
 }
@@ -41,7 +47,10 @@ async function byName(app: App, filter: Filter, cursor: string | undefined): Pro
 }
 
 async function byBuild(app: App, filter: Filter, cursor: string | undefined): Promise<Rows> {
-  const rows = await listPipelinesByBuild(app.store.query, { ...filter, after: cursor === undefined ? undefined : readPlace(cursor) })
+  const rows = await listPipelinesByBuild(app.store.query, {
+    ...filter,
+    after: cursor === undefined ? undefined : readPlace(cursor),
+  })
   const last = rows.at(-1)
   return { rows, next: last === undefined ? '' : `${last.lastNumber}:${last.name}` }
 }

@@ -5,12 +5,7 @@ import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { readDocumentSettings, type DocumentSettings } from './document-settings.ts'
-import {
-  deletePipeline,
-  findPipeline,
-  lockPipeline,
-  savePipeline,
-} from '../store/account/pipelines.ts'
+import { deletePipeline, findPipeline, lockPipeline, savePipeline } from '../store/account/pipelines.ts'
 import { findProject, listProjects, saveProject } from '../store/account/projects.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx, Within } from '../store/store.ts'

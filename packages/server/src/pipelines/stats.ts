@@ -83,7 +83,8 @@ async function askedMemory(app: App, pipeline: PipelineRow): Promise<number | un
   const runtimes = await listRuntimes(app.store.query, app.accountId)
   const runtime = runtimes.find((row) => (pipeline.runtime === null ? row.is_default === 1 : row.name === pipeline.runtime))
   const requested =
-    memory ?? (runtime === undefined ? undefined : readSpec(runtime).dockerDaemonScheduler.defaultDindResources.requests?.['memory'])
+    memory ??
+    (runtime === undefined ? undefined : readSpec(runtime).dockerDaemonScheduler.defaultDindResources.requests?.['memory'])
   const bytes = requested === undefined ? 0 : quantityValue(String(requested))
   return bytes === 0 ? undefined : bytes
 }

@@ -52,7 +52,9 @@ describe.each(DATABASES)('lists of pipelines on $name', ({ open }) => {
     }
     expect(await names(app, { order: 'last-build' })).toEqual(['b', 'd', 'a', 'c'])
     const first = await listPipelinePage(app, PipelineQuery.parse({ order: 'last-build', limit: 3, activity: 'true' }), undefined)
-    expect(first.items.map(({ activity }) => activity?.builds.map(({ number, status, durationMs }) => [number, status, durationMs]))).toEqual([
+    expect(
+      first.items.map(({ activity }) => activity?.builds.map(({ number, status, durationMs }) => [number, status, durationMs])),
+    ).toEqual([
       [
         [4, 'success', 5000],
         [1, 'success', 5000],
@@ -61,7 +63,9 @@ describe.each(DATABASES)('lists of pipelines on $name', ({ open }) => {
       [[2, 'error', 5000]],
     ])
     expect(await names(app, { order: 'last-build', limit: 3, cursor: first.next })).toEqual(['c'])
-    await expect(listPipelinePage(app, PipelineQuery.parse({ order: 'last-build', cursor: 'x' }), undefined)).rejects.toMatchObject({
+    await expect(
+      listPipelinePage(app, PipelineQuery.parse({ order: 'last-build', cursor: 'x' }), undefined),
+    ).rejects.toMatchObject({
       code: 'request-invalid',
     })
   })
@@ -76,7 +80,13 @@ describe.each(DATABASES)('lists of pipelines on $name', ({ open }) => {
       for (let at = 1; at < 2000; at += 100)
         await tx.query
           .insertInto('pipeline')
-          .values(Array.from({ length: Math.min(100, 2000 - at) }, (_, n) => ({ ...row, id: newId(clock.now()), name: `shop/p${at + n}` })))
+          .values(
+            Array.from({ length: Math.min(100, 2000 - at) }, (_, n) => ({
+              ...row,
+              id: newId(clock.now()),
+              name: `shop/p${at + n}`,
+            })),
+          )
           .execute()
     })
     let page: Awaited<ReturnType<typeof listPipelinePage>> | undefined

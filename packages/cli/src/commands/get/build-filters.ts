@@ -14,7 +14,10 @@ export const buildFilterOptions = {
   reason: oneOf('--reason <reason>', 'Builds: filter by the cause why they wait or ended', REASON_CHOICES),
   revision: text('--revision <commit>', 'Builds: filter by commit, at least its first four characters'),
   number: text('--number <number>', 'Builds: the one with this number'),
-  query: text('-q, --query <text>', 'Builds: filter by a part of the commit message or branch, or the start of the commit; pipelines: by a part of the name'),
+  query: text(
+    '-q, --query <text>',
+    'Builds: filter by a part of the commit message or branch, or the start of the commit; pipelines: by a part of the name',
+  ),
   since: text('--since <time>', 'Builds: created at this time or later: a date, or a time ago such as 12h or 7d'),
   until: text('--until <time>', 'Builds: created before this time'),
   countBy: oneOf('--count-by <field>', 'Builds: print how many have each value of this field', COUNTED_BY_NAMES),

@@ -16,14 +16,7 @@ import type { App } from '../../app.ts'
 import { projectsOf, type Actor } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
-import {
-  createPipeline,
-  etag,
-  findProblems,
-  putPipeline,
-  removePipeline,
-  showPipeline,
-} from '../../pipelines/pipelines.ts'
+import { createPipeline, etag, findProblems, putPipeline, removePipeline, showPipeline } from '../../pipelines/pipelines.ts'
 import { listPipelinePage } from '../../pipelines/list-pipelines.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
@@ -38,7 +31,8 @@ export const ByName = z.object({ name: Name })
 export function pipelineRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/pipelines', {
-      summary: 'List pipelines by name or by last build; with activity, also their newest builds and the number of their triggers',
+      summary:
+        'List pipelines by name or by last build; with activity, also their newest builds and the number of their triggers',
       allow: 'see-pipelines',
       scope: 'pipeline:read',
       project: 'handler',

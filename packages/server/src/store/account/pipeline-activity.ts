@@ -11,24 +11,30 @@ export type ShownBuild = Pick<BuildRow, (typeof SHOWN)[number]>
 /** Returns the newest builds of each pipeline, newest first, by the id of the pipeline. */
 export async function listNewestBuilds(
   query: Query,
-  { accountId, pipelineIds, count }: { readonly accountId: string; readonly pipelineIds: readonly string[]; readonly count: number },
+  {
+    accountId,
+    pipelineIds,
+    count,
+  }: { readonly accountId: string; readonly pipelineIds: readonly string[]; readonly count: number },
 ): Promise<Map<string, ShownBuild[]>> {
   const found = new Map<string, ShownBuild[]>()
   for (let from = 0; from < pipelineIds.length; from += AT_ONCE) {
-    const [first, ...others] = pipelineIds.slice(from, from + AT_ONCE).map((id) =>
-      query
-        .selectFrom(
-          query
-            .selectFrom('build')
-            .select(SHOWN)
-            .where('account_id', '=', accountId)
-            .where('pipeline_id', '=', id)
-            .orderBy('number', 'desc')
-            .limit(count)
-            .as('page'),
-        )
-        .selectAll(),
-    )
+    const [first, ...others] = pipelineIds
+      .slice(from, from + AT_ONCE)
+      .map((id) =>
+        query
+          .selectFrom(
+            query
+              .selectFrom('build')
+              .select(SHOWN)
+              .where('account_id', '=', accountId)
+              .where('pipeline_id', '=', id)
+              .orderBy('number', 'desc')
+              .limit(count)
+              .as('page'),
+          )
+          .selectAll(),
+      )
     if (first === undefined) continue
     for (const build of await others.reduce((union, page) => union.unionAll(page), first).execute()) {
       if (build.pipeline_id === null) continue
