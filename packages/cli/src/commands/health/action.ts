@@ -20,7 +20,7 @@ export async function showHealth({
   const all = name === undefined ? await client.health.server() : undefined
   const health = all ?? (await client.health.runtime(name ?? ''))
   const { style } = out.stdout
-  if (options.output !== undefined) printValue(out, health, options.output)
+  if (options.output !== undefined) await printValue(out, health, options.output)
   else {
     for (const line of describeHealth(health, { style, now: systemClock.now() })) out.line(line)
     for (const line of alignColumns((all?.runtimes ?? []).map((one) => toRow(one, style)))) out.line(line)
