@@ -25,6 +25,7 @@ import { outboxLoop } from './outbox/send.ts'
 import { cronLoop } from './triggers/cron/fire.ts'
 import { pollLoop } from './triggers/poll/poll.ts'
 import { deliverLoop } from './triggers/process.ts'
+import { sampleLoop } from './health/samples.ts'
 import { openVault } from './secrets/vault.ts'
 import { ensureAccount } from './store/account/accounts.ts'
 import { openStore } from './store/store.ts'
@@ -160,6 +161,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
             cronLoop(app),
             outboxLoop(app),
             pollLoop(app),
+            sampleLoop(app),
           ]
     return {
       app,

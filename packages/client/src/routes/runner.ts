@@ -17,6 +17,7 @@ import {
   ObjectQuery,
   page,
   Runtime,
+  RuntimeActivity,
   RuntimeBase,
   RuntimeBaseInput,
   RuntimeBaseQuery,
@@ -60,6 +61,8 @@ export const runtimes = {
   versions: route('GET', '/v1/runtimes/{name}/versions', { answer: page(RuntimeVersion) }),
   diff: route('GET', '/v1/runtimes/{name}/diff', { query: RuntimeDiffQuery, answer: RuntimeDiff }),
   images: route('GET', '/v1/runtimes/{name}/images', { answer: RuntimeImages }),
+  /** Returns running and waiting builds, warm pairs, and the load of the last 24 hours. */
+  activity: route('GET', '/v1/runtimes/{name}/activity', { answer: RuntimeActivity }),
 }
 
 /** Health in one sentence, with findings and hints. */

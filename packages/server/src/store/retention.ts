@@ -124,3 +124,28 @@ export async function listUnreferencedObjects(query: Query, objects: readonly st
   }
   return objects.filter((object) => !kept.has(object))
 }
+
+/** Returns the end of the oldest build that has its log, and of the oldest build. */
+export async function findOldest(
+  query: Query,
+  accountId: string,
+): Promise<{ readonly oldestLogAt?: number | undefined; readonly oldestBuildAt?: number | undefined }> {
+  const oldest = query
+    .selectFrom('build')
+    .select('finished_at')
+    .where('account_id', '=', accountId)
+    .where('finished_at', 'is not', null)
+    .orderBy('finished_at')
+    .limit(1)
+  const log = await oldest.where('logs_expired_at', 'is', null).executeTakeFirst()
+  // Builds are deleted in about the order of their numbers.
+  const build = await query
+    .selectFrom('build')
+    .select('finished_at')
+    .where('account_id', '=', accountId)
+    .where('finished_at', 'is not', null)
+    .orderBy('number')
+    .limit(1)
+    .executeTakeFirst()
+  return { oldestLogAt: log?.finished_at ?? undefined, oldestBuildAt: build?.finished_at ?? undefined }
+}

@@ -115,6 +115,10 @@ export interface ReplicaRow {
   /** JSON: ids of its master keys. */
   keys: string
   seen_at: number
+  /** Null for servers of earlier versions. */
+  version: string | null
+  /** 99th percentile of the delay of its event loop. Milliseconds. */
+  lag_ms: number | null
 }
 
 export interface AccountRow {

@@ -4,6 +4,8 @@ import type { Reason, StepStatus } from '@windlass/plan'
 export interface StatsSchema {
   ended_step: EndedStepRow
   build_wait: BuildWaitRow
+  runtime_sample: RuntimeSampleRow
+  disk_sample: DiskSampleRow
 }
 
 /** A try of a step of a build that has ended. Times are those of the clock of the engine. */
@@ -30,4 +32,23 @@ export interface BuildWaitRow {
   reason: string
   account_id: string
   waited_ms: number
+}
+
+/** The load of a runtime at a time, a multiple of five minutes. */
+export interface RuntimeSampleRow {
+  account_id: string
+  at: number
+  runtime: string
+  running: number
+  waiting: number
+  /** Warm pairs that are ready. */
+  pairs: number
+}
+
+/** The disk of the logs or of the data folder at a time, a multiple of an hour. */
+export interface DiskSampleRow {
+  account_id: string
+  at: number
+  used_bytes: number
+  total_bytes: number
 }

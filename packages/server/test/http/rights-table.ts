@@ -190,6 +190,8 @@ GET    /v1/builds/counts                                                     vie
 POST   /v1/builds/actions                                                    developer   build:write
 GET    /v1/health                                                            viewer      runtime:read
 GET    /v1/health/runtimes/{name}                                            viewer      runtime:read
+GET    /v1/system                                                            viewer      account:read
+GET    /v1/runtimes/{name}/activity                                          viewer      build:read
 GET    /v1/queue                                                             viewer      build:read
 GET    /v1/approvals                                                         viewer      build:read
 GET    /v1/search                                                            viewer      build:read

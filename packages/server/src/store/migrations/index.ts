@@ -39,6 +39,7 @@ import { links } from './050-links.ts'
 import { lists } from './055-lists.ts'
 import { lines } from './054-lines.ts'
 import { stepStats } from './063-step-stats.ts'
+import { samples } from './064-samples.ts'
 import { startDecisions } from './056-start-decisions.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -84,4 +85,5 @@ export const migrations: Record<string, Migration> = {
   '054-lines': lines,
   '056-start-decisions': startDecisions,
   '063-step-stats': stepStats,
+  '064-samples': samples,
 }
