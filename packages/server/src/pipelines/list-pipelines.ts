@@ -7,6 +7,7 @@ import { present } from '../builds/lifecycle/present.ts'
 import { countTriggers, listNewestBuilds, type ShownBuild } from '../store/account/pipeline-activity.ts'
 import { listPipelines, listPipelinesByBuild, type BuiltPlace } from '../store/account/pipelines.ts'
 import { findProject } from '../store/account/projects.ts'
+import type { Places } from '../store/places.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import { showPipelines } from './pipelines.ts'
 
@@ -16,18 +17,15 @@ export interface PipelinePage {
   readonly next?: string
 }
 
-/** Lists pipelines as far as the caller may see them; `seen` are ids of projects, or undefined for all. Throws `request-invalid` for an unknown cursor. */
+/** Lists pipelines as far as the caller may see them; `seen` is undefined for all. Throws `request-invalid` for an unknown cursor. */
 export async function listPipelinePage(
   app: App,
   query: z.output<typeof PipelineQuery>,
-  seen: readonly string[] | undefined,
+  seen: Places | undefined,
 ): Promise<PipelinePage> {
-  const filter = {
-    accountId: app.accountId,
-    limit: query.limit,
-    text: query.q,
-    projectIds: await projectsIn(app, query.project, seen),
-  }
+  const project = query.project === undefined ? undefined : await findProject(app.store.query, app.accountId, query.project)
+  if (query.project !== undefined && project === undefined) return { items: [] }
+  const filter = { accountId: app.accountId, limit: query.limit, text: query.q, places: seen, projectId: project?.id }
   const { rows, next } =
     query.order === 'name' ? await byName(app, filter, query.cursor) : await byBuild(app, filter, query.cursor)
   const items = [...(await showPipelines(app, rows))]
@@ -60,17 +58,6 @@ function readPlace(cursor: string): BuiltPlace {
   if (number === undefined || name === undefined)
     throw fault('request-invalid', { message: 'cursor: must be the `next` of an earlier answer with the same order' })
   return { lastNumber: Number(number), name }
-}
-
-/** Returns the ids of the projects to read: the named one, if the caller may see it, or all that the caller may see. */
-async function projectsIn(
-  app: App,
-  name: string | undefined,
-  seen: readonly string[] | undefined,
-): Promise<readonly string[] | undefined> {
-  if (name === undefined) return seen
-  const project = await findProject(app.store.query, app.accountId, name)
-  return project === undefined || seen?.includes(project.id) === false ? [] : [project.id]
 }
 
 async function withActivity(app: App, pipelines: readonly Pipeline[]): Promise<Pipeline[]> {

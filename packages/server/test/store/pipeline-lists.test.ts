@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PipelineInput, PipelineQuery } from '@windlass/protocol'
 import { newId } from '@windlass/kit'
+import type { Places } from '../../src/store/places.ts'
 import type { App } from '../../src/app.ts'
 import { listPipelinePage } from '../../src/pipelines/list-pipelines.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
@@ -14,7 +15,7 @@ async function put(app: App, name: string): Promise<void> {
   await putPipeline(app, { input: PipelineInput.parse({ name, document: HELLO }), precondition: {} })
 }
 
-async function names(app: App, query: object, seen?: string[]): Promise<string[]> {
+async function names(app: App, query: object, seen?: Places): Promise<string[]> {
   return (await listPipelinePage(app, PipelineQuery.parse(query), seen)).items.map(({ name }) => name)
 }
 
@@ -33,10 +34,10 @@ describe.each(DATABASES)('lists of pipelines on $name', ({ open }) => {
     expect((await names(app, { q: 'APP' })).toSorted()).toEqual(['infra/app', 'shop/app'])
     expect(await names(app, { q: 'a_p' })).toEqual(['shop/A_pp'])
     expect(await names(app, { project: 'infra' })).toEqual(['infra/app'])
-    expect(await names(app, { project: 'infra' }, [shop])).toEqual([])
+    expect(await names(app, { project: 'infra' }, { projects: [shop], pipelines: [] })).toEqual([])
     expect(await names(app, { project: 'none' })).toEqual([])
-    expect((await names(app, { q: 'app' }, [shop])).toSorted()).toEqual(['shop/app'])
-    expect(await names(app, {}, [])).toEqual([])
+    expect((await names(app, { q: 'app' }, { projects: [shop], pipelines: [] })).toSorted()).toEqual(['shop/app'])
+    expect(await names(app, {}, { projects: [], pipelines: [] })).toEqual([])
   })
 
   test('orders by the last build, with pages, and shows the newest builds with their durations', async () => {

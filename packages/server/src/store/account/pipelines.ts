@@ -2,6 +2,7 @@ import { sql, type SelectQueryBuilder } from 'kysely'
 import type { PipelineRow, Schema } from '../schema.ts'
 import { preparedOne } from '../database/prepared.ts'
 import type { LimitReader, Query, Tx } from '../store.ts'
+import { withinPlaces, type Places } from '../places.ts'
 
 const findByName = preparedOne((query: Query, accountId: string, name: string) =>
   query
@@ -45,21 +46,33 @@ export async function lockLimitedPipelines(tx: LimitReader, ids: readonly string
     .execute()
 }
 
+/** Lists the pipelines of projects. */
+export async function listPipelinesOfProjects(
+  query: Query,
+  projectIds: readonly string[],
+): Promise<Pick<PipelineRow, 'id' | 'project_id'>[]> {
+  if (projectIds.length === 0) return []
+  return query.selectFrom('pipeline').select(['id', 'project_id']).where('project_id', 'in', projectIds).execute()
+}
+
 export interface PageFilter {
   readonly accountId: string
   readonly after: string | undefined
   readonly limit: number
-  /** Only pipelines of these projects. */
-  readonly projectIds?: readonly string[] | undefined
+  /** Only pipelines of these places. */
+  readonly places?: Places | undefined
+  /** Only pipelines of this project. */
+  readonly projectId?: string | undefined
   /** Part of the name. */
   readonly text?: string | undefined
 }
 
 type SelectPipelines = SelectQueryBuilder<Schema, 'pipeline', object>
 
-function selectFiltered(query: Query, { accountId, projectIds, text }: Omit<PageFilter, 'after' | 'limit'>): SelectPipelines {
+function selectFiltered(query: Query, { accountId, places, projectId, text }: Omit<PageFilter, 'after' | 'limit'>): SelectPipelines {
   let select: SelectPipelines = query.selectFrom('pipeline').where('account_id', '=', accountId)
-  if (projectIds !== undefined) select = select.where('project_id', 'in', [...projectIds])
+  if (places !== undefined) select = select.where(withinPlaces(places, { project: 'project_id', pipeline: 'id' }))
+  if (projectId !== undefined) select = select.where('project_id', '=', projectId)
   if (text !== undefined && text !== '') {
     const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`)
     select = select.where(sql<boolean>`lower(name) like lower(${`%${literal}%`}) escape '\\'`)
@@ -69,7 +82,6 @@ function selectFiltered(query: Query, { accountId, projectIds, text }: Omit<Page
 
 /** Lists pipelines by name. */
 export async function listPipelines(query: Query, filter: PageFilter): Promise<PipelineRow[]> {
-  if (filter.projectIds?.length === 0) return []
   let select = selectFiltered(query, filter)
   if (filter.after !== undefined) select = select.where('name', '>', filter.after)
   return select.selectAll().orderBy('name').limit(filter.limit).execute()
@@ -87,7 +99,6 @@ export async function listPipelinesByBuild(
   query: Query,
   filter: Omit<PageFilter, 'after'> & { readonly after: BuiltPlace | undefined },
 ): Promise<(PipelineRow & BuiltPlace)[]> {
-  if (filter.projectIds?.length === 0) return []
   const { after } = filter
   const placed = selectFiltered(query, filter)
     .select(['id', 'name'])

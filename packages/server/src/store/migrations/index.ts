@@ -41,6 +41,10 @@ import { lines } from './054-lines.ts'
 import { stepStats } from './063-step-stats.ts'
 import { samples } from './064-samples.ts'
 import { startDecisions } from './056-start-decisions.ts'
+import { reportedEnds } from './059-reported-ends.ts'
+import { endedBranches } from './060-ended-branches.ts'
+import { pipelineRoles } from './057-pipeline-roles.ts'
+import { projectQuotas } from './058-project-quotas.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -84,6 +88,10 @@ export const migrations: Record<string, Migration> = {
   '055-lists': lists,
   '054-lines': lines,
   '056-start-decisions': startDecisions,
+  '059-reported-ends': reportedEnds,
+  '060-ended-branches': endedBranches,
+  '057-pipeline-roles': pipelineRoles,
+  '058-project-quotas': projectQuotas,
   '063-step-stats': stepStats,
   '064-samples': samples,
 }
