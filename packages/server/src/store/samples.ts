@@ -48,8 +48,14 @@ export async function listDiskSamples(query: Query, accountId: string): Promise<
 export async function readDatabase({ name, query }: Store): Promise<{ readonly version: string; readonly bytes: number }> {
   const { rows } = await (
     name === 'postgres'
-      ? sql<{ version: string; bytes: number }>`select current_setting('server_version') as version, pg_database_size(current_database()) as bytes`
-      : sql<{ version: string; bytes: number }>`select sqlite_version() as version, page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`
+      ? sql<{
+          version: string
+          bytes: number
+        }>`select current_setting('server_version') as version, pg_database_size(current_database()) as bytes`
+      : sql<{
+          version: string
+          bytes: number
+        }>`select sqlite_version() as version, page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`
   ).execute(query)
   const [row] = rows
   if (row === undefined) throw new Error('the database did not return its version')

@@ -57,7 +57,12 @@ describe.each(DATABASES)('state of the server on $name', ({ name, open }) => {
     for (const [hour, used] of [0.5, 0.6, 0.7].entries())
       await app.store.query
         .insertInto('disk_sample')
-        .values({ account_id: app.accountId, at: at + hour * 24 * HOUR, used_bytes: Math.round(totalBytes * used), total_bytes: totalBytes })
+        .values({
+          account_id: app.accountId,
+          at: at + hour * 24 * HOUR,
+          used_bytes: Math.round(totalBytes * used),
+          total_bytes: totalBytes,
+        })
         .execute()
     // 10 % a day from 70 % to the 95 % at which no builds are accepted.
     expect((await readSystemState(app)).disk.fullInMs ?? 0).toBeCloseTo(2.5 * 24 * HOUR, -6)

@@ -32,7 +32,11 @@ export function describeActivity({ running, waiting, pairs, samples }: RuntimeAc
     ...waiting.map(({ number, pipeline = '', since }) => [`#${number}`, 'waiting', pipeline, formatAge(since, now)]),
     ...pairs.map(({ status, createdAt, pods }) => ['pair', status, pods.join(' '), formatAge(createdAt, now)]),
   ]
-  return [...alignColumns([['WHAT', 'STATUS', 'OF', 'SINCE'], ...builds]), '', ...alignColumns([['HOUR', 'RUNNING', 'WAITING', 'PAIRS'], ...byHour(samples)])]
+  return [
+    ...alignColumns([['WHAT', 'STATUS', 'OF', 'SINCE'], ...builds]),
+    '',
+    ...alignColumns([['HOUR', 'RUNNING', 'WAITING', 'PAIRS'], ...byHour(samples)]),
+  ]
 }
 
 function byHour(samples: RuntimeActivity['samples']): string[][] {

@@ -23,7 +23,10 @@ export function describeSystem(system: SystemState, now: number): string[] {
     [
       ['Version:', system.version],
       ['Servers:', replicas.map(({ version, lagMs }) => [version ?? 'unknown', ...lag(lagMs)].join(', ')).join('; ')],
-      ['Agents:', `${agents.online} of ${agents.total} online${agents.versions.length === 0 ? '' : `, versions ${agents.versions.join(', ')}`}`],
+      [
+        'Agents:',
+        `${agents.online} of ${agents.total} online${agents.versions.length === 0 ? '' : `, versions ${agents.versions.join(', ')}`}`,
+      ],
       ['Database:', `${store.kind} ${store.version}, ${gibibytes(store.bytes)}, ${store.pingMs.toFixed(1)} ms`],
       ['Disk:', describeDisk(system)],
       ['Retention:', `builds ${retention.buildDays} days, logs ${retention.logDays} days`],
@@ -58,4 +61,3 @@ function describeSettings({ settings: { current, defaults } }: SystemState): str
 function gibibytes(bytes: number): string {
   return bytes < 1_073_741_824 ? `${Math.round(bytes / 1_048_576)} MiB` : `${(bytes / 1_073_741_824).toFixed(1)} GiB`
 }
-

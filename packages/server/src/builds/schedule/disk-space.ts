@@ -27,9 +27,13 @@ export async function freeShare(app: Pick<App, 'dataDir' | 'clock' | 'logs'>): P
 }
 
 /** Returns the fuller one of the disks of the data folder and of the log folder. Bytes. */
-export async function fullestDisk(app: Pick<App, 'dataDir' | 'logs'>): Promise<{ readonly totalBytes: number; readonly freeBytes: number }> {
+export async function fullestDisk(
+  app: Pick<App, 'dataDir' | 'logs'>,
+): Promise<{ readonly totalBytes: number; readonly freeBytes: number }> {
   const folders = [app.dataDir, ...(app.logs.folder === undefined ? [] : [app.logs.folder])]
-  const disks = (await Promise.all(folders.map((folder) => statfs(folder)))).toSorted((one, other) => shareOf(one).bytes - shareOf(other).bytes)
+  const disks = (await Promise.all(folders.map((folder) => statfs(folder)))).toSorted(
+    (one, other) => shareOf(one).bytes - shareOf(other).bytes,
+  )
   const [fullest] = disks
   if (fullest === undefined) throw new Error('the data folder has no disk')
   const { bavail, blocks, bsize } = fullest

@@ -69,7 +69,10 @@ export interface PageFilter {
 
 type SelectPipelines = SelectQueryBuilder<Schema, 'pipeline', object>
 
-function selectFiltered(query: Query, { accountId, places, projectId, text }: Omit<PageFilter, 'after' | 'limit'>): SelectPipelines {
+function selectFiltered(
+  query: Query,
+  { accountId, places, projectId, text }: Omit<PageFilter, 'after' | 'limit'>,
+): SelectPipelines {
   let select: SelectPipelines = query.selectFrom('pipeline').where('account_id', '=', accountId)
   if (places !== undefined) select = select.where(withinPlaces(places, { project: 'project_id', pipeline: 'id' }))
   if (projectId !== undefined) select = select.where('project_id', '=', projectId)
