@@ -11,6 +11,7 @@ import { completionCommands } from './commands/completion/command.ts'
 import { debugCommands } from './commands/debug/command.ts'
 import { doctorCommands } from './commands/doctor/command.ts'
 import { getCommands } from './commands/get/command.ts'
+import { healthCommands } from './commands/health/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
 import { inClusterCommands } from './commands/in-cluster/command.ts'
@@ -26,6 +27,7 @@ import { runnerCommands } from './commands/runner/command.ts'
 import { runtimeCommands } from './commands/runtimes/command.ts'
 import { serverCommands } from './commands/server/command.ts'
 import { settingsCommands } from './commands/settings/command.ts'
+import { statsCommands } from './commands/stats/command.ts'
 import { triggerCommands } from './commands/triggers/command.ts'
 import { upCommands } from './commands/up/command.ts'
 import { userCommands } from './commands/users/command.ts'
@@ -47,6 +49,8 @@ export const commands: readonly Command[] = [
   ...debugCommands,
   ...getCommands,
   ...queueCommands.filter(({ name }) => name.startsWith('get ')),
+  ...healthCommands,
+  ...statsCommands,
   ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
   ...queueCommands.filter(({ name }) => !name.startsWith('get ')),
   ...monitorCommands,

@@ -35,6 +35,14 @@ export const Name = z
   .min(1)
   .max(150)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._@:/-]*$/, 'must start with a letter or digit and contain only letters, digits and . _ @ : / -')
+/** Name of a new project or pipeline. The part `-` is reserved: in addresses of pages, what follows `/-/` belongs to the page. */
+export const OwnName = Name.refine((name) => !hasReservedPart(name), 'must not have a part that is only -')
+
+/** Returns true for a name such as `team/-/app`. */
+export function hasReservedPart(name: string): boolean {
+  return name.split('/').includes('-')
+}
+
 /** Names and values of variables. */
 export const Variables = z.record(z.string().min(1).max(200), z.string().max(1_048_576))
 

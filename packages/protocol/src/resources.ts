@@ -1,6 +1,7 @@
 /** Resources of `/v1`. A name that ends in `Input` is a request body; a plain noun is a response. */
 import { z } from 'zod'
-import { Id, Name, ProblemDocument, Time, Variables } from './base.ts'
+import { Id, Name, OwnName, PageQuery, ProblemDocument, Time, Variables } from './base.ts'
+import { BuildRef } from './build-lists.ts'
 import { PipelineVariable } from './pipeline-variable.ts'
 import { PipelineSettings } from './settings.ts'
 import { Role, RoleInput } from './roles.ts'
@@ -34,7 +35,7 @@ export const ApiKey = z.object({
 export const ApiKeyCreated = ApiKey.extend({ token: z.string() })
 export type ApiKey = z.infer<typeof ApiKey>
 
-export const ProjectInput = z.object({ name: Name, variables: Variables.default({}) })
+export const ProjectInput = z.object({ name: OwnName, variables: Variables.default({}) })
 
 const MAX_DAYS = 36_500
 
@@ -70,7 +71,7 @@ export type Project = z.infer<typeof Project>
 /** `document` is the YAML text: an inline document, or a `kind: pipeline` document whose settings override the fields here. */
 export const PipelineInput = z.object({
   /** `project/name`, or a name without project. */
-  name: Name,
+  name: OwnName,
   document: z.string().max(1_048_576),
   variables: z.array(PipelineVariable).max(500).default([]),
   contexts: z.array(Name).max(100).default([]),
@@ -85,16 +86,52 @@ export const PipelineInput = z.object({
   settings: PipelineSettings.prefault({}),
 })
 export type PipelineInput = z.infer<typeof PipelineInput>
+
+/** Number of builds in the activity of a pipeline. */
+export const SHOWN_BUILDS = 20
+
+/** What a list shows of a pipeline beyond its settings. */
+export const PipelineActivity = z.object({
+  /** The newest builds, newest first. `durationMs` is the time without approvals, absent until the build has ended. */
+  builds: z.array(
+    BuildRef.pick({ id: true, number: true, branch: true, status: true, startedAt: true }).extend({
+      durationMs: z.int().optional(),
+    }),
+  ),
+  /** Number of triggers of all kinds. */
+  triggers: z.int(),
+})
+export type PipelineActivity = z.infer<typeof PipelineActivity>
+
 export const Pipeline = PipelineInput.extend({
+  /** Earlier versions accepted more names. */
+  name: Name,
   id: Id,
   project: z.string().optional(),
   revision: z.int(),
   createdAt: Time,
   updatedAt: Time,
+  /** In lists with `activity=true`. */
+  activity: PipelineActivity.optional(),
   /** Errors and warnings of the document, in responses to writes. */
   problems: ProblemDocument.shape.problems,
 })
 export type Pipeline = z.infer<typeof Pipeline>
+
+export const PIPELINE_ORDERS = ['name', 'last-build'] as const
+
+/** Query of `GET /v1/pipelines`. */
+export const PipelineQuery = PageQuery.extend({
+  cursor: z.string().max(300).optional(),
+  /** Part of the name. Case does not matter. */
+  q: z.string().trim().max(200).optional(),
+  /** Name or id. */
+  project: z.string().max(200).optional(),
+  /** `last-build`: the pipeline with the newest build first. Those without builds come last, by name. */
+  order: z.enum(PIPELINE_ORDERS).default('name'),
+  /** Adds the newest builds of each pipeline and the number of its triggers. */
+  activity: z.stringbool().default(false),
+})
 
 /** Body of `POST /v1/validate`: a document that is not stored. */
 export const ValidationInput = z.object({

@@ -2,6 +2,7 @@
 import { isRecord } from '@windlass/kit/json'
 import { z } from 'zod'
 import { Id, Name, Time } from './base.ts'
+import { HealthSummary } from './health/health.ts'
 import { WrittenLayer, type RuntimeLayer } from './runtime/spec.ts'
 import { spellLayer } from './runtime/spelling.ts'
 
@@ -69,6 +70,8 @@ export const Runtime = z.object({
   waiting: z.int(),
   /** Number of warm pairs that are ready and starting, and why the latest one failed within the last hour. */
   warm: z.object({ ready: z.int(), starting: z.int(), problem: z.string().optional() }).optional(),
+  /** In answers of `GET`. Absent from older servers. */
+  health: HealthSummary.optional(),
 })
 export type Runtime = z.infer<typeof Runtime>
 

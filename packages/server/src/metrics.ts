@@ -153,3 +153,10 @@ export function openMetrics(): Metrics {
     }),
   }
 }
+
+/** Returns the 99th percentile of the delay of the event loop since the last reading, in milliseconds; undefined without a sample. */
+export async function readLoopLag({ registry }: Pick<Metrics, 'registry'>): Promise<number | undefined> {
+  const found = await registry.getSingleMetric('windlass_nodejs_eventloop_lag_p99_seconds')?.get()
+  const seconds = found?.values[0]?.value
+  return seconds === undefined || !Number.isFinite(seconds) ? undefined : Math.round(seconds * 1000)
+}

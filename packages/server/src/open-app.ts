@@ -27,6 +27,7 @@ import { cronLoop } from './triggers/cron/fire.ts'
 import { renewLoop } from './contexts/git-login.ts'
 import { pollLoop } from './triggers/poll/poll.ts'
 import { deliverLoop } from './triggers/process.ts'
+import { sampleLoop } from './health/samples.ts'
 import { openVault } from './secrets/vault.ts'
 import { ensureAccount } from './store/account/accounts.ts'
 import { openStore } from './store/store.ts'
@@ -163,6 +164,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
             cronLoop(app),
             outboxLoop(app),
             pollLoop(app),
+            sampleLoop(app),
             renewLoop(app),
           ]
     return {

@@ -31,10 +31,19 @@ export type { BuildFilters, Columns, Kind, KindCalls, ListQuery, RenderContext }
 const pipelines: Kind<Pipeline> = {
   name: 'pipelines',
   singular: 'pipeline',
-  of: ({ pipelines: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
+  of: ({ pipelines: { list, get, delete: remove } }) => ({
+    list: ({ query: { limit, cursor, q, project } }) =>
+      list({ query: { limit, activity: true, ...defined({ cursor, q, project: project?.at(-1) }) } }),
+    get,
+    remove: (name) => remove(name),
+  }),
   nameOf: ({ name }) => name,
   columns: {
     NAME: ({ name }) => name,
+    'LAST BUILD': ({ activity }, { style }) => {
+      const last = activity?.builds[0]
+      return last === undefined ? '' : `#${last.number} ${paintStatus(style, last.status)}`
+    },
     RUNTIME: ({ runtime }) => runtime ?? '',
     REVISION: ({ revision }) => String(revision),
     AGE: age,
@@ -43,6 +52,7 @@ const pipelines: Kind<Pipeline> = {
     ID: ({ id }) => id,
     CONCURRENCY: ({ concurrency }) => String(concurrency ?? ''),
     CONTEXTS: ({ contexts }) => contexts.join(','),
+    TRIGGERS: ({ activity }) => String(activity?.triggers ?? ''),
   },
 }
 
@@ -91,6 +101,7 @@ export const runtimes: Kind<Runtime> = {
     RUNNING: ({ running }) => String(running),
     WAITING: ({ waiting }) => String(waiting),
     AGE: age,
+    HEALTH: ({ health }) => health?.sentence ?? '',
   },
   wide: {
     ID: ({ id }) => id,

@@ -16,6 +16,7 @@ import {
   SessionInput,
   SessionsEnded,
   SessionsQuery,
+  SystemState,
   Whoami,
 } from '@windlass/protocol'
 import { z } from 'zod'
@@ -23,6 +24,8 @@ import { route } from '../route.ts'
 
 export const server = {
   status: route('GET', '/v1/status', { answer: ServerStatus }),
+  /** Returns replicas, versions, sizes, retention, load and a forecast of the disk. */
+  system: route('GET', '/v1/system', { answer: SystemState }),
   /** Creates the first admin key, authorized by the server's bootstrap code. Throws `bootstrap-code`, `bootstrap-closed`. */
   bootstrap: route('POST', '/v1/bootstrap', { body: Bootstrap, answer: ApiKeyCreated }),
   /** Returns the owner of the client's key. Throws `unauthenticated`. */

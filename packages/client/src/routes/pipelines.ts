@@ -6,22 +6,27 @@ import {
   PageQuery,
   Pipeline,
   PipelineInput,
+  PipelineQuery,
+  PipelineStats,
   Project,
   ProjectInput,
   ProjectQuotasInput,
   StepTypeResource,
   StepTypeInput,
+  StatsQuery,
   Validation,
   ValidationInput,
 } from '@windlass/protocol'
 import { route } from '../route.ts'
 
 export const pipelines = {
-  list: route('GET', '/v1/pipelines', { query: PageQuery, answer: page(Pipeline) }),
+  list: route('GET', '/v1/pipelines', { query: PipelineQuery, answer: page(Pipeline) }),
   create: route('POST', '/v1/pipelines', { body: PipelineInput, answer: Pipeline, isKeyed: true }),
   get: route('GET', '/v1/pipelines/{name}', { answer: Pipeline }),
   put: route('PUT', '/v1/pipelines/{name}', { body: PipelineInput, answer: Pipeline }),
   delete: route('DELETE', '/v1/pipelines/{name}', { answer: 'nothing' }),
+  /** Returns the statistics of a pipeline: percentiles, waits by cause, slower and flaky steps. */
+  stats: route('GET', '/v1/pipelines/{name}/stats', { query: StatsQuery, answer: PipelineStats }),
   /** Validates a document without storing it. */
   validate: route('POST', '/v1/validate', { body: ValidationInput, answer: Validation }),
 }

@@ -9,6 +9,7 @@ import {
   Cluster,
   ClusterInput,
   ClusterObject,
+  Health,
   Installation,
   InstallationEventInput,
   InstallationInput,
@@ -16,6 +17,7 @@ import {
   ObjectQuery,
   page,
   Runtime,
+  RuntimeActivity,
   RuntimeBase,
   RuntimeBaseInput,
   RuntimeBaseQuery,
@@ -27,6 +29,7 @@ import {
   RuntimeQuery,
   RuntimeRemoval,
   RuntimeVersion,
+  ServerHealth,
   SignedCertificate,
 } from '@windlass/protocol'
 import { route } from '../route.ts'
@@ -58,6 +61,14 @@ export const runtimes = {
   versions: route('GET', '/v1/runtimes/{name}/versions', { answer: page(RuntimeVersion) }),
   diff: route('GET', '/v1/runtimes/{name}/diff', { query: RuntimeDiffQuery, answer: RuntimeDiff }),
   images: route('GET', '/v1/runtimes/{name}/images', { answer: RuntimeImages }),
+  /** Returns running and waiting builds, warm pairs, and the load of the last 24 hours. */
+  activity: route('GET', '/v1/runtimes/{name}/activity', { answer: RuntimeActivity }),
+}
+
+/** Health in one sentence, with findings and hints. */
+export const health = {
+  server: route('GET', '/v1/health', { answer: ServerHealth }),
+  runtime: route('GET', '/v1/health/runtimes/{name}', { answer: Health }),
 }
 
 /** Layers that runtimes extend. */

@@ -13,6 +13,8 @@ import { imageRoutes } from './routes/image.ts'
 import { monitorRoutes } from './routes/monitor.ts'
 import { pipelineRoutes } from './routes/pipeline.ts'
 import { queueRoutes } from './routes/queue.ts'
+import { systemHealthRoutes } from './routes/health.ts'
+import { statsRoutes } from './routes/stats.ts'
 import { contextRoutes } from './routes/resource.ts'
 import { ok, route, type Route } from './route.ts'
 import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes/runner.ts'
@@ -53,6 +55,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...teamRoutes(app, authenticator),
     ...auditRoutes(app),
     ...pipelineRoutes(app),
+    ...statsRoutes(app),
     ...stepTypeRoutes(app),
     ...contextRoutes(app),
     ...triggerRoutes(app),
@@ -66,6 +69,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...installationRoutes(app),
     ...runtimeRoutes(app),
     ...runtimeBaseRoutes(app),
+    ...systemHealthRoutes(app),
     ...buildRoutes(app),
     ...queueRoutes(app),
     ...logRoutes(app),

@@ -1,18 +1,11 @@
 /** Stored pipelines. The document is stored as written, except for encrypted values. */
 import { fault, newId, type Fault } from '@windlass/kit'
-import type { Pipeline, PipelineInput } from '@windlass/protocol'
+import { hasReservedPart, type Pipeline, type PipelineInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { readDocumentSettings, type DocumentSettings } from './document-settings.ts'
-import {
-  deletePipeline,
-  findPipeline,
-  listPipelines,
-  lockPipeline,
-  savePipeline,
-  type PageFilter,
-} from '../store/account/pipelines.ts'
+import { deletePipeline, findPipeline, lockPipeline, savePipeline } from '../store/account/pipelines.ts'
 import { findProject, listProjects, NO_QUOTAS, saveProject } from '../store/account/projects.ts'
 import { deletePipelineRoles } from '../store/account/roles.ts'
 import type { PipelineRow } from '../store/schema.ts'
@@ -107,6 +100,7 @@ async function writePipeline(
     })
   }
   checkPrecondition(put.precondition, before, name)
+  if (before?.name !== name) requireOwnName(name)
   if (before !== undefined && before.name !== name && (await findPipeline(tx.query, app.accountId, name)) !== undefined) {
     throw alreadyExists(name)
   }
@@ -118,6 +112,12 @@ async function writePipeline(
   await replaceDocumentEventTriggers(tx, row, { triggers: document.written?.eventTriggers ?? [], now })
   tx.wake(ELECT_TOPIC)
   return { pipeline: await showPipeline(app, tx, row), isNew: before === undefined }
+}
+
+/** Refuses a name from a document that has a reserved part. */
+function requireOwnName(name: string): void {
+  if (hasReservedPart(name))
+    throw fault('request-invalid', { message: `name: "${name}" must not have a part that is only -`, hint: 'Use another name.' })
 }
 
 function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, before: PipelineRow | undefined, name: string): void {
@@ -246,11 +246,6 @@ function toPipeline(row: PipelineRow, project: string | undefined): Pipeline {
       triggerConcurrency: row.trigger_concurrency,
     }),
   }
-}
-
-export async function listPage(app: App, range: Omit<PageFilter, 'accountId'>): Promise<Pipeline[]> {
-  const rows = await listPipelines(app.store.query, { accountId: app.accountId, ...range })
-  return [...(await showPipelines(app, rows))]
 }
 
 /** Converts pipelines for the API, each when the caller takes it, with one query for their projects. */

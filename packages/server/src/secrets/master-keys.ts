@@ -6,12 +6,14 @@ import { findMeta } from '../store/account/meta.ts'
 import { countOldCredentials, deleteReplica, listReplicas, recordReplica } from '../store/account/replicas.ts'
 import type { Query, Within } from '../store/store.ts'
 import { continueRotation, findRotation, KEYS_TOPIC, prepareKey, removableKeys, requestPrune, switchKey } from './rotation.ts'
+import { readLoopLag } from '../metrics.ts'
+import { VERSION } from '../version.ts'
 import { CURRENT_KEY } from './vault.ts'
 
 /** Interval in which a server reloads its keys and announces itself. Milliseconds. */
 const BEAT_MS = 10_000
 /** Servers silent for longer are ignored. */
-const LIVE_MS = 3 * BEAT_MS
+export const LIVE_MS = 3 * BEAT_MS
 /** Maximum wait for the other servers to load a new key. */
 const WAIT_MS = 20_000
 const POLL_MS = 500
@@ -62,7 +64,7 @@ async function rotationLoop(app: App): Promise<void> {
 }
 
 /** Represents this server among those that share the database. */
-function openReplica({ store, clock, vault: { ring } }: App) {
+function openReplica({ store, clock, metrics, vault: { ring } }: App) {
   const id = newId(clock.now())
   let announced = ''
   let announcedAt = -Infinity
@@ -72,8 +74,9 @@ function openReplica({ store, clock, vault: { ring } }: App) {
       const keys = ring.keys().map((key) => key.id)
       const isNew = announced !== keys.join()
       if (!isNew && clock.monotonic() - announcedAt < BEAT_MS) return
+      const lagMs = await readLoopLag(metrics)
       await store.write(async (tx) => {
-        await recordReplica(tx, { id, keys, seenAt: clock.now() }, clock.now() - LIVE_MS)
+        await recordReplica(tx, { id, keys, seenAt: clock.now(), version: VERSION, lagMs }, clock.now() - LIVE_MS)
         if (isNew) tx.wake(KEYS_TOPIC)
       })
       announced = keys.join()

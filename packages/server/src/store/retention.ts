@@ -89,6 +89,8 @@ export async function deleteOldBuilds(tx: Tx, { which, limit, now }: Old): Promi
     'build_plan',
     'terminal',
     'terminal_part',
+    'ended_step',
+    'build_wait',
   ] as const)
     await tx.query.deleteFrom(table).where('build_id', 'in', ids).execute()
   await tx.query.deleteFrom('annotation').where('entity', '=', 'build').where('entity_id', 'in', ids).execute()
@@ -181,4 +183,29 @@ export async function listUnreferencedObjects(query: Query, objects: readonly st
     for (const { object } of used) kept.add(object)
   }
   return objects.filter((object) => !kept.has(object))
+}
+
+/** Returns the end of the oldest build that has its log, and of the oldest build. */
+export async function findOldest(
+  query: Query,
+  accountId: string,
+): Promise<{ readonly oldestLogAt?: number | undefined; readonly oldestBuildAt?: number | undefined }> {
+  const oldest = query
+    .selectFrom('build')
+    .select('finished_at')
+    .where('account_id', '=', accountId)
+    .where('finished_at', 'is not', null)
+    .orderBy('finished_at')
+    .limit(1)
+  const log = await oldest.where('logs_expired_at', 'is', null).executeTakeFirst()
+  // Builds are deleted in about the order of their numbers.
+  const build = await query
+    .selectFrom('build')
+    .select('finished_at')
+    .where('account_id', '=', accountId)
+    .where('finished_at', 'is not', null)
+    .orderBy('number')
+    .limit(1)
+    .executeTakeFirst()
+  return { oldestLogAt: log?.finished_at ?? undefined, oldestBuildAt: build?.finished_at ?? undefined }
 }

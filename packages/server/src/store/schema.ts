@@ -45,6 +45,7 @@ import type {
   TaskRow,
   WarmPairRow,
 } from './runner-rows.ts'
+import type { StatsSchema } from './stats-rows.ts'
 import type { TriggerSchema } from './trigger-rows.ts'
 
 export type * from './flag.ts'
@@ -52,9 +53,10 @@ export type * from './log-rows.ts'
 export type * from './message-rows.ts'
 export type * from './notification-rows.ts'
 export type * from './runner-rows.ts'
+export type * from './stats-rows.ts'
 export type * from './trigger-rows.ts'
 
-export interface Schema extends TriggerSchema, NotificationSchema {
+export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   meta: MetaRow
   message: MessageRow
   account: AccountRow
@@ -115,6 +117,10 @@ export interface ReplicaRow {
   /** JSON: ids of its master keys. */
   keys: string
   seen_at: number
+  /** Null for servers of earlier versions. */
+  version: string | null
+  /** 99th percentile of the delay of its event loop. Milliseconds. */
+  lag_ms: number | null
 }
 
 export interface AccountRow {

@@ -6,6 +6,7 @@ export const PROJECT_ROUTES: Readonly<Record<string, string>> = {
   'GET /v1/pipelines': 'handler',
   'POST /v1/pipelines': 'handler',
   'GET /v1/pipelines/{name}': 'pipeline',
+  'GET /v1/pipelines/{name}/stats': 'pipeline',
   'PUT /v1/pipelines/{name}': 'pipeline',
   'DELETE /v1/pipelines/{name}': 'pipeline',
   'POST /v1/validate': 'handler',

@@ -132,6 +132,7 @@ GET    /v1/pipelines                                                         vie
 POST   /v1/pipelines                                                         developer   pipeline:write
 GET    /v1/pipelines/{name}                                                  viewer      pipeline:read      steps
 PUT    /v1/pipelines/{name}                                                  developer   pipeline:write
+GET    /v1/pipelines/{name}/stats                                            viewer      build:read
 DELETE /v1/pipelines/{name}                                                  developer   pipeline:write
 POST   /v1/validate                                                          viewer      pipeline:read
 GET    /v1/projects                                                          viewer      pipeline:read
@@ -190,6 +191,10 @@ POST   /v1/builds/{id}/deny                                                  dev
 GET    /v1/builds                                                            viewer      build:read         steps
 GET    /v1/builds/counts                                                     viewer      build:read
 POST   /v1/builds/actions                                                    developer   build:write
+GET    /v1/health                                                            viewer      runtime:read
+GET    /v1/health/runtimes/{name}                                            viewer      runtime:read
+GET    /v1/system                                                            viewer      account:read
+GET    /v1/runtimes/{name}/activity                                          viewer      build:read
 GET    /v1/queue                                                             viewer      build:read
 GET    /v1/approvals                                                         viewer      build:read
 GET    /v1/search                                                            viewer      build:read

@@ -44,12 +44,12 @@ export async function getRuntimes({ args, options, out, settings }: Invocation<G
   const from = ((options.page ?? 1) - 1) * size
   const list = async (): Promise<Runtime[]> =>
     name === undefined ? (await client.runtimes.list()).items.slice(from, from + size) : [await client.runtimes.get(name)]
-  const { RUNNING, WAITING, AGE, ...columns } = runtimeKind.columns
+  const { RUNNING, WAITING, AGE, HEALTH, ...columns } = runtimeKind.columns
   await printTable(out, options, {
     kind: runtimeKind.singular,
     list,
     nameOf: runtimeKind.nameOf,
-    columns: { ...columns, ...SPEC_COLUMNS },
+    columns: { ...columns, ...SPEC_COLUMNS, ...defined({ HEALTH }) },
     wide: { ...defined({ RUNNING, WAITING, AGE }), ...runtimeKind.wide },
   })
 }

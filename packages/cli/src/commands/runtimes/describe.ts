@@ -44,6 +44,7 @@ export function describeRuntime(described: DescribedRuntime, { style, now }: { s
     ['Runtime:', runtime.name],
     ['Type:', runtime.type],
     ['Default:', runtime.isDefault ? 'yes' : 'no'],
+    ['Health:', runtime.health?.sentence ?? ''],
     ['Agent:', agentOf(runtime, { style, now })],
     ['Builds:', `${runtime.running} running, ${runtime.waiting} waiting`],
     ['Capacity:', textAt(merged, ['capacity'])],

@@ -13,6 +13,7 @@ import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
 import { reportChange } from '../../statuses/report.ts'
 import type { Tx } from '../../store/store.ts'
 import { reportEnd } from '../../triggers/events/report-end.ts'
+import { recordStats } from './record-stats.ts'
 import { waitOf } from './waits.ts'
 
 export interface BuildEdit {
@@ -166,6 +167,7 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
     }
   }
   await insertEvents(tx, edit.events)
+  if (isFinalBuild(build.status) && !isFinalBuild(before.status)) await recordStats(tx, build)
   await announce(edit)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
   if (build.status === 'pending' && (before.status !== 'pending' || build.held !== before.held)) tx.wake(ELECT_TOPIC)

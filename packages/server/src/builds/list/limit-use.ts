@@ -20,7 +20,8 @@ export interface LimitUses {
   useOf(scope: WaitScope | undefined): Pick<Waiting, 'used' | 'limit' | 'holders'>
 }
 
-const readHolders = recent((app) => listHolders(app.store.query, app.accountId))
+/** Reads the builds that count against limits, at most once a second. */
+export const readHolders = recent((app) => listHolders(app.store.query, app.accountId))
 
 /** Reads the limits that apply to builds, and what uses them now. `seen` is where the caller may see builds; everywhere if undefined. */
 export async function readLimitUses(app: App, builds: readonly LimitedBuild[], seen: Places | undefined): Promise<LimitUses> {

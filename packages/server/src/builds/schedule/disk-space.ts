@@ -26,6 +26,20 @@ export async function freeShare(app: Pick<App, 'dataDir' | 'clock' | 'logs'>): P
   return share
 }
 
+/** Returns the fuller one of the disks of the data folder and of the log folder. Bytes. */
+export async function fullestDisk(
+  app: Pick<App, 'dataDir' | 'logs'>,
+): Promise<{ readonly totalBytes: number; readonly freeBytes: number }> {
+  const folders = [app.dataDir, ...(app.logs.folder === undefined ? [] : [app.logs.folder])]
+  const disks = (await Promise.all(folders.map((folder) => statfs(folder)))).toSorted(
+    (one, other) => shareOf(one).bytes - shareOf(other).bytes,
+  )
+  const [fullest] = disks
+  if (fullest === undefined) throw new Error('the data folder has no disk')
+  const { bavail, blocks, bsize } = fullest
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize }
+}
+
 /** Computes the free share. File systems without an inode limit report 0 inodes. */
 function shareOf({ bavail, blocks, ffree, files }: StatsFs): FreeShare {
   return { bytes: blocks === 0 ? 1 : bavail / blocks, files: files === 0 ? 1 : ffree / files }

@@ -4,6 +4,7 @@ import {
   PageQuery,
   Pipeline,
   PipelineInput,
+  PipelineQuery,
   Project,
   ProjectInput,
   ProjectQuotasInput,
@@ -16,15 +17,8 @@ import type { App } from '../../app.ts'
 import { placesOf, type Actor } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
-import {
-  createPipeline,
-  etag,
-  findProblems,
-  listPage,
-  putPipeline,
-  removePipeline,
-  showPipeline,
-} from '../../pipelines/pipelines.ts'
+import { createPipeline, etag, findProblems, putPipeline, removePipeline, showPipeline } from '../../pipelines/pipelines.ts'
+import { listPipelinePage } from '../../pipelines/list-pipelines.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
 import { listProjectPage, putProject, putQuotas, removeProject, showProject } from '../../pipelines/projects.ts'
@@ -38,17 +32,14 @@ export const ByName = z.object({ name: Name })
 export function pipelineRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/pipelines', {
-      summary: 'List pipelines by name',
+      summary:
+        'List pipelines by name or by last build; with activity, also their newest builds and the number of their triggers',
       allow: 'see-pipelines',
       scope: 'pipeline:read',
       project: 'handler',
-      query: PageQuery,
+      query: PipelineQuery,
       replies: { 200: page(Pipeline) },
-      async handle({ query, actor }) {
-        const places = placesOf(actor, 'see-pipelines')
-        const items = await listPage(app, { after: query.cursor, limit: query.limit, places })
-        return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
-      },
+      handle: async ({ query, actor }) => ok(await listPipelinePage(app, query, placesOf(actor, 'see-pipelines'))),
     }),
     route('POST', '/v1/pipelines', {
       summary: 'Create a pipeline',

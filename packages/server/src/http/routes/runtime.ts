@@ -14,6 +14,7 @@ import {
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { readSpec } from '../../builds/schedule/limits.ts'
+import { withHealth } from '../../health/read-health.ts'
 import { isAllowed, nameOf } from '../../identity/actor.ts'
 import { hideOperatorFields } from '../../runtimes/operator-fields.ts'
 import { etag, makeDefault, putRuntime, removeRuntime } from '../../runtimes/runtimes.ts'
@@ -30,7 +31,7 @@ export function runtimeRoutes(app: App): Route[] {
       allow: 'see-runners',
       scope: 'runtime:read',
       replies: { 200: page(Runtime) },
-      handle: async () => ok({ items: await listShownRuntimes(app) }),
+      handle: async () => ok({ items: await withHealth(app, await listShownRuntimes(app)) }),
     }),
     route('POST', '/v1/runtimes', {
       summary: 'Create a runtime environment',
@@ -62,7 +63,8 @@ function oneRuntimeRoutes(app: App): Route[] {
         const runtime = await showVersion(app, params.name, query)
         const spec =
           query.merged === true && !isAllowed(actor, 'manage-runners') ? hideOperatorFields(runtime.spec) : runtime.spec
-        return ok({ ...runtime, spec }, { etag: etag(runtime) })
+        const [shown] = await withHealth(app, [{ ...runtime, spec }])
+        return ok(shown, { etag: etag(runtime) })
       },
     }),
     route('PUT', '/v1/runtimes/{name}', {

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
-import type { PipelineRow } from '../schema.ts'
+import { sql, type SelectQueryBuilder } from 'kysely'
+import type { PipelineRow, Schema } from '../schema.ts'
 import { preparedOne } from '../database/prepared.ts'
 import type { LimitReader, Query, Tx } from '../store.ts'
 import { withinPlaces, type Places } from '../places.ts'
@@ -61,14 +61,79 @@ export interface PageFilter {
   readonly limit: number
   /** Only pipelines of these places. */
   readonly places?: Places | undefined
+  /** Only pipelines of this project. */
+  readonly projectId?: string | undefined
+  /** Part of the name. */
+  readonly text?: string | undefined
+}
+
+type SelectPipelines = SelectQueryBuilder<Schema, 'pipeline', object>
+
+function selectFiltered(
+  query: Query,
+  { accountId, places, projectId, text }: Omit<PageFilter, 'after' | 'limit'>,
+): SelectPipelines {
+  let select: SelectPipelines = query.selectFrom('pipeline').where('account_id', '=', accountId)
+  if (places !== undefined) select = select.where(withinPlaces(places, { project: 'project_id', pipeline: 'id' }))
+  if (projectId !== undefined) select = select.where('project_id', '=', projectId)
+  if (text !== undefined && text !== '') {
+    const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`)
+    select = select.where(sql<boolean>`lower(name) like lower(${`%${literal}%`}) escape '\\'`)
+  }
+  return select
 }
 
 /** Lists pipelines by name. */
 export async function listPipelines(query: Query, filter: PageFilter): Promise<PipelineRow[]> {
-  let select = query.selectFrom('pipeline').selectAll().where('account_id', '=', filter.accountId)
+  let select = selectFiltered(query, filter)
   if (filter.after !== undefined) select = select.where('name', '>', filter.after)
-  if (filter.places !== undefined) select = select.where(withinPlaces(filter.places, { project: 'project_id', pipeline: 'id' }))
-  return select.orderBy('name').limit(filter.limit).execute()
+  return select.selectAll().orderBy('name').limit(filter.limit).execute()
+}
+
+/** The place of a pipeline in the order of last builds. */
+export interface BuiltPlace {
+  readonly name: string
+  /** Number of its last build; 0 if it has none. */
+  readonly lastNumber: number
+}
+
+/** Lists pipelines by their last builds, newest first. The last build of each pipeline is read from an index. */
+export async function listPipelinesByBuild(
+  query: Query,
+  filter: Omit<PageFilter, 'after'> & { readonly after: BuiltPlace | undefined },
+): Promise<(PipelineRow & BuiltPlace)[]> {
+  const { after } = filter
+  const placed = selectFiltered(query, filter)
+    .select(['id', 'name'])
+    .select((of) =>
+      of.fn
+        .coalesce(
+          of
+            .selectFrom('build')
+            .select((build) => build.fn.max('build.number').as('number'))
+            .whereRef('build.account_id', '=', 'pipeline.account_id')
+            .whereRef('build.pipeline_id', '=', 'pipeline.id'),
+          sql<number>`0`,
+        )
+        .as('lastNumber'),
+    )
+  let page = query.selectFrom(placed.as('placed')).select(['id', 'name', 'lastNumber'])
+  if (after !== undefined)
+    page = page.where((where) =>
+      where.or([
+        where('lastNumber', '<', after.lastNumber),
+        where.and([where('lastNumber', '=', after.lastNumber), where('name', '>', after.name)]),
+      ]),
+    )
+  const places = await page.orderBy('lastNumber', 'desc').orderBy('name').limit(filter.limit).execute()
+  if (places.length === 0) return []
+  const ids = places.map(({ id }) => id)
+  const rows = await query.selectFrom('pipeline').selectAll().where('id', 'in', ids).execute()
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return places.flatMap(({ id, lastNumber }) => {
+    const row = byId.get(id)
+    return row === undefined ? [] : [{ ...row, lastNumber: Number(lastNumber) }]
+  })
 }
 
 export type PipelineHead = Pick<PipelineRow, 'id' | 'name' | 'project_id'>

@@ -8,11 +8,15 @@ export interface Replica {
   /** Ids of its master keys. */
   readonly keys: readonly string[]
   readonly seenAt: number
+  /** Undefined for servers of earlier versions. */
+  readonly version?: string | undefined
+  /** 99th percentile of the delay of its event loop. Milliseconds. */
+  readonly lagMs?: number | undefined
 }
 
 /** Records a running server and its master keys. Deletes servers that were not seen since `before`. */
-export async function recordReplica(tx: Tx, { id, keys, seenAt }: Replica, before: number): Promise<void> {
-  const row = { keys: JSON.stringify(keys), seen_at: seenAt }
+export async function recordReplica(tx: Tx, { id, keys, seenAt, version, lagMs }: Replica, before: number): Promise<void> {
+  const row = { keys: JSON.stringify(keys), seen_at: seenAt, version: version ?? null, lag_ms: lagMs ?? null }
   await tx.query.deleteFrom('replica').where('seen_at', '<', before).where('id', '!=', id).execute()
   await tx.query
     .insertInto('replica')
@@ -28,7 +32,13 @@ export async function deleteReplica(tx: Tx, id: string): Promise<void> {
 /** Lists the servers that were seen since a time. */
 export async function listReplicas(query: Query, since: number): Promise<Replica[]> {
   const rows = await query.selectFrom('replica').selectAll().where('seen_at', '>=', since).orderBy('id').execute()
-  return rows.map((row) => ({ id: row.id, keys: Ids.parse(JSON.parse(row.keys)), seenAt: row.seen_at }))
+  return rows.map((row) => ({
+    id: row.id,
+    keys: Ids.parse(JSON.parse(row.keys)),
+    seenAt: row.seen_at,
+    version: row.version ?? undefined,
+    lagMs: row.lag_ms ?? undefined,
+  }))
 }
 
 /** Counts live attempts and waiting warm pairs whose credentials were derived from a key other than this one, by key id. */

@@ -103,3 +103,13 @@ export async function countWaitingByRuntime(query: Query, accountId: string): Pr
     .execute()
   return new Map(rows.map(({ runtime, count }) => [runtime ?? '', count]))
 }
+
+/** Returns since when the longest waiting build of each runtime waits because the runtime is full. */
+export async function listFullSince(query: Query, accountId: string): Promise<Map<string, number>> {
+  const rows = await selectQueued(query, accountId)
+    .select((of) => ['runtime', of.fn.min('queued_at').as('since')])
+    .where('reason', '=', 'runtime-capacity')
+    .groupBy('runtime')
+    .execute()
+  return new Map(rows.map(({ runtime, since }) => [runtime ?? '', Number(since)]))
+}

@@ -38,6 +38,8 @@ import { signingKeys } from './049-signing-keys.ts'
 import { links } from './050-links.ts'
 import { lists } from './055-lists.ts'
 import { lines } from './054-lines.ts'
+import { stepStats } from './063-step-stats.ts'
+import { samples } from './064-samples.ts'
 import { startDecisions } from './056-start-decisions.ts'
 import { reportedEnds } from './059-reported-ends.ts'
 import { endedBranches } from './060-ended-branches.ts'
@@ -91,5 +93,7 @@ export const migrations: Record<string, Migration> = {
   '060-ended-branches': endedBranches,
   '057-pipeline-roles': pipelineRoles,
   '058-project-quotas': projectQuotas,
+  '063-step-stats': stepStats,
+  '064-samples': samples,
   '068-git-logins': gitLogins,
 }

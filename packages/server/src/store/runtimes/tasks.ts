@@ -231,3 +231,14 @@ export async function countQueuedTasks(query: Query): Promise<number> {
     .executeTakeFirstOrThrow()
   return count
 }
+
+/** Returns since when the oldest task waits that an agent could take. */
+export async function oldestQueuedTask(query: Query): Promise<number | undefined> {
+  const { at } = await query
+    .selectFrom('task')
+    .select((of) => of.fn.min('available_at').as('at'))
+    .where('status', 'in', OPEN)
+    .where('status', '=', 'queued')
+    .executeTakeFirstOrThrow()
+  return at === null ? undefined : Number(at)
+}

@@ -1,0 +1,140 @@
+/** Reads what the health of the server and of its runtimes depends on. `protocol/health` judges it. */
+import {
+  judgeRuntime,
+  judgeServer,
+  type AgentFacts,
+  type Health,
+  type PodFacts,
+  type Runtime,
+  type ServerHealth,
+} from '@windlass/protocol'
+import { readAccountSettings } from '../account/settings.ts'
+import type { App } from '../app.ts'
+import { nextPlaceMs } from '../builds/list/forecast.ts'
+import { readHolders } from '../builds/list/limit-use.ts'
+import { freeShare } from '../builds/schedule/disk-space.ts'
+import { readSpec } from '../builds/schedule/limits.ts'
+import { listFullSince } from '../store/builds/waiting.ts'
+import { isOnline, listAgents } from '../store/runtimes/agents.ts'
+import { listRuntimes } from '../store/runtimes/runtimes.ts'
+import { listRejections, listStartWaits, type StartProblem } from '../store/runtimes/start-problems.ts'
+import type { AgentRow, RuntimeRow } from '../store/schema.ts'
+import { servedBy } from '../tasks/hello.ts'
+import { VERSION } from '../version.ts'
+
+/** How long a rejected object is shown if no attempt starts after it. Milliseconds. */
+const REJECTED_MS = 3_600_000
+
+/** State of the account that is read once for all runtimes. */
+interface Readings {
+  readonly now: number
+  readonly rows: readonly RuntimeRow[]
+  readonly agents: readonly AgentRow[]
+  readonly waits: readonly StartProblem[]
+  readonly rejections: readonly StartProblem[]
+  readonly fullSince: ReadonlyMap<string, number>
+  readonly isPaused: boolean
+}
+
+/** Returns the health of runtimes in their order. */
+export async function readRuntimeHealth(app: App, runtimes: readonly Runtime[]): Promise<Health[]> {
+  const readings = await read(app)
+  const found: Health[] = []
+  for (const runtime of runtimes) found.push(await judge(app, runtime, readings))
+  return found
+}
+
+/** Returns the health of the server, given all its runtimes. */
+export async function readServerHealth(app: App, runtimes: readonly Runtime[]): Promise<ServerHealth> {
+  const health = await readRuntimeHealth(app, runtimes)
+  const { bytes, files } = await freeShare(app)
+  const { pauseBuilds } = await readAccountSettings(app.store.query, app.accountId)
+  const total = (of: 'running' | 'waiting'): number => runtimes.reduce((sum, runtime) => sum + runtime[of], 0)
+  const facts = {
+    logsFailSince: app.logs.failingSince(),
+    freeShare: Math.min(bytes, files),
+    minFreeShare: app.minFreeShare,
+    isPaused: pauseBuilds,
+    running: total('running'),
+    waiting: total('waiting'),
+  }
+  return judgeServer(
+    facts,
+    runtimes.flatMap(({ name }, index) => {
+      const one = health[index]
+      return one === undefined ? [] : [{ name, health: one }]
+    }),
+  )
+}
+
+/** Adds the health to runtimes. */
+export async function withHealth(app: App, runtimes: readonly Runtime[]): Promise<Runtime[]> {
+  const health = await readRuntimeHealth(app, runtimes)
+  return runtimes.map((runtime, index) => {
+    const one = health[index]
+    return one === undefined ? runtime : { ...runtime, health: { level: one.level, sentence: one.sentence } }
+  })
+}
+
+async function read(app: App): Promise<Readings> {
+  const { accountId, clock } = app
+  const { query } = app.store
+  const now = clock.now()
+  return {
+    now,
+    rows: await listRuntimes(query, accountId),
+    agents: await listAgents(query, accountId),
+    waits: await listStartWaits(query, accountId),
+    rejections: await listRejections(query, accountId, now - REJECTED_MS),
+    fullSince: await listFullSince(query, accountId),
+    isPaused: (await readAccountSettings(query, accountId)).pauseBuilds,
+  }
+}
+
+async function judge(app: App, runtime: Runtime, readings: Readings): Promise<Health> {
+  const row = readings.rows.find(({ id }) => id === runtime.id)
+  const capacity = row === undefined ? undefined : readSpec(row).capacity
+  const isFull = capacity !== undefined && runtime.running >= capacity && runtime.waiting > 0
+  const holders = isFull ? (await readHolders(app)).filter(({ runtime: name }) => name === runtime.name) : []
+  const of = (problems: readonly StartProblem[]): PodFacts[] =>
+    problems.flatMap(({ runtime: name, message, ...problem }) =>
+      name === runtime.name ? [{ ...problem, message: message ?? undefined }] : [],
+    )
+  return judgeRuntime({
+    now: readings.now,
+    serverVersion: VERSION,
+    running: runtime.running,
+    waiting: runtime.waiting,
+    capacity,
+    fullSince: readings.fullSince.get(runtime.name),
+    nextMs: isFull ? await nextPlaceMs(app, holders) : undefined,
+    agent: row && agentOf(app, row, readings),
+    pods: of(readings.waits),
+    rejections: of(readings.rejections),
+    pairProblem: runtime.warm?.problem,
+    isPaused: readings.isPaused,
+  })
+}
+
+/** Returns the agent that a runtime names; otherwise the one that serves it, preferably one that is connected. */
+function agentOf(app: App, row: RuntimeRow, { agents, rows, now }: Readings): AgentFacts | undefined {
+  const connected = (agent: AgentRow): boolean => isOnline(agent, now, app.timings.agentLeaseMs)
+  if (row.agent === null) {
+    const serving = agents.filter((agent) => servedBy(agent, rows).includes(row.name))
+    const agent = serving.find(connected) ?? serving[0]
+    return agent && toFacts(agent, connected(agent))
+  }
+  const agent = agents.find(({ name }) => name === row.agent)
+  return agent === undefined ? { name: row.agent, exists: false, isOnline: false } : toFacts(agent, connected(agent))
+}
+
+function toFacts({ name, last_seen_at: lastSeenAt, protocol, version }: AgentRow, online: boolean): AgentFacts {
+  return {
+    name,
+    exists: true,
+    isOnline: online,
+    lastSeenAt: lastSeenAt ?? undefined,
+    // The version of an agent of protocol v1 may be that of another product.
+    version: protocol === 2 ? (version ?? undefined) : undefined,
+  }
+}
