@@ -30,7 +30,7 @@ export function decidedEnd(
 /** Returns the event of a step that was run. `streams` are the lengths of its logs in bytes. */
 export function performedEnd(
   step: string,
-  { try: number, status, reason, message, hint, exitCode, members, exports, outputs, sealed, usage }: StepEnd,
+  { try: number, status, reason, message, hint, exitCode, members, exports, outputs, sealed, usage, image }: StepEnd,
   streams: Record<string, number>,
 ): StepEvent {
   return {
@@ -46,6 +46,7 @@ export function performedEnd(
     exports: exports.map(({ name, value, secret }) => ({ name, value, secret })),
     ...(outputs !== undefined && { outputs: { ...outputs } }),
     ...defined({ sealed, usage }),
+    ...(image !== undefined && { image: { ...image } }),
     streams,
   }
 }

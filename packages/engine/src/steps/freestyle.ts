@@ -9,6 +9,7 @@ import { exitOutcome, missingShell, toStepFailure } from '../containers/failures
 import { toMounts } from '../containers/mounts.ts'
 import { runContainer, type ContainerEnd } from '../containers/run-container.ts'
 import { attemptLabels } from '../attempt/labels.ts'
+import { toStepImage } from '../attempt/step-images.ts'
 import type { StepOutcome } from '../attempt/step-outcome.ts'
 import { BIN_PATH } from '../attempt/paths.ts'
 import type { HeldContainer } from './step-runner.ts'
@@ -41,6 +42,7 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
     for (const problem of [...exports.problems, ...(own?.problems ?? [])]) await output.say(problem)
     return {
       ...(await endOf(run, end)),
+      image: toStepImage(image),
       members: directoryMember(action, image.workingDirectory),
       exports: exports.variables,
       ...(own !== undefined && { outputs: own.outputs, sealed: { outputs: own.secret } }),

@@ -52,6 +52,9 @@ export const Usage = z.object({
 })
 export type Usage = z.infer<typeof Usage>
 
+/** The image that the container of a step used, and its digest at the registry. */
+export const StepImage = z.object({ name: z.string().max(1000), digest: z.string().max(200).optional() })
+
 const common = { seq: z.int().positive(), at: Time }
 
 const AnyEvent = z.discriminatedUnion('type', [
@@ -110,6 +113,7 @@ const AnyEvent = z.discriminatedUnion('type', [
       .optional(),
     /** Peaks over the containers of the step. */
     usage: Usage.optional(),
+    image: StepImage.optional(),
     /**
      * Lengths of the streams of the step and of its services at the end; other names are ignored. The event is refused with `log-incomplete`
      * while bytes are missing, so that the end of a step follows its last line in the feed.

@@ -11,7 +11,8 @@ import type { BuildFilter, PipelineChoice } from '../../store/builds/build-filte
 import { countBuildsBy, listBuilds } from '../../store/builds/build-lists.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { present } from '../lifecycle/present.ts'
-import { shownProgress, toBuild } from '../lifecycle/view.ts'
+import { shownProgress } from '../lifecycle/describe-steps.ts'
+import { toBuild } from '../lifecycle/view.ts'
 import { readProgress } from './progress.ts'
 import { explainWaits } from './waits.ts'
 
