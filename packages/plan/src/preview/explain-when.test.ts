@@ -73,7 +73,9 @@ test('shows the values of the time when the condition was evaluated', () => {
 
 test('shows no secret value, and no result that depends on one', () => {
   const when: When = {
-    condition: { all: { token: "'${{TOKEN}}' == 'abc'", exported: "'${{KEY}}' == 'x'", member: "steps.build.output.PASS == 'x'" } },
+    condition: {
+      all: { token: "'${{TOKEN}}' == 'abc'", exported: "'${{KEY}}' == 'x'", member: "steps.build.output.PASS == 'x'" },
+    },
   }
   const sealed = { outputs: ['PASS'] }
   const facts = [

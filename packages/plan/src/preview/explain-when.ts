@@ -99,7 +99,11 @@ function branchParts({ branch }: When, place: Place): WhenPart[] {
     ...(branch.only === undefined ? [] : [`only ${branch.only.join(', ')}`]),
     ...(branch.ignore === undefined ? [] : [`not ${branch.ignore.join(', ')}`]),
   ]
-  return [judged({ part: 'branch', match: 'all', text: lists.join('; ') }, place, (scope) => judgeWhen({ branch }, { ...place, scope }))]
+  return [
+    judged({ part: 'branch', match: 'all', text: lists.join('; ') }, place, (scope) =>
+      judgeWhen({ branch }, { ...place, scope }),
+    ),
+  ]
 }
 
 function stepParts({ steps }: When, place: Place): WhenPart[] {
@@ -133,11 +137,13 @@ function judged(
 ): WhenPart {
   const read = new Map<string, string | undefined>()
   const { holds } = judge(recording(scope, read))
-  const values = [...read].slice(0, MAX_VALUES).map(([name, value]): WhenValue =>
-    isSecret(name)
-      ? { name, isSecret: true }
-      : { name, isSecret: false, ...(value !== undefined && { value: value.slice(0, MAX_VALUE) }) },
-  )
+  const values = [...read]
+    .slice(0, MAX_VALUES)
+    .map(([name, value]): WhenValue =>
+      isSecret(name)
+        ? { name, isSecret: true }
+        : { name, isSecret: false, ...(value !== undefined && { value: value.slice(0, MAX_VALUE) }) },
+    )
   const isKnown = isJudged && !values.some((value) => value.isSecret)
   return { ...part, values, ...(isKnown && { holds }) }
 }
@@ -154,7 +160,9 @@ function recording(scope: BuildScope, read: Map<string, string | undefined>): Bu
 }
 
 function readsResult({ condition }: When): boolean {
-  return [...Object.values(condition?.all ?? {}), ...Object.values(condition?.any ?? {})].some((text) => text.includes('workflow'))
+  return [...Object.values(condition?.all ?? {}), ...Object.values(condition?.any ?? {})].some((text) =>
+    text.includes('workflow'),
+  )
 }
 
 /** Returns the snapshot as it was at a time, when the step itself had not started. */
@@ -162,7 +170,10 @@ function snapshotAt(snapshot: Snapshot, self: string, at: number): Snapshot {
   const rewind = ([name, state]: [string, StepState]): [string, StepState] => {
     const { startedAt = Infinity, finishedAt = Infinity } = state
     if (name === self || Math.min(startedAt, finishedAt) > at) return [name, PENDING]
-    return [name, finishedAt > at && isFinalStep(state.status) ? { ...PENDING, status: 'running', try: state.try, startedAt } : state]
+    return [
+      name,
+      finishedAt > at && isFinalStep(state.status) ? { ...PENDING, status: 'running', try: state.try, startedAt } : state,
+    ]
   }
   return {
     steps: Object.fromEntries(Object.entries(snapshot.steps).map(rewind)),
@@ -195,5 +206,6 @@ function secretNames(plan: Plan, { exports, steps }: Snapshot): (name: string) =
     for (const [name, variable] of Object.entries(variables)) if ('secret' in variable) names.add(name)
   const hasSealed = Object.values(steps).some(({ sealed }) => sealed !== undefined)
   const isMember = (name: string): boolean => name.includes('.') && !/(^|\.)(result|name|type|title)$/.test(name.trim())
-  return (name) => names.has(name) || names.has(name.trim()) || name.trim().startsWith('secrets.') || (hasSealed && isMember(name))
+  return (name) =>
+    names.has(name) || names.has(name.trim()) || name.trim().startsWith('secrets.') || (hasSealed && isMember(name))
 }

@@ -17,7 +17,13 @@ test('says which part of a condition did not hold, with its values and without s
       when: {
         holds: 'no',
         parts: [
-          { part: 'branch', match: 'all', text: 'only main', values: [{ name: 'CF_BRANCH', value: 'next', isSecret: false }], holds: 'no' },
+          {
+            part: 'branch',
+            match: 'all',
+            text: 'only main',
+            values: [{ name: 'CF_BRANCH', value: 'next', isSecret: false }],
+            holds: 'no',
+          },
           { part: 'steps', match: 'all', label: 'test', text: 'success', values: [], holds: 'yes' },
         ],
       },

@@ -20,7 +20,9 @@ function conditionNotes({ name, when }: BuildStep): string[] {
 function textOf({ part, label, text, holds }: Part): string {
   if (part === 'branch') return `the branch must be ${text}`
   if (part === 'steps') return `${label ?? 'a step'} must be ${text}`
-  return holds === undefined ? `the condition "${label ?? ''}" reads a secret: ${text}` : `the condition "${label ?? ''}" is false: ${text}`
+  return holds === undefined
+    ? `the condition "${label ?? ''}" reads a secret: ${text}`
+    : `the condition "${label ?? ''}" is false: ${text}`
 }
 
 function valuesOf({ values }: Part): string {
