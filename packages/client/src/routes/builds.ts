@@ -23,6 +23,8 @@ import {
   ImageQuery,
   LogLines,
   LogLinesQuery,
+  LogMarks,
+  LogMarksQuery,
   LogQuery,
   LogSearch,
   LogSearchQuery,
@@ -90,6 +92,8 @@ export const builds = {
   logStreams: route('GET', '/v1/builds/{id}/streams', { query: LogStreamQuery, answer: LogStreams }),
   /** Returns lines of a stream by number. Throws `not-found` if the stream has no output or the log has expired. */
   logLines: route('GET', '/v1/builds/{id}/log/lines', { query: LogLinesQuery, answer: LogLines }),
+  /** Lists the folds and problems of a stream. The caller repeats it until it is `complete`. Throws like `logLines`. */
+  logMarks: route('GET', '/v1/builds/{id}/log/marks', { query: LogMarksQuery, answer: LogMarks }),
   /** Searches the visible text of the log. The caller repeats it with `next`. Throws `request-invalid` for a pattern that cannot be used. */
   searchLog: route('GET', '/v1/builds/{id}/log/search', { query: LogSearchQuery, answer: LogSearch }),
 }

@@ -1,17 +1,27 @@
 /** The log of a build: its streams, lines of a stream, search, and download. */
-import { fault } from '@windlass/kit'
-import { Id, LogLines, LogLinesQuery, LogQuery, LogSearch, LogSearchQuery, LogStreamQuery, LogStreams } from '@windlass/protocol'
+import {
+  Id,
+  LogLines,
+  LogLinesQuery,
+  LogMarks,
+  LogMarksQuery,
+  LogQuery,
+  LogSearch,
+  LogSearchQuery,
+  LogStreamQuery,
+  LogStreams,
+} from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { findCountedStream } from '../../logs/count-stream.ts'
 import { expiredLog } from '../../logs/expired-log.ts'
+import { requireLogStream } from '../../logs/find-log-stream.ts'
 import { listLogStreams } from '../../logs/list-streams.ts'
+import { readMarks } from '../../logs/marks/read-marks.ts'
 import { readLines } from '../../logs/read-lines.ts'
 import { searchLog } from '../../logs/search/search.ts'
 import { serveLog } from '../../logs/serve.ts'
 import { findBuild } from '../../store/builds/builds.ts'
-import { findLastStream, type StreamKey } from '../../store/builds/streams.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { isKnownTag } from '../known-tag.ts'
 import { ok, route, type Answer, type Route } from '../route.ts'
@@ -76,6 +86,21 @@ export function logRoutes(app: App): Route[] {
         return ok(await searchLog(app, id, query, signal))
       },
     }),
+    route('GET', '/v1/builds/{id}/log/marks', {
+      summary: 'List the folds and the reported problems of a stream',
+      allow: 'see-logs',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      query: LogMarksQuery,
+      replies: { 200: LogMarks },
+      callsAtOnce: SEARCHES,
+      isHeld: true,
+      async handle({ params, query, signal }) {
+        const { id } = await getKeptBuild(app, params.id)
+        return ok(await readMarks(app, await requireLogStream(app, id, query), signal))
+      },
+    }),
   ]
 }
 
@@ -84,15 +109,8 @@ async function answerLines(
   { id }: BuildRow,
   { query, known }: { query: z.output<typeof LogLinesQuery>; known: string | undefined },
 ): Promise<Answer> {
-  const { stream, from, count } = query
-  const attempt = query.attempt ?? (await findLastStream(app.store.query, id, stream))?.attempt
-  const key: StreamKey = { buildId: id, attempt: attempt ?? 0, stream }
-  const row = attempt === undefined ? undefined : await findCountedStream(app, key)
-  if (row === undefined)
-    throw fault('not-found', {
-      message: `Build ${id} has no output in the stream "${stream}"${query.attempt === undefined ? '' : ` of attempt ${query.attempt}`}.`,
-      hint: `\`GET /v1/builds/${id}/streams\` lists its streams.`,
-    })
+  const { from, count } = query
+  const row = await requireLogStream(app, id, query)
   const lines = await readLines(app, row, { from, count })
   // The number of lines of the stream may grow, the lines do not change.
   const tag = `"${lines.startByte}-${lines.bytes}"`

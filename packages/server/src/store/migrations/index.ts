@@ -39,6 +39,7 @@ import { links } from './050-links.ts'
 import { lists } from './055-lists.ts'
 import { lines } from './054-lines.ts'
 import { startDecisions } from './056-start-decisions.ts'
+import { marks } from './061-marks.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -82,4 +83,5 @@ export const migrations: Record<string, Migration> = {
   '055-lists': lists,
   '054-lines': lines,
   '056-start-decisions': startDecisions,
+  '061-marks': marks,
 }
