@@ -25,6 +25,8 @@ import {
   LogLinesQuery,
   LogMarks,
   LogMarksQuery,
+  LogNew,
+  LogNewQuery,
   LogQuery,
   LogSearch,
   LogSearchQuery,
@@ -94,6 +96,8 @@ export const builds = {
   logLines: route('GET', '/v1/builds/{id}/log/lines', { query: LogLinesQuery, answer: LogLines }),
   /** Lists the folds and problems of a stream. The caller repeats it until it is `complete`. Throws like `logLines`. */
   logMarks: route('GET', '/v1/builds/{id}/log/marks', { query: LogMarksQuery, answer: LogMarks }),
+  /** Lists the lines that the same stream of another build lacks. Throws like `logLines`, also if there is no build to compare with. */
+  newLogLines: route('GET', '/v1/builds/{id}/log/new', { query: LogNewQuery, answer: LogNew }),
   /** Searches the visible text of the log. The caller repeats it with `next`. Throws `request-invalid` for a pattern that cannot be used. */
   searchLog: route('GET', '/v1/builds/{id}/log/search', { query: LogSearchQuery, answer: LogSearch }),
 }

@@ -5,6 +5,8 @@ import {
   LogLinesQuery,
   LogMarks,
   LogMarksQuery,
+  LogNew,
+  LogNewQuery,
   LogQuery,
   LogSearch,
   LogSearchQuery,
@@ -13,14 +15,17 @@ import {
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { findComparedBuild } from '../../builds/list/compared-build.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { expiredLog } from '../../logs/expired-log.ts'
 import { requireLogStream } from '../../logs/find-log-stream.ts'
 import { listLogStreams } from '../../logs/list-streams.ts'
+import { findNewLines } from '../../logs/marks/new-lines.ts'
 import { readMarks } from '../../logs/marks/read-marks.ts'
 import { readLines } from '../../logs/read-lines.ts'
 import { searchLog } from '../../logs/search/search.ts'
 import { serveLog } from '../../logs/serve.ts'
+import { projectsOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { isKnownTag } from '../known-tag.ts'
@@ -31,6 +36,8 @@ const ById = z.object({ id: Id })
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 /** Maximum number of concurrent searches of one caller. */
 const SEARCHES = 4
+/** Maximum number of concurrent comparisons of one caller, which need more memory. */
+const COMPARISONS = 2
 
 export function logRoutes(app: App): Route[] {
   return [
@@ -101,6 +108,22 @@ export function logRoutes(app: App): Route[] {
         return ok(await readMarks(app, await requireLogStream(app, id, query), signal))
       },
     }),
+    route('GET', '/v1/builds/{id}/log/new', {
+      summary: 'List the lines of a stream that the same stream of another build lacks, apart from numbers, ids, times and paths',
+      allow: 'see-logs',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      query: LogNewQuery,
+      replies: { 200: LogNew },
+      callsAtOnce: COMPARISONS,
+      isHeld: true,
+      async handle({ params, query, actor, signal }) {
+        const build = await getKeptBuild(app, params.id)
+        const other = await findComparedBuild(app, build, { id: query.against, seen: projectsOf(actor, 'see-logs') })
+        return ok(await compareLogs(app, { build, other }, query, signal))
+      },
+    }),
   ]
 }
 
@@ -118,6 +141,20 @@ async function answerLines(
   const isLasting = query.attempt !== undefined && from >= 0
   const headers = { etag: `W/${tag}`, 'cache-control': isLasting ? IMMUTABLE : 'private, no-cache' }
   return isKnownTag(known, tag) ? { status: 304, headers } : ok(lines, headers)
+}
+
+async function compareLogs(
+  app: App,
+  { build, other }: { build: BuildRow; other: BuildRow },
+  { stream, attempt, limit }: z.output<typeof LogNewQuery>,
+  signal: AbortSignal,
+): Promise<LogNew> {
+  if (other.logs_expired_at !== null) throw expiredLog(other.id)
+  const own = await requireLogStream(app, build.id, { stream, attempt })
+  const compared = await requireLogStream(app, other.id, { stream })
+  const found = await findNewLines(app, { own, other: compared }, { limit, signal })
+  const against = { id: other.id, number: other.number, attempt: compared.attempt }
+  return { attempt: own.attempt, stream, against, ...found }
 }
 
 async function getBuild(app: App, id: string): Promise<BuildRow> {

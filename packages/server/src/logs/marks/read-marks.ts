@@ -5,7 +5,7 @@
 import { LogMarker, MARKS_VERSION, NO_MARKS, type LogMarksState } from '@windlass/plan'
 import type { LogMarks } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { findAttempt, isLiveAttempt } from '../../store/builds/attempts.ts'
+import { findAttemptStatus, isLiveAttempt } from '../../store/builds/attempts.ts'
 import { lockBuild } from '../../store/builds/builds.ts'
 import { findMarks, putMarks } from '../../store/builds/marks.ts'
 import type { StreamKey } from '../../store/builds/streams.ts'
@@ -28,7 +28,7 @@ interface Progress {
 /** Returns the marks of a counted stream, as far as it can be read within five seconds. Throws `not-found` if the log expires. */
 export async function readMarks(app: App, row: StreamRow, signal: AbortSignal): Promise<LogMarks> {
   const key = { buildId: row.build_id, attempt: row.attempt, stream: row.stream }
-  const attempt = await findAttempt(app.store.query, key)
+  const attempt = await findAttemptStatus(app.store.query, key)
   const isLive = attempt !== undefined && isLiveAttempt(attempt.status)
   const kept = await findKept(app, key, row.counted)
   // The last line of a stream that has not ended may grow.
