@@ -108,12 +108,19 @@ export class NormalForm {
     }
     const length = at - start
     if (letters + digits === 0) this.#signs(from)
-    else if (separators > 0 && letters > 0) this.#replace(from, PATH)
+    else if (separators > 0 && letters > 0) this.#replace(this.#isDrive(from) ? from - 2 : from, PATH)
     else if (digits > 0 || (hex === letters && letters >= MIN_HEX)) this.#number(from)
     else if (length === 3 && DATE_NAMES.has(text.slice(start, at))) this.#number(from)
     else if (length <= MAX_UNIT && this.#followsNumber(from) && UNITS.has(text.slice(start, at)))
       this.#length = this.#codes[from - 1] === NUMBER ? from : from - 1
     return at
+  }
+
+  /** Returns true after the `C:` of a Windows path. */
+  #isDrive(from: number): boolean {
+    if (from < 2 || this.#codes[from - 1] !== 0x3a) return false
+    const [drive = 0, before = SPACE] = [this.#codes[from - 2], this.#codes[from - 3]]
+    return CLASSES[drive] === LETTER && CLASSES[before] !== LETTER
   }
 
   #followsNumber(from: number): boolean {

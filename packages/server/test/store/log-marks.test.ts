@@ -10,7 +10,7 @@ import { readMarks } from '../../src/logs/marks/read-marks.ts'
 import { retain } from '../../src/retention.ts'
 import { findMarks } from '../../src/store/builds/marks.ts'
 import type { StreamKey } from '../../src/store/builds/streams.ts'
-import { ended, openScene, runAttempt, say, started, submit, tell } from '../support/scene.ts'
+import { ended, openScene, runAttempt, say, started, submit } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
 const never = new AbortController().signal
@@ -69,7 +69,6 @@ describe.each(DATABASES)('marks of logs on $name', ({ open }) => {
     await app.store.query.updateTable('stream_marks').set({ version: 0, state: 'of an older version' }).execute()
     expect(await marks(app, key)).toEqual(whole)
     expect(await marks(app, key)).toEqual(whole)
-    await tell(scene, { type: 'attempt-gone', buildId: attempt.buildId, attempt: attempt.attempt } as never).catch(() => undefined)
     clock.advance(2 * 86_400_000)
     await retain(app)
     await expect(marks(app, key)).rejects.toMatchObject({ code: 'not-found' })

@@ -24,7 +24,7 @@ export class HashSet {
   #find(high: number, low: number): number {
     const second = nonZero(low)
     const mask = this.#slots.length - 1
-    let at = ((high ^ low) * 2) & mask
+    let at = ((high ^ second) * 2) & mask
     while (this.#slots[at + 1] !== 0 && (this.#slots[at] !== high || this.#slots[at + 1] !== second)) at = (at + 2) & mask
     return at
   }
