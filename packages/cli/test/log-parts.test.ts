@@ -46,7 +46,10 @@ test('`logs` prints reported problems, and the lines that another build lacks', 
   const green = await scene.start()
   await green.engine.log('step/hello', '[12:00:01] Running 412 files in /tmp/a1\nok\n')
   const red = await scene.start()
-  await red.engine.log('step/hello', '[13:10:59] Running 413 files in /tmp/b2\n\u001B[31mFAIL test/tax.test.js\u001B[0m\nexpected 19 to be 7\nok\n')
+  await red.engine.log(
+    'step/hello',
+    '[13:10:59] Running 413 files in /tmp/b2\n\u001B[31mFAIL test/tax.test.js\u001B[0m\nexpected 19 to be 7\nok\n',
+  )
   const logs = (...words: string[]) => windlass(scene, ['logs', red.build.id, ...words])
   expect(await logs('--problems')).toEqual({ code: 0, text: 'hello:2: FAIL test/tax.test.js\n' })
   expect(await logs('--problems', '--step', 'hello')).toEqual({ code: 0, text: '2: FAIL test/tax.test.js\n' })

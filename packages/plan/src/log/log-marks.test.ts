@@ -66,7 +66,8 @@ test('finds the folds of four formats, also nested and in raw output', () => {
 })
 
 test('diffs, results of Go tests and ends without a start are no folds', () => {
-  const raw = '--- old.txt\t2026\n+++ new.txt\t2026\n--- Expected\n+++ Actual\n--- FAIL: TestX (0.00s)\n::endgroup::\nsection_end:1:x\n---\n'
+  const raw =
+    '--- old.txt\t2026\n+++ new.txt\t2026\n--- Expected\n+++ Actual\n--- FAIL: TestX (0.00s)\n::endgroup::\nsection_end:1:x\n---\n'
   expect(marksOf(raw).folds).toEqual([])
 })
 
@@ -98,8 +99,8 @@ test('the number of marks is limited', () => {
 })
 
 test('hostile lines take linear time', () => {
-  const lines = ['error: ', '1:1: ', '( ', 'a.', '> ', '../', '[ERROR] ', ' › ', '::group::', 'x(1,1,1,', 'A\u00A0', '/'].map((part) =>
-    part.repeat(20_000 / part.length),
+  const lines = ['error: ', '1:1: ', '( ', 'a.', '> ', '../', '[ERROR] ', ' › ', '::group::', 'x(1,1,1,', 'A\u00A0', '/'].map(
+    (part) => part.repeat(20_000 / part.length),
   )
   const before = performance.now()
   for (const line of lines) marksOf(`${line}error fail\n`.repeat(10))

@@ -65,7 +65,10 @@ describe.each(DATABASES)('marks of logs on $name', ({ open }) => {
     expect(await findMarks(app.store.query, key)).toMatchObject({ bytes: end + 6 + 700_001 + filler.length })
     await say(app, attempt, started, ended('success'))
     const whole = await marks(app, key)
-    expect(whole).toMatchObject({ complete: true, problems: [{ line: 2 }, { line: 4_005, kind: 'test', text: 'E   assert 19 == 7' }] })
+    expect(whole).toMatchObject({
+      complete: true,
+      problems: [{ line: 2 }, { line: 4_005, kind: 'test', text: 'E   assert 19 == 7' }],
+    })
     await app.store.query.updateTable('stream_marks').set({ version: 0, state: 'of an older version' }).execute()
     expect(await marks(app, key)).toEqual(whole)
     expect(await marks(app, key)).toEqual(whole)
@@ -83,7 +86,9 @@ describe.each(DATABASES)('marks of logs on $name', ({ open }) => {
       `[12:0${run}:${String(index % 60).padStart(2, '0')}] task ${index * run} of run ${run}f${run}ab${index} wrote /tmp/x${run}/${index}.o in ${run}.${index} s\n`
     const log = (run: number, extra: ReadonlyMap<number, string>): string =>
       Array.from({ length: 5_000 }, (_, index) => `${extra.get(index) ?? ''}${line(run, index)}`).join('')
-    const differing = new Map(Array.from({ length: 14 }, (_, index) => [index * 300, `assertion of ${'abcdefghijklmn'[index]}x failed\n`]))
+    const differing = new Map(
+      Array.from({ length: 14 }, (_, index) => [index * 300, `assertion of ${'abcdefghijklmn'[index]}x failed\n`]),
+    )
     const green = { ...(await runAttempt(scene, await submit(scene))), stream }
     await append(app, green, log(1, new Map()))
     const red = { ...(await runAttempt(scene, await submit(scene))), stream }

@@ -24,7 +24,10 @@ export const buildCommands = [
       regex: flag('--regex', 'With --search: the text is a regular expression'),
       ignoreCase: flag('-i, --ignore-case', 'With --search: do not distinguish upper and lower case'),
       problems: flag('--problems', 'Print the lines with which compilers, test runners and other tools report a failure'),
-      new: flag('--new', 'Print the lines of --step (default: the failed step) that the last successful build of the branch lacks'),
+      new: flag(
+        '--new',
+        'Print the lines of --step (default: the failed step) that the last successful build of the branch lacks',
+      ),
       against: text('--against <build>', 'With --new: compare with this build'),
       save: text('--save <file>', 'Write the log to a file, compressed if its name ends with .gz'),
       plain: flag('--plain', 'With --save: leave out colors and overwritten text'),

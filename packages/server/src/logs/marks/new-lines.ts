@@ -65,7 +65,8 @@ async function eachLine({ logs }: App, row: StreamRow, pause: Pause, take: Take)
       if (!isInLine) line += 1
       start = end + 1
     }
-    if (line >= MAX_COMPARED || (await pause())) return line >= row.lines && block.at(-1) === NEWLINE && row.counted === row.line_start
+    if (line >= MAX_COMPARED || (await pause()))
+      return line >= row.lines && block.at(-1) === NEWLINE && row.counted === row.line_start
   }
   return true
 }

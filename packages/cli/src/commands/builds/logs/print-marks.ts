@@ -27,11 +27,16 @@ export async function printProblems(source: LogSource): Promise<void> {
 }
 
 /** Prints the lines of a step that the same step of another build lacks. Default: the step to blame, and the last successful build of the branch. */
-export async function printNewLines({ client, build, out, stream, attempt }: LogSource, against: string | undefined): Promise<void> {
+export async function printNewLines(
+  { client, build, out, stream, attempt }: LogSource,
+  against: string | undefined,
+): Promise<void> {
   const own = stream ?? (build.blame === undefined ? undefined : stepStream(build.blame))
   if (own === undefined)
     throw fault('usage', { message: '--new needs --step, because no step of the build failed.', hint: 'Name a step.' })
-  const found = await client.builds.newLogLines(build.id, { query: { stream: own, limit: 10_000, ...defined({ attempt, against }) } })
+  const found = await client.builds.newLogLines(build.id, {
+    query: { stream: own, limit: 10_000, ...defined({ attempt, against }) },
+  })
   for (const { line, text } of found.lines) out.line(`${line + 1}: ${text}`)
   const { count, lines, complete } = found
   out.note(
@@ -53,7 +58,10 @@ async function listPlaces({ client, build, stream, attempt }: LogSource): Promis
 }
 
 /** Reads the marks of a stream to its present end. */
-async function readMarks({ client, build }: LogSource, { stream, attempt }: Place): ReturnType<LogSource['client']['builds']['logMarks']> {
+async function readMarks(
+  { client, build }: LogSource,
+  { stream, attempt }: Place,
+): ReturnType<LogSource['client']['builds']['logMarks']> {
   for (let calls = 1, before = -1; ; calls += 1) {
     const marks = await client.builds.logMarks(build.id, { query: { stream, attempt } })
     if (marks.complete || marks.lines === before || calls === MAX_CALLS) return marks
