@@ -8,6 +8,8 @@ import {
   Build,
   BuildActionInput,
   BuildActionResults,
+  BuildComparison,
+  BuildComparisonQuery,
   BuildCounts,
   BuildCountsQuery,
   BuildInput,
@@ -65,6 +67,8 @@ export const builds = {
   plan: route('GET', '/v1/builds/{id}/plan', { answer: BuildPlan }),
   /** Returns the parent, children and repetitions of a build, and its neighbors on the branch. */
   related: route('GET', '/v1/builds/{id}/related', { answer: RelatedBuilds }),
+  /** Compares a build with another one, by default the last successful one of its branch. Throws `not-found`. */
+  compare: route('GET', '/v1/builds/{id}/compare', { query: BuildComparisonQuery, answer: BuildComparison }),
   /** Returns what a build would do and why it would wait. Stores nothing. */
   preview: route('POST', '/v1/plan', { body: PlanInput, answer: PlanAnswer }),
   /** Lists the approvals of all builds. */

@@ -72,6 +72,7 @@ const PROJECT_ROUTES: Readonly<Record<string, string>> = {
   'GET /v1/builds/{id}/log': 'build',
   'GET /v1/builds/{id}/streams': 'build',
   'GET /v1/builds/{id}/log/lines': 'build',
+  'GET /v1/builds/{id}/compare': 'build',
   'GET /v1/builds/{id}/log/search': 'build',
   'GET /v1/builds/{id}/log/marks': 'build',
   'GET /v1/builds/{id}/log/new': 'build',

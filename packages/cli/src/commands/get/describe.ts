@@ -113,7 +113,7 @@ function pullRequestOf({ git }: Build): string {
   return [`#${number}`, title ?? '', target === undefined ? '' : `into ${target}`].filter((part) => part !== '').join(' ')
 }
 
-/** `1m 20s (pipeline-limit 1m, queued 20s)`: the time until the first start, and the waits of all attempts by cause. */
+/** `1 m 20 s (pipeline-limit 1 m, queued 20.0 s)`: the time until the first start, and the waits of all attempts by cause. */
 function waitedOf({ startedAt, createdAt, waits = [] }: Build): string {
   const causes = waits.filter(({ ms }) => ms >= 1000).map(({ reason, ms }) => `${reason} ${formatDuration(ms)}`)
   const until = startedAt === undefined ? '' : formatDuration(Math.max(0, startedAt - createdAt))

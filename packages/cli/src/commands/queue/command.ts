@@ -24,6 +24,19 @@ export const queueCommands = [
     options: { output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']) },
     run: async (invocation) => (await import('./related.ts')).listRelated(invocation),
   }),
+  command('diff builds', {
+    summary: 'Compare a build with another one: commit, document, variables, images, runtime and steps',
+    arguments: [
+      { name: '<build>', summary: 'Id of a build' },
+      { name: '[other]', summary: 'Id of the build to compare with (default: the last successful one of the branch before it)' },
+    ],
+    options: { output: oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml']) },
+    examples: [
+      'windlass diff builds 65f0c1d2a3b4c5d6e7f80912',
+      'windlass diff builds 65f0c1d2a3b4c5d6e7f80912 65f0c1d2a3b4c5d6e7f80911',
+    ],
+    run: async (invocation) => (await import('./diff-builds.ts')).diffBuilds(invocation),
+  }),
   command('search', {
     summary: 'Find builds by number or commit, and pipelines, projects, runtimes and contexts by a part of their names',
     arguments: [{ name: '<text>', summary: 'A part of a name, the start of a commit, or the number of a build' }],

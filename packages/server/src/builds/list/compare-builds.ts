@@ -11,6 +11,7 @@ import { describePlan } from '../preview/build-plan.ts'
 
 type Runtime = NonNullable<NonNullable<BuildComparison['runtime']>['after']>
 type Variable = NonNullable<BuildComparison['variables'][number]['after']>
+type Image = NonNullable<BuildStep['image']>
 type Commit = NonNullable<NonNullable<BuildComparison['commit']>['after']>
 
 interface Side {
@@ -30,7 +31,7 @@ export async function compareBuilds(app: App, build: BuildRow, other: BuildRow):
   const after = await readSide(app, build)
   const facts = {
     variables: changes(before.variables, after.variables).map(([name, change]) => ({ name, ...change })),
-    images: changes(before.steps, after.steps, imageOf, isSameImage).map(([step, change]) => ({ step, ...change })),
+    images: changes(imagesOf(before), imagesOf(after), isSameImage).map(([step, change]) => ({ step, ...change })),
     ...present({
       commit: change(commitOf(before.build), commitOf(after.build)),
       document: change(before.document, after.document),
@@ -41,7 +42,8 @@ export async function compareBuilds(app: App, build: BuildRow, other: BuildRow):
   return {
     before: toBuild(other),
     after: toBuild(build),
-    isSame: facts.variables.length + facts.images.length === 0 && !('commit' in facts || 'document' in facts || 'runtime' in facts),
+    isSame:
+      facts.variables.length + facts.images.length === 0 && !('commit' in facts || 'document' in facts || 'runtime' in facts),
     ...facts,
     steps: names.map((name) => ({
       name,
@@ -64,7 +66,9 @@ async function readSide(app: App, row: BuildRow): Promise<Side> {
 
 /** Returns the variables with the values that apply. */
 function variablesOf({ plan }: BuildPlan): Map<string, Variable> {
-  const applied = (plan?.variables ?? []).filter(({ name, overriddenBy }) => overriddenBy === undefined && !OWN_VARIABLES.test(name))
+  const applied = (plan?.variables ?? []).filter(
+    ({ name, overriddenBy }) => overriddenBy === undefined && !OWN_VARIABLES.test(name),
+  )
   return new Map(applied.map(({ name, level, value, isSecret }) => [name, { level, isSecret, ...present({ value }) }]))
 }
 
@@ -82,12 +86,12 @@ function commitOf({ revision, branch, commit }: Build): Commit {
   return present({ revision, branch, message: commit?.message, author: commit?.author })
 }
 
-function imageOf({ image }: BuildStep): BuildStep['image'] {
-  return image
+function imagesOf({ steps }: Side): Map<string, Image> {
+  return new Map([...steps].flatMap(([name, { image }]): [string, Image][] => (image === undefined ? [] : [[name, image]])))
 }
 
 /** Returns true for the same name, unless both digests are known and differ. */
-function isSameImage(one: BuildStep['image'], other: BuildStep['image']): boolean {
+function isSameImage(one?: Image, other?: Image): boolean {
   if (one === undefined || other === undefined) return one === other
   const hasDigests = one.digest !== undefined && other.digest !== undefined
   return one.name === other.name && (!hasDigests || one.digest === other.digest)
@@ -106,22 +110,24 @@ interface Change<T> {
 }
 
 /** Returns both values, or undefined if they are equal. */
-function change<T>(before: T | undefined, after: T | undefined, isSame: (a?: T, b?: T) => boolean = isDeepStrictEqual): Change<T> | undefined {
+function change<T>(
+  before: T | undefined,
+  after: T | undefined,
+  isSame: (a?: T, b?: T) => boolean = isDeepStrictEqual,
+): Change<T> | undefined {
   if (isSame(before, after)) return undefined
   return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) }
 }
 
-/** Returns the changed entries of two maps. An entry that only one side has counts as a change, except for steps of images. */
-function changes<V, T = V>(
-  before: ReadonlyMap<string, V>,
-  after: ReadonlyMap<string, V>,
-  pick: (value: V) => T | undefined = (value) => value as unknown as T,
+/** Returns the changed entries of two maps, also those that only one of them has. */
+function changes<T>(
+  before: ReadonlyMap<string, T>,
+  after: ReadonlyMap<string, T>,
   isSame?: (a?: T, b?: T) => boolean,
 ): [string, Change<T>][] {
   const names = [...new Set([...after.keys(), ...before.keys()])]
   return names.flatMap((name): [string, Change<T>][] => {
-    const [one, two] = [before.get(name), after.get(name)]
-    const found = change(one === undefined ? undefined : pick(one), two === undefined ? undefined : pick(two), isSame)
+    const found = change(before.get(name), after.get(name), isSame)
     return found === undefined ? [] : [[name, found]]
   })
 }
