@@ -15,6 +15,8 @@ import {
   BuildInput,
   BuildPlan,
   BuildQuery,
+  BuildUsage,
+  BuildUsageQuery,
   DEBUG_ACTIONS,
   DebugChange,
   DebugState,
@@ -67,6 +69,8 @@ export const builds = {
   plan: route('GET', '/v1/builds/{id}/plan', { answer: BuildPlan }),
   /** Returns the parent, children and repetitions of a build, and its neighbors on the branch. */
   related: route('GET', '/v1/builds/{id}/related', { answer: RelatedBuilds }),
+  /** Returns memory and processors of the steps over time, and their phases. */
+  usage: route('GET', '/v1/builds/{id}/usage', { query: BuildUsageQuery, answer: BuildUsage }),
   /** Compares a build with another one, by default the last successful one of its branch. Throws `not-found`. */
   compare: route('GET', '/v1/builds/{id}/compare', { query: BuildComparisonQuery, answer: BuildComparison }),
   /** Returns what a build would do and why it would wait. Stores nothing. */

@@ -1,7 +1,7 @@
 /** The events with which steps end. Pure. */
 import { defined } from '@windlass/kit'
 import type { Decision, StepFact } from '@windlass/plan'
-import type { EngineEventBody } from '@windlass/protocol'
+import type { EngineEventBody, PhaseStart } from '@windlass/protocol'
 import { clip } from '../attempt/clip.ts'
 import { sealedNames, type StepEnd } from '../steps/run-step.ts'
 
@@ -31,7 +31,7 @@ export function decidedEnd(
 export function performedEnd(
   step: string,
   { try: number, status, reason, message, hint, exitCode, members, exports, outputs, sealed, usage, image }: StepEnd,
-  streams: Record<string, number>,
+  { streams, phases }: { readonly streams: Record<string, number>; readonly phases: readonly PhaseStart[] },
 ): StepEvent {
   return {
     type: 'step.finished',
@@ -47,6 +47,7 @@ export function performedEnd(
     ...(outputs !== undefined && { outputs: { ...outputs } }),
     ...defined({ sealed, usage }),
     ...(image !== undefined && { image: { ...image } }),
+    ...(phases.length > 0 && { phases: [...phases] }),
     streams,
   }
 }

@@ -29,6 +29,7 @@ export function redactEvent(event: EngineEventBody, redact: (text: string) => st
     case 'attempt.started':
     case 'image':
     case 'step.decided':
+    case 'step.phase':
     case 'step.started':
     case 'step.usage':
     case 'step.waiting':

@@ -5,9 +5,14 @@ import { LogMarker, MAX_FOLDS, MAX_PROBLEMS, NO_MARKS, type LogMarksState } from
 const FOLDER = new URL('../../test/log-corpus/', import.meta.url)
 const ESC = '\u001B'
 
+function withoutColors(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.replaceAll(/\u001B\[[\d;]*m/g, '')
+}
+
 function marksOf(raw: string): LogMarksState {
   const marker = new LogMarker()
-  marker.take(raw, raw.replaceAll(/\u001B\[[\d;]*m/g, ''))
+  marker.take(raw, withoutColors(raw))
   return marker.state
 }
 
@@ -84,7 +89,7 @@ test('finds the same marks if the log is read in parts, with the state as JSON b
     let state = NO_MARKS
     for (const line of lines) {
       const marker = new LogMarker(JSON.parse(JSON.stringify(state)) as LogMarksState)
-      marker.take(line, line.replaceAll(/\u001B\[[\d;]*m/g, ''))
+      marker.take(line, withoutColors(line))
       ;({ state } = marker)
     }
     expect(state).toEqual(marksOf(lines.join('')))

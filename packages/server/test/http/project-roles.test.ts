@@ -73,6 +73,7 @@ const PROJECT_ROUTES: Readonly<Record<string, string>> = {
   'GET /v1/builds/{id}/streams': 'build',
   'GET /v1/builds/{id}/log/lines': 'build',
   'GET /v1/builds/{id}/compare': 'build',
+  'GET /v1/builds/{id}/usage': 'build',
   'GET /v1/builds/{id}/log/search': 'build',
   'GET /v1/builds/{id}/log/marks': 'build',
   'GET /v1/builds/{id}/log/new': 'build',

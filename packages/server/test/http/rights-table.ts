@@ -201,6 +201,7 @@ GET    /v1/builds/{id}/log                                                   vie
 GET    /v1/builds/{id}/streams                                               viewer      build:read
 GET    /v1/builds/{id}/log/lines                                             viewer      build:read
 GET    /v1/builds/{id}/compare                                               viewer      build:read
+GET    /v1/builds/{id}/usage                                                 viewer      build:read
 GET    /v1/builds/{id}/log/search                                            viewer      build:read
 GET    /v1/builds/{id}/log/marks                                             viewer      build:read
 GET    /v1/builds/{id}/log/new                                               viewer      build:read

@@ -10,6 +10,8 @@ import {
   BuildInput,
   BuildPlan,
   BuildQuery,
+  BuildUsage,
+  BuildUsageQuery,
   FeedPage,
   FeedQuery,
   FollowQuery,
@@ -34,6 +36,7 @@ import { relatedBuilds } from '../../builds/list/related.ts'
 import { explainWaits } from '../../builds/list/waits.ts'
 import { describePlan } from '../../builds/preview/build-plan.ts'
 import { startBuild } from '../../builds/create/start.ts'
+import { readUsage } from '../../builds/usage/build-usage.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
 import { nameOf, projectsOf } from '../../identity/actor.ts'
@@ -203,6 +206,16 @@ function reads(app: App): Route[] {
         const other = await findComparedBuild(app, build, { id: query.with, seen: projectsOf(actor, 'see-builds') })
         return ok(await compareBuilds(app, build, other))
       },
+    }),
+    route('GET', '/v1/builds/{id}/usage', {
+      summary: 'Show memory and processors of the steps of a build over time, and the phases of the steps',
+      allow: 'see-builds',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      query: BuildUsageQuery,
+      replies: { 200: BuildUsage },
+      handle: async ({ params, query }) => ok(await readUsage(app, (await getBuild(app, params.id)).id, query)),
     }),
     route('GET', '/v1/builds/{id}/wait', {
       summary: 'Wait for the end of a build',

@@ -14,7 +14,7 @@ interface Place {
 
 /** Prints the lines with which tools report a failure: the step, the number of the line from 1, and its visible text. */
 export async function printProblems(source: LogSource): Promise<void> {
-  const { client, build, out, stream } = source
+  const { build, out, stream } = source
   let count = 0
   for (const place of await listPlaces(source)) {
     const { problems, isCut } = await readMarks(source, place)
