@@ -106,11 +106,14 @@ describe.each(DATABASES)('marks of logs on $name', ({ open }) => {
     const { app } = held
     const scene = await openScene(app)
     const build = await submit(scene)
-    const compared = (id: string | undefined, seen?: readonly string[]) => findComparedBuild(app, build, { id, seen })
+    const compared = (id: string | undefined, seen?: Parameters<typeof findComparedBuild>[2]['seen']) =>
+      findComparedBuild(app, build, { id, seen })
     await expect(compared(undefined)).rejects.toMatchObject({ code: 'not-found', hint: 'Name the build to compare with.' })
     const other = await submit(scene)
     expect(await compared(other.id)).toMatchObject({ id: other.id })
-    await expect(compared(other.id, ['65a1b2c3d4e5f60718293a4b'])).rejects.toMatchObject({ code: 'not-found' })
+    await expect(compared(other.id, { projects: ['65a1b2c3d4e5f60718293a4b'], pipelines: [] })).rejects.toMatchObject({
+      code: 'not-found',
+    })
     await expect(compared('65a1b2c3d4e5f60718293a4b')).rejects.toMatchObject({ code: 'not-found' })
   })
 })

@@ -18,7 +18,7 @@ export async function findComparedBuild(
 ): Promise<BuildRow> {
   const { query } = app.store
   const other = id ?? (await lastGreen(app, build))
-  const [row] = other === undefined ? [] : await findBuilds(query, { accountId: app.accountId, projectIds: seen }, [other])
+  const [row] = other === undefined ? [] : await findBuilds(query, { accountId: app.accountId, places: seen }, [other])
   if (row !== undefined) return row
   if (id !== undefined) throw fault('not-found', { message: `Build ${id} does not exist.` })
   throw fault('not-found', {

@@ -39,7 +39,7 @@ import { startBuild } from '../../builds/create/start.ts'
 import { readUsage } from '../../builds/usage/build-usage.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
-import { nameOf, projectsOf } from '../../identity/actor.ts'
+import { nameOf, placesOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { created, ok, route, type Answer, type Call, type Route } from '../route.ts'
@@ -150,7 +150,7 @@ function reads(app: App): Route[] {
       project: 'handler',
       query: BuildQuery,
       replies: { 200: page(Build) },
-      handle: async ({ query, actor }) => ok(await listBuildPage(app, query, projectsOf(actor, 'see-builds'))),
+      handle: async ({ query, actor }) => ok(await listBuildPage(app, query, placesOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/counts', {
       summary: 'Count builds by their status, project, pipeline, branch, initiator, runtime, trigger or reason',
@@ -159,7 +159,7 @@ function reads(app: App): Route[] {
       project: 'handler',
       query: BuildCountsQuery,
       replies: { 200: BuildCounts },
-      handle: async ({ query, actor }) => ok(await countBuilds(app, query, projectsOf(actor, 'see-builds'))),
+      handle: async ({ query, actor }) => ok(await countBuilds(app, query, placesOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/{id}', {
       summary: 'Show a build with its steps and attempts',
@@ -170,7 +170,7 @@ function reads(app: App): Route[] {
       replies: { 200: Build },
       async handle({ params, actor }) {
         const row = await getBuild(app, params.id)
-        const waits = await explainWaits(app, [row], projectsOf(actor, 'see-builds'))
+        const waits = await explainWaits(app, [row], placesOf(actor, 'see-builds'))
         return ok({ ...(await describeBuild(app, row)), ...present({ waiting: waits.get(row.id) }) })
       },
     }),
@@ -191,7 +191,7 @@ function reads(app: App): Route[] {
       params: ById,
       replies: { 200: RelatedBuilds },
       handle: async ({ params, actor }) =>
-        ok(await relatedBuilds(app, await getBuild(app, params.id), projectsOf(actor, 'see-builds'))),
+        ok(await relatedBuilds(app, await getBuild(app, params.id), placesOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/{id}/compare', {
       summary: 'Compare a build with another one: commit, document, variables, images, runtime and steps',
@@ -203,7 +203,7 @@ function reads(app: App): Route[] {
       replies: { 200: BuildComparison },
       async handle({ params, query, actor }) {
         const build = await getBuild(app, params.id)
-        const other = await findComparedBuild(app, build, { id: query.with, seen: projectsOf(actor, 'see-builds') })
+        const other = await findComparedBuild(app, build, { id: query.with, seen: placesOf(actor, 'see-builds') })
         return ok(await compareBuilds(app, build, other))
       },
     }),

@@ -1,4 +1,5 @@
 /** The log of a build: its streams, lines of a stream, search, and download. */
+import { fault } from '@windlass/kit'
 import {
   Id,
   LogLines,
@@ -25,11 +26,13 @@ import { readMarks } from '../../logs/marks/read-marks.ts'
 import { readLines } from '../../logs/read-lines.ts'
 import { searchLog } from '../../logs/search/search.ts'
 import { serveLog } from '../../logs/serve.ts'
-import { projectsOf } from '../../identity/actor.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { isKnownTag } from '../known-tag.ts'
 import { ok, route, type Answer, type Route } from '../route.ts'
+import { readQuotas } from '../../pipelines/projects.ts'
+import { findProject } from '../../store/account/projects.ts'
 
 const ById = z.object({ id: Id })
 /** Lines that no longer change, of an attempt that the caller names. Other users of the browser do not get them. */
@@ -120,7 +123,7 @@ export function logRoutes(app: App): Route[] {
       isHeld: true,
       async handle({ params, query, actor, signal }) {
         const build = await getKeptBuild(app, params.id)
-        const other = await findComparedBuild(app, build, { id: query.against, seen: projectsOf(actor, 'see-logs') })
+        const other = await findComparedBuild(app, build, { id: query.against, seen: placesOf(actor, 'see-logs') })
         return ok(await compareLogs(app, { build, other }, query, signal))
       },
     }),
@@ -149,7 +152,11 @@ async function compareLogs(
   { stream, attempt, limit }: z.output<typeof LogNewQuery>,
   signal: AbortSignal,
 ): Promise<LogNew> {
-  if (other.logs_expired_at !== null) throw expiredLog(other.id)
+  if (other.logs_expired_at !== null)
+    throw fault('not-found', {
+      message: `The log of build ${other.id} has expired.`,
+      hint: 'Name a build whose log still exists.',
+    })
   const own = await requireLogStream(app, build.id, { stream, attempt })
   const compared = await requireLogStream(app, other.id, { stream })
   const found = await findNewLines(app, { own, other: compared }, { limit, signal })
@@ -164,6 +171,7 @@ async function getBuild(app: App, id: string): Promise<BuildRow> {
 /** Throws `not-found` also if the log has expired. */
 async function getKeptBuild(app: App, id: string): Promise<BuildRow> {
   const build = await getBuild(app, id)
-  if (build.logs_expired_at !== null) throw expiredLog()
-  return build
+  if (build.logs_expired_at === null) return build
+  const project = build.project_id === null ? undefined : await findProject(app.store.query, app.accountId, build.project_id)
+  throw expiredLog(project && { name: project.name, quotas: readQuotas(project) })
 }
