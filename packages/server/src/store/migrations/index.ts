@@ -44,6 +44,7 @@ import { endedBranches } from './060-ended-branches.ts'
 import { pipelineRoles } from './057-pipeline-roles.ts'
 import { projectQuotas } from './058-project-quotas.ts'
 import { marks } from './061-marks.ts'
+import { gitLogins } from './068-git-logins.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -92,4 +93,5 @@ export const migrations: Record<string, Migration> = {
   '057-pipeline-roles': pipelineRoles,
   '058-project-quotas': projectQuotas,
   '061-marks': marks,
+  '068-git-logins': gitLogins,
 }
