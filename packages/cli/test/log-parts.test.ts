@@ -41,6 +41,31 @@ test('`logs` lists streams, prints lines, searches and saves', async () => {
   expect(readdirSync(folder.path).toSorted()).toEqual(['hello.log', 'hello.log.gz'])
 })
 
+test('`logs` prints reported problems, and the lines that another build lacks', async () => {
+  await using scene = await openHttpScene()
+  const green = await scene.start()
+  await green.engine.log('step/hello', '[12:00:01] Running 412 files in /tmp/a1\nok\n')
+  const red = await scene.start()
+  await red.engine.log(
+    'step/hello',
+    '[13:10:59] Running 413 files in /tmp/b2\n\u001B[31mFAIL test/tax.test.js\u001B[0m\nexpected 19 to be 7\nok\n',
+  )
+  const logs = (...words: string[]) => windlass(scene, ['logs', red.build.id, ...words])
+  expect(await logs('--problems')).toEqual({ code: 0, text: 'hello:2: FAIL test/tax.test.js\n' })
+  expect(await logs('--problems', '--step', 'hello')).toEqual({ code: 0, text: '2: FAIL test/tax.test.js\n' })
+  expect((await windlass(scene, ['logs', green.build.id, '--problems'])).text).toContain('reports no problem of a known form')
+  const found = await logs('--new', '--step', 'hello', '--against', green.build.id)
+  expect(found).toEqual({
+    code: 0,
+    text:
+      '2: FAIL test/tax.test.js\n3: expected 19 to be 7\n' +
+      `2 lines of hello are not in the log of build ${green.build.id} (number ${green.build.number}).\n`,
+  })
+  expect(await logs('--new')).toMatchObject({ code: 2, text: expect.stringContaining('no step of the build failed') })
+  const missing = await logs('--new', '--step', 'hello')
+  expect(missing).toMatchObject({ code: 3, text: expect.stringContaining('no successful build of the same branch') })
+})
+
 test.each([
   [['--lines', '1-2'], '--lines needs --step'],
   [['--lines', '2-1', '--step', 'hello'], '--lines takes a range'],
@@ -48,7 +73,9 @@ test.each([
   [['-f', '--save', 'x'], '--follow and --save cannot be used together.'],
   [['--tail', '5', '--search', 'x'], '--tail and --search cannot be used together.'],
   [['--regex'], '--regex needs --search.'],
-  [['--attempt', '1'], '--attempt needs --list or --lines or --search or --save.'],
+  [['--attempt', '1'], '--attempt needs --list or --lines or --search or --problems or --new or --save.'],
+  [['--against', '65a1b2c3d4e5f60718293a4b'], '--against needs --new.'],
+  [['--new', '--problems'], '--problems and --new cannot be used together.'],
 ])('`logs` refuses %j', async (words, message) => {
   await using scene = await openHttpScene()
   const build = await scene.submit()

@@ -261,7 +261,12 @@ steps:
   expect(step).toMatchObject({ status: 'error', reason: 'out-of-memory', exitCode: 137 })
   expect(step?.message).toMatch(/The limit is 64 MiB\. Peak usage was \d+ MiB\./)
   const finished = run.events.find((event) => event.type === 'step.finished')
-  expect(finished).toMatchObject({ usage: { memoryLimitBytes: 67_108_864, cpuMs: expect.any(Number) } })
+  expect(finished).toMatchObject({
+    usage: { memoryLimitBytes: 67_108_864, cpuMs: expect.any(Number) },
+    image: { name: expect.stringContaining('tools') },
+    phases: ['pull', 'create', 'run', 'export'].map((phase) => ({ phase, at: expect.any(Number) })),
+  })
+  expect(run.events.filter(({ type }) => type === 'step.phase')).toMatchObject([{ step: 'hungry', phase: 'run' }])
 })
 
 test('runs a script that is longer than a process argument', async () => {

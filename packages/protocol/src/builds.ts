@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { BUILD_STATUSES, STEP_STATUSES, TRIGGER_KINDS } from '@windlass/plan'
 import { Id, Name, Time, Variables } from './base.ts'
 import { ActionProblem, BuildCommit, BuildProgress, Waiting } from './build-lists.ts'
+import { StepLog, StepWhen, WaitTime } from './build-facts.ts'
 import { DebugInput } from './engine/debug.ts'
-import { MissingLog, ReasonName, Usage } from './engine/events.ts'
+import { MissingLog, ReasonName, StepImage, Usage } from './engine/events.ts'
 import { MESSAGE_STATES } from './messages.ts'
 import { Machine } from './settings.ts'
 
@@ -116,6 +117,12 @@ export const BuildStep = z.object({
   exitCode: z.int().optional(),
   /** Peaks over the containers of a step that ran for at least one second. */
   usage: Usage.optional(),
+  /** The image that it runs. `digest` is known once it has ended. */
+  image: StepImage.optional(),
+  /** Absent without a condition, and for some steps of very large plans. */
+  when: StepWhen.optional(),
+  /** Its log by attempt. Absent without output, and after the log has expired. */
+  logs: z.array(StepLog).optional(),
   try: z.int(),
   /** True if the result was copied from the build that this one restarts. */
   carried: z.boolean().optional(),
@@ -218,6 +225,12 @@ export const Build = z.object({
   progress: BuildProgress.optional(),
   /** While the build waits for its start, for its pods or for an approval. */
   waiting: Waiting.optional(),
+  /** The step to blame for a failure: not the group around it, and no clean-up hook. Not in lists. */
+  blame: z.string().optional(),
+  /** What it waited for, longest first. Not in lists. */
+  waits: z.array(WaitTime).optional(),
+  /** Data of its commit, pull request or release, as its request named them. Not in lists. */
+  git: GitFactsInput.optional(),
   problems: z
     .array(
       z.object({

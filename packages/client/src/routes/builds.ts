@@ -8,11 +8,15 @@ import {
   Build,
   BuildActionInput,
   BuildActionResults,
+  BuildComparison,
+  BuildComparisonQuery,
   BuildCounts,
   BuildCountsQuery,
   BuildInput,
   BuildPlan,
   BuildQuery,
+  BuildUsage,
+  BuildUsageQuery,
   DEBUG_ACTIONS,
   DebugChange,
   DebugState,
@@ -23,6 +27,10 @@ import {
   ImageQuery,
   LogLines,
   LogLinesQuery,
+  LogMarks,
+  LogMarksQuery,
+  LogNew,
+  LogNewQuery,
   LogQuery,
   LogSearch,
   LogSearchQuery,
@@ -61,6 +69,10 @@ export const builds = {
   plan: route('GET', '/v1/builds/{id}/plan', { answer: BuildPlan }),
   /** Returns the parent, children and repetitions of a build, and its neighbors on the branch. */
   related: route('GET', '/v1/builds/{id}/related', { answer: RelatedBuilds }),
+  /** Returns memory and processors of the steps over time, and their phases. */
+  usage: route('GET', '/v1/builds/{id}/usage', { query: BuildUsageQuery, answer: BuildUsage }),
+  /** Compares a build with another one, by default the last successful one of its branch. Throws `not-found`. */
+  compare: route('GET', '/v1/builds/{id}/compare', { query: BuildComparisonQuery, answer: BuildComparison }),
   /** Returns what a build would do and why it would wait. Stores nothing. */
   preview: route('POST', '/v1/plan', { body: PlanInput, answer: PlanAnswer }),
   /** Lists the approvals of all builds. */
@@ -90,6 +102,10 @@ export const builds = {
   logStreams: route('GET', '/v1/builds/{id}/streams', { query: LogStreamQuery, answer: LogStreams }),
   /** Returns lines of a stream by number. Throws `not-found` if the stream has no output or the log has expired. */
   logLines: route('GET', '/v1/builds/{id}/log/lines', { query: LogLinesQuery, answer: LogLines }),
+  /** Lists the folds and problems of a stream. The caller repeats it until it is `complete`. Throws like `logLines`. */
+  logMarks: route('GET', '/v1/builds/{id}/log/marks', { query: LogMarksQuery, answer: LogMarks }),
+  /** Lists the lines that the same stream of another build lacks. Throws like `logLines`, also if there is no build to compare with. */
+  newLogLines: route('GET', '/v1/builds/{id}/log/new', { query: LogNewQuery, answer: LogNew }),
   /** Searches the visible text of the log. The caller repeats it with `next`. Throws `request-invalid` for a pattern that cannot be used. */
   searchLog: route('GET', '/v1/builds/{id}/log/search', { query: LogSearchQuery, answer: LogSearch }),
 }

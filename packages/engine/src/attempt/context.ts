@@ -4,6 +4,7 @@ import { windlassImage, type ResolvedAction, type ResolvedStep } from '@windlass
 import type { EngineEventBody } from '@windlass/protocol'
 import type { ImageClaims } from '../clean/image-claims.ts'
 import type { Docker } from '../docker/docker.ts'
+import type { StepPhases } from '../run/step-phases.ts'
 import type { UsageMeter } from '../containers/usage.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import type { AttemptInput, LocalSource, RequestGitAccess, RequestIdToken } from './input.ts'
@@ -58,12 +59,16 @@ export interface StepRun<A extends ResolvedAction = ResolvedAction> {
   readonly signal: AbortSignal
   /** Measures the resource usage of the step's containers. */
   readonly meter?: UsageMeter | undefined
+  /** Notes the phases of the step. */
+  readonly phases?: StepPhases | undefined
   /** How the containers of the step reach its services. Absent without services. */
   readonly serviceNetwork?: ServiceNetwork | undefined
 }
 
 /** Context for work on behalf of a step: its own, or that of its services. */
-export type StepPart = Pick<StepRun, 'context' | 'output' | 'signal' | 'meter'> & { readonly step: Pick<ResolvedStep, 'name'> }
+export type StepPart = Pick<StepRun, 'context' | 'output' | 'signal' | 'meter' | 'phases'> & {
+  readonly step: Pick<ResolvedStep, 'name'>
+}
 
 /** Runs work in the background and logs its failure. */
 export function addCleanup(context: Pick<AttemptContext, 'cleanups' | 'log'>, name: string, work: Promise<void>): void {

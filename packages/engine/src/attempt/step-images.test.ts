@@ -2,7 +2,7 @@ import { fault, silentLog, systemClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { fakeDocker } from '../../test/support/fake-docker.ts'
 import { openImageClaims } from '../clean/image-claims.ts'
-import { openStepImages, pullHint } from './step-images.ts'
+import { openStepImages, pullHint, toStepImage } from './step-images.ts'
 
 test.each([
   ['Get "https://r.example/v2/": dial tcp: lookup r.example on 10.0.0.1:53: no such host', 'does not reach the registry'],
@@ -58,6 +58,16 @@ function openImages(pullable?: readonly string[]) {
   }
   return { images: openStepImages(common), disk, calls, create, options: { signal, say } }
 }
+
+test.each([
+  ['alpine:3', ['other@sha256:2', 'alpine@sha256:1'], 'sha256:1'],
+  ['docker.io/library/alpine:3', ['alpine@sha256:1'], 'sha256:1'],
+  ['alpine@sha256:9', [], 'sha256:9'],
+  ['app:1', ['one@sha256:1', 'two@sha256:2'], undefined],
+  ['app:1', [], undefined],
+])('the digest of %s is that of its repository', (name, repoDigests, digest) => {
+  expect(toStepImage({ name, repoDigests }).digest).toBe(digest)
+})
 
 test('pulls an image again that was removed after it was prefetched', async () => {
   const { images, disk, calls, create, options } = openImages()

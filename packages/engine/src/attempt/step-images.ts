@@ -1,10 +1,11 @@
 /** Finds or pulls the images of steps, and pulls images of later steps ahead of time. */
-import { isFault, retry, type Clock, type Logger } from '@windlass/kit'
+import { defined, isFault, retry, type Clock, type Logger } from '@windlass/kit'
+import type { StepImage } from '@windlass/plan'
 import type { RegistryAccess } from '@windlass/protocol'
 import type { ImageClaims } from '../clean/image-claims.ts'
 import { isDiskFull, isImageGone } from '../docker/containers.ts'
 import type { Docker } from '../docker/docker.ts'
-import type { Image, RegistryLogin } from '../docker/images.ts'
+import { parseImageName, type Image, type RegistryLogin } from '../docker/images.ts'
 import { findRegistryOf, getRegistry, loginFor, qualify } from './registries.ts'
 import { StepFailure } from './step-outcome.ts'
 
@@ -19,6 +20,14 @@ export interface FoundImage extends Image {
   readonly name: string
   /** One line for the log. */
   readonly note: string
+}
+
+/** Returns the image for the end of a step. The digest is that of the repository in its name. */
+export function toStepImage({ name, repoDigests }: Pick<FoundImage, 'name' | 'repoDigests'>): StepImage {
+  const { repository, digest } = parseImageName(name)
+  const known = repoDigests.map((text) => parseImageName(text))
+  const own = known.find((found) => found.repository === repository) ?? (known.length === 1 ? known[0] : undefined)
+  return { name, ...defined({ digest: digest ?? own?.digest }) }
 }
 
 export interface EnsureOptions {

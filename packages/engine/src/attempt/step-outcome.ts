@@ -1,6 +1,6 @@
 /** Outcomes of steps, and the errors that end one. */
 import { sentences } from '@windlass/kit'
-import type { ExportedVariable, Reason, SealedNames } from '@windlass/plan'
+import type { ExportedVariable, Reason, SealedNames, StepImage } from '@windlass/plan'
 
 export interface StepOutcome {
   readonly status: 'success' | 'error' | 'terminated'
@@ -8,6 +8,8 @@ export interface StepOutcome {
   readonly message?: string | undefined
   readonly hint?: string | undefined
   readonly exitCode?: number | undefined
+  /** The image that its container used. */
+  readonly image?: StepImage | undefined
   readonly members: Readonly<Record<string, string>>
   readonly exports: readonly ExportedVariable[]
   /** For a part of a typed step: what its parts have written to `/meta` so far. */

@@ -33,6 +33,8 @@ export interface MeterOptions {
 
 export function openMeter({ docker, clock, onUsage }: MeterOptions): UsageMeter {
   const containers = new Map<string, StepUsage>()
+  /** Memory in use by the containers that run. Bytes. */
+  const inUse = new Map<string, number>()
   const startedAt = clock.monotonic()
   let updatedAt = -Infinity
 
@@ -42,11 +44,12 @@ export function openMeter({ docker, clock, onUsage }: MeterOptions): UsageMeter 
       const latest = await docker.sampleContainer(container, signal)
       if (latest === undefined) continue
       containers.set(container, highest(containers.get(container), latest))
+      if (!signal.aborted) inUse.set(container, latest.memoryBytes)
       const now = clock.monotonic()
       const usage = peaks()
       if (usage === undefined || now - startedAt < FIRST_UPDATE_MS || now - updatedAt < UPDATE_EVERY_MS) continue
       updatedAt = now
-      onUsage(usage)
+      onUsage({ ...usage, memoryBytes: [...inUse.values()].reduce((sum, bytes) => sum + bytes, 0) })
     }
   }
 
@@ -59,7 +62,12 @@ export function openMeter({ docker, clock, onUsage }: MeterOptions): UsageMeter 
     watch(container) {
       const over = new AbortController()
       sample(container, over.signal).catch(() => undefined)
-      return { [Symbol.dispose]: () => over.abort(OVER) }
+      return {
+        [Symbol.dispose]() {
+          over.abort(OVER)
+          inUse.delete(container)
+        },
+      }
     },
     peaks,
     peaksOf: (container) => containers.get(container),

@@ -54,6 +54,7 @@ import { openContext } from './open-context.ts'
 import { prefetchImages } from './prefetch.ts'
 import { messageOf, reasonOf } from './reason-of.ts'
 import { decidedEnd, performedEnd, type StepEvent } from './step-events.ts'
+import { openPhases } from './step-phases.ts'
 import { redactEvent } from '../secrets/redact-event.ts'
 import { secretsOf, type SecretSource } from '../secrets/secrets.ts'
 import { sweepEnvironments, sweepOld } from './sweep.ts'
@@ -355,6 +356,10 @@ class Attempt {
         clock: context.clock,
         onUsage: (usage) => void this.#options.journal.append({ type: 'step.usage', step: step.name, usage }),
       })
+      using phases = openPhases({
+        clock: context.clock,
+        onLong: ({ phase, at }) => void this.#options.journal.append({ type: 'step.phase', step: step.name, phase, since: at }),
+      })
       const end = await runStep({
         context,
         services: this.#services,
@@ -366,10 +371,12 @@ class Attempt {
         onTry,
         onHold,
         meter,
+        phases,
         debugger: this.#debugger,
       })
+      const ended = phases.end()
       await output.end()
-      this.#recordEnd(step.name, end, await lengthsOf(this.#options.journal, step.name))
+      this.#recordEnd(step.name, end, { streams: await lengthsOf(this.#options.journal, step.name), phases: ended })
     } catch (error) {
       this.#break(error, step.name)
     } finally {
@@ -378,10 +385,10 @@ class Attempt {
     }
   }
 
-  #recordEnd(step: string, end: StepEnd, streams: Record<string, number>): void {
+  #recordEnd(step: string, end: StepEnd, known: Parameters<typeof performedEnd>[2]): void {
     // An engine that is stopping or that lost its daemon records no outcome: the next attempt runs these steps again.
     if (this.#options.signal.aborted || this.#broken !== undefined) return
-    this.#record(performedEnd(step, end, streams))
+    this.#record(performedEnd(step, end, known))
   }
 
   readonly #redact = (text: string): string => maskText(this.#secrets(this.#snapshot), text)

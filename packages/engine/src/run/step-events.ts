@@ -1,7 +1,7 @@
 /** The events with which steps end. Pure. */
 import { defined } from '@windlass/kit'
 import type { Decision, StepFact } from '@windlass/plan'
-import type { EngineEventBody } from '@windlass/protocol'
+import type { EngineEventBody, PhaseStart } from '@windlass/protocol'
 import { clip } from '../attempt/clip.ts'
 import { sealedNames, type StepEnd } from '../steps/run-step.ts'
 
@@ -30,8 +30,8 @@ export function decidedEnd(
 /** Returns the event of a step that was run. `streams` are the lengths of its logs in bytes. */
 export function performedEnd(
   step: string,
-  { try: number, status, reason, message, hint, exitCode, members, exports, outputs, sealed, usage }: StepEnd,
-  streams: Record<string, number>,
+  { try: number, status, reason, message, hint, exitCode, members, exports, outputs, sealed, usage, image }: StepEnd,
+  { streams, phases }: { readonly streams: Record<string, number>; readonly phases: readonly PhaseStart[] },
 ): StepEvent {
   return {
     type: 'step.finished',
@@ -46,6 +46,8 @@ export function performedEnd(
     exports: exports.map(({ name, value, secret }) => ({ name, value, secret })),
     ...(outputs !== undefined && { outputs: { ...outputs } }),
     ...defined({ sealed, usage }),
+    ...(image !== undefined && { image: { ...image } }),
+    ...(phases.length > 0 && { phases: [...phases] }),
     streams,
   }
 }

@@ -12,6 +12,7 @@ test.each<EngineEventBody>([
     status: 'error',
     message: 'swordfish',
     hint: 'swordfish',
+    image: { name: 'r.example/swordfish:1', digest: 'sha256:1' },
     members: {},
     exports: [],
   },

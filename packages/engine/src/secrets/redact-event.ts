@@ -10,7 +10,12 @@ export function redactEvent(event: EngineEventBody, redact: (text: string) => st
   const mask = (text: string | undefined): string | undefined => (text === undefined ? undefined : redact(text))
   switch (event.type) {
     case 'step.finished':
-      return { ...event, message: mask(event.message), hint: mask(event.hint) }
+      return {
+        ...event,
+        message: mask(event.message),
+        hint: mask(event.hint),
+        ...(event.image !== undefined && { image: { ...event.image, name: redact(event.image.name) } }),
+      }
     case 'annotated': {
       const set = Object.entries(event.set).map(
         ([name, value]) => [name, typeof value === 'string' ? redact(value) : value] as const,
@@ -24,6 +29,7 @@ export function redactEvent(event: EngineEventBody, redact: (text: string) => st
     case 'attempt.started':
     case 'image':
     case 'step.decided':
+    case 'step.phase':
     case 'step.started':
     case 'step.usage':
     case 'step.waiting':

@@ -9,6 +9,7 @@ import { exitOutcome, missingShell, toStepFailure } from '../containers/failures
 import { toMounts } from '../containers/mounts.ts'
 import { runContainer, type ContainerEnd } from '../containers/run-container.ts'
 import { attemptLabels } from '../attempt/labels.ts'
+import { toStepImage } from '../attempt/step-images.ts'
 import type { StepOutcome } from '../attempt/step-outcome.ts'
 import { BIN_PATH } from '../attempt/paths.ts'
 import type { HeldContainer } from './step-runner.ts'
@@ -24,10 +25,12 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
   const meta = await metaMount(context, run.step.name)
   const ids: string[] = []
   try {
+    run.phases?.begin('pull')
     const { image, end } = await context.images.use(
       { name: action.image, registryContext: action.registryContext },
       { signal, say: (line) => output.say(line) },
       async (found) => {
+        run.phases?.begin('create')
         // Directly before the container, because another step can put a link into a path that was checked earlier.
         const mounts = [...(await toMounts(context, action.mounts)), ...(meta === undefined ? [] : [meta])]
         const spec = (network: string): ContainerSpec =>
@@ -36,11 +39,13 @@ export async function runFreestyle(run: StepRun<ResolvedFreestyle>): Promise<Ste
         return { image: found, end: await context.namespaces.withNamespace(begin, run.serviceNetwork) }
       },
     )
+    run.phases?.begin('export')
     const exports = await readExports(context, end.id)
     const own = meta === undefined ? undefined : await readOutputs(context, end.id)
     for (const problem of [...exports.problems, ...(own?.problems ?? [])]) await output.say(problem)
     return {
       ...(await endOf(run, end)),
+      image: toStepImage(image),
       members: directoryMember(action, image.workingDirectory),
       exports: exports.variables,
       ...(own !== undefined && { outputs: own.outputs, sealed: { outputs: own.secret } }),
@@ -92,7 +97,7 @@ function directoryMember(action: ResolvedFreestyle, imageDirectory: string): Rec
 }
 
 function start(
-  { context, action, output, signal, meter }: StepRun<ResolvedFreestyle>,
+  { context, action, output, signal, meter, phases }: StepRun<ResolvedFreestyle>,
   spec: ContainerSpec,
   ids: string[],
 ): Promise<ContainerEnd> {
@@ -107,14 +112,15 @@ function start(
       graceMs: input.limits.stopGraceMs,
       meter,
       onOutput: (parts, until) => output.write(parts, until),
-      onCreated: isLong(script)
-        ? async (id) =>
-            docker.putArchive(
-              id,
-              '/',
-              await archive((tar) => tar.entry({ name: SCRIPT_PATH.slice(1), mode: 0o755 }, script ?? '')),
-            )
-        : undefined,
+      async onCreated(id) {
+        if (isLong(script))
+          await docker.putArchive(
+            id,
+            '/',
+            await archive((tar) => tar.entry({ name: SCRIPT_PATH.slice(1), mode: 0o755 }, script ?? '')),
+          )
+        phases?.begin('run')
+      },
     },
     (id) => ids.push(id),
   )

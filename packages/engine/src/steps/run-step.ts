@@ -21,6 +21,7 @@ import type { StepOutput } from '../output/step-output.ts'
 import type { Services } from '../services/services.ts'
 import { runnerOf } from './index.ts'
 import { toUnknownFailure } from '../containers/failures.ts'
+import type { StepPhases } from '../run/step-phases.ts'
 import type { StepUsage, UsageMeter } from '../containers/usage.ts'
 import { StepFailure, StepStop, type StepOutcome } from '../attempt/step-outcome.ts'
 
@@ -37,6 +38,7 @@ export interface StepTask {
   readonly onTry: (number: number) => void
   readonly services: Services | undefined
   readonly meter: UsageMeter
+  readonly phases: StepPhases
   readonly debugger: Debugger
   /** Called when the debugger holds the step. */
   readonly onHold: (phase: DebugPhase) => void
@@ -112,10 +114,12 @@ async function runTry(task: StepTask, number: number): Promise<TryEnd> {
 /** Runs the step with its services and timeout. */
 async function runLimited(task: StepTask, step: ResolvedStep, action: ResolvedAction<RunnableKind>): Promise<StepOutcome> {
   using limit = startLimit(task, step)
-  const { context, output, membersOf, services } = task
-  const part = { context, step, output, signal: limit.signal, meter: task.meter }
+  const { context, output, membersOf, services, meter, phases } = task
+  const part = { context, step, output, signal: limit.signal, meter, phases }
   return await guard(limit.signal, async () => {
+    if (task.step.services !== undefined) phases.begin('services')
     const serviceNetwork = await services?.start(task.step, step, part)
+    if (action.kind !== 'freestyle') phases.begin('run')
     const outcome = await runnerOf(action).run({ ...part, action, membersOf, serviceNetwork, scope: task.scope() })
     if (outcome.status !== 'error' || serviceNetwork === undefined) return outcome
     const details = (await services?.explain(task.step)) ?? ''

@@ -41,6 +41,12 @@ export function previewImages(
   return [...found].map(([image, { madeBy, steps }]) => ({ image, ...(madeBy !== undefined && { madeBy }), steps }))
 }
 
+/** Returns the image of a step with known variables substituted; undefined for a step that runs none, or several. */
+export function plannedImageOf({ action }: PlanStep, scope: BuildScope): string | undefined {
+  const [only, ...more] = kindOf(action).images(action)
+  return only === undefined || more.length > 0 ? undefined : substitute(only.image, scope).text
+}
+
 function imagesOf({ action, services }: PlanStep): Template[] {
   const own = services !== undefined && 'compose' in services ? composeImages(services.compose) : []
   const images = kindOf(action).images(action)

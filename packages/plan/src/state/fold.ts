@@ -98,6 +98,7 @@ function finished(state: StepState, fact: StepFact & { type: 'step.finished' }):
     ...(fact.hint !== undefined && { hint: fact.hint }),
     ...(fact.exitCode !== undefined && { exitCode: fact.exitCode }),
     ...(fact.usage !== undefined && { usage: fact.usage }),
+    ...(fact.image !== undefined && { image: fact.image }),
     try: Math.max(fact.try, state.try),
     ...(state.startedAt !== undefined && { startedAt: state.startedAt }),
     ...(state.runningSince !== undefined && { runningSince: state.runningSince }),

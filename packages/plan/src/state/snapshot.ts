@@ -10,6 +10,13 @@ export interface StepUsage {
   readonly writtenBytes?: number | undefined
 }
 
+/** The image that the container of a step used. */
+export interface StepImage {
+  readonly name: string
+  /** `sha256:...` of the manifest at its registry; absent for an image that was never pulled or pushed. */
+  readonly digest?: string | undefined
+}
+
 export interface StepState {
   readonly status: StepStatus
   readonly reason?: Reason
@@ -20,6 +27,7 @@ export interface StepState {
   readonly exitCode?: number
   /** Peak usage over the containers of the step. Informational only. */
   readonly usage?: StepUsage
+  readonly image?: StepImage
   /** 1-based number of the try, 0 before the first. */
   readonly try: number
   /** Epoch milliseconds. */
@@ -98,6 +106,7 @@ export type StepFact =
       readonly hint?: string | undefined
       readonly exitCode?: number | undefined
       readonly usage?: StepUsage | undefined
+      readonly image?: StepImage | undefined
       readonly members: Readonly<Record<string, string>>
       readonly exports: readonly ExportedVariable[]
       /** Outputs of this step only, in addition to its exports: `${{steps.NAME.output.X}}`, not `$X` of later steps. */

@@ -44,6 +44,8 @@ export type DebugPhase = (typeof DEBUG_PHASES)[number]
 
 /** Peaks so far, sampled once a second. Times in milliseconds, sizes in bytes. */
 export const Usage = z.object({
+  /** In `step.usage`: memory in use now, over all containers of the step. Absent from older engines. */
+  memoryBytes: z.int().nonnegative().optional(),
   memoryPeakBytes: z.int().nonnegative().optional(),
   memoryLimitBytes: z.int().nonnegative().optional(),
   cpuMs: z.int().nonnegative().optional(),
@@ -51,6 +53,20 @@ export const Usage = z.object({
   writtenBytes: z.int().nonnegative().optional(),
 })
 export type Usage = z.infer<typeof Usage>
+
+/** The image that the container of a step used, and its digest at the registry. */
+export const StepImage = z.object({ name: z.string().max(1000), digest: z.string().max(200).optional() })
+
+/**
+ * Phases of a step: its image is found or pulled, its services start, its container is created, its commands run, and its exports are read. Kinds of steps
+ * without a container of the user only have `services` and `run`.
+ */
+export const STEP_PHASES = ['pull', 'services', 'create', 'run', 'export'] as const
+export type StepPhase = (typeof STEP_PHASES)[number]
+
+/** The start of a phase, which ends with the next one or with the step. */
+export const PhaseStart = z.object({ phase: z.enum(STEP_PHASES), at: Time })
+export type PhaseStart = z.infer<typeof PhaseStart>
 
 const common = { seq: z.int().positive(), at: Time }
 
@@ -110,12 +126,16 @@ const AnyEvent = z.discriminatedUnion('type', [
       .optional(),
     /** Peaks over the containers of the step. */
     usage: Usage.optional(),
+    image: StepImage.optional(),
+    phases: z.array(PhaseStart).max(100).optional(),
     /**
      * Lengths of the streams of the step and of its services at the end; other names are ignored. The event is refused with `log-incomplete`
      * while bytes are missing, so that the end of a step follows its last line in the feed.
      */
     streams: z.record(z.string(), z.int().nonnegative()).optional(),
   }),
+  /** A phase that has lasted for a second; `since` is its start. Shorter ones are only in `step.finished`. */
+  z.object({ ...common, type: z.literal('step.phase'), step: StepName, phase: z.enum(STEP_PHASES), since: Time }),
   /** Resource usage of a running step, sent periodically. */
   z.object({ ...common, type: z.literal('step.usage'), step: StepName, usage: Usage }),
   /** Annotations or image metadata to write. `id` defaults to this build, its pipeline or its project. */

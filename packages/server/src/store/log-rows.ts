@@ -18,6 +18,19 @@ export interface StreamRow {
   last_at: number | null
 }
 
+/** Folds and problems of a stream. */
+export interface StreamMarksRow {
+  build_id: string
+  attempt: number
+  stream: string
+  /** Version of the patterns that found them. */
+  version: number
+  /** Offset up to which the stream was read. */
+  bytes: number
+  /** JSON: LogMarksState. */
+  state: string
+}
+
 export interface ChunkRow {
   build_id: string
   position: number

@@ -52,6 +52,7 @@ async function deleteLogs(tx: Tx, builds: readonly string[], now: number): Promi
   if (builds.length === 0) return
   const chunks = await tx.query.deleteFrom('chunk').where('build_id', 'in', builds).returning('object').execute()
   await tx.query.deleteFrom('stream').where('build_id', 'in', builds).execute()
+  await tx.query.deleteFrom('stream_marks').where('build_id', 'in', builds).execute()
   await insertDeadObjects(tx, [...new Set(chunks.map(({ object }) => object))], now)
 }
 

@@ -30,7 +30,7 @@ import type {
   UserRow,
 } from './user-schema.ts'
 import type { Flag } from './flag.ts'
-import type { ChunkRow, DeadObjectRow, StreamRow } from './log-rows.ts'
+import type { ChunkRow, DeadObjectRow, StreamMarksRow, StreamRow } from './log-rows.ts'
 import type { MessageRow } from './message-rows.ts'
 import type { NotificationSchema } from './notification-rows.ts'
 import type {
@@ -91,6 +91,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   image: ImageRow
   event: EventRow
   stream: StreamRow
+  stream_marks: StreamMarksRow
   chunk: ChunkRow
   dead_object: DeadObjectRow
   task: TaskRow

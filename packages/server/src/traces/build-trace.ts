@@ -1,6 +1,7 @@
 /** The trace of a build that has ended: where it waited, its attempts with the parts of their start, and their steps. */
 import { defined } from '@windlass/kit'
 import { z } from 'zod'
+import { waitSpansOf } from '../builds/lifecycle/wait-spans.ts'
 import type { TraceFacts } from '../store/builds/trace-facts.ts'
 import type { SpanData } from './span.ts'
 
@@ -35,24 +36,11 @@ export function describeBuild(facts: TraceFacts): SpanData {
   }
 }
 
-const Waiting = z.object({ reason: z.string() })
-
 /** Returns the intervals in which the build waited for an attempt or an approval, by reason. */
 function waitsOf({ build, events }: TraceFacts): SpanData[] {
-  const found: SpanData[] = []
-  let open: { reason: string; since: number } | undefined = { reason: 'queued', since: build.created_at }
-  const change = (at: number, reason: string | undefined): void => {
-    if (open !== undefined && at > open.since)
-      found.push({ name: `wait ${open.reason}`, start: open.since, end: at, attributes: { 'windlass.wait.reason': open.reason } })
-    open = reason === undefined ? undefined : { reason, since: at }
-  }
-  for (const { type, at, data } of events) {
-    if (type === 'build.waiting') change(at, Waiting.safeParse(JSON.parse(data)).data?.reason ?? 'queued')
-    if (type === 'build.resumed' || type === 'attempt.lost') change(at, 'queued')
-    if (type === 'attempt.created') change(at, undefined)
-  }
-  if (open !== undefined && build.finished_at !== null) change(build.finished_at, undefined)
-  return found
+  return waitSpansOf(build, events).flatMap(({ reason, start, end }) =>
+    end === undefined ? [] : [{ name: `wait ${reason}`, start, end, attributes: { 'windlass.wait.reason': reason } }],
+  )
 }
 
 function attemptSpan(facts: TraceFacts, attempt: TraceFacts['attempts'][number]): SpanData {

@@ -208,7 +208,11 @@ GET    /v1/builds/{id}/follow                                                vie
 GET    /v1/builds/{id}/log                                                   viewer      build:read         steps
 GET    /v1/builds/{id}/streams                                               viewer      build:read
 GET    /v1/builds/{id}/log/lines                                             viewer      build:read
+GET    /v1/builds/{id}/compare                                               viewer      build:read
+GET    /v1/builds/{id}/usage                                                 viewer      build:read
 GET    /v1/builds/{id}/log/search                                            viewer      build:read
+GET    /v1/builds/{id}/log/marks                                             viewer      build:read
+GET    /v1/builds/{id}/log/new                                               viewer      build:read
 GET    /v1/annotations/{entity}/{id}                                         viewer      build:read         steps
 PUT    /v1/annotations/{entity}/{id}                                         developer   build:write
 DELETE /v1/annotations/{entity}/{id}/{name}                                  developer   build:write

@@ -9,8 +9,8 @@ export const buildCommands = [
   command('logs', {
     summary: 'Print the log of a build',
     about:
-      'With -f the log is followed to its end, across restarts of the server, and the exit code is that of the build. --list, --lines, --search ' +
-      'and --save read parts of a log of any size. Lines are counted from 1 in each step. A search ignores colors, and text that was overwritten ' +
+      'With -f the log is followed to its end, across restarts of the server, and the exit code is that of the build. --list, --lines, --search, ' +
+      '--problems, --new and --save read parts of a log of any size. Lines are counted from 1 in each step. A search ignores colors, and text that was overwritten ' +
       'by carriage returns. Regular expressions have the syntax of JavaScript, without back-references and look-around.',
     arguments: ONE,
     options: {
@@ -23,14 +23,22 @@ export const buildCommands = [
       search: text('--search <text>', 'Print the lines that contain a text'),
       regex: flag('--regex', 'With --search: the text is a regular expression'),
       ignoreCase: flag('-i, --ignore-case', 'With --search: do not distinguish upper and lower case'),
+      problems: flag('--problems', 'Print the lines with which compilers, test runners and other tools report a failure'),
+      new: flag(
+        '--new',
+        'Print the lines of --step (default: the failed step) that the last successful build of the branch lacks',
+      ),
+      against: text('--against <build>', 'With --new: compare with this build'),
       save: text('--save <file>', 'Write the log to a file, compressed if its name ends with .gz'),
       plain: flag('--plain', 'With --save: leave out colors and overwritten text'),
-      attempt: integer('--attempt <number>', 'With --list, --lines, --search or --save: read this attempt'),
+      attempt: integer('--attempt <number>', 'With --list, --lines, --search, --problems, --new or --save: read this attempt'),
     },
     examples: [
       'windlass logs -f 65f0c1d2a3b4c5d6e7f80912',
       'windlass logs 65f0c1d2a3b4c5d6e7f80912 --step unit_tests --tail 50',
       'windlass logs 65f0c1d2a3b4c5d6e7f80912 --step unit_tests --lines 800-820',
+      'windlass logs 65f0c1d2a3b4c5d6e7f80912 --problems',
+      'windlass logs 65f0c1d2a3b4c5d6e7f80912 --new',
       'windlass logs 65f0c1d2a3b4c5d6e7f80912 --search "expected .* to be" --regex',
     ],
     run: async (invocation) => (await import('./logs/logs.ts')).printLogs(invocation),

@@ -12,6 +12,7 @@ import { formatProgress, formatWaiting } from '../../format/waiting.ts'
 import { textOfReason } from '../../follow/wording.ts'
 import { requireBuildId } from '../../input/build-id.ts'
 import { openSession } from '../../session.ts'
+import { stepNotes } from './step-notes.ts'
 
 /** Runs `describe build ID`. */
 export async function describeBuild({
@@ -48,6 +49,8 @@ export function describe(build: Build, renderContext: RenderContext): string[] {
   }
   for (const { number, missingLog = [] } of build.attempts ?? [])
     for (const part of missingLog) lines.push(missingLine(number, part))
+  const notes = stepNotes(build)
+  if (notes.length > 0) lines.push('', ...notes)
   const approvals = (build.approvals ?? []).map((approval) => approvalLine(approval, renderContext))
   if (approvals.length > 0) lines.push('', ...approvals)
   return lines
@@ -82,10 +85,12 @@ function facts(build: Build, { style, now }: RenderContext): [string, string][] 
     ['Status:', paintStatus(style, build.status) + (build.reason === undefined ? '' : ` (${build.reason})`)],
     ['Reason:', why],
     ['Hint:', build.hint ?? ''],
+    ['Failed step:', build.blame ?? ''],
     ['Branch:', build.branch ?? ''],
     ['Commit:', build.revision ?? ''],
     ['Message:', build.commit?.message ?? ''],
     ['Author:', build.commit?.author ?? ''],
+    ['Pull request:', pullRequestOf(build)],
     ['Steps:', formatProgress(build.progress)],
     ['Waits for:', formatWaiting(build.waiting)],
     ['Runtime:', build.runtime ?? ''],
@@ -97,9 +102,23 @@ function facts(build: Build, { style, now }: RenderContext): [string, string][] 
     ['Annotations:', annotationsOf(build)],
     ['Retries:', build.retries > 0 ? String(build.retries) : ''],
     ['Created:', `${formatTime(build.createdAt)} (${formatAge(build.createdAt, now)} ago)`],
-    ['Waited:', build.startedAt === undefined ? '' : formatDuration(Math.max(0, build.startedAt - build.createdAt))],
+    ['Waited:', waitedOf(build)],
     ['Ran:', timeOf(build.startedAt, build.finishedAt, now)],
   ]
+}
+
+function pullRequestOf({ git }: Build): string {
+  const { number, title, target } = git?.pullRequest ?? {}
+  if (number === undefined) return ''
+  return [`#${number}`, title ?? '', target === undefined ? '' : `into ${target}`].filter((part) => part !== '').join(' ')
+}
+
+/** `1 m 20 s (pipeline-limit 1 m, queued 20.0 s)`: the time until the first start, and the waits of all attempts by cause. */
+function waitedOf({ startedAt, createdAt, waits = [] }: Build): string {
+  const causes = waits.filter(({ ms }) => ms >= 1000).map(({ reason, ms }) => `${reason} ${formatDuration(ms)}`)
+  const until = startedAt === undefined ? '' : formatDuration(Math.max(0, startedAt - createdAt))
+  if (causes.length === 0) return until
+  return until === '' ? causes.join(', ') : `${until} (${causes.join(', ')})`
 }
 
 function commitStatusOf({ commitStatus }: Build): string {

@@ -1,5 +1,5 @@
 /** Commands over all builds: the queue, approvals and search; and the builds that belong to one. */
-import { command, integer, oneOf } from '../../command.ts'
+import { command, integer, oneOf, text } from '../../command.ts'
 
 export const queueCommands = [
   command('get queue', {
@@ -23,6 +23,29 @@ export const queueCommands = [
     arguments: [{ name: '<build>', summary: 'Id of a build' }],
     options: { output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']) },
     run: async (invocation) => (await import('./related.ts')).listRelated(invocation),
+  }),
+  command('get usage', {
+    summary: 'Show how long each phase of the steps of a build took, and the memory and processors that they used',
+    arguments: [{ name: '<build>', summary: 'Id of a build' }],
+    options: {
+      step: text('--step <name>', 'Show only this step, with its values over time'),
+      output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']),
+    },
+    examples: ['windlass get usage 65f0c1d2a3b4c5d6e7f80912', 'windlass get usage 65f0c1d2a3b4c5d6e7f80912 --step unit_tests'],
+    run: async (invocation) => (await import('./usage.ts')).showUsage(invocation),
+  }),
+  command('diff builds', {
+    summary: 'Compare a build with another one: commit, document, variables, images, runtime and steps',
+    arguments: [
+      { name: '<build>', summary: 'Id of a build' },
+      { name: '[other]', summary: 'Id of the build to compare with (default: the last successful one of the branch before it)' },
+    ],
+    options: { output: oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml']) },
+    examples: [
+      'windlass diff builds 65f0c1d2a3b4c5d6e7f80912',
+      'windlass diff builds 65f0c1d2a3b4c5d6e7f80912 65f0c1d2a3b4c5d6e7f80911',
+    ],
+    run: async (invocation) => (await import('./diff-builds.ts')).diffBuilds(invocation),
   }),
   command('search', {
     summary: 'Find builds by number or commit, and pipelines, projects, runtimes and contexts by a part of their names',

@@ -3,11 +3,15 @@ import { isFinalBuild, type TriggerKind } from '@windlass/plan'
 import {
   ApprovalInput,
   Build,
+  BuildComparison,
+  BuildComparisonQuery,
   BuildCounts,
   BuildCountsQuery,
   BuildInput,
   BuildPlan,
   BuildQuery,
+  BuildUsage,
+  BuildUsageQuery,
   FeedPage,
   FeedQuery,
   FollowQuery,
@@ -25,11 +29,14 @@ import { feedTopic } from '../../builds/lifecycle/edit.ts'
 import { confirmAttempt } from '../../builds/lifecycle/confirm-gone.ts'
 import { terminateBuild } from '../../builds/lifecycle/terminate.ts'
 import { describeBuild, present, toBuild } from '../../builds/lifecycle/view.ts'
+import { compareBuilds } from '../../builds/list/compare-builds.ts'
+import { findComparedBuild } from '../../builds/list/compared-build.ts'
 import { countBuilds, listBuildPage } from '../../builds/list/list-builds.ts'
 import { relatedBuilds } from '../../builds/list/related.ts'
 import { explainWaits } from '../../builds/list/waits.ts'
 import { describePlan } from '../../builds/preview/build-plan.ts'
 import { startBuild } from '../../builds/create/start.ts'
+import { readUsage } from '../../builds/usage/build-usage.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
 import { nameOf, placesOf } from '../../identity/actor.ts'
@@ -185,6 +192,30 @@ function reads(app: App): Route[] {
       replies: { 200: RelatedBuilds },
       handle: async ({ params, actor }) =>
         ok(await relatedBuilds(app, await getBuild(app, params.id), placesOf(actor, 'see-builds'))),
+    }),
+    route('GET', '/v1/builds/{id}/compare', {
+      summary: 'Compare a build with another one: commit, document, variables, images, runtime and steps',
+      allow: 'see-builds',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      query: BuildComparisonQuery,
+      replies: { 200: BuildComparison },
+      async handle({ params, query, actor }) {
+        const build = await getBuild(app, params.id)
+        const other = await findComparedBuild(app, build, { id: query.with, seen: placesOf(actor, 'see-builds') })
+        return ok(await compareBuilds(app, build, other))
+      },
+    }),
+    route('GET', '/v1/builds/{id}/usage', {
+      summary: 'Show memory and processors of the steps of a build over time, and the phases of the steps',
+      allow: 'see-builds',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      query: BuildUsageQuery,
+      replies: { 200: BuildUsage },
+      handle: async ({ params, query }) => ok(await readUsage(app, (await getBuild(app, params.id)).id, query)),
     }),
     route('GET', '/v1/builds/{id}/wait', {
       summary: 'Wait for the end of a build',

@@ -1,17 +1,33 @@
 /** The log of a build: its streams, lines of a stream, search, and download. */
 import { fault } from '@windlass/kit'
-import { Id, LogLines, LogLinesQuery, LogQuery, LogSearch, LogSearchQuery, LogStreamQuery, LogStreams } from '@windlass/protocol'
+import {
+  Id,
+  LogLines,
+  LogLinesQuery,
+  LogMarks,
+  LogMarksQuery,
+  LogNew,
+  LogNewQuery,
+  LogQuery,
+  LogSearch,
+  LogSearchQuery,
+  LogStreamQuery,
+  LogStreams,
+} from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { findComparedBuild } from '../../builds/list/compared-build.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { findCountedStream } from '../../logs/count-stream.ts'
 import { expiredLog } from '../../logs/expired-log.ts'
+import { requireLogStream } from '../../logs/find-log-stream.ts'
 import { listLogStreams } from '../../logs/list-streams.ts'
+import { findNewLines } from '../../logs/marks/new-lines.ts'
+import { readMarks } from '../../logs/marks/read-marks.ts'
 import { readLines } from '../../logs/read-lines.ts'
 import { searchLog } from '../../logs/search/search.ts'
 import { serveLog } from '../../logs/serve.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
-import { findLastStream, type StreamKey } from '../../store/builds/streams.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { isKnownTag } from '../known-tag.ts'
 import { ok, route, type Answer, type Route } from '../route.ts'
@@ -23,6 +39,8 @@ const ById = z.object({ id: Id })
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 /** Maximum number of concurrent searches of one caller. */
 const SEARCHES = 4
+/** Maximum number of concurrent comparisons of one caller, which need more memory. */
+const COMPARISONS = 2
 
 export function logRoutes(app: App): Route[] {
   return [
@@ -78,6 +96,37 @@ export function logRoutes(app: App): Route[] {
         return ok(await searchLog(app, id, query, signal))
       },
     }),
+    route('GET', '/v1/builds/{id}/log/marks', {
+      summary: 'List the folds and the reported problems of a stream',
+      allow: 'see-logs',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      query: LogMarksQuery,
+      replies: { 200: LogMarks },
+      callsAtOnce: SEARCHES,
+      isHeld: true,
+      async handle({ params, query, signal }) {
+        const { id } = await getKeptBuild(app, params.id)
+        return ok(await readMarks(app, await requireLogStream(app, id, query), signal))
+      },
+    }),
+    route('GET', '/v1/builds/{id}/log/new', {
+      summary: 'List the lines of a stream that the same stream of another build lacks, apart from numbers, ids, times and paths',
+      allow: 'see-logs',
+      scope: 'build:read',
+      project: 'build',
+      params: ById,
+      query: LogNewQuery,
+      replies: { 200: LogNew },
+      callsAtOnce: COMPARISONS,
+      isHeld: true,
+      async handle({ params, query, actor, signal }) {
+        const build = await getKeptBuild(app, params.id)
+        const other = await findComparedBuild(app, build, { id: query.against, seen: placesOf(actor, 'see-logs') })
+        return ok(await compareLogs(app, { build, other }, query, signal))
+      },
+    }),
   ]
 }
 
@@ -86,15 +135,8 @@ async function answerLines(
   { id }: BuildRow,
   { query, known }: { query: z.output<typeof LogLinesQuery>; known: string | undefined },
 ): Promise<Answer> {
-  const { stream, from, count } = query
-  const attempt = query.attempt ?? (await findLastStream(app.store.query, id, stream))?.attempt
-  const key: StreamKey = { buildId: id, attempt: attempt ?? 0, stream }
-  const row = attempt === undefined ? undefined : await findCountedStream(app, key)
-  if (row === undefined)
-    throw fault('not-found', {
-      message: `Build ${id} has no output in the stream "${stream}"${query.attempt === undefined ? '' : ` of attempt ${query.attempt}`}.`,
-      hint: `\`GET /v1/builds/${id}/streams\` lists its streams.`,
-    })
+  const { from, count } = query
+  const row = await requireLogStream(app, id, query)
   const lines = await readLines(app, row, { from, count })
   // The number of lines of the stream may grow, the lines do not change.
   const tag = `"${lines.startByte}-${lines.bytes}"`
@@ -102,6 +144,24 @@ async function answerLines(
   const isLasting = query.attempt !== undefined && from >= 0
   const headers = { etag: `W/${tag}`, 'cache-control': isLasting ? IMMUTABLE : 'private, no-cache' }
   return isKnownTag(known, tag) ? { status: 304, headers } : ok(lines, headers)
+}
+
+async function compareLogs(
+  app: App,
+  { build, other }: { build: BuildRow; other: BuildRow },
+  { stream, attempt, limit }: z.output<typeof LogNewQuery>,
+  signal: AbortSignal,
+): Promise<LogNew> {
+  if (other.logs_expired_at !== null)
+    throw fault('not-found', {
+      message: `The log of build ${other.id} has expired.`,
+      hint: 'Name a build whose log still exists.',
+    })
+  const own = await requireLogStream(app, build.id, { stream, attempt })
+  const compared = await requireLogStream(app, other.id, { stream })
+  const found = await findNewLines(app, { own, other: compared }, { limit, signal })
+  const against = { id: other.id, number: other.number, attempt: compared.attempt }
+  return { attempt: own.attempt, stream, against, ...found }
 }
 
 async function getBuild(app: App, id: string): Promise<BuildRow> {

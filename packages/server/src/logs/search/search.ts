@@ -2,7 +2,6 @@
  * Search in the log of a build, on the text that a terminal shows. It reads the log in small blocks, lets other calls run between them, and stops after a
  * second. The caller continues with the cursor.
  */
-import { setImmediate as breathe } from 'node:timers/promises'
 import { defined, fault } from '@windlass/kit'
 import type { LogMatches, LogSearch, LogSearchQuery } from '@windlass/protocol'
 import type { z } from 'zod'
@@ -11,6 +10,7 @@ import { findLastStream, findStream, listStreamPage } from '../../store/builds/s
 import type { StreamRow } from '../../store/schema.ts'
 import { findCountedStream } from '../count-stream.ts'
 import { findLineStart } from '../find-line.ts'
+import { openPause, type Pause } from '../pause.ts'
 import { wholeLines } from '../text/whole-lines.ts'
 import { openFinder } from './finder.ts'
 import { StreamSearch, type Matches } from './stream-search.ts'
@@ -19,8 +19,6 @@ type Query = z.output<typeof LogSearchQuery>
 
 /** Time after which a search stops. Milliseconds. */
 const SEARCH_MS = 1_000
-/** Maximum time without a pause for other calls, unless a single line takes longer. Milliseconds. */
-const BUSY_MS = 20
 const STREAMS_PER_PAGE = 200
 
 /** Where a search starts in a stream. */
@@ -33,7 +31,7 @@ interface Start {
 /** Searches until the limit, the end of the log or the end of the time. Throws `request-invalid` for a pattern that cannot be used. */
 export async function searchLog(app: App, buildId: string, query: Query, signal: AbortSignal): Promise<LogSearch> {
   const found: Matches = { find: openFinder(query), limit: query.limit, hasText: query.text, count: 0 }
-  const pause = openPause(app, signal)
+  const pause = openPause(app, { limitMs: SEARCH_MS, signal })
   const streams: LogMatches[] = []
   const answer = (next?: string): LogSearch => ({ streams, count: found.count, ...defined({ next }) })
   for await (const { row, line } of listTargets(app, buildId, query)) {
@@ -48,21 +46,6 @@ export async function searchLog(app: App, buildId: string, query: Query, signal:
     if (isStopped) return answer(stopAt(search.next))
   }
   return answer()
-}
-
-type Pause = () => Promise<boolean>
-
-/** Returns a function that lets other calls run if needed, and resolves with true once the search must stop. */
-function openPause({ clock }: App, signal: AbortSignal): Pause {
-  const startedAt = clock.monotonic()
-  let pausedAt = startedAt
-  return async () => {
-    if (clock.monotonic() - pausedAt > BUSY_MS) {
-      await breathe()
-      pausedAt = clock.monotonic()
-    }
-    return signal.aborted || clock.monotonic() - startedAt > SEARCH_MS
-  }
 }
 
 /** Searches a stream. Returns true if the search stopped before its end. */

@@ -96,6 +96,22 @@ export async function* stepEventsOf(
   }
 }
 
+const WAIT_EVENTS = ['build.waiting', 'build.resumed', 'attempt.created', 'attempt.lost']
+/** Events of waits that are read. A build that waits more often shows its first waits. */
+const MAX_WAIT_EVENTS = 1000
+
+/** Lists the events that start and end the waits of a build, in order. */
+export async function listWaitEvents(query: Query, buildId: string): Promise<Pick<EventRow, 'type' | 'at' | 'data'>[]> {
+  return query
+    .selectFrom('event')
+    .select(['type', 'at', 'data'])
+    .where('build_id', '=', buildId)
+    .where('type', 'in', WAIT_EVENTS)
+    .orderBy('position')
+    .limit(MAX_WAIT_EVENTS)
+    .execute()
+}
+
 /** Returns true if the build started with facts of another build. */
 export async function hasCarriedFacts(query: Query, buildId: string): Promise<boolean> {
   return (await listCarriedFacts(query, buildId, 1)).length > 0

@@ -45,6 +45,7 @@ import { reportedEnds } from './059-reported-ends.ts'
 import { endedBranches } from './060-ended-branches.ts'
 import { pipelineRoles } from './057-pipeline-roles.ts'
 import { projectQuotas } from './058-project-quotas.ts'
+import { marks } from './061-marks.ts'
 import { gitLogins } from './068-git-logins.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -95,5 +96,6 @@ export const migrations: Record<string, Migration> = {
   '058-project-quotas': projectQuotas,
   '063-step-stats': stepStats,
   '064-samples': samples,
+  '061-marks': marks,
   '068-git-logins': gitLogins,
 }

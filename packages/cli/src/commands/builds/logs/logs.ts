@@ -9,6 +9,7 @@ import { openSession } from '../../../session.ts'
 import { followToEnd } from '../follow-to-end.ts'
 import { listStreams } from './list-streams.ts'
 import { printLines } from './print-lines.ts'
+import { printNewLines, printProblems } from './print-marks.ts'
 import { saveLog } from './save-log.ts'
 import { searchLog } from './search-log.ts'
 import type { LogSource } from './source.ts'
@@ -24,6 +25,9 @@ export interface LogOptions {
   readonly search: string | undefined
   readonly regex: boolean
   readonly ignoreCase: boolean
+  readonly problems: boolean
+  readonly new: boolean
+  readonly against: string | undefined
   readonly save: string | undefined
   readonly plain: boolean
 }
@@ -43,6 +47,8 @@ export async function printLogs({ args, options, out, settings }: Invocation<Log
   if (options.list) await listStreams(source)
   else if (options.lines !== undefined) await printLines(source, options.lines)
   else if (options.search !== undefined) await searchLog(source, { ...options, search: options.search })
+  else if (options.problems) await printProblems(source)
+  else if (options.new) await printNewLines(source, options.against)
   else if (options.save !== undefined) await saveLog(source, { file: options.save, plain: options.plain })
   else return showLog(source, options)
   return EXIT.success
@@ -65,7 +71,7 @@ async function showLog({ client, build, out }: LogSource, options: LogOptions): 
 /** Throws `usage` for options that have no effect together. */
 function requireCompatible(options: LogOptions): void {
   const given = (name: keyof LogOptions): boolean => options[name] !== undefined && options[name] !== false
-  const modes = (['follow', 'list', 'lines', 'search', 'save'] as const).filter(given)
+  const modes = (['follow', 'list', 'lines', 'search', 'problems', 'new', 'save'] as const).filter(given)
   const [first, second] = modes
   if (first !== undefined && second !== undefined) throw conflict(`--${first}`, `--${second}`)
   for (const name of ['tail', 'timestamps'] as const)
@@ -74,7 +80,8 @@ function requireCompatible(options: LogOptions): void {
     ['regex', '--regex', ['search']],
     ['ignoreCase', '--ignore-case', ['search']],
     ['plain', '--plain', ['save']],
-    ['attempt', '--attempt', ['list', 'lines', 'search', 'save']],
+    ['against', '--against', ['new']],
+    ['attempt', '--attempt', ['list', 'lines', 'search', 'problems', 'new', 'save']],
   ] as const
   for (const [name, flag, users] of needed) {
     if (!given(name) || users.some((user) => user === first)) continue
