@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountCounts } from '@windlass/protocol'
 import type { App } from '../../app.ts'
+import { ELECT_TOPIC } from '../../builds/lifecycle/edit.ts'
 import { changedBuild } from '../../store/builds/builds.ts'
 import { DELIVERY_TOPIC } from '../../triggers/new-delivery.ts'
 import type { AccountPlace } from './cursor.ts'
@@ -55,6 +56,9 @@ const OVERLAP_MS = 2_000
 const MAX_CHANGES = 5_000
 /** Characters of JSON of the kept changes. */
 const MAX_KEPT = 16_777_216
+
+/** Topics that are woken when a runtime, an agent or a delivery changes. */
+const LIST_TOPICS: ReadonlySet<string> = new Set([ELECT_TOPIC, DELIVERY_TOPIC])
 
 const loops = new WeakMap<App['store'], Loop>()
 
@@ -133,7 +137,7 @@ class Loop implements AccountChanges {
   #note(topic: string): void {
     const id = changedBuild(topic)
     if (id !== undefined) this.#changed.add(id)
-    if (id === undefined && topic !== DELIVERY_TOPIC) return
+    if (id === undefined && !LIST_TOPICS.has(topic)) return
     this.#isReported = true
     this.#wake?.()
   }
