@@ -1,5 +1,5 @@
 /** `node scripts/build-page.ts`: builds the page (`packages/web/dist`) if what it is built from has changed. Under a second if it has not. */
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -41,13 +41,9 @@ export function buildPage(): void {
   if (!existsSync(join(root, FOLDER, 'package.json'))) return
   const sources = digestSources()
   if (builtFrom() === sources) return
-  try {
-    execFileSync('npm', ['run', '--silent', 'build', '--workspace', FOLDER], { cwd: root, stdio: 'pipe', encoding: 'utf8' })
-  } catch (error) {
-    const output =
-      error instanceof Error && 'stderr' in error && 'stdout' in error ? `${error.stdout}${error.stderr}` : String(error)
-    throw new Error(`the page cannot be built: ${output.trim()}`, { cause: error })
-  }
+  const built = spawnSync('npm', ['run', '--silent', 'build', '--workspace', FOLDER], { cwd: root, encoding: 'utf8' })
+  if (built.error !== undefined) throw built.error
+  if (built.status !== 0) throw new Error(`the page cannot be built:\n${built.stdout}${built.stderr}`.trim())
   writeFileSync(MARK, sources)
 }
 
