@@ -20,6 +20,7 @@ import { loginCommands } from './commands/login/command.ts'
 import { migrateCommands } from './commands/migrate/command.ts'
 import { monitorCommands } from './commands/monitor/command.ts'
 import { notificationCommands } from './commands/notifications/command.ts'
+import { openCommands } from './commands/open/command.ts'
 import { planCommands } from './commands/plan/command.ts'
 import { queueCommands } from './commands/queue/command.ts'
 import { runCommands } from './commands/run/command.ts'
@@ -42,6 +43,7 @@ export const commands: readonly Command[] = [
   ...validateCommands,
   ...planCommands,
   ...upCommands,
+  ...openCommands,
   ...buildCommands,
   ...approvalCommands,
   ...linkCommands,
@@ -110,6 +112,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'run',
     'validate',
     'plan',
+    'open',
     'logs',
     'wait',
     'terminate',

@@ -16,7 +16,7 @@ import { readPlan } from '../create/snapshot.ts'
 import { present } from '../lifecycle/present.ts'
 import { toApproval } from '../lifecycle/view.ts'
 import { toRef } from './limit-use.ts'
-import { placeOf } from '../../store/places.ts'
+import { placeOf, type Place } from '../../store/places.ts'
 
 const MAX_NEXT = 20
 
@@ -31,13 +31,18 @@ export async function listApprovalPage(
   const places = placesOf(actor, 'see-builds')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   const rows = await list(query, { accountId: app.accountId, places, after, limit })
-  const stored = await listSmallPlans(query, [...new Set(rows.map((row) => row.build_id))])
-  const plans = new Map(stored.map((row) => [row.build_id, readPlan(row)]))
   const last = rows.length === limit ? rows.at(-1) : undefined
   return {
-    items: rows.map((row) => toItem(row, { actor, plan: plans.get(row.build_id) })),
+    items: await toApprovalItems(app, rows, actor),
     ...present({ next: last && writeCursor(last) }),
   }
+}
+
+/** Converts approvals to their list form for a caller. */
+export async function toApprovalItems(app: App, rows: readonly ApprovalOfBuild[], actor: Actor): Promise<ApprovalItem[]> {
+  const stored = await listSmallPlans(app.store.query, [...new Set(rows.map((row) => row.build_id))])
+  const plans = new Map(stored.map((row) => [row.build_id, readPlan(row)]))
+  return rows.map((row) => toItem(row, { actor, plan: plans.get(row.build_id) }))
 }
 
 interface Known {
@@ -50,9 +55,14 @@ function toItem(row: ApprovalOfBuild, { actor, plan }: Known): ApprovalItem {
   return {
     ...toApproval(row),
     build: toRef({ ...row, id }),
-    may: decision === null && mayDo(actor, { right: 'decide-approvals', scope: 'build:write' }, placeOf(row)),
+    may: decision === null && mayDecide(actor, placeOf(row)),
     next: plan === undefined ? [] : followersOf(plan, step).slice(0, MAX_NEXT),
   }
+}
+
+/** Returns true if the caller may decide approvals of the builds of a place. */
+export function mayDecide(actor: Actor, place: Place): boolean {
+  return mayDo(actor, { right: 'decide-approvals', scope: 'build:write' }, place)
 }
 
 /** Returns the steps that wait for a step. */
