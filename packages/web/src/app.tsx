@@ -15,6 +15,7 @@ function screen(load: () => Promise<Screen>): Screen {
 }
 
 const SignIn = screen(async () => (await import('./signin/sign-in.tsx')).SignIn)
+const Builds = screen(async () => (await import('./builds/builds.tsx')).Builds)
 
 export function App(): ReactElement {
   return (
@@ -29,6 +30,9 @@ export function App(): ReactElement {
           <Switch>
             <Route path="/">
               <Redirect to={paths.builds()} replace />
+            </Route>
+            <Route path="/builds">
+              <Builds />
             </Route>
             <Route component={NotHere} />
           </Switch>
