@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { fault } from '@windlass/kit/faults'
-import { countProblems, formatError, formatProblem } from './problems.ts'
+import { countProblems } from '@windlass/plan'
+import { formatError, formatProblem } from './problems.ts'
 import { styleFor } from './style.ts'
 
 const style = styleFor(false)

@@ -16,6 +16,7 @@ import {
   SessionInput,
   SessionsEnded,
   SessionsQuery,
+  StreamQuery,
   Whoami,
 } from '@windlass/protocol'
 import { z } from 'zod'
@@ -27,6 +28,8 @@ export const server = {
   bootstrap: route('POST', '/v1/bootstrap', { body: Bootstrap, answer: ApiKeyCreated }),
   /** Returns the owner of the client's key. Throws `unauthenticated`. */
   whoami: route('GET', '/v1/whoami', { answer: Whoami }),
+  /** Follows several topics: events named as in `STREAM_EVENTS`. The caller resumes with the last `id` as `cursor`. */
+  stream: route('GET', '/v1/stream', { query: StreamQuery, answer: 'events' }),
   openapi: route('GET', '/v1/openapi.json', { answer: z.record(z.string(), z.unknown()) }),
 }
 

@@ -1,6 +1,5 @@
 /** Steps as a tree: children below their group, hooks around their step. */
-import { HOOK_MOMENTS } from '@windlass/plan'
-import type { StepRecord } from './record.ts'
+import { HOOK_MOMENTS } from '../plan.ts'
 
 export interface Branch<T> {
   readonly step: T
@@ -9,12 +8,16 @@ export interface Branch<T> {
   readonly label: string
 }
 
-type Node = Pick<StepRecord, 'name' | 'parent'>
+interface Node {
+  readonly name: string
+  /** The group that contains the step, or the step whose hook it is. */
+  readonly parent?: string | null | undefined
+}
 
 /** Returns the steps with parents before their children and siblings in the given order; hooks before the build come first. */
 export function toTree<T extends Node>(steps: readonly T[]): Branch<T>[] {
   const names = new Set(steps.map(({ name }) => name))
-  const isRoot = ({ parent }: T): boolean => parent === null || !names.has(parent)
+  const isRoot = ({ parent }: T): boolean => parent == null || !names.has(parent)
   const children = Map.groupBy(
     steps.filter((step) => !isRoot(step)),
     ({ parent }) => parent,
@@ -30,8 +33,8 @@ export function toTree<T extends Node>(steps: readonly T[]): Branch<T>[] {
 
 /** Returns `on_finish` for `test.on_finish`, and for `.on_finish` of the build. */
 function labelOf({ name, parent }: Node): string {
-  if (name.startsWith('.')) return parent === null ? name.slice(1) : name.slice(name.lastIndexOf('.') + 1)
-  return parent !== null && name.startsWith(`${parent}.`) ? name.slice(parent.length + 1) : name
+  if (name.startsWith('.')) return parent == null ? name.slice(1) : name.slice(name.lastIndexOf('.') + 1)
+  return parent != null && name.startsWith(`${parent}.`) ? name.slice(parent.length + 1) : name
 }
 
 function byMoment(a: Node, b: Node): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toTree } from './step-tree.ts'
+import { toTree } from './tree.ts'
 
 const step = (name: string, parent: string | null = null): { name: string; parent: string | null } => ({ name, parent })
 const lines = (...steps: { name: string; parent: string | null }[]): string[] =>

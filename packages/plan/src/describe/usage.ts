@@ -1,6 +1,11 @@
-import type { BuildStep } from '@windlass/protocol'
+/** Sizes and the usage of steps as text. */
 
-type Usage = NonNullable<BuildStep['usage']>
+/** Peaks over the containers of a step. */
+export interface StepUsage {
+  readonly memoryPeakBytes?: number | undefined
+  readonly memoryLimitBytes?: number | undefined
+  readonly cpuMs?: number | undefined
+}
 
 /** Formats a size such as `512 MiB` or `1.4 GiB`. */
 export function formatBytes(bytes: number): string {
@@ -12,7 +17,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** Formats peak memory with its limit, and CPU time: `410 MiB of 512 MiB, 3.2 s CPU`; empty if unknown. */
-export function formatUsage(usage: Usage | undefined | null): string {
+export function formatUsage(usage: StepUsage | undefined | null): string {
   if (usage === undefined || usage === null) return ''
   const { memoryPeakBytes: peak, memoryLimitBytes: limit, cpuMs } = usage
   const memory = peak === undefined ? '' : formatBytes(peak) + (limit === undefined ? '' : ` of ${formatBytes(limit)}`)

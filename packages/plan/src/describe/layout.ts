@@ -1,5 +1,5 @@
 /** Layout of the plan graph: left to right in the order in which steps can run, with groups around their steps. */
-import type { Preview, PreviewStep } from '@windlass/plan'
+import type { Preview, PreviewStep } from '../preview/preview.ts'
 
 export interface Box {
   readonly step: PreviewStep
@@ -27,7 +27,7 @@ const NARROWEST = 120
 const WIDEST = 300
 
 /** Computes the layout in time linear in steps and edges. */
-export function computeLayout({ steps }: Preview): Layout {
+export function layOut({ steps }: Pick<Preview, 'steps'>): Layout {
   const body = steps.filter(({ hook }) => hook === undefined)
   const inside = Map.groupBy(
     steps.filter(({ parent, hook }) => parent !== undefined && hook === undefined),

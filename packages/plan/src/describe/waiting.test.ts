@@ -1,18 +1,15 @@
-import type { Waiting } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { formatProgress, formatWaiting } from './waiting.ts'
+import { formatProgress, formatWaiting, type Wait } from './waiting.ts'
 
-const holder = (number: number): NonNullable<Waiting['holders']>[number] => ({
-  id: '65a1b2c3d4e5f60718293a4b',
+const holder = (number: number): NonNullable<Wait['holders']>[number] => ({
   number,
-  status: 'running',
 })
 
 test('shows the place and the builds that hold the limit', () => {
-  const waiting: Waiting = { reason: 'pipeline-limit', since: 1, place: 2, used: 3, limit: 3, holders: [holder(7), holder(9)] }
+  const waiting: Wait = { place: 2, used: 3, limit: 3, holders: [holder(7), holder(9)] }
   expect(formatWaiting(waiting)).toBe('place 2, 3 of 3 by #7 #9 …')
   expect(formatWaiting({ ...waiting, used: 2, limit: 2 })).toBe('place 2, 2 of 2 by #7 #9')
-  expect(formatWaiting({ reason: 'approval', since: 1 })).toBe('')
+  expect(formatWaiting({})).toBe('')
 })
 
 test('shows the progress with failures and the current step', () => {
