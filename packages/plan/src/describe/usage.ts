@@ -1,7 +1,7 @@
 /** Sizes and the usage of steps as text. */
 
 /** Peaks over the containers of a step. */
-export interface StepUsage {
+export interface ShownUsage {
   readonly memoryPeakBytes?: number | undefined
   readonly memoryLimitBytes?: number | undefined
   readonly cpuMs?: number | undefined
@@ -17,7 +17,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** Formats peak memory with its limit, and CPU time: `410 MiB of 512 MiB, 3.2 s CPU`; empty if unknown. */
-export function formatUsage(usage: StepUsage | undefined | null): string {
+export function formatUsage(usage: ShownUsage | undefined | null): string {
   if (usage === undefined || usage === null) return ''
   const { memoryPeakBytes: peak, memoryLimitBytes: limit, cpuMs } = usage
   const memory = peak === undefined ? '' : formatBytes(peak) + (limit === undefined ? '' : ` of ${formatBytes(limit)}`)

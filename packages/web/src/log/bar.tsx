@@ -25,7 +25,12 @@ export interface BarProps {
   readonly onCopy: () => void
 }
 
-const TIMES_SHOWN: Readonly<Record<Times, string>> = { none: 'No times', clock: 'Time of day', start: 'Since the start', step: 'Since the line before' }
+const TIMES_SHOWN: Readonly<Record<Times, string>> = {
+  none: 'No times',
+  clock: 'Time of day',
+  start: 'Since the start',
+  step: 'Since the line before',
+}
 
 export function Bar(props: BarProps): ReactElement {
   const { state, settings, onChange } = props
@@ -62,7 +67,12 @@ export function Bar(props: BarProps): ReactElement {
           </option>
         ))}
       </select>
-      <Button small tone="quiet" aria-pressed={settings.showsControls} onClick={() => onChange({ showsControls: !settings.showsControls })}>
+      <Button
+        small
+        tone="quiet"
+        aria-pressed={settings.showsControls}
+        onClick={() => onChange({ showsControls: !settings.showsControls })}
+      >
         Control characters
       </Button>
       <Button small tone="quiet" onClick={props.onCopy}>
@@ -132,10 +142,22 @@ function SearchField({ state, searchField, onSearch, onMatch }: BarProps): React
           event.preventDefault()
         }}
       />
-      <Button small tone="quiet" aria-label="Match case" aria-pressed={wanted.case} onClick={() => setWanted({ ...wanted, case: !wanted.case })}>
+      <Button
+        small
+        tone="quiet"
+        aria-label="Match case"
+        aria-pressed={wanted.case}
+        onClick={() => setWanted({ ...wanted, case: !wanted.case })}
+      >
         Aa
       </Button>
-      <Button small tone="quiet" aria-label="Regular expression" aria-pressed={wanted.regex} onClick={() => setWanted({ ...wanted, regex: !wanted.regex })}>
+      <Button
+        small
+        tone="quiet"
+        aria-label="Regular expression"
+        aria-pressed={wanted.regex}
+        onClick={() => setWanted({ ...wanted, regex: !wanted.regex })}
+      >
         .*
       </Button>
       {wanted.q !== '' && (
@@ -162,7 +184,15 @@ function matchesText({ matches, current, hasMoreMatches, isSearching, searchErro
   return current === undefined ? count : `${formatCount(matches.indexOf(current) + 1)} of ${count}`
 }
 
-function LineField({ lineField, total, onLine }: { readonly lineField: BarProps['lineField']; readonly total: number; readonly onLine: (line: number) => void }): ReactElement {
+function LineField({
+  lineField,
+  total,
+  onLine,
+}: {
+  readonly lineField: BarProps['lineField']
+  readonly total: number
+  readonly onLine: (line: number) => void
+}): ReactElement {
   return (
     <input
       ref={lineField}

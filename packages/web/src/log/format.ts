@@ -23,7 +23,11 @@ export const TIMES = ['none', 'clock', 'start', 'step'] as const
 export type Times = (typeof TIMES)[number]
 
 /** Formats the time of a line. An empty text if it does not differ from the line before, with `step`. Epoch milliseconds. */
-export function formatTime(times: Times, at: number | undefined, { start, before }: { start: number | undefined; before: number | undefined }): string {
+export function formatTime(
+  times: Times,
+  at: number | undefined,
+  { start, before }: { start: number | undefined; before: number | undefined },
+): string {
   if (at === undefined || times === 'none') return ''
   if (times === 'clock') return new Date(at).toLocaleTimeString('en-GB')
   if (times === 'start') return start === undefined ? '' : formatSeconds(at - start)

@@ -1,5 +1,15 @@
 /** Writes the text of a line into an element: text nodes and elements with classes, never markup. */
-import { codePointName, foreignHost, lookOf, showControls, tokenizeLine, type Look, type Style, type Theme, type Token } from '@windlass/ansi'
+import {
+  codePointName,
+  foreignHost,
+  lookOf,
+  showControls,
+  tokenizeLine,
+  type Look,
+  type Style,
+  type Theme,
+  type Token,
+} from '@windlass/ansi'
 import { formatBytes } from './format.ts'
 import styles from './log.module.css'
 import type { Match } from './search.ts'

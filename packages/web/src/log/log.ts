@@ -234,7 +234,20 @@ export class Log {
     } catch (error) {
       if (!isMissing(error)) throw error
       const { attempt, stream } = this.#name
-      return { attempt, stream, from: 0, lines: 0, total: 0, complete: false, startByte: 0, bytes: 0, sgr: '', times: [], cut: [], text: '' }
+      return {
+        attempt,
+        stream,
+        from: 0,
+        lines: 0,
+        total: 0,
+        complete: false,
+        startByte: 0,
+        bytes: 0,
+        sgr: '',
+        times: [],
+        cut: [],
+        text: '',
+      }
     }
   }
 
@@ -280,4 +293,3 @@ export class Log {
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'not-found'
 }
-

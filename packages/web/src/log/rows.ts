@@ -122,7 +122,13 @@ function create(): Drawn {
     if (role !== '') element.setAttribute('role', role)
     return element
   }
-  const drawn = { element: cell('row', 'row'), gap: cell('gap', 'note'), number: cell('number', 'rowheader'), time: cell('time', 'cell'), text: cell('text', 'cell') }
+  const drawn = {
+    element: cell('row', 'row'),
+    gap: cell('gap', 'note'),
+    number: cell('number', 'rowheader'),
+    time: cell('time', 'cell'),
+    text: cell('text', 'cell'),
+  }
   drawn.element.append(drawn.number, drawn.text)
   return { ...drawn, row: undefined }
 }
@@ -138,7 +144,13 @@ function write(drawn: Drawn, row: Row): void {
   writeFold(number, row.fold)
   gap.textContent = row.gapMs > 0 ? `${formatSpan(row.gapMs)} without output` : ''
   time.textContent = row.time
-  const cells = [...(row.gapMs > 0 ? [gap] : []), number, text, ...(row.fold?.isClosed ? [foldNote(row.fold)] : []), ...(row.time === '' ? [] : [time])]
+  const cells = [
+    ...(row.gapMs > 0 ? [gap] : []),
+    number,
+    text,
+    ...(row.fold?.isClosed ? [foldNote(row.fold)] : []),
+    ...(row.time === '' ? [] : [time]),
+  ]
   element.replaceChildren(...cells)
   if (row.content === undefined) text.textContent = ''
   else writeText(text, row.content, row)

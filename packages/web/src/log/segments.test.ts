@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { foldsOf, markerOf, type Fold, type Marker } from './folds.ts'
+import { foldsOf, markerOf, type Fold } from './folds.ts'
 import { Segments } from './segments.ts'
 
 const LINES = 60
@@ -26,7 +26,7 @@ test('rows are the lines that no closed fold hides, in order (W061)', () => {
 })
 
 function foldsIn(lines: readonly string[]): string[] {
-  const markers = lines.flatMap((text, line): Marker[] => markerOf(text, line) ?? [])
+  const markers = lines.map(markerOf).filter((marker) => marker !== undefined)
   return foldsOf(markers, lines.length - 1).map(({ from, to, title }) => `${from}-${to} ${title}`)
 }
 

@@ -8,7 +8,11 @@ const MAX_COPIED_CHARS = 4 * 1024 * 1024
 const LINES_PER_CALL = 5_000
 
 /** Reads the visible text of lines, first to last from 0. Returns undefined if it is too long to copy, or if a line is cut. */
-export async function readText(load: LoadLines, [first, last]: readonly [number, number], signal: AbortSignal): Promise<string | undefined> {
+export async function readText(
+  load: LoadLines,
+  [first, last]: readonly [number, number],
+  signal: AbortSignal,
+): Promise<string | undefined> {
   if (last - first >= MAX_COPIED_LINES) return undefined
   const parts: string[] = []
   let chars = 0

@@ -12,9 +12,17 @@ import styles from './log.module.css'
 export function ServerMarks({ buildId, attempt, stream, isLive }: LogName & { readonly isLive: boolean }): ReactElement | null {
   const { data } = useQuery({ ...queries.logStreams(buildId), enabled: !isLive })
   const now = useNow()
-  if (data?.expiredAt !== undefined) return <p className={styles['marks']}>The log was kept until {formatDate(data.expiredAt, now)}.</p>
+  if (data?.expiredAt !== undefined)
+    return <p className={styles['marks']}>The log was kept until {formatDate(data.expiredAt, now)}.</p>
   const found = data?.items.find((item) => item.attempt === attempt && item.stream === stream)
   if (found?.cut !== true) return null
-  const missing = found.missingBytes === undefined ? 'The end of the output is missing' : `At least ${formatBytes(found.missingBytes)} are missing here`
-  return <p className={styles['marks']}>{missing}: attempt {attempt} was lost before its engine could send all output.</p>
+  const missing =
+    found.missingBytes === undefined
+      ? 'The end of the output is missing'
+      : `At least ${formatBytes(found.missingBytes)} are missing here`
+  return (
+    <p className={styles['marks']}>
+      {missing}: attempt {attempt} was lost before its engine could send all output.
+    </p>
+  )
 }

@@ -34,7 +34,8 @@ interface Block {
 /** Returns the lines of an answer. Its last line is left out if it is unfinished, unless `withUnfinished`. */
 export function linesOf(answer: LogLines, withUnfinished = true): Line[] {
   const texts = answer.text.split('\n')
-  if (texts.length > answer.lines || (!withUnfinished && !answer.complete)) texts.length = Math.min(answer.lines, texts.length - 1)
+  if (texts.length > answer.lines || (!withUnfinished && !answer.complete))
+    texts.length = Math.min(answer.lines, texts.length - 1)
   const cuts = new Map(answer.cut)
   let style: Style = answer.sgr
   let time = 0

@@ -6,7 +6,22 @@ import { Rows, type Row } from './rows.ts'
 import type { Match, Search } from './search.ts'
 import { Segments } from './segments.ts'
 import type { Line, LineSource } from './source.ts'
-import { afterBar, clamp, endOf, isAtOrAfter, moveBy, reveal, ROW_HEIGHT, rowsInView, SPARE_ROWS, spacerHeight, toBar, TOP, type Anchor, type Geometry } from './window.ts'
+import {
+  afterBar,
+  clamp,
+  endOf,
+  isAtOrAfter,
+  moveBy,
+  reveal,
+  ROW_HEIGHT,
+  rowsInView,
+  SPARE_ROWS,
+  spacerHeight,
+  toBar,
+  TOP,
+  type Anchor,
+  type Geometry,
+} from './window.ts'
 
 /** Pauses longer than this are drawn. Milliseconds. */
 const LEAST_GAP_MS = 5_000
@@ -183,7 +198,10 @@ export class View {
       const markers = [...this.#markers.values()].toSorted((a, b) => a.line - b.line)
       this.#folds = foldsOf(markers, total - 1)
     }
-    this.#segments = new Segments(total, this.#folds.filter(({ from }) => this.#closed.has(from)))
+    this.#segments = new Segments(
+      total,
+      this.#folds.filter(({ from }) => this.#closed.has(from)),
+    )
   }
 
   #geometry(): Geometry {

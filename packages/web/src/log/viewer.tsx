@@ -78,7 +78,10 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
   useLayoutEffect(() => {
     if (viewer.current === null || scroller.current === null || spacer.current === null || rows.current === null) return undefined
     const elements = { viewer: viewer.current, scroller: scroller.current, spacer: spacer.current, rows: rows.current }
-    const open = new Log({ buildId, attempt, stream }, { elements, settings: first.current, live, changed: () => setState(open.state) })
+    const open = new Log(
+      { buildId, attempt, stream },
+      { elements, settings: first.current, live, changed: () => setState(open.state) },
+    )
     log.current = open
     void open.open(markedLines())
     const read = (): void => open.mark(markedLines(), true)
@@ -107,7 +110,8 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
   }
   const copy = async (): Promise<void> => {
     const text = await log.current?.readSelected()
-    if (text === undefined) return setSaid(`Mark up to ${MAX_COPIED_LINES.toLocaleString('en')} lines first. Download the log for more.`)
+    if (text === undefined)
+      return setSaid(`Mark up to ${MAX_COPIED_LINES.toLocaleString('en')} lines first. Download the log for more.`)
     setSaid((await copyText(text)) ? 'Copied.' : 'The browser does not allow copying here.')
   }
   const showLine = (line: number): void => log.current?.mark([line, line], true)
@@ -159,7 +163,8 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
             const cell = target instanceof HTMLElement ? target.closest<HTMLElement>('[role="rowheader"]') : null
             const line = Number(cell?.parentElement?.dataset['line'])
             if (cell === null || Number.isNaN(line)) return
-            if (cell.dataset['fold'] === undefined || shiftKey || log.current?.view.toggleFold(line) !== true) select(line, shiftKey)
+            if (cell.dataset['fold'] === undefined || shiftKey || log.current?.view.toggleFold(line) !== true)
+              select(line, shiftKey)
           }}
         >
           <div ref={spacer} className={styles['spacer']} role="presentation">
@@ -169,7 +174,12 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
           </div>
         </div>
         {state.matches.length > 0 && (
-          <Strip matches={state.matches} version={state.matches.length} total={state.total} onShow={(line) => log.current?.view.show(line)} />
+          <Strip
+            matches={state.matches}
+            version={state.matches.length}
+            total={state.total}
+            onShow={(line) => log.current?.view.show(line)}
+          />
         )}
         <State state={state} onRetry={() => log.current?.retry()} />
         {state.isLive && !state.isFollowing && state.unseen > 0 && (

@@ -1,6 +1,20 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { afterBar, clamp, endOf, isAtOrAfter, moveBy, reveal, rowsInView, spacerHeight, toBar, MAX_SPACER, ROW_HEIGHT, TOP, type Geometry } from './window.ts'
+import {
+  afterBar,
+  clamp,
+  endOf,
+  isAtOrAfter,
+  moveBy,
+  reveal,
+  rowsInView,
+  spacerHeight,
+  toBar,
+  MAX_SPACER,
+  ROW_HEIGHT,
+  TOP,
+  type Geometry,
+} from './window.ts'
 
 function geometryOf(rows: number, view = 700, heightOf: (row: number) => number = () => ROW_HEIGHT): Geometry {
   return { rows, view, heightOf, average: ROW_HEIGHT }
