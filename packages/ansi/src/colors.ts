@@ -1,4 +1,5 @@
 /** The state of colors and styles in output with escape sequences (SGR, ECMA-48 8.3.117, and the colors of ITU-T T.416). */
+import { COLORS } from './sequences.ts'
 
 /** Parameter -> the attribute that it sets. */
 const STYLES: Readonly<Record<number, string>> = {
@@ -25,14 +26,30 @@ const RESETS: Readonly<Record<number, readonly string[]>> = {
   39: ['foreground'],
   49: ['background'],
 }
-// oxlint-disable-next-line no-control-regex
-const SGR = /\u001B\[([\d;:]*)m/g
+/** Longer parameters are ignored. Characters. */
+const MAX_PARAMETER = 32
+/** Parameters of one SGR sequence that sets what is in force, such as `1;31`; empty if nothing is. */
+export type Style = string
 
-/** Returns the parameters of one SGR sequence that sets what is in force after the text, such as `1;31`; empty if nothing is. */
-export function colorsAfter(text: string): string {
-  const state = new Map<string, string>()
-  for (const [, parameters = ''] of text.matchAll(SGR)) apply(state, parameters)
+/** Returns the style after the text. */
+export function colorsAfter(text: string, before: Style = ''): Style {
+  const state = attributesOf(before)
+  for (const [, parameters = ''] of text.matchAll(COLORS)) apply(state, parameters)
   return [...state.values()].join(';')
+}
+
+/** Returns the style after an SGR sequence with these parameters. */
+export function styleAfter(parameters: string, before: Style): Style {
+  const state = attributesOf(before)
+  apply(state, parameters)
+  return [...state.values()].join(';')
+}
+
+/** Returns the parameters of each attribute of a style: `foreground`, `background`, `bold` and others. */
+export function attributesOf(style: Style): Map<string, string> {
+  const state = new Map<string, string>()
+  if (style !== '') apply(state, style)
+  return state
 }
 
 function apply(state: Map<string, string>, parameters: string): void {
@@ -43,6 +60,7 @@ function apply(state: Map<string, string>, parameters: string): void {
     const length = code === 38 || code === 48 ? colorLength(parts, at) : 1
     const whole = parts.slice(at, at + length).join(';')
     at += length
+    if (whole.length > MAX_PARAMETER) continue
     if (code === 0) state.clear()
     else if (part === '4:0') state.delete('underline')
     else if (RESETS[code] !== undefined) for (const name of RESETS[code]) state.delete(name)
