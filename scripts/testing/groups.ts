@@ -34,6 +34,8 @@ export type Part =
   | 'kubernetes'
   | 'helm'
   | 'gitea'
+  | 'browser'
+  | 'web'
   | 'cluster'
   | `image:${Image}`
 
@@ -171,6 +173,12 @@ export const GROUPS: readonly Group[] = [
     name: 'forge',
     include: ['e2e/forge/**/*.test.ts'],
     parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs'],
+  },
+  {
+    name: 'web',
+    include: ['e2e/web/**/*.test.ts'],
+    parts: ['browser', 'web'],
+    sharesProcess: true,
   },
   {
     name: 'release',

@@ -1,7 +1,7 @@
 /** Builds for the tests of the page, made through the API of agents and engines, as agents with the fake executor make them. */
 import type { Build } from '@windlass/protocol'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
-import type { TestEngine } from '../../../packages/server/test/support/fake-agent.ts'
+import { startEngine, type TestEngine } from '../../../packages/server/test/support/fake-agent.ts'
 
 const GIT = { commitMessage: 'Add a cache for prices', commitAuthor: 'mira' }
 
@@ -9,7 +9,7 @@ export const DOCUMENT = `version: '1.0'
 mode: parallel
 stages: [prepare, check, ship]
 steps:
-  main_clone: {type: git-clone, repo: demo/app, revision: main, stage: prepare}
+  main_clone: {image: 'alpine:3', commands: [git fetch], stage: prepare}
   install: {image: 'node:24', commands: [npm ci], stage: prepare, when: {steps: [{name: main_clone, on: [success]}]}}
   checks:
     type: parallel
@@ -68,15 +68,28 @@ async function runStep(engine: TestEngine, step: string, { status, reason, exitC
   await engine.event(end as Parameters<TestEngine['event']>[0])
 }
 
+const INPUT = { document: DOCUMENT, branch: 'main', revision: '9e11f037aa11bb22cc33dd44ee55ff6677889900', git: GIT }
+
+/** Submits a build and starts its engine. Stops of earlier attempts are done on the way. */
+async function startBuild(scene: HttpScene, input: object): Promise<{ readonly build: Build; readonly engine: TestEngine }> {
+  const build = await scene.submit({ ...INPUT, ...input })
+  for (let tries = 0; tries < 10; tries += 1) {
+    for (const task of await scene.agent.claim()) {
+      await scene.agent.report(task, 'done')
+      if (task.kind === 'start-attempt' && task.buildId === build.id) return { build, engine: await startEngine(scene.server.url, task) }
+    }
+  }
+  throw new Error(`build ${build.number} was not started`)
+}
+
 async function begin(engine: TestEngine): Promise<void> {
   await engine.event({ type: 'attempt.started', engineVersion: '0', docker: { version: '0', api: '1.45' }, volumeKept: true })
 }
 
-const INPUT = { document: DOCUMENT, branch: 'main', revision: '9e11f037aa11bb22cc33dd44ee55ff6677889900', git: GIT }
 
 /** A build whose step `unit_tests` fails in a group, with a clean-up hook that fails after it. */
 export async function failBuild(scene: HttpScene, input: object = {}): Promise<Build> {
-  const { build, engine } = await scene.start({ ...INPUT, ...input })
+  const { build, engine } = await startBuild(scene, input)
   await begin(engine)
   await runStep(engine, 'main_clone', { status: 'success', output: 'Cloned demo/app at 9e11f037.\n' })
   await runStep(engine, 'install', { status: 'success', output: 'added 412 packages in 11s\n' })
@@ -89,7 +102,7 @@ export async function failBuild(scene: HttpScene, input: object = {}): Promise<B
 
 /** A build that succeeds in every step. */
 export async function passBuild(scene: HttpScene, input: object = {}): Promise<Build> {
-  const { build, engine } = await scene.start({ ...INPUT, ...input })
+  const { build, engine } = await startBuild(scene, input)
   await engine.succeed()
   return scene.admin.builds.get(build.id)
 }
@@ -99,7 +112,7 @@ export async function runBuild(
   scene: HttpScene,
   input: object = {},
 ): Promise<{ readonly build: Build; readonly engine: TestEngine }> {
-  const { build, engine } = await scene.start({ ...INPUT, ...input })
+  const { build, engine } = await startBuild(scene, input)
   await begin(engine)
   await runStep(engine, 'main_clone', { status: 'success', output: 'Cloned demo/app at 9e11f037.\n' })
   await engine.event({ type: 'step.started', step: 'install', try: 1 })
