@@ -76,7 +76,8 @@ async function startBuild(scene: HttpScene, input: object): Promise<{ readonly b
   for (let tries = 0; tries < 10; tries += 1) {
     for (const task of await scene.agent.claim()) {
       await scene.agent.report(task, 'done')
-      if (task.kind === 'start-attempt' && task.buildId === build.id) return { build, engine: await startEngine(scene.server.url, task) }
+      if (task.kind === 'start-attempt' && task.buildId === build.id)
+        return { build, engine: await startEngine(scene.server.url, task) }
     }
   }
   throw new Error(`build ${build.number} was not started`)
@@ -85,7 +86,6 @@ async function startBuild(scene: HttpScene, input: object): Promise<{ readonly b
 async function begin(engine: TestEngine): Promise<void> {
   await engine.event({ type: 'attempt.started', engineVersion: '0', docker: { version: '0', api: '1.45' }, volumeKept: true })
 }
-
 
 /** A build whose step `unit_tests` fails in a group, with a clean-up hook that fails after it. */
 export async function failBuild(scene: HttpScene, input: object = {}): Promise<Build> {
