@@ -2,12 +2,11 @@
  * Starts a control plane inside this process: store, sweeps, HTTP. `main.ts` uses it in a container, `windlass up` and tests on one machine.
  * Not here: the parts of the server (`app.ts`), settings from the environment (`config.ts`).
  */
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { serveProbes, type ProbeServer } from '@windlass/kit'
 import type { FastifyInstance } from 'fastify'
 import type { App } from './app.ts'
 import { readAssets } from './http/assets.ts'
-import { readPage, type WebPage } from './http/page.ts'
 import { openHttp } from './http/http-server.ts'
 import { noteBreak } from './builds/engine/hearing.ts'
 import { allRoutes } from './http/routes.ts'
@@ -19,8 +18,6 @@ import type { ServerOptions } from './settings.ts'
 
 /** Files for browsers. */
 const ASSETS = join(import.meta.dirname, 'http/public')
-/** The built web page. */
-const PAGE = resolve(import.meta.dirname, '../../web/dist')
 
 export interface RunningServer {
   /** Base URL for clients of this machine, without `/v1`. */
@@ -42,15 +39,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     await prepareBootstrap(app)
     const authenticator = openAuthenticator(app.store.query, app.vault, (id) => noteKeyUse(app, id))
-    const page = options.ui === false ? undefined : readPage(options.pageDir ?? PAGE)
-    const assets = readAssets(ASSETS).filter(({ path }) => path !== 'signin.html' || !hasSignIn(page))
+    const assets = readAssets(ASSETS)
     const http = openHttp(app, {
       tls: options.tls,
       trustedProxies: options.trustedProxies,
       authenticator,
       routes: allRoutes(app, authenticator),
       assets,
-      page,
     })
     metrics = await listenForMetrics(app, options)
     url = toLocalUrl(await http.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 }), options.host)
@@ -68,11 +63,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await close()
     throw error
   }
-}
-
-/** Returns true if the page is built: it then shows the sign-in itself. */
-function hasSignIn(page: WebPage | undefined): boolean {
-  return page !== undefined && page.files.length > 0
 }
 
 /** Serves the metrics without authentication; only Prometheus should be able to reach the port. */

@@ -63,10 +63,6 @@ export interface ServerOptions {
   readonly port?: number | undefined
   /** A port that serves only `/metrics`, without a credential. Default: none. */
   readonly metricsPort?: number | undefined
-  /** Whether the web page is served. True by default. */
-  readonly ui?: boolean | undefined
-  /** Folder of the built web page. Default: `dist` of the package `web`. */
-  readonly pageDir?: string | undefined
   /** Base URL at which users, and engines whose agent reports none, reach this server. Default: built from host and port. */
   readonly advertisedUrl?: string | undefined
   /** PEM files. */

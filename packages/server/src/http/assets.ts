@@ -91,11 +91,6 @@ function listFiles(folder: string, prefix = ''): string[] {
   })
 }
 
-/** Returns a file that is not in a folder. */
-export function assetOf(path: string, bytes: Buffer): Asset {
-  return toAsset(path, bytes, new Map())
-}
-
 function toAsset(path: string, bytes: Buffer, files: ReadonlyMap<string, Buffer>): Asset {
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32)
   const encoded = new Map<Encoding, Variant>()
@@ -117,7 +112,7 @@ function toAsset(path: string, bytes: Buffer, files: ReadonlyMap<string, Buffer>
 export function addAssets(server: FastifyInstance, assets: readonly Asset[]): void {
   for (const asset of assets)
     for (const url of urlsOf(asset.path))
-      server.get(url, { exposeHeadRoute: true }, async (request, reply) => answerAsset(asset, request, reply))
+      server.get(url, { exposeHeadRoute: true }, async (request, reply) => answer(asset, request, reply))
 }
 
 function urlsOf(path: string): string[] {
@@ -125,8 +120,7 @@ function urlsOf(path: string): string[] {
   return [...new Set([`/${path}`, `/${short}`])]
 }
 
-/** Sends a file, or 304 if the browser has it. */
-export function answerAsset(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function answer(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const encoding = chooseEncoding(asset, request.headers['accept-encoding'])
   const { bytes, etag } = (encoding && asset.encoded.get(encoding)) ?? asset.plain
   reply.headers({ ...asset.headers, etag })

@@ -12,7 +12,6 @@ import { authorize } from '../identity/authorize.ts'
 import { authenticateSession } from '../identity/sessions.ts'
 import { requireOwnOrigin } from '../identity/origin.ts'
 import { addAssets, type Asset } from './assets.ts'
-import { answerPage, isForPage, type WebPage } from './page.ts'
 import { auditedCall } from './audited-call.ts'
 import { bodyLimitOf, DEFAULT_BODY_BYTES, openBodyLimits, type Admit } from './body-limits.ts'
 import { isLogSocket, serveLogSocket } from './codefresh/log/socket.ts'
@@ -34,8 +33,6 @@ export interface HttpOptions {
   readonly routes: readonly Route[]
   /** Files for browsers, which need no credential. */
   readonly assets?: readonly Asset[]
-  /** The web page. Without it, unknown addresses get a problem document. */
-  readonly page?: WebPage | undefined
   /** Time in which a small body must arrive, milliseconds. Default: 20 s. */
   readonly bodyMs?: number | undefined
 }
@@ -54,14 +51,12 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
     reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
   })
   server.setErrorHandler((error, request, reply) => sendProblem(app, { error, request, reply }))
-  const { page } = options
-  server.setNotFoundHandler((request, reply) => {
-    if (page !== undefined && isForPage(request)) return answerPage(page, request, reply)
+  server.setNotFoundHandler((request) => {
     throw unknownRoute(request.method, shownUrl(request.url))
   })
   const admitFor = openBodyLimits(app, options.bodyMs)
   for (const route of options.routes) addRoute(app, server, { ...options, route, admit: admitFor(route.spec) })
-  addAssets(server, [...(options.assets ?? []), ...(page?.files ?? [])])
+  addAssets(server, options.assets ?? [])
   serveLogSocket(app, server.server)
   return server
 }
