@@ -28,6 +28,7 @@ export type Part =
   | 'node20'
   | 'codefresh-cli'
   | 'programs'
+  | 'web'
   | 'postgres'
   | 'moto'
   | 'docker'

@@ -18,6 +18,7 @@ const SIGNS: readonly { readonly part: Part; readonly signs: readonly RegExp[] }
   { part: 'node20', signs: [/scripts\/release\/node20/] },
   { part: 'codefresh-cli', signs: [/scripts\/codefresh-cli/] },
   { part: 'programs', signs: [/\/support\/programs\.ts'/, /\bprogramFile\(/] },
+  { part: 'web', signs: [/packages\/web\/dist/] },
   { part: 'openssl', signs: [starts('openssl')] },
   { part: 'python', signs: [starts('python3')] },
   { part: 'git', signs: [starts('git')] },

@@ -21,7 +21,8 @@ const image = (name: string, recipe: Omit<Recipe, 'command'> = {}): Recipe => ({
 
 /** In the order in which they are started. The position of a compiled part depends on the first group that needs it. */
 export const RECIPES: Readonly<Record<Part, Recipe>> = {
-  programs: { command: ['node_modules/.bin/node', 'scripts/testing/programs.ts', 'build'], environment: true },
+  web: packages('web'),
+  programs: { command: ['node_modules/.bin/node', 'scripts/testing/programs.ts', 'build'], needs: ['web'], environment: true },
   git: packages('git'),
   openssl: packages('openssl'),
   python: packages('python'),
@@ -39,7 +40,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   'image:debian': image('debian'),
   'image:tools': image('tools', { needs: ['image:debian'] }),
   'image:node': image('node', { needs: ['image:debian'] }),
-  'image:windlass': image('windlass', { needs: ['image:node'] }),
+  'image:windlass': image('windlass', { needs: ['image:node', 'web'] }),
   'image:dind': image('dind', { needs: ['image:tools'] }),
   'image:dind-rootless': image('dind-rootless', { needs: ['image:dind'] }),
   moto: { command: ['scripts/moto', 'install'], needs: ['python'] },
