@@ -16,7 +16,6 @@
 import { BUILD_STATUSES } from '@windlass/plan'
 import { z } from 'zod'
 import { ApprovalItem } from './approvals.ts'
-import { Id } from './base.ts'
 import { Build } from './builds.ts'
 import { TerminalEnd } from './engine/debug.ts'
 import { FeedItem, ReasonName } from './engine/events.ts'
@@ -121,7 +120,7 @@ const topic = z.string()
 
 /** Shapes of the data of the events, by their names. */
 export const STREAM_EVENTS = {
-  /** The first event of each stream: it is open and follows its topics. */
+  /** The first event of each stream. Changes after it are sent, so a reader without a cursor reads the lists when it arrives. */
   open: z.object({ version: z.string() }),
   /** Of `account`. */
   changed: z.object({ topic, change: AccountChange }),
@@ -158,4 +157,6 @@ export type StreamEventName = keyof typeof STREAM_EVENTS
 /** Data of the event with this name. */
 export type StreamEventData<N extends StreamEventName> = z.infer<(typeof STREAM_EVENTS)[N]>
 /** An event of the stream, with its cursor as `id`. */
-export type StreamEvent = { [N in StreamEventName]: { readonly event: N; readonly id: string; readonly data: StreamEventData<N> } }[StreamEventName]
+export type StreamEvent = {
+  [N in StreamEventName]: { readonly event: N; readonly id: string; readonly data: StreamEventData<N> }
+}[StreamEventName]

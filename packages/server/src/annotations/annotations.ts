@@ -8,7 +8,7 @@ import type { BuildEdit } from '../builds/lifecycle/edit.ts'
 import { noteRefused } from '../builds/create/apply-content.ts'
 import { PREDECESSOR } from '../identity/step-rights.ts'
 import { deleteAnnotations, listAnnotations, saveAnnotation, setDisplayed, type Annotated } from '../store/builds/annotations.ts'
-import { findBuild } from '../store/builds/builds.ts'
+import { changedTopic, findBuild } from '../store/builds/builds.ts'
 import { findImage, findImageOfStep } from '../store/account/images.ts'
 import { findPipeline } from '../store/account/pipelines.ts'
 import { findProject } from '../store/account/projects.ts'
@@ -37,6 +37,7 @@ export async function annotate(tx: Tx, on: Annotated, change: Change & { now: nu
     await saveAnnotation(tx, { ...on, name, value: JSON.stringify(value), display: 0, updated_at: now })
   await deleteAnnotations(tx, on, unset)
   if (display !== undefined) await setDisplayed(tx, on, display)
+  if (on.entity === 'build') tx.wake(changedTopic(on.entity_id))
 }
 
 /** Returns the value of a stored annotation. */

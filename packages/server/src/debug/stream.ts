@@ -8,7 +8,7 @@ import type { TerminalPartRow, TerminalRow } from '../store/schema.ts'
 import { findTerminal, listParts, terminalTopic, updateTerminal } from '../store/builds/terminals.ts'
 
 /** Interval in which an idle stream sends a comment and records that the reader is still there. Milliseconds. */
-const KEEP_ALIVE_MS = 5_000
+export const SEEN_MS = 5_000
 
 export interface TerminalStream {
   readonly terminal: TerminalRow
@@ -39,8 +39,8 @@ export async function streamTerminal(app: App, reply: FastifyReply, stream: Term
         break
       }
       const before = app.clock.monotonic()
-      await watch.next(Math.min(KEEP_ALIVE_MS, app.store.pollMs), signal)
-      if (app.clock.monotonic() - before < KEEP_ALIVE_MS || signal.aborted) continue
+      await watch.next(Math.min(SEEN_MS, app.store.pollMs), signal)
+      if (app.clock.monotonic() - before < SEEN_MS || signal.aborted) continue
       await out.write(': still here\n\n')
       if (direction === 'out') await app.store.write((tx) => updateTerminal(tx, terminal.id, { seen_at: app.clock.now() }))
     }
@@ -52,7 +52,7 @@ export async function streamTerminal(app: App, reply: FastifyReply, stream: Term
 }
 
 /** Returns the end of a terminal; undefined while it is open. Checks the attempt too, because an engine that died cannot report the end. */
-async function findEnd(app: App, row: TerminalRow | undefined): Promise<TerminalEnd | undefined> {
+export async function findEnd(app: App, row: TerminalRow | undefined): Promise<TerminalEnd | undefined> {
   if (row === undefined) return { message: 'The terminal no longer exists.' }
   if (row.ended_at !== null) {
     return { ...(row.exit_code !== null && { exitCode: row.exit_code }), ...(row.message !== null && { message: row.message }) }

@@ -29,6 +29,7 @@ import { auditRoutes } from './routes/audit.ts'
 import { oidcRoutes } from './routes/oidc.ts'
 import { linkRoutes } from './routes/link.ts'
 import { sessionRoutes } from './routes/session.ts'
+import { streamRoutes } from './routes/stream.ts'
 import { stepTokenRoutes } from './routes/step-token.ts'
 import { teamRoutes } from './routes/team.ts'
 import { userRoutes } from './routes/user.ts'
@@ -69,6 +70,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...buildRoutes(app),
     ...queueRoutes(app),
     ...logRoutes(app),
+    ...streamRoutes(app),
     ...annotationRoutes(app),
     ...imageRoutes(app),
     ...linkRoutes(app),

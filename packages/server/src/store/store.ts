@@ -52,6 +52,8 @@ export interface Store {
   /** Runs `work` in a transaction and rolls back if it throws. Resolves when the commit is durable. May run `work` more than once. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   watch(topic: string): Watch
+  /** Calls `onTopic` for each topic that a commit of any server wakes, until the result is disposed. It may miss some. */
+  listen(onTopic: (topic: string) => void): Disposable
   /** Runs `work` on an unchanging state of the database, for backups. It may take hours; writes continue in the meantime. */
   readSnapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** The time for all rows and timeouts: that of the database if it has a clock, otherwise that of this process. */
@@ -93,6 +95,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     pollMs: dialect.pollMs,
     write,
     watch: (topic) => dialect.bus.watch(topic),
+    listen: (onTopic) => dialect.bus.listen(onTopic),
     readSnapshot: (work) => dialect.readSnapshot(work),
     clock,
     measureTime: () => clock.measure(),

@@ -68,6 +68,7 @@ const PROJECT_ROUTES: Readonly<Record<string, string>> = {
   'GET /v1/builds/{id}': 'build',
   'GET /v1/builds/{id}/wait': 'build',
   'GET /v1/builds/{id}/feed': 'build',
+  'GET /v1/stream': 'handler',
   'GET /v1/builds/{id}/follow': 'build',
   'GET /v1/builds/{id}/log': 'build',
   'GET /v1/builds/{id}/streams': 'build',

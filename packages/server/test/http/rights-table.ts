@@ -196,6 +196,7 @@ GET    /v1/builds/{id}/related                                               vie
 GET    /v1/builds/{id}                                                       viewer      build:read         steps
 GET    /v1/builds/{id}/wait                                                  viewer      build:read         steps
 GET    /v1/builds/{id}/feed                                                  viewer      build:read         steps
+GET    /v1/stream                                                            viewer      build:read
 GET    /v1/builds/{id}/follow                                                viewer      build:read         steps
 GET    /v1/builds/{id}/log                                                   viewer      build:read         steps
 GET    /v1/builds/{id}/streams                                               viewer      build:read

@@ -8,7 +8,7 @@ import type { App } from '../../app.ts'
 import { queueNotice } from '../../notifications/queue.ts'
 import { PREDECESSOR } from '../../identity/step-rights.ts'
 import { takeBuildNumber } from '../../store/account/accounts.ts'
-import { findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
+import { changedTopic, findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
 import type { BuildPlanRow, BuildRow, Flag } from '../../store/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { insertEvents } from '../../store/builds/events.ts'
@@ -83,6 +83,7 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
       await reportBuild(tx, { build, target: prepared.commitTarget, now: build.created_at })
     await creation.within?.(tx, build)
     if (!isFinalBuild(build.status)) tx.wake(ELECT_TOPIC)
+    tx.wake(changedTopic(build.id))
     return build
   })
 }

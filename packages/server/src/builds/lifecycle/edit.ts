@@ -6,7 +6,7 @@ import { attemptTransition, isFinalBuild, transition, type AttemptTrigger, type 
 import { SETTLE_MS } from '../../logs/object-keys.ts'
 import { queueNotice } from '../../notifications/queue.ts'
 import { findAttempt, updateAttempt } from '../../store/builds/attempts.ts'
-import { lockBuild, updateBuild } from '../../store/builds/builds.ts'
+import { changedTopic, lockBuild, updateBuild } from '../../store/builds/builds.ts'
 import { commandTopic } from '../../store/builds/commands.ts'
 import { insertEvents } from '../../store/builds/events.ts'
 import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
@@ -154,7 +154,10 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
   const { tx, build, before, attempt, attemptBefore } = edit
   noteWait(edit)
   const changes = difference(before, build)
-  if (Object.keys(changes).length > 0) await updateBuild(tx, build.id, changes)
+  if (Object.keys(changes).length > 0) {
+    await updateBuild(tx, build.id, changes)
+    tx.wake(changedTopic(build.id))
+  }
   if (attempt !== undefined && attemptBefore !== undefined) {
     const attemptChanges = difference(attemptBefore, attempt)
     if (Object.keys(attemptChanges).length > 0) await updateAttempt(tx, attempt, attemptChanges)

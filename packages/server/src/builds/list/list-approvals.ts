@@ -30,13 +30,18 @@ export async function listApprovalPage(
   const projectIds = projectsOf(actor, 'see-builds')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   const rows = await list(query, { accountId: app.accountId, projectIds, after, limit })
-  const stored = await listSmallPlans(query, [...new Set(rows.map((row) => row.build_id))])
-  const plans = new Map(stored.map((row) => [row.build_id, readPlan(row)]))
   const last = rows.length === limit ? rows.at(-1) : undefined
   return {
-    items: rows.map((row) => toItem(row, { actor, plan: plans.get(row.build_id) })),
+    items: await toApprovalItems(app, rows, actor),
     ...present({ next: last && writeCursor(last) }),
   }
+}
+
+/** Converts approvals to their list form for a caller. */
+export async function toApprovalItems(app: App, rows: readonly ApprovalOfBuild[], actor: Actor): Promise<ApprovalItem[]> {
+  const stored = await listSmallPlans(app.store.query, [...new Set(rows.map((row) => row.build_id))])
+  const plans = new Map(stored.map((row) => [row.build_id, readPlan(row)]))
+  return rows.map((row) => toItem(row, { actor, plan: plans.get(row.build_id) }))
 }
 
 interface Known {
@@ -49,9 +54,14 @@ function toItem(row: ApprovalOfBuild, { actor, plan }: Known): ApprovalItem {
   return {
     ...toApproval(row),
     build: toRef({ ...row, id }),
-    may: decision === null && mayDo(actor, { right: 'decide-approvals', scope: 'build:write' }, projectId),
+    may: decision === null && mayDecide(actor, projectId),
     next: plan === undefined ? [] : followersOf(plan, step).slice(0, MAX_NEXT),
   }
+}
+
+/** Returns true if the caller may decide approvals of the builds of a project. */
+export function mayDecide(actor: Actor, projectId: string | null): boolean {
+  return mayDo(actor, { right: 'decide-approvals', scope: 'build:write' }, projectId)
 }
 
 /** Returns the steps that wait for a step. */

@@ -9,6 +9,19 @@ export const LIVE_BUILD_STATUSES = BUILD_STATUSES.filter(
   (status) => !(FINAL_BUILD_STATUSES as readonly string[]).includes(status),
 )
 
+/** Prefix of the topics of builds whose list form may have changed. */
+const CHANGED = 'changed:'
+
+/** Returns the topic of a build that is new, or whose list form may have changed. */
+export function changedTopic(buildId: string): string {
+  return `${CHANGED}${buildId}`
+}
+
+/** Returns the id of the build of a `changedTopic`; undefined for other topics. */
+export function changedBuild(topic: string): string | undefined {
+  return topic.startsWith(CHANGED) ? topic.slice(CHANGED.length) : undefined
+}
+
 /** Returns what started a build. */
 export function triggerOf({ trigger: kind, trigger_name: name }: Pick<BuildRow, 'trigger' | 'trigger_name'>): Trigger {
   return { kind, ...(name !== null && { name }) }

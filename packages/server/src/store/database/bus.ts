@@ -10,6 +10,8 @@ export interface Bus {
   wake(topics: Iterable<string>): void
   /** Starts to collect wake-ups of a topic. Read the store after this call, so that no change is missed. */
   watch(topic: string): Watch
+  /** Calls `onTopic` for each topic that is woken, also by other servers, until the result is disposed. */
+  listen(onTopic: (topic: string) => void): Disposable
   close(): Promise<void>
 }
 
@@ -26,10 +28,20 @@ export interface LocalBus extends Bus {
 /** Opens a bus for wake-ups inside this process. */
 export function openLocalBus(clock: Clock): LocalBus {
   const emitter = new EventEmitter().setMaxListeners(0)
+  const listeners = new Set<(topic: string) => void>()
   let ended = false
   return {
     wake(topics) {
-      for (const topic of topics) emitter.emit(topic)
+      for (const topic of topics) {
+        emitter.emit(topic)
+        for (const onTopic of listeners) onTopic(topic)
+      }
+    },
+    listen(given) {
+      // Its own function, so that the same one can listen twice.
+      const onTopic = (topic: string): void => given(topic)
+      listeners.add(onTopic)
+      return { [Symbol.dispose]: () => void listeners.delete(onTopic) }
     },
     watch: (topic) => watch(emitter, topic, { clock, isEnded: () => ended }),
     end() {

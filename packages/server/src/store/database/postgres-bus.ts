@@ -80,6 +80,7 @@ export async function openPostgresBus(options: PostgresBusOptions): Promise<Bus>
       timer ??= setTimeout(() => void flush(), 1)
     },
     watch: (topic) => local.watch(topic),
+    listen: (onTopic) => local.listen(onTopic),
     async close() {
       stop.abort()
       clearTimeout(timer)

@@ -1,0 +1,195 @@
+/** Reads the lists of the account and returns what differs from the previous read. */
+import { isFinalBuild } from '@windlass/plan'
+import type { AccountChange, AccountCounts } from '@windlass/protocol'
+import { listShownAgents } from '../../agents/agents.ts'
+import type { App } from '../../app.ts'
+import { toApprovalItems } from '../../builds/list/list-approvals.ts'
+import { toItems } from '../../builds/list/list-builds.ts'
+import type { Actor } from '../../identity/actor.ts'
+import { listShownRuntimes } from '../../runtimes/show-runtimes.ts'
+import { countLiveBuilds, countOpenApprovals, findBuilds, listNewestBuilds } from '../../store/builds/account-lists.ts'
+import { listDecidedApprovals, listOpenApprovals } from '../../store/builds/approvals.ts'
+import type { BuildRow } from '../../store/schema.ts'
+import { listDeliveryPage } from '../../triggers/deliveries.ts'
+
+export interface ReadChange {
+  readonly change: AccountChange
+  /** JSON of the change without what depends on the caller. */
+  readonly json: string
+  /** Project of a build or approval; null without one, undefined for what belongs to the installation. */
+  readonly projectId: string | null | undefined
+}
+
+export interface Read {
+  readonly changes: readonly ReadChange[]
+  readonly counts: ReadonlyMap<string | null, AccountCounts>
+}
+
+/** Newest builds, deliveries and decisions that are compared although nothing was reported. */
+const NEWEST = 200
+const MAX_DECIDED = 50
+const MAX_OPEN = 500
+/** Builds that were read and have not ended, and are read again although nothing was reported. */
+const MAX_LIVE = 2_000
+/** Ids of one query. */
+const PER_QUERY = 500
+
+/** Sees everything. `may` of approvals is replaced for each reader. */
+const ANY: Actor = { kind: 'key', id: '', accountId: '', name: '', role: 'admin' }
+
+type Noun = Exclude<AccountChange['noun'], 'gone'>
+
+/** An entry of a list. */
+interface Entry {
+  readonly id: string
+  readonly change: AccountChange
+  readonly projectId?: string | null
+}
+
+export interface AccountReader {
+  /** Reads the builds that were reported as changed, and the lists that change with builds. */
+  readChanged(ids: ReadonlySet<string>): Promise<Read>
+  /** Reads also what may have changed without a report. */
+  readAll(ids?: ReadonlySet<string>): Promise<Read>
+}
+
+export function openAccountReader(app: App): AccountReader {
+  const { accountId, store } = app
+  const lists: Record<Exclude<Noun, 'build'>, Map<string, string>> = {
+    approval: new Map(),
+    runtime: new Map(),
+    agent: new Map(),
+    delivery: new Map(),
+  }
+  /** Build -> the list form that was sent last, newest last. */
+  const builds = new Map<string, { readonly json: string; readonly isLive: boolean; readonly projectId: string | null }>()
+
+  async function readBuilds(rows: readonly BuildRow[]): Promise<ReadChange[]> {
+    const items = await toItems(app, rows, undefined)
+    return rows.flatMap((row, index): ReadChange[] => {
+      const item = items[index]
+      if (item === undefined) return []
+      const change = { noun: 'build', item } as const
+      const json = JSON.stringify(change)
+      const isNew = builds.get(row.id)?.json !== json
+      builds.delete(row.id)
+      builds.set(row.id, { json, isLive: !isFinalBuild(row.status), projectId: row.project_id })
+      return isNew ? [{ change, json, projectId: row.project_id }] : []
+    })
+  }
+
+  /** Reads builds by id, and reports those that do not exist any more. */
+  async function readIds(ids: readonly string[]): Promise<ReadChange[]> {
+    const changes: ReadChange[] = []
+    for (let at = 0; at < ids.length; at += PER_QUERY) {
+      const some = ids.slice(at, at + PER_QUERY)
+      const rows = await findBuilds(store.query, accountId, some)
+      changes.push(...(await readBuilds(rows.toSorted((a, b) => a.number - b.number))))
+      const found = new Set(rows.map(({ id }) => id))
+      for (const id of some) {
+        const known = builds.get(id)
+        if (found.has(id) || known === undefined) continue
+        builds.delete(id)
+        changes.push(toGone('build', id, known.projectId))
+      }
+    }
+    return changes
+  }
+
+  async function readDue(ids: ReadonlySet<string>): Promise<ReadChange[]> {
+    const newest = await listNewestBuilds(store.query, accountId, NEWEST)
+    const changes = await readBuilds(newest.toReversed())
+    const seen = new Set(newest.map(({ id }) => id))
+    const live = [...builds].filter(([, { isLive }]) => isLive).map(([id]) => id)
+    const due = new Set([...ids, ...live.slice(-MAX_LIVE)]).difference(seen)
+    changes.push(...(await readIds([...due])))
+    // The builds that were read longest ago come first.
+    for (const id of builds.keys()) if (builds.size > MAX_LIVE + NEWEST) builds.delete(id)
+    return changes
+  }
+
+  async function readApprovals(): Promise<ReadChange[]> {
+    const filter = { accountId, projectIds: undefined, after: undefined }
+    const open = await listOpenApprovals(store.query, { ...filter, limit: MAX_OPEN })
+    const decided = await listDecidedApprovals(store.query, { ...filter, limit: MAX_DECIDED })
+    const rows = [...open, ...decided]
+    const items = await toApprovalItems(app, rows, ANY)
+    return compare(
+      'approval',
+      rows.flatMap((row, index): Entry[] => {
+        const item = items[index]
+        const id = `${row.build_id}/${row.step}`
+        return item === undefined ? [] : [{ id, change: { noun: 'approval', item }, projectId: row.project_id }]
+      }),
+    )
+  }
+
+  async function readInstallation(): Promise<ReadChange[]> {
+    const runtimes = await listShownRuntimes(app)
+    const agents = await listShownAgents(app)
+    const deliveries = await listDeliveryPage(app, { limit: NEWEST })
+    return [
+      ...compare(
+        'runtime',
+        runtimes.map((item) => ({ id: item.id, change: { noun: 'runtime', item } })),
+      ),
+      ...compare(
+        'agent',
+        agents.map((item) => ({ id: item.id, change: { noun: 'agent', item } })),
+      ),
+      ...compare(
+        'delivery',
+        deliveries.items.map((item) => ({ id: item.id, change: { noun: 'delivery', item } })),
+      ),
+    ]
+  }
+
+  function compare(noun: Exclude<Noun, 'build'>, entries: readonly Entry[]): ReadChange[] {
+    const known = lists[noun]
+    const next = new Map<string, string>()
+    const changes: ReadChange[] = []
+    for (const { id, change, projectId } of entries) {
+      const json = JSON.stringify(change)
+      const state = stateOf(json)
+      next.set(id, state)
+      if (known.get(id) !== state) changes.push({ change, json, projectId })
+    }
+    // The lists of deliveries and approvals end at a limit, so that only the others show what is gone.
+    if (noun === 'runtime' || noun === 'agent')
+      for (const id of known.keys()) if (!next.has(id)) changes.push(toGone(noun, id, undefined))
+    lists[noun] = next
+    return changes
+  }
+
+  async function readCounts(): Promise<Read['counts']> {
+    const counts = new Map<string | null, AccountCounts>()
+    const of = (id: string | null): AccountCounts => counts.get(id) ?? { builds: {}, approvals: 0 }
+    for (const { project_id: id, status, count } of await countLiveBuilds(store.query, accountId)) {
+      const known = of(id)
+      counts.set(id, { ...known, builds: { ...known.builds, [status]: Number(count) } })
+    }
+    for (const { project_id: id, count } of await countOpenApprovals(store.query, accountId))
+      counts.set(id, { ...of(id), approvals: Number(count) })
+    return counts
+  }
+
+  async function finish(changes: ReadChange[]): Promise<Read> {
+    changes.push(...(await readApprovals()), ...(await readInstallation()))
+    return { changes, counts: await readCounts() }
+  }
+
+  return {
+    readChanged: async (ids) => finish(await readIds([...ids])),
+    readAll: async (ids = new Set()) => finish(await readDue(ids)),
+  }
+}
+
+function toGone(of: Noun, id: string, projectId: string | null | undefined): ReadChange {
+  const change = { noun: 'gone', of, id } as const
+  return { change, json: JSON.stringify(change), projectId }
+}
+
+/** Returns the JSON of an entry without the times of the last calls of agents, which change all the time. */
+function stateOf(json: string): string {
+  return json.replaceAll(/"lastSeenAt":\d+,?/g, '')
+}

@@ -1,0 +1,126 @@
+/** The topic of the account: changes of its lists and counts, as far as the caller may see them. */
+import type { AccountChange, AccountCounts, Right, Scope } from '@windlass/protocol'
+import type { App } from '../../app.ts'
+import { mayDecide } from '../../builds/list/list-approvals.ts'
+import { isAllowed, mayDo, projectsOf, type Actor } from '../../identity/actor.ts'
+import { followAccount, type AccountChanges, type Change, type CountsByProject } from './account-changes.ts'
+import type { AccountPlace } from './cursor.ts'
+import { UNTIL_WOKEN, type Send, type Source } from './source.ts'
+
+const ACCOUNT_KEY = 'account'
+
+/** Changes of one turn. */
+const PAGE = 200
+
+/** What a caller needs to see a noun. */
+const RIGHTS_OF = {
+  build: { right: 'see-builds', scope: 'build:read' },
+  approval: { right: 'see-builds', scope: 'build:read' },
+  runtime: { right: 'see-runners', scope: 'runtime:read' },
+  agent: { right: 'see-runners', scope: 'agent:read' },
+  delivery: { right: 'see-pipelines', scope: 'pipeline:read' },
+} as const satisfies Record<string, { right: Right; scope: Scope }>
+
+export interface AccountSource extends Source, Disposable {
+  /** Resolves when changes from now on are sent. Must be called before `next`. */
+  ready(): Promise<void>
+  /** How far all changes were sent. */
+  readonly place: () => AccountPlace | undefined
+}
+
+interface AccountOptions {
+  readonly actor: Actor
+  /** Undefined: only what changes from now on. */
+  readonly cursor: AccountPlace | undefined
+  readonly onChange: () => void
+}
+
+export function openAccountSource(app: App, { actor, cursor, onChange }: AccountOptions): AccountSource {
+  const key = ACCOUNT_KEY
+  const follower = followAccount(app, onChange)
+  const { changes } = follower
+  const projects = projectsOf(actor, 'see-builds')
+  let number: number | undefined
+  let place = cursor
+  let counts = ''
+
+  /** Continues with the latest change. */
+  async function skip(send: Send): Promise<void> {
+    number = changes.last
+    place = placeOf(changes)
+    await send('reset', { topic: key })
+  }
+
+  async function sendCounts(send: Send): Promise<void> {
+    const own = sumCounts(changes.counts, projects)
+    const json = JSON.stringify(own)
+    if (json === counts) return
+    counts = json
+    await send('counts', { topic: key, counts: own })
+  }
+
+  return {
+    key,
+    wakes: [],
+    position: () => undefined,
+    place: () => place,
+    async ready() {
+      await follower.ready()
+      number = cursor === undefined ? changes.last : changes.numberAt(cursor)
+      if (cursor === undefined) place = placeOf(changes)
+    },
+    async next(send) {
+      const upTo = placeOf(changes)
+      const found = number === undefined ? undefined : changes.after(number)
+      if (found === undefined) {
+        await skip(send)
+        return 'more'
+      }
+      for (const one of found.slice(0, PAGE)) {
+        ;({ number } = one)
+        // Other changes of the same read may follow.
+        place = { at: one.at - 1, loop: changes.id }
+        const change = showChange(one, actor)
+        if (change !== undefined) await send('changed', { topic: key, change })
+      }
+      if (found.length > PAGE) return 'more'
+      place = upTo
+      await sendCounts(send)
+      return UNTIL_WOKEN
+    },
+    [Symbol.dispose]: () => follower[Symbol.dispose](),
+  }
+}
+
+function placeOf({ readAt, id }: AccountChanges): AccountPlace {
+  return { at: readAt, loop: id }
+}
+
+/** Returns what the caller may see of a change; undefined for nothing. */
+function showChange({ change, projectId }: Change, actor: Actor): AccountChange | undefined {
+  const noun = change.noun === 'gone' ? change.of : change.noun
+  const needed = RIGHTS_OF[noun]
+  if (!mayDo(actor, needed, projectId ?? null)) return undefined
+  if (change.noun === 'approval')
+    return {
+      ...change,
+      item: { ...change.item, may: change.item.decision === undefined && mayDecide(actor, projectId ?? null) },
+    }
+  if (change.noun !== 'build' || isAllowed(actor, needed.right) || change.item.waiting === undefined) return change
+  // The caller may not see all builds that hold the limit.
+  const { holders: _holders, ...waiting } = change.item.waiting
+  return { ...change, item: { ...change.item, waiting } }
+}
+
+/** Adds the counts of the projects that the caller may see; of all if undefined. */
+function sumCounts(counts: CountsByProject, projects: readonly string[] | undefined): AccountCounts {
+  const builds: AccountCounts['builds'] = {}
+  let approvals = 0
+  for (const [id, own] of counts) {
+    if (projects !== undefined && (id === null || !projects.includes(id))) continue
+    for (const [status, count] of Object.entries(own.builds) as [keyof typeof builds, number][])
+      builds[status] = (builds[status] ?? 0) + count
+    approvals += own.approvals
+  }
+  return { builds, approvals }
+}
