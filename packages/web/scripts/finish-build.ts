@@ -43,7 +43,9 @@ function withImports(key: string, manifest: Readonly<Record<string, Chunk>>, fou
 }
 
 /** Returns the sizes that have a budget, in kilobytes. */
-function measure(manifest: Readonly<Record<string, Chunk>>): { readonly what: string; readonly kb: number; readonly limit: number }[] {
+function measure(
+  manifest: Readonly<Record<string, Chunk>>,
+): { readonly what: string; readonly kb: number; readonly limit: number }[] {
   const [entry = ''] = Object.keys(manifest).filter((key) => manifest[key]?.isEntry === true)
   const first = withImports(entry, manifest)
   const filesOf = (keys: Iterable<string>): string[] => [...keys].flatMap((key) => manifest[key]?.file ?? [])
@@ -66,5 +68,6 @@ function measure(manifest: Readonly<Record<string, Chunk>>): { readonly what: st
 compress()
 const manifest: Record<string, Chunk> = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf8'))
 const sizes = measure(manifest)
-for (const { what, kb, limit } of sizes) console.log(`${kb > limit ? 'OVER' : 'ok  '} ${what}: ${kb.toFixed(1)} kB of ${limit} kB`)
+for (const { what, kb, limit } of sizes)
+  console.log(`${kb > limit ? 'OVER' : 'ok  '} ${what}: ${kb.toFixed(1)} kB of ${limit} kB`)
 if (sizes.some(({ kb, limit }) => kb > limit)) process.exit(1)

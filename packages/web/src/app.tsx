@@ -15,6 +15,9 @@ function screen(load: () => Promise<Screen>): Screen {
 }
 
 const SignIn = screen(async () => (await import('./signin/sign-in.tsx')).SignIn)
+const Builds = screen(async () => (await import('./builds/builds.tsx')).Builds)
+const BuildByNumber = screen(async () => (await import('./build/build-by-number.tsx')).BuildByNumber)
+const BuildScreen = screen(async () => (await import('./build/build-screen.tsx')).BuildScreen)
 
 export function App(): ReactElement {
   return (
@@ -29,6 +32,15 @@ export function App(): ReactElement {
           <Switch>
             <Route path="/">
               <Redirect to={paths.builds()} replace />
+            </Route>
+            <Route path="/builds">
+              <Builds />
+            </Route>
+            <Route path="/b/:number">
+              <BuildByNumber />
+            </Route>
+            <Route path="/builds/:id/*?">
+              <BuildScreen />
             </Route>
             <Route component={NotHere} />
           </Switch>

@@ -13,6 +13,8 @@ export interface MenuEntry {
   readonly note?: string | undefined
   readonly tone?: 'danger' | undefined
   readonly isMarked?: boolean
+  /** True for an entry that changes what the menu offers. */
+  readonly keepsOpen?: boolean
   readonly onChoose: () => void
 }
 
@@ -50,7 +52,13 @@ export function Menu({
 function Entry({ entry }: { readonly entry: MenuEntry }): ReactElement {
   const below = entry.off ?? entry.note
   return (
-    <Base.Item className={styles['item']} data-tone={entry.tone} disabled={entry.off !== undefined} onClick={entry.onChoose}>
+    <Base.Item
+      className={styles['item']}
+      data-tone={entry.tone}
+      disabled={entry.off !== undefined}
+      closeOnClick={entry.keepsOpen !== true}
+      onClick={entry.onChoose}
+    >
       <span aria-hidden>{entry.isMarked === true ? '✓' : entry.icon}</span>
       {entry.label}
       {entry.keys === undefined ? <span /> : <kbd>{entry.keys}</kbd>}

@@ -37,6 +37,11 @@ export const queries = {
     }),
   queue: () => queryOptions({ queryKey: ['builds', 'queue'], queryFn: ({ signal }) => client.builds.queue({ signal }) }),
   build: (id: string) => queryOptions({ queryKey: ['build', id], queryFn: ({ signal }) => client.builds.get(id, { signal }) }),
+  buildByNumber: (number: number) =>
+    queryOptions({
+      queryKey: ['builds', 'number', number],
+      queryFn: ({ signal }) => client.builds.list({ signal, query: { number, limit: 1 } }),
+    }),
   buildPlan: (id: string) =>
     queryOptions({
       queryKey: ['build', id, 'plan'],

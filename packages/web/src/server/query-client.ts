@@ -19,7 +19,7 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < MAX_RETRIES && isWorthRepeating(error),
       retryDelay: (count, error) => {
         const seconds = isFault(error) ? error.details.retryAfter : undefined
-        return seconds == null ? Math.min(500 * 2 ** count, 5_000) * (0.5 + Math.random()) : seconds * 1_000
+        return typeof seconds !== 'number' ? Math.min(500 * 2 ** count, 5_000) * (0.5 + Math.random()) : seconds * 1_000
       },
       refetchOnWindowFocus: true,
       networkMode: 'always',
