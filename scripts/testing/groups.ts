@@ -25,6 +25,7 @@ export type Part =
   | 'git'
   | 'registry'
   | 'skopeo'
+  | 'browser'
   | 'node20'
   | 'codefresh-cli'
   | 'programs'
@@ -190,5 +191,6 @@ export const GROUPS: readonly Group[] = [
     ],
     timeoutMs: DRILL_MS,
   },
+  { name: 'web', include: ['e2e/web/**/*.test.ts'], parts: ['browser'] },
   { name: 'demo', parts: ['docker', ...IMAGES, 'git', 'registry'] },
 ]
