@@ -25,6 +25,7 @@ export type Part =
   | 'git'
   | 'registry'
   | 'skopeo'
+  | 'browser'
   | 'node20'
   | 'codefresh-cli'
   | 'programs'
@@ -35,8 +36,6 @@ export type Part =
   | 'kubernetes'
   | 'helm'
   | 'gitea'
-  | 'browser'
-  | 'web'
   | 'cluster'
   | `image:${Image}`
 
