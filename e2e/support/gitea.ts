@@ -32,6 +32,8 @@ export type GiteaOptions = {
   /** Address to listen on, default 127.0.0.1. Containers need one that they can reach. */
   host?: string
   port?: number
+  /** Lifetime of the access tokens of OAuth apps, seconds. Default: no OAuth apps. Each refresh token is then accepted only once. */
+  tokenSeconds?: number
 }
 
 /**
@@ -48,7 +50,9 @@ export async function startGitea(options: GiteaOptions = {}): Promise<Gitea> {
   parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }))
   const postgres = parts.use(await startPostgres({ isDurable: false }))
   await mkdir(join(folder, 'custom/conf'), { recursive: true })
-  const config = toIni(settingsOf({ program, folder, host, port, database: new URL(postgres.url) }))
+  const config = toIni(
+    settingsOf({ program, folder, host, port, database: new URL(postgres.url), tokenSeconds: options.tokenSeconds }),
+  )
   await writeFile(join(folder, 'custom/conf/app.ini'), config, { mode: 0o600 })
   const env = { GITEA_WORK_DIR: folder, GITEA_CUSTOM: join(folder, 'custom'), HOME: folder }
   const command = join(program, 'gitea')
@@ -87,11 +91,12 @@ interface Place {
   readonly host: string
   readonly port: number
   readonly database: URL
+  readonly tokenSeconds: number | undefined
 }
 
 type Settings = Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>
 
-function settingsOf({ program, folder, host, port, database }: Place): Settings {
+function settingsOf({ program, folder, host, port, database, tokenSeconds }: Place): Settings {
   const url = `http://${host}:${port}/`
   return {
     // Root is the user in containers that run the tests.
@@ -127,7 +132,12 @@ function settingsOf({ program, folder, host, port, database }: Place): Settings 
       SECRET_KEY: randomBytes(24).toString('hex'),
       INTERNAL_TOKEN: randomBytes(48).toString('hex'),
     },
-    oauth2: { ENABLED: false, JWT_SECRET: randomBytes(32).toString('base64url') },
+    oauth2: {
+      ENABLED: tokenSeconds !== undefined,
+      JWT_SECRET: randomBytes(32).toString('base64url'),
+      ACCESS_TOKEN_EXPIRATION_TIME: tokenSeconds ?? 3600,
+      INVALIDATE_REFRESH_TOKENS: true,
+    },
     service: { DISABLE_REGISTRATION: true, ENABLE_NOTIFY_MAIL: false },
     repository: { ROOT: join(folder, 'repositories'), DEFAULT_BRANCH: 'main', ENABLE_PUSH_CREATE_USER: false },
     webhook: { ALLOWED_HOST_LIST: 'loopback,private', DELIVER_TIMEOUT: 10 },

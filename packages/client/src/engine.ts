@@ -13,6 +13,8 @@ import {
   EventAck,
   EventBatch,
   FrameAck,
+  GitAccess,
+  GitAccessQuery,
   Heartbeat,
   HeartbeatAnswer,
   IdToken,
@@ -38,6 +40,8 @@ export const ENGINE_ROUTES = {
   heartbeat: route('POST', '/v1/engine/heartbeat', { body: Heartbeat, answer: HeartbeatAnswer }),
   /** Issues an ID token for the build of the engine. */
   idToken: route('GET', '/v1/oidc/token', { query: IdTokenQuery, answer: IdToken }),
+  /** Returns the access of a Git context whose password the server renews. */
+  gitAccess: route('GET', '/v1/engine/git', { query: GitAccessQuery, answer: GitAccess }),
   /** Waits for commands after a number. */
   commands: route('GET', '/v1/engine/commands', { query: CommandQuery, answer: CommandList }),
   /** Waits for the address of the Docker daemon of the attempt. */

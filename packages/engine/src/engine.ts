@@ -14,6 +14,7 @@ import { withUserVariables } from './secrets/user-variables.ts'
 import { withWebIdentity } from './secrets/web-identity.ts'
 import { awaitDocker, type Docker } from './docker/docker.ts'
 import { askDockerHost, awaitBuild, claim, compileDocument, openClaimKey } from './report/claim.ts'
+import { gitAccessOf } from './report/git-access.ts'
 import { idTokensOf } from './report/id-tokens.ts'
 import { openFirstContact } from './report/first-contact.ts'
 import { listen } from './report/lease.ts'
@@ -212,6 +213,7 @@ class Engine {
       commands,
       debug: terminalLink(report.lease),
       requestIdToken: idTokensOf(report.lease),
+      requestGitAccess: gitAccessOf(report.lease),
       debugTimeoutMs,
       serverUrl,
       toolsImage,

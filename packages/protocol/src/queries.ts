@@ -78,6 +78,10 @@ export const TerminalQuery = z.object({ after: Position })
 /** Query of `GET /v1/engine/commands`, held open for `waitMs`. */
 export const CommandQuery = z.object({ after: Position, waitMs: HeldMs })
 
+/** Query of `GET /v1/engine/git`. */
+export const GitAccessQuery = z.object({ context: z.string().min(1).max(150) })
+export type GitAccessQuery = z.infer<typeof GitAccessQuery>
+
 /** Query of `GET /v1/engine/docker`, held open for `waitMs`. */
 export const DockerQuery = z.object({ waitMs: HeldMs })
 

@@ -134,7 +134,15 @@ export const ContextInput = z.object({
   ),
 })
 export type ContextInput = z.infer<typeof ContextInput>
-export const Context = ContextInput.extend({ id: Id, createdAt: Time, updatedAt: Time })
+export const Context = ContextInput.extend({
+  id: Id,
+  createdAt: Time,
+  updatedAt: Time,
+  /** When the access token of a Git context with an OAuth app expires. The server renews it earlier. */
+  expiresAt: Time.optional(),
+  /** Why the server cannot renew the access token. */
+  problem: z.string().optional(),
+})
 export type Context = z.infer<typeof Context>
 
 export const AgentInput = z.object({

@@ -24,6 +24,7 @@ import { refreshRuntimes } from './runtimes/layers.ts'
 import { keysLoop } from './secrets/master-keys.ts'
 import { outboxLoop } from './outbox/send.ts'
 import { cronLoop } from './triggers/cron/fire.ts'
+import { renewLoop } from './contexts/git-login.ts'
 import { pollLoop } from './triggers/poll/poll.ts'
 import { deliverLoop } from './triggers/process.ts'
 import { openVault } from './secrets/vault.ts'
@@ -162,6 +163,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
             cronLoop(app),
             outboxLoop(app),
             pollLoop(app),
+            renewLoop(app),
           ]
     return {
       app,

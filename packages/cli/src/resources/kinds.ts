@@ -141,8 +141,18 @@ const contexts: Kind<Context> = {
   singular: 'context',
   of: ({ contexts: { list, get, delete: remove } }) => ({ list: () => list(), get, remove: (name) => remove(name) }),
   nameOf: ({ name }) => name,
-  columns: { NAME: ({ name }) => name, TYPE: ({ type }) => type, DEFAULT: ({ isDefault }) => (isDefault ? 'yes' : ''), AGE: age },
-  wide: { ID: ({ id }) => id, KEYS: ({ data }) => Object.keys(data).join(',') },
+  columns: {
+    NAME: ({ name }) => name,
+    TYPE: ({ type }) => type,
+    DEFAULT: ({ isDefault }) => (isDefault ? 'yes' : ''),
+    AGE: age,
+    PROBLEM: ({ problem }) => problem ?? '',
+  },
+  wide: {
+    ID: ({ id }) => id,
+    KEYS: ({ data }) => Object.keys(data).join(','),
+    EXPIRES: ({ expiresAt }) => (expiresAt === undefined ? '' : formatTime(expiresAt)),
+  },
 }
 
 const keys: Kind<ApiKey> = {

@@ -6,7 +6,7 @@ import type { ImageClaims } from '../clean/image-claims.ts'
 import type { Docker } from '../docker/docker.ts'
 import type { UsageMeter } from '../containers/usage.ts'
 import type { StepOutput } from '../output/step-output.ts'
-import type { AttemptInput, LocalSource, RequestIdToken } from './input.ts'
+import type { AttemptInput, LocalSource, RequestGitAccess, RequestIdToken } from './input.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { StepImages } from './step-images.ts'
 import type { Workspace } from './workspace.ts'
@@ -36,6 +36,8 @@ export interface AttemptContext {
   readonly hostFiles: boolean
   /** Absent without a server. */
   readonly requestIdToken: RequestIdToken | undefined
+  /** Absent without a server. */
+  readonly requestGitAccess: RequestGitAccess | undefined
   /** Emits an event other than a step state, such as a built image. */
   readonly emit: (event: EngineEventBody) => void
   /** Removals in the background. The end of the attempt waits for them. */

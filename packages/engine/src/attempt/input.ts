@@ -1,7 +1,7 @@
 /** Input and options of one attempt. */
 import type { Journal } from '@windlass/journal'
 import type { Clock, Logger } from '@windlass/kit'
-import type { Command, EngineClaimed, EngineEvent } from '@windlass/protocol'
+import type { Command, EngineClaimed, EngineEvent, GitAccess } from '@windlass/protocol'
 import type { Docker } from '../docker/docker.ts'
 import type { DebugLink } from '../debug/link.ts'
 
@@ -22,6 +22,9 @@ export interface LocalSource {
 /** Returns an ID token for an audience, by default for the server. Throws the fault of the server if it refuses, and the reason of the signal. */
 export type RequestIdToken = (audience: string | undefined, signal: AbortSignal) => Promise<string>
 
+/** Returns the access of a Git context from the server. Throws the fault of the server, and the reason of the signal. */
+export type RequestGitAccess = (context: string, signal: AbortSignal) => Promise<GitAccess>
+
 export interface AttemptOptions {
   readonly input: AttemptInput
   readonly docker: Docker
@@ -40,6 +43,8 @@ export interface AttemptOptions {
   readonly serverUrl?: string | undefined
   /** Requests an ID token of the build from the server. Absent without a server. */
   readonly requestIdToken?: RequestIdToken | undefined
+  /** Requests the access of a Git context whose password the server renews. Absent without a server. */
+  readonly requestGitAccess?: RequestGitAccess | undefined
   readonly source?: LocalSource | undefined
   /** Run only these steps; skip these. */
   readonly only?: readonly string[] | undefined

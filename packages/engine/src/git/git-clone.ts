@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { repositoryName, VOLUME_PATH, type ResolvedGitClone } from '@windlass/plan'
 import type { StepRun } from '../attempt/context.ts'
-import { toGitTarget, type GitTarget } from './git-access.ts'
+import type { GitTarget } from './git-access.ts'
+import { openGitTarget } from './open-git-target.ts'
 import { GIT_CONFIG, GIT_REMOTE } from './git-remote.ts'
 import { useWorkTree } from './work-tree.ts'
 import { runTool, type ToolEnd } from '../containers/tool-container.ts'
@@ -17,8 +18,7 @@ export async function runGitClone(run: StepRun<ResolvedGitClone>): Promise<StepO
     throw new StepFailure('invalid-step', `A repository can only be cloned below ${VOLUME_PATH}, not to ${action.directory}.`)
   const isMain = isMainClone(run)
   if (context.source !== undefined && isMain) return useWorkTree(run, context.source)
-  const target = toGitTarget(action, context.input.git)
-  run.output.hide(target.mask)
+  const target = await openGitTarget(run, action)
   const { exitCode, result, tail } = await runTool(run, {
     script: SCRIPT,
     environment: {

@@ -4,7 +4,7 @@ import { defined } from '@windlass/kit'
 import { substitute, VOLUME_PATH, type ExternalResource, type ResolvedGitClone, type Scope } from '@windlass/plan'
 import type { StepPart } from '../attempt/context.ts'
 import { cloneFailure } from './git-clone.ts'
-import { toGitTarget } from './git-access.ts'
+import { openGitTarget } from './open-git-target.ts'
 import { GIT_CONFIG, GIT_REMOTE } from './git-remote.ts'
 import { runTool } from '../containers/tool-container.ts'
 import { StepFailure } from '../attempt/step-outcome.ts'
@@ -59,7 +59,7 @@ async function fetchPath(
   { repo, revision, git, path }: GitFile,
   environment: Readonly<Record<string, string>>,
 ): Promise<{ readonly result: Buffer }> {
-  const { context, output } = part
+  const { context } = part
   const action: ResolvedGitClone = {
     kind: 'git-clone',
     repo,
@@ -69,8 +69,7 @@ async function fetchPath(
     skipTagsOnUpdate: true,
     useProxy: false,
   }
-  const target = toGitTarget(action, context.input.git)
-  output.hide(target.mask)
+  const target = await openGitTarget(part, action)
   const end = await runTool(part, {
     script: SCRIPT,
     environment: { REPO: target.url, REVISION: revision?.trim() ?? '', FILE: path, ...environment },

@@ -100,6 +100,7 @@ async function prepare(options: AttemptOptions, parts: ContextParts): Promise<At
     source: options.source,
     hostFiles: options.hostFiles ?? false,
     requestIdToken: options.requestIdToken,
+    requestGitAccess: options.requestGitAccess,
     emit: (event: EngineEventBody) => void options.journal.append(redactEvent(event, redact)),
   }
   try {

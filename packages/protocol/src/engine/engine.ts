@@ -8,6 +8,7 @@
  * POST /v1/engine/heartbeat  Heartbeat -> HeartbeatAnswer
  * GET  /v1/engine/commands   ?after=N&waitMs=M held open -> CommandList
  * GET  /v1/oidc/token         ?audience=A -> IdToken
+ * GET  /v1/engine/git        ?context=NAME -> GitAccess: for a context whose password the server renews
  * GET  /v1/engine/docker     ?waitMs=M held open -> DockerAddress: for an engine without DOCKER_HOST
  */
 import { z } from 'zod'
@@ -33,6 +34,8 @@ export const GitAccess = z.object({
   password: z.string().optional(),
   sshPrivateKey: z.string().optional(),
   sshKnownHosts: z.string().optional(),
+  /** When `password` expires. Set if the server renews it: the engine requests it again before each use. */
+  expiresAt: Time.optional(),
 })
 export type GitAccess = z.infer<typeof GitAccess>
 

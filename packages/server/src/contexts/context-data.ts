@@ -1,6 +1,6 @@
 /** The fields of contexts: which are secret, how they are stored, and what the API returns. */
 import { fault } from '@windlass/kit'
-import { ContextInput, type Context } from '@windlass/protocol'
+import { APP_FORGES, AppForge, ContextInput, MAX_LIFETIME_S, parseBaseUrl, type Context } from '@windlass/protocol'
 import { z } from 'zod'
 import { MASK } from '../secrets/mask.ts'
 import { contextPlace, type Place } from '../secrets/places.ts'
@@ -17,7 +17,10 @@ const FIELDS: Readonly<
     { readonly open: readonly string[]; readonly secret: readonly string[] }
   >
 > = {
-  git: { open: ['url', 'username', 'sshKnownHosts'], secret: ['password', 'sshPrivateKey'] },
+  git: {
+    open: ['url', 'username', 'sshKnownHosts', 'oauthForge', 'oauthApp', 'oauthExpiresIn'],
+    secret: ['password', 'sshPrivateKey', 'oauthSecret', 'oauthRefreshToken'],
+  },
   registry: { open: ['domain', 'username', 'repositoryPrefix', 'primary'], secret: ['password'] },
   kubernetes: { open: ['provider', 'behindFirewall'], secret: ['kubeconfig'] },
   'secret-store': {
@@ -109,11 +112,31 @@ function checkFields(type: ContextRow['type'], data: Data): void {
       path: `data.${field}`,
       message: `unknown field "${field}" in a ${type} context; known fields: ${known.join(', ')}`,
     }))
+  if (type === 'git') problems.push(...oauthProblems(data))
   const isInRuntime = type === 'secret-store' && data['resourceName'] !== undefined
   if (isInRuntime) problems.push(...runtimeStoreProblems(data))
   else if (data[REQUIRED[type]] === undefined)
     problems.push({ path: `data.${REQUIRED[type]}`, message: `A ${type} context requires "${REQUIRED[type]}".` })
   if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
+}
+
+/** Checks what the server needs to renew the token of a Git context. */
+function oauthProblems(data: Data): { path: string; message: string }[] {
+  const fields = ['oauthForge', 'oauthApp', 'oauthExpiresIn', 'oauthRefreshToken', 'password']
+  if (!Object.keys(data).some((field) => field.startsWith('oauth'))) return []
+  const problems = fields
+    .filter((field) => data[field] === undefined)
+    .map((field) => ({ path: `data.${field}`, message: `A git context with an OAuth app requires "${field}".` }))
+  const { oauthForge = 'gitea', oauthApp = '-', oauthExpiresIn = '1', url = '' } = data
+  if (!AppForge.safeParse(oauthForge).success)
+    problems.push({ path: 'data.oauthForge', message: `oauthForge must be one of ${APP_FORGES.join(', ')}.` })
+  if (!/^[\w.:-]{1,200}$/.test(oauthApp))
+    problems.push({ path: 'data.oauthApp', message: 'oauthApp must be the client ID of an OAuth app.' })
+  if (!/^[1-9]\d{0,8}$/.test(oauthExpiresIn) || Number(oauthExpiresIn) > MAX_LIFETIME_S)
+    problems.push({ path: 'data.oauthExpiresIn', message: 'oauthExpiresIn must be a number of seconds.' })
+  if (parseBaseUrl(url) === undefined)
+    problems.push({ path: 'data.url', message: 'The url of a git context with an OAuth app must be http:// or https://.' })
+  return problems
 }
 
 /** Checks a store that is a Secret or ConfigMap of the cluster that builds run in. */
@@ -130,6 +153,13 @@ function runtimeStoreProblems({ url, resourceType = 'secret', resourceName = '' 
 /** Decrypts the values; only for engines. */
 export function openContextData(vault: Vault, context: ContextRow): Data {
   return mapSecrets(context, (place, sealed) => vault.open(place, sealed))
+}
+
+/** Returns the stored data with new values of secret fields, and the other secrets under the current key. */
+export function replaceSecrets(sealer: Sealer, context: ContextRow, values: Data): string {
+  const kept = mapSecrets(context, (place, sealed) => sealer.keep(place, sealed))
+  const sealed = Object.entries(values).map(([field, value]) => [field, sealer.seal(contextPlace(context, field), value)])
+  return JSON.stringify({ ...kept, ...Object.fromEntries(sealed) })
 }
 
 /** Returns the stored data with `change` applied to the sealed values. */
@@ -183,6 +213,8 @@ export function toContext(context: ContextRow): Context {
     ),
     createdAt: context.created_at,
     updatedAt: context.updated_at,
+    ...(context.expires_at !== null && { expiresAt: context.expires_at }),
+    ...(context.problem !== null && { problem: context.problem }),
   }
 }
 

@@ -1,7 +1,8 @@
 import { fault, newId } from '@windlass/kit'
 import type { Context, ContextInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { deleteContext, findContext, listContexts, saveContext } from '../store/account/contexts.ts'
+import { MASK } from '../secrets/mask.ts'
+import { deleteContext, findContext, listContexts, lockContext, saveContext } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
 import { sealContextData, toContext } from './context-data.ts'
@@ -25,7 +26,8 @@ export async function putContext(
 ): Promise<{ context: Context; isNew: boolean }> {
   await checkKubeconfig(app, input)
   return app.store.write(async (tx) => {
-    const before = await findContext(tx.query, app.accountId, name ?? input.name)
+    // The lock makes a renewal of its token wait, which would otherwise be overwritten with the earlier one.
+    const before = await lockContext(tx, app.accountId, name ?? input.name)
     const taken = await findContext(tx.query, app.accountId, input.name)
     if (taken !== undefined && (mustBeNew || taken.id !== before?.id))
       throw fault('conflict', { message: `The context "${input.name}" already exists.` })
@@ -36,6 +38,7 @@ export async function putContext(
       name: input.name,
       is_default: input.isDefault ? 1 : 0,
       data: sealContextData(await app.vault.sealer(tx), owner, input.data, before),
+      ...renewalOf(input, before, now),
       created_at: before?.created_at ?? now,
       updated_at: now,
     }
@@ -44,6 +47,20 @@ export async function putContext(
     await within?.(tx, context)
     return { context, isNew: before === undefined }
   })
+}
+
+/** Returns the state of renewal of a written context: that of a new token, or the earlier one if the token stays. */
+function renewalOf(
+  { data }: ContextInput,
+  before: ContextRow | undefined,
+  now: number,
+): Pick<ContextRow, 'expires_at' | 'renew_after' | 'problem' | 'refused_at'> {
+  const lifetime = data['oauthExpiresIn']
+  const none = { expires_at: null, renew_after: null, problem: null, refused_at: null }
+  if (lifetime === undefined) return none
+  if (data['password'] !== MASK || before === undefined) return { ...none, expires_at: now + Number(lifetime) * 1000 }
+  // A changed app or secret may be what the forge refused, so the next renewal is at once.
+  return { ...none, expires_at: before.expires_at }
 }
 
 export async function listShownContexts(app: App): Promise<Context[]> {

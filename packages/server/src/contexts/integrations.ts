@@ -2,6 +2,7 @@ import type { ClusterAccess, GitAccess, RegistryAccess, SecretStoreAccess } from
 import type { App } from '../app.ts'
 import { listContexts } from '../store/account/contexts.ts'
 import { openContextData, openContextVariables } from './context-data.ts'
+import { readGitLogin, toGitAccess } from './git-login.ts'
 import { readStoredKubeconfig } from './stored-kubeconfig.ts'
 import { toRuntimeAccess } from './runtime-stores.ts'
 
@@ -20,6 +21,10 @@ export async function readIntegrations(app: App, injected?: readonly string[]): 
   const secretStores: SecretStoreAccess[] = []
   for (const row of await listContexts(app.store.query, app.accountId)) {
     if (openContextVariables(app.vault, row) !== undefined) continue
+    if (row.type === 'git') {
+      git.push(toGitAccess(row, await readGitLogin(app, row)))
+      continue
+    }
     const {
       url = '',
       domain = '',
@@ -30,8 +35,7 @@ export async function readIntegrations(app: App, injected?: readonly string[]): 
       ...data
     } = openContextData(app.vault, row)
     const common = { context: row.name, isDefault: row.is_default === 1 }
-    if (row.type === 'git') git.push({ ...data, ...common, url })
-    else if (row.type === 'kubernetes') clusters.push(...(await toCluster(app, { name: row.name, text: kubeconfig, injected })))
+    if (row.type === 'kubernetes') clusters.push(...(await toCluster(app, { name: row.name, text: kubeconfig, injected })))
     else if (row.type === 'secret-store' && data['resourceName'] !== undefined)
       secretStores.push(toRuntimeAccess(row, data['resourceName']))
     else if (row.type === 'secret-store') secretStores.push({ ...data, context: row.name, url, mount, token })

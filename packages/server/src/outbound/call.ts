@@ -16,7 +16,14 @@ export interface OutboundCall {
 export type Answer =
   | { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string; readonly problem?: undefined }
   /** `mayRetry`: a later call can succeed. `afterMs`: how long the service asks to wait. */
-  | { readonly status?: number; readonly problem: string; readonly mayRetry: boolean; readonly afterMs: number }
+  | {
+      readonly status?: number
+      /** Of a response other than 2xx. */
+      readonly body?: string
+      readonly problem: string
+      readonly mayRetry: boolean
+      readonly afterMs: number
+    }
 
 const TIMEOUT_MS = 15_000
 const MAX_RETRY_AFTER_MS = 3_600_000
@@ -65,7 +72,8 @@ function toAnswer(status: number, { text, headers, host, now }: Received): Answe
   const patience = patienceOf(headers, now)
   const isLimited = status === 403 && (patience > 0 || /rate limit/i.test(text))
   const mayRetry = status >= 500 || status === 408 || status === 429 || isLimited
-  return { status, problem: `${host} answered ${status}.`, mayRetry, afterMs: Math.min(patience, MAX_RETRY_AFTER_MS) }
+  const afterMs = Math.min(patience, MAX_RETRY_AFTER_MS)
+  return { status, body: text, problem: `${host} answered ${status}.`, mayRetry, afterMs }
 }
 
 /** Returns how long a service asks to wait: `Retry-After`, or the time at which the limit of a forge ends. Milliseconds. */

@@ -180,6 +180,14 @@ export interface ContextRow {
   is_default: Flag
   /** JSON: field -> value; the values of secret fields are sealed. */
   data: string
+  /** When the access token of an OAuth app expires; null for a context that is not renewed. */
+  expires_at: number | null
+  /** No server renews the token before this time: a server is renewing it, or the forge asked to wait. */
+  renew_after: number | null
+  /** Why the last renewal failed. */
+  problem: string | null
+  /** When the forge refused to renew the token; null if it did not. */
+  refused_at: number | null
   created_at: number
   updated_at: number
 }

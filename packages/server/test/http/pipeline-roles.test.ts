@@ -75,6 +75,9 @@ test('lists have only what belongs to the pipeline, also in /api', async () => {
   expect(await read('/api/pipelines')).toMatchObject({ count: 1, docs: [{ metadata: { name: 'shop/app' } }] })
   expect(await read('/api/workflow')).toMatchObject({ workflows: { count: 1, docs: [{ id: own }] } })
   expect(await read('/api/projects')).toMatchObject({ count: 0 })
+  const { id } = await viewer.pipelines.get('shop/app')
+  expect(await read('/api/hermes/triggers')).toMatchObject([{ pipeline: id }, { pipeline: id }])
+  expect(await read('/api/hermes/triggers', scene.adminToken)).toHaveLength(6)
   expect(await read('/api/workflow', scene.adminToken)).toMatchObject({ workflows: { count: 3 } })
 })
 

@@ -272,6 +272,7 @@ POST   /v1/engine/events                                                     any
 POST   /v1/engine/logs                                                       attempt     -
 POST   /v1/engine/heartbeat                                                  attempt     -
 GET    /v1/engine/commands                                                   attempt     -
+GET    /v1/engine/git                                                        attempt     -
 GET    /v1/engine/docker                                                     attempt     -
 POST   /v1/monitor/hello                                                     agent       -
 POST   /v1/monitor/objects                                                   agent       -

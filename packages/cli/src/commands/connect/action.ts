@@ -1,9 +1,11 @@
 import type { ApiClient } from '@windlass/client'
 import { isLoopback } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
-import { parseBaseUrl, RepoName, type Context } from '@windlass/protocol'
+import { parseBaseUrl, RepoName, type Context, type OauthApp } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { CONNECTED_FORGES, type ConnectedForge, type ForgeAccess } from '../../forges/hooks.ts'
+import { signIn } from '../../forges/sign-in.ts'
+import { readTokenFile } from '../../input/token-file.ts'
 import type { Printer } from '../../printer.ts'
 import type { ConnectedForgeName } from '../../role-names.ts'
 import { openSession, orUndefined } from '../../session.ts'
@@ -15,6 +17,10 @@ interface ConnectOptions {
   readonly url: string | undefined
   readonly tokenFile: string | undefined
   readonly username: string | undefined
+  readonly oauthApp: string | undefined
+  readonly oauthSecretFile: string | undefined
+  readonly noBrowser: boolean
+  readonly callbackPort: number | undefined
   readonly repo: readonly string[]
   readonly newSecret: boolean
   readonly output: 'json' | undefined
@@ -30,12 +36,17 @@ export async function connectGit({ args, options, out, settings }: Invocation<Co
     throw fault('usage', { message: 'The forge is missing.', hint: 'Add `--forge github`, or another forge.' })
   const repos = [...new Set(options.repo.map(readRepo))]
   const kind: ConnectedForge = CONNECTED_FORGES[forge]
-  const access: ForgeAccess = { url: readUrl(options.url ?? kind.publicUrl), token: await readToken(options.tokenFile), username }
+  const url = readUrl(options.url ?? kind.publicUrl)
   const { client } = openSession(settings)
+  // The server is asked first, so that no sign-in is wasted.
+  const existing = await findGitContext(client, name)
+  const login =
+    options.oauthApp === undefined ? await readLogin(options) : await signInWithApp(options, { forge, url }, { out, settings })
+  const access: ForgeAccess = { url, token: login.token, username }
   const api = kind.open(access)
   const known = new Map<string, Awaited<ReturnType<typeof api.list>>>()
   for (const repo of repos) known.set(repo, await api.list(repo))
-  const context = await putContext(client, { name, access, gitUser: kind.gitUser })
+  const context = await putContext(client, { name, existing, access, gitUser: kind.gitUser, renewal: login.renewal })
   const webhooks: Connected[] = []
   if (repos.length === 0) webhooks.push(await createOpenWebhook(client, { name, forge, newSecret }))
   for (const [repo, hooks] of known)
@@ -62,6 +73,46 @@ function readUrl(text: string | undefined): string {
   return url
 }
 
+/** What the server needs to renew a token; empty for one that does not expire. */
+type Renewal = Readonly<Record<string, string>>
+
+interface Login {
+  readonly token: string
+  readonly renewal: Renewal
+}
+
+async function readLogin({ oauthSecretFile, tokenFile }: ConnectOptions): Promise<Login> {
+  if (oauthSecretFile !== undefined)
+    throw fault('usage', {
+      message: '--oauth-secret-file needs --oauth-app.',
+      hint: 'Add the client ID of the app with --oauth-app.',
+    })
+  return { token: await readToken(tokenFile), renewal: {} }
+}
+
+async function signInWithApp(
+  { oauthApp: id = '', oauthSecretFile, tokenFile, username, noBrowser, callbackPort: port = 0 }: ConnectOptions,
+  { forge, url }: Pick<OauthApp, 'forge' | 'url'>,
+  { out, settings }: Pick<Invocation<object>, 'out' | 'settings'>,
+): Promise<Login> {
+  if (tokenFile !== undefined || username !== undefined)
+    throw fault('usage', { message: '--oauth-app excludes --token-file and --username.', hint: 'Use one kind of login.' })
+  const secret = oauthSecretFile === undefined ? undefined : readTokenFile(oauthSecretFile)
+  const tokens = await signIn(
+    { forge, url, id, secret },
+    { browserOf: noBrowser ? undefined : settings.environment, port, input: process.stdin, out },
+  )
+  const { accessToken: token, refreshToken, expiresIn } = tokens
+  if (expiresIn === undefined) return { token, renewal: {} }
+  if (refreshToken === undefined)
+    throw fault('forge-refused', {
+      message: `The forge at ${new URL(url).host} returned a token that expires, and no refresh token.`,
+      hint: 'Allow refresh tokens in the settings of the app, or use an access token with --token-file.',
+    })
+  const app = { oauthForge: forge, oauthApp: id, ...(secret !== undefined && { oauthSecret: secret }) }
+  return { token, renewal: { ...app, oauthExpiresIn: String(expiresIn), oauthRefreshToken: refreshToken } }
+}
+
 async function readToken(file: string | undefined): Promise<string> {
   const hint = 'Pass it with --token-file, or on standard input.'
   const token = (await findSecret({ file, given: undefined, question: 'Access token of the forge', hint })).trim()
@@ -71,8 +122,11 @@ async function readToken(file: string | undefined): Promise<string> {
 
 interface ContextChange {
   readonly name: string
+  /** The stored context. */
+  readonly existing: Context | undefined
   readonly access: ForgeAccess
   readonly gitUser: string
+  readonly renewal: Renewal
 }
 
 interface ContextState {
@@ -80,15 +134,22 @@ interface ContextState {
   readonly state: 'created' | 'updated'
 }
 
-/** Creates the Git context, or gives an existing one the URL and the token. Its other fields stay. Throws `conflict` for a context of another type. */
-async function putContext(client: ApiClient, { name, access, gitUser }: ContextChange): Promise<ContextState> {
+/** Returns the Git context. Throws `conflict` for a context of another type. */
+async function findGitContext(client: ApiClient, name: string): Promise<Context | undefined> {
   const existing: Context | undefined = await orUndefined(client.contexts.get(name))
-  if (existing !== undefined && existing.type !== 'git')
-    throw fault('conflict', {
-      message: `The context "${name}" exists and has the type ${existing.type}.`,
-      hint: 'Use another name.',
-    })
-  const data = { ...existing?.data, url: access.url, username: access.username ?? gitUser, password: access.token }
+  if (existing === undefined || existing.type === 'git') return existing
+  throw fault('conflict', {
+    message: `The context "${name}" exists and has the type ${existing.type}.`,
+    hint: 'Use another name.',
+  })
+}
+
+/** Creates the Git context, or gives an existing one the URL and the token. Its other fields stay, except those that renew an earlier token. */
+async function putContext(client: ApiClient, change: ContextChange): Promise<ContextState> {
+  const { name, existing, access, gitUser, renewal } = change
+  const kept = Object.entries(existing?.data ?? {}).filter(([field]) => !field.startsWith('oauth'))
+  const login = { url: access.url, username: access.username ?? gitUser, password: access.token, ...renewal }
+  const data = { ...Object.fromEntries(kept), ...login }
   await client.contexts.put(name, { name, type: 'git', isDefault: existing?.isDefault ?? false, data })
   return { name, state: existing === undefined ? 'created' : 'updated' }
 }

@@ -1,5 +1,5 @@
 /** Commands that connect the server with other services. */
-import { command, flag, oneOf, text, texts } from '../../command.ts'
+import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
 import { CONNECTED_FORGE_NAMES } from '../../role-names.ts'
 
 export const connectCommands = [
@@ -9,7 +9,8 @@ export const connectCommands = [
       'Builds clone with the token of the context. For each --repo the command creates a webhook of the server, and registers it at the forge ' +
       'with the same token, which must be allowed to manage webhooks of the repository. Without --repo it creates one webhook, and prints the ' +
       'address and the secret to enter at the forge. The command can be repeated: it updates what exists, and creates a webhook anew if the ' +
-      'forge does not have it.',
+      'forge does not have it. With --oauth-app you sign in at the forge in a browser instead of creating a token, and the server renews the ' +
+      'token before it expires.',
     arguments: [{ name: '<name>', summary: 'Name of the Git context' }],
     options: {
       forge: oneOf('--forge <name>', 'Type of the forge', CONNECTED_FORGE_NAMES),
@@ -22,6 +23,13 @@ export const connectCommands = [
         '--username <name>',
         'User that the token belongs to, for tokens that are passwords, such as app passwords of Bitbucket',
       ),
+      oauthApp: text('--oauth-app <id>', 'Sign in at the forge with this OAuth app (client ID) instead of a token'),
+      oauthSecretFile: text('--oauth-secret-file <file>', 'File with the client secret of the OAuth app; none for a public app'),
+      noBrowser: flag('--no-browser', 'Do not open a browser; show only the address of the forge'),
+      callbackPort: integer(
+        '--callback-port <port>',
+        'Port of http://127.0.0.1:PORT/callback, to which the forge sends the browser back (default: a free one)',
+      ),
       repo: texts('--repo <owner/name>', 'Repository whose events the forge reports; repeatable'),
       newSecret: flag('--new-secret', 'Replace the webhooks, for example because their secrets were changed at the forge'),
       output: oneOf('-o, --output <format>', 'Output format', ['json']),
@@ -29,6 +37,7 @@ export const connectCommands = [
     examples: [
       'windlass connect git github --forge github --token-file token --repo acme/app',
       'windlass connect git work --forge gitea --url https://git.example.com --token-file token --repo acme/app --repo acme/shop',
+      'windlass connect git work --forge gitea --url https://git.example.com --oauth-app CLIENT_ID --repo acme/app',
     ],
     run: async (invocation) => (await import('./action.ts')).connectGit(invocation),
   }),

@@ -2,7 +2,7 @@
 import { parseJson } from '@windlass/kit'
 import type { Forge } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { openContextData } from '../../contexts/context-data.ts'
+import { readGitLogin } from '../../contexts/git-login.ts'
 import { callOut, type Answer, type OutboundCall } from '../../outbound/call.ts'
 import { findContext } from '../../store/account/contexts.ts'
 import { FORGE_APIS } from './forge-apis.ts'
@@ -39,11 +39,12 @@ export interface ContextOfForge {
   readonly context: string
 }
 
-/** Reads the URL and the token of a Git context. */
+/** Reads the URL and the token of a Git context. Renews the token if it is about to expire. */
 export async function openAccess(app: App, { forge, context: name }: ContextOfForge): Promise<Asked<ForgeAccess>> {
   const context = await findContext(app.store.query, app.accountId, name)
   if (context?.type !== 'git') return final(`The Git context "${name}" does not exist.`)
-  const { url = '', username, password } = openContextData(app.vault, context)
+  const { url, username, password, expired } = await readGitLogin(app, context)
+  if (expired !== undefined) return { ...expired, afterMs: 0 }
   const parsed = URL.parse(url)
   if (parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:'))
     return final(`The URL of the Git context "${name}" is not one of http or https.`)

@@ -3,12 +3,13 @@ import { fault } from '@windlass/kit'
 import { CronTriggerInput } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { problemOf } from '../../triggers/cron/read-cron-triggers.ts'
 import { ok, requireShape, route, type Route } from '../route.ts'
 import { accountHash, KINDS, toUri, type EventSource } from './event-uri.ts'
 import { decodeUri, findTriggers, requireSource } from './trigger-routes.ts'
 
-const reads = { allow: 'see-pipelines', scope: 'pipeline:read' } as const
+const reads = { allow: 'see-pipelines', scope: 'pipeline:read', project: 'handler' } as const
 
 const Text = z.string().max(1_000)
 
@@ -83,10 +84,12 @@ export function publicEventRoutes(app: App): Route[] {
       ...reads,
       query: z.object({ type: Text.optional(), kind: Text.optional(), filter: Text.optional(), public: Text.optional() }),
       replies: { 200: z.array(PublicEvent) },
-      async handle({ query: { type, kind, filter = '', public: isPublic } }) {
+      async handle({ query: { type, kind, filter = '', public: isPublic }, actor }) {
         // Every event belongs to the account.
         if (isPublic === 'true') return ok([])
-        const sources = new Map((await findTriggers(app)).map(({ event, source }) => [event, source]))
+        const sources = new Map(
+          (await findTriggers(app, { places: placesOf(actor, reads.allow) })).map(({ event, source }) => [event, source]),
+        )
         const found = [...sources.values()].filter(
           (one) => (type ?? one.type) === one.type && (kind ?? KINDS[one.type]) === KINDS[one.type],
         )
@@ -104,6 +107,7 @@ export function publicEventRoutes(app: App): Route[] {
       summary: 'Return the URI of an event, for a trigger. Nothing is stored until a trigger names it',
       allow: 'change-pipelines',
       scope: 'pipeline:write',
+      project: 'handler',
       body: z.object({ type: Text, kind: Text, values: z.record(Text, Text).default({}) }),
       replies: { 200: z.string() },
       handle: async ({ body }) =>

@@ -6,7 +6,9 @@ import { fault, sha256 } from '@windlass/kit'
 import { CronTrigger, CronTriggerInput, EventTrigger, EventTriggerInput, Name } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
+import type { Places } from '../../store/places.ts'
 import { listCronTriggers } from '../../store/triggers/cron-triggers.ts'
 import { listEventTriggers } from '../../store/triggers/event-triggers.ts'
 import type { Tx } from '../../store/store.ts'
@@ -34,11 +36,18 @@ interface Found extends z.output<typeof PublicTrigger> {
   readonly source: EventSource
 }
 
+interface Wanted {
+  /** Name or id; undefined for all pipelines. */
+  readonly pipeline?: string
+  /** Only triggers of pipelines of these places. */
+  readonly places?: Places | undefined
+}
+
 /** Lists the triggers of a pipeline, or of all. Throws `not-found` for an unknown pipeline. */
-export async function findTriggers(app: App, pipeline?: string): Promise<Found[]> {
+export async function findTriggers(app: App, { pipeline, places }: Wanted): Promise<Found[]> {
   const { store, accountId } = app
-  const pipelineId = await findListedPipeline(app, { pipeline })
-  const page = { accountId, pipelineId, after: undefined, limit: MAX_LISTED }
+  const pipelineId = await findListedPipeline(app, { pipeline, places })
+  const page = { accountId, pipelineId, places, after: undefined, limit: MAX_LISTED }
   const crons = await listCronTriggers(store.query, page)
   const others = await listEventTriggers(store.query, page)
   return [
@@ -55,25 +64,29 @@ export function publicTriggerRoutes(app: App): Route[] {
     route('GET', '/api/hermes/triggers', {
       summary: 'List the events that start pipelines',
       ...reads,
+      project: 'handler',
       replies: { 200: z.array(PublicTrigger) },
-      handle: async () => ok(await findTriggers(app)),
+      handle: async ({ actor }) => ok(await findTriggers(app, { places: placesOf(actor, reads.allow) })),
     }),
     route('GET', '/api/hermes/triggers/event/{event}', {
       summary: 'List the pipelines that an event starts',
       ...reads,
+      project: 'handler',
       params: z.object({ event: Uri }),
       replies: { 200: z.array(PublicTrigger) },
-      async handle({ params }) {
+      async handle({ params, actor }) {
         const uri = decodeUri(params.event)
-        return ok((await findTriggers(app)).filter(({ event }) => event === uri))
+        const found = await findTriggers(app, { places: placesOf(actor, reads.allow) })
+        return ok(found.filter(({ event }) => event === uri))
       },
     }),
     route('GET', '/api/hermes/triggers/pipeline/{pipeline}', {
       summary: 'List the events that start a pipeline',
       ...reads,
+      project: 'pipeline',
       params: z.object({ pipeline: Name }),
       replies: { 200: z.array(PublicTrigger) },
-      handle: async ({ params: { pipeline } }) => ok(await findTriggers(app, pipeline)),
+      handle: async ({ params: { pipeline } }) => ok(await findTriggers(app, { pipeline })),
     }),
     createRoute(app),
     deleteRoute(app),
@@ -84,13 +97,14 @@ function createRoute(app: App): Route {
   return route('POST', '/api/hermes/triggers/{event}/{pipeline}', {
     summary: 'Let an event start a pipeline. A trigger that exists is left as it is',
     ...writes,
+    project: 'pipeline',
     params: Target,
     body: z.object({ filters: Filters.default({}) }),
     replies: { 200: PublicTrigger },
     async handle({ params: { event, pipeline }, body: { filters }, actor, settle }) {
       const source = requireSource(app, decodeUri(event))
       const uri = toUri(app.accountId, source)
-      const known = (await findTriggers(app, pipeline)).find((one) => one.event === uri)
+      const known = (await findTriggers(app, { pipeline })).find((one) => one.event === uri)
       if (known !== undefined) return ok(known)
       const pipelineId = (await findListedPipeline(app, { pipeline })) ?? ''
       const answer = ok({ event: uri, pipeline: pipelineId, filters })
@@ -108,11 +122,12 @@ function deleteRoute(app: App): Route {
   return route('DELETE', '/api/hermes/triggers/{event}/{pipeline}', {
     summary: 'Delete the triggers that let an event start a pipeline; those of a document can only be deleted there',
     ...writes,
+    project: 'pipeline',
     params: Target,
     replies: { 204: 'nothing' },
     async handle({ params: { event, pipeline } }) {
       const uri = decodeUri(event)
-      const found = (await findTriggers(app, pipeline)).filter((one) => one.event === uri)
+      const found = (await findTriggers(app, { pipeline })).filter((one) => one.event === uri)
       if (found.length === 0) throw fault('not-found', { message: `The event ${uri} does not start the pipeline "${pipeline}".` })
       for (const { id, source } of found)
         await (source.type === 'cron' ? removeCronTrigger(app, id) : removeEventTrigger(app, id))

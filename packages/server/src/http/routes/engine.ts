@@ -15,6 +15,8 @@ import {
   EventBatch,
   FrameAck,
   FrameHead,
+  GitAccess,
+  GitAccessQuery,
   Heartbeat,
   HeartbeatAnswer,
   MAX_FRAME_BYTES,
@@ -24,6 +26,7 @@ import type { App } from '../../app.ts'
 import { awaitCommands, awaitDockerHost, heartbeat } from '../../builds/engine/engine-link.ts'
 import { claimAttempt } from '../../builds/engine/engine-claim.ts'
 import { applyEvents } from '../../builds/engine/events.ts'
+import { requireGitAccess } from '../../contexts/git-login.ts'
 import { takeDocument } from '../../documents/take-document.ts'
 import type { Actor } from '../../identity/actor.ts'
 import type { Frame } from '../../logs/log-store.ts'
@@ -116,6 +119,14 @@ export function engineRoutes(app: App): Route[] {
       isHeld: true,
       handle: async ({ query, actor, signal }) =>
         ok({ commands: await awaitCommands(app, attemptOf(actor), { ...query, signal }) }),
+    }),
+    route('GET', '/v1/engine/git', {
+      summary: 'Show the access of a Git context, with a token that has not expired',
+      allow: 'attempt',
+      scope: 'none',
+      query: GitAccessQuery,
+      replies: { 200: GitAccess },
+      handle: async ({ query }) => ok(await requireGitAccess(app, query.context)),
     }),
     route('GET', '/v1/engine/docker', {
       summary: 'Wait for the address of the Docker daemon of an attempt',

@@ -12,6 +12,23 @@ export async function findContext(query: Query, accountId: string, name: string)
     .executeTakeFirst()
 }
 
+/** Finds a context by id or name, and locks it until the end of the transaction. */
+export async function lockContext(tx: Tx, accountId: string, name: string): Promise<ContextRow | undefined> {
+  const select = tx.query
+    .selectFrom('context')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
+  return tx.forUpdate(select).executeTakeFirst()
+}
+
+type Renewal = Partial<Pick<ContextRow, 'data' | 'expires_at' | 'renew_after' | 'problem' | 'refused_at'>>
+
+/** Stores a step of the renewal of the token of a context. */
+export async function updateRenewal(tx: Tx, id: string, change: Renewal): Promise<void> {
+  await tx.query.updateTable('context').set(change).where('id', '=', id).execute()
+}
+
 const list = prepared((query: Query, accountId: string) =>
   query.selectFrom('context').selectAll().where('account_id', '=', accountId).orderBy('name'),
 )

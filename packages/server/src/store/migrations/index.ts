@@ -43,6 +43,7 @@ import { reportedEnds } from './059-reported-ends.ts'
 import { endedBranches } from './060-ended-branches.ts'
 import { pipelineRoles } from './057-pipeline-roles.ts'
 import { projectQuotas } from './058-project-quotas.ts'
+import { gitLogins } from './068-git-logins.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -90,4 +91,5 @@ export const migrations: Record<string, Migration> = {
   '060-ended-branches': endedBranches,
   '057-pipeline-roles': pipelineRoles,
   '058-project-quotas': projectQuotas,
+  '068-git-logins': gitLogins,
 }
