@@ -15,6 +15,7 @@ const CHECKS: readonly { readonly name: string; readonly command: readonly strin
   },
   { name: 'lint', command: [bin('oxlint'), '--type-aware', '.'] },
   { name: 'types', command: [bin('tsc'), '--noEmit', '--checkers', '2', '-p', '.'] },
+  { name: 'types of the page', command: [bin('tsc'), '--noEmit', '-p', 'packages/web'] },
   { name: 'format', command: [bin('oxfmt'), '--check', 'packages', 'scripts', 'e2e', 'bench', 'vitest.config.ts'] },
   { name: 'imports', command: [node, 'scripts/check-imports.ts'] },
   { name: 'generated files', command: [node, 'scripts/gen.ts', '--check'] },

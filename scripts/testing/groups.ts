@@ -25,6 +25,7 @@ export type Part =
   | 'git'
   | 'registry'
   | 'skopeo'
+  | 'browser'
   | 'node20'
   | 'codefresh-cli'
   | 'programs'
@@ -172,6 +173,12 @@ export const GROUPS: readonly Group[] = [
     name: 'forge',
     include: ['e2e/forge/**/*.test.ts'],
     parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs'],
+  },
+  {
+    name: 'web',
+    include: ['e2e/web/**/*.test.ts'],
+    parts: ['browser', 'web'],
+    sharesProcess: true,
   },
   {
     name: 'release',

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { growth, LINEAR } from '../../../plan/test/cpu-time.ts'
-import { lineSplitter, sanitizeLine, textFor } from './line-splitter.ts'
+import { lineSplitter, textFor } from './line-splitter.ts'
 
 test('splits lines regardless of chunk boundaries', () => {
   fc.assert(
@@ -32,38 +31,6 @@ test('flush returns the text after the last line end once', () => {
 test('splits output without line ends into parts instead of buffering it', () => {
   const splitter = lineSplitter()
   expect(splitter.push(Buffer.alloc(200_000, 'x')).map(({ length }) => length)).toEqual([65_536, 65_536, 65_536])
-})
-
-test('a sanitized line keeps colors and drops sequences that move the cursor, set titles or ring the bell', () => {
-  expect(sanitizeLine('\u001B[31mred\u001B[0m')).toBe('\u001B[31mred\u001B[0m')
-  expect(sanitizeLine('\u001B[2J\u001B[1;1Hgone\u0007')).toBe('gone')
-  expect(sanitizeLine('\u001B]0;title\u0007text\u001B]52;c;aGk=\u001B\\')).toBe('text')
-  expect(sanitizeLine('\u001Bcreset')).toBe('reset')
-  expect(sanitizeLine('tab\tstays')).toBe('tab\tstays')
-})
-
-test('keeps the last state of a line that redraws itself', () => {
-  expect(sanitizeLine('10%\r50%\r100%')).toBe('100%')
-  expect(sanitizeLine('done\r')).toBe('done')
-})
-
-test.each([
-  ['\u001B[\u00072J', '2J'],
-  ['\u001B[\u009F6n', '6n'],
-  ['\u001B[?1049\u0007h', 'h'],
-  ['\u001B[\t2J', '\t2J'],
-  ['\u001B[\u001B[2J', ''],
-  ['\u001B[\u001B[31m2J', '\u001B[31m2J'],
-  ['\u001B\u0007[2J', '[2J'],
-  ['\u001B\u001B\u001B', ''],
-  ['\u001B[3', ''],
-  ['\u001B[é2J', 'é2J'],
-  ['\u001B[>4;2m', ''],
-  ['\u001B[?4m', ''],
-  ['\u001B[4 m', ''],
-  ['a\nb', 'ab'],
-])('no sequence remains of %j', (line, expected) => {
-  expect(sanitizeLine(line)).toBe(expected)
 })
 
 test('a line end does not leave an incomplete sequence', () => {
@@ -107,11 +74,3 @@ test('the text for a terminal has no control characters except colors, and is no
     { numRuns: 5_000 },
   )
 })
-
-test.each(['\r', '\u001B', '\u001B[', '\u001B[1', '\u001B[1;', '\u001B]', '\u001B]x', '1', ' ', '\u001B[ '])(
-  'takes linear time for many %j',
-  (piece) => {
-    for (const start of ['', '\u001B', '\u001B[', '\u001B]'])
-      expect(growth(25_000, (n) => void sanitizeLine(`${start}${piece.repeat(n)}é`))).toBeLessThan(LINEAR)
-  },
-)

@@ -1,4 +1,6 @@
 /** Splits the bytes of a stream into lines. Output need not be UTF-8, and a chunk may end within a character. */
+import { sanitizeLine } from '@windlass/ansi'
+
 const NEWLINE = 10
 const RETURN = 13
 /** Longer lines are split into parts, to bound the memory for output without line ends. */
@@ -49,25 +51,7 @@ export function lineSplitter(): LineSplitter {
   }
 }
 
-/**
- * Makes a line of output safe for a terminal: keeps colors, and removes all other control characters and sequences except tabs.
- * Keeps only the last state of a line that redraws itself with carriage returns.
- */
-export function sanitizeLine(line: string): string {
-  let end = line.length
-  while (line[end - 1] === '\r') end -= 1
-  return line.slice(line.lastIndexOf('\r', end - 1) + 1, end).replace(COLOR_OR_UNSAFE, '$1')
-}
-
 /** Returns the text for an output: on a terminal, each line is made safe like by `sanitizeLine`. A file or pipe receives it unchanged. */
 export function textFor({ isTTY }: { readonly isTTY: boolean }, text: string): string {
   return isTTY ? text.split('\n').map(sanitizeLine).join('\n') : text
 }
-
-/**
- * Complete color sequences, which are captured; then other CSI sequences, OSC/DCS/APC strings, other escapes, and control characters except tab.
- * Each alternative also matches an incomplete sequence, so no escape remains that the following text could complete.
- */
-const COLOR_OR_UNSAFE =
-  // oxlint-disable-next-line no-control-regex
-  /(\u001B\[[\d;:]*m)|\u001B\[[0-?]*[ -/]*[@-~]?|\u001B[\]PX^_][^\u0007\u001B]*(?:\u0007|\u001B\\|$)|\u001B[ -/]*[0-~]?|[\u0000-\u0008\u000A-\u001F\u007F-\u009F]/g

@@ -1,7 +1,8 @@
 /** Writes the lines of the view above its status line, with a blank line before each heading. */
+import { sanitizeLine } from '@windlass/ansi'
 import type { Clock } from '@windlass/kit'
 import type { Terminal } from '../printer.ts'
-import { sanitizeLine, textFor } from './line-splitter.ts'
+import { textFor } from './line-splitter.ts'
 import { openStatusLine, type StatusLine } from './status-line.ts'
 
 /** Prefix of lines written by the engine. */

@@ -1,9 +1,9 @@
 /** A status line at the bottom of a terminal. Does nothing if the output is not a terminal. */
+import { sanitizeLine } from '@windlass/ansi'
 import type { Clock } from '@windlass/kit'
 import { formatDuration } from '@windlass/plan'
 import { cut } from '../format/columns.ts'
 import type { Terminal } from '../printer.ts'
-import { sanitizeLine } from './line-splitter.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
 const PERIOD_MS = 250

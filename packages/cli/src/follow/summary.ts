@@ -1,13 +1,10 @@
 /** The summary below the log of an ended build: a table of its steps, the failure, and the result. */
-import { formatDuration } from '@windlass/plan'
+import { describeBuild, formatDuration, formatUsage, stepToBlame, toTree } from '@windlass/plan'
 import { alignColumns, cut, widthOf } from '../format/columns.ts'
-import { countProblems, formatProblem } from '../format/problems.ts'
-import { formatUsage } from '../format/usage.ts'
+import { formatProblem } from '../format/problems.ts'
 import { markOf, paintStatus, type Style } from '../format/style.ts'
 import type { Terminal } from '../printer.ts'
 import type { BuildRecord, StepRecord } from './record.ts'
-import { toTree } from './step-tree.ts'
-import { textOfReason } from './wording.ts'
 
 export interface SummaryOptions {
   readonly terminal: Terminal
@@ -28,18 +25,12 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   if (build.steps.length > 0) lines.push('', ...stepTable(build.steps, options.terminal))
   for (const problem of build.problems ?? [])
     lines.push(...formatProblem({ ...problem, file: problem.file ?? options.file }, options.sources ?? new Map(), style))
-  const failed = failedStep(build)
+  const failed = stepToBlame(build.steps)
   if (failed !== undefined) lines.push(...lastLinesOf(failed, options))
   lines.push('', lastLine(build, style))
   const hint = failed?.hint ?? build.hint ?? ''
   if (hint !== '') lines.push(`${style.dim('hint:')} ${hint}`)
   return lines
-}
-
-/** Returns the failed step to show, preferably not a group and not a hook whose failure is ignored. */
-function failedStep({ steps }: BuildRecord): StepRecord | undefined {
-  const failed = steps.filter(({ status }) => status === 'error')
-  return failed.find(({ type, name }) => type !== 'group' && !/\.on_(success|fail|finish)(\.|$)/.test(name)) ?? failed[0]
 }
 
 /** Returns the table of steps. A terminal cuts long names to keep the other columns visible; a file has them in full. */
@@ -85,32 +76,8 @@ function lastLinesOf(step: StepRecord, { terminal, lastLines, shownLast }: Summa
   return ['', style.red(`${markOf('error')} ${step.name} ended with:`), ...last.map((line) => `  ${style.dim('|')} ${line}`)]
 }
 
-function whyOf(step: StepRecord): string {
-  return (
-    step.message ??
-    (step.reason === 'exit-code' ? `exit code ${step.exitCode}` : textOfReason(step.reason ?? undefined)) ??
-    'failed'
-  )
-}
-
-const ENDINGS: ReadonlyMap<string, string> = new Map([
-  ['error', 'failed'],
-  ['terminated', 'was terminated'],
-])
-
 function lastLine(build: BuildRecord, style: Style): string {
   const name = build.id === null ? 'Build' : `Build ${build.id}`
-  const time = timeOf(build)
-  const after = time === '' ? '' : ` after ${time}`
-  if (build.status === 'success') return style.green(`${markOf('success')} ${name} succeeded${after}`)
-  const ending = ENDINGS.get(build.status) ?? `ended with the status ${build.status}`
-  const why = whyEnded(build)
-  return style.red(`${markOf(build.status)} ${name} ${ending}${after}${why === undefined ? '' : `: ${why}`}`)
-}
-
-function whyEnded(build: BuildRecord): string | undefined {
-  if (build.problems !== undefined && build.problems.length > 0) return `the document has ${countProblems(build.problems)}`
-  const failed = build.status === 'error' ? failedStep(build) : undefined
-  if (failed !== undefined) return `step ${failed.name}: ${whyOf(failed)}`
-  return build.message ?? textOfReason(build.reason ?? undefined)
+  const paint = build.status === 'success' ? style.green : style.red
+  return paint(`${markOf(build.status)} ${name} ${describeBuild(build)}`)
 }

@@ -1,5 +1,5 @@
 /** Texts for outcomes. */
-import { REASONS, type Reason } from '@windlass/plan'
+import { textOfReason } from '@windlass/plan'
 
 /** Returns a text field of an event's data, if any. */
 export function textField(data: Readonly<Record<string, unknown>>, name: string): string | undefined {
@@ -20,14 +20,4 @@ export function describeOutcome(outcome: Readonly<Record<string, unknown>>): str
 export function isPassing(data: Readonly<Record<string, unknown>>): boolean {
   const isOfDisk = textField(data, 'reason') === 'disk-unavailable'
   return isOfDisk && textField(data, 'message')?.includes('unbound immediate PersistentVolumeClaims') === true
-}
-
-/** Returns the text for a reason; undefined if there is none. */
-export function textOfReason(reason: string | undefined): string | undefined {
-  if (reason === undefined) return undefined
-  return isReason(reason) ? REASONS[reason].text : reason
-}
-
-function isReason(reason: string): reason is Reason {
-  return Object.hasOwn(REASONS, reason)
 }

@@ -51,17 +51,6 @@ function expandTabs(text: string): string {
   return text.replaceAll('\t', ' '.repeat(TAB_WIDTH))
 }
 
-/** Returns a count such as `2 problems (1 error, 1 warning)`. */
-export function countProblems(problems: readonly Problem[]): string {
-  const warnings = problems.filter(({ severity }) => severity === 'warning').length
-  const errors = problems.length - warnings
-  return `${plural(problems.length, 'problem')} (${plural(errors, 'error')}, ${plural(warnings, 'warning')})`
-}
-
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
 /** Returns the lines of an error that ended a command: message, problems and hint. The stack is included only in debug mode. */
 export function formatError(error: unknown, options: { style: Style; debug: boolean; sources?: Sources }): string[] {
   const { style, debug, sources = new Map() } = options

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { compile } from '@windlass/pipeline'
-import { previewPlan, type Preview } from '@windlass/plan'
+import { layOut, previewPlan, type Preview } from '@windlass/plan'
 import { growth, LINEAR } from '../../../plan/test/cpu-time.ts'
 import { recordOutput } from '../../test/recorded-output.ts'
-import { computeLayout } from './layout.ts'
 import { printTree } from './print-tree.ts'
 import { toDot } from './to-dot.ts'
 import { toSvg } from './to-svg.ts'
@@ -71,7 +70,7 @@ test('the SVG contains every step once, with groups around their steps, and esca
   const svg = toSvg(of)
   expect(svg.match(/<rect /g)).toHaveLength(5)
   expect(svg).toContain('alpine:&#34;&#60;&#38;3&#34;')
-  const boxes = new Map(computeLayout(of).boxes.map((box) => [box.step.name, box]))
+  const boxes = new Map(layOut(of).boxes.map((box) => [box.step.name, box]))
   const [tests, unit, clone] = ['tests', 'unit', 'clone'].map((name) => boxes.get(name))
   if (tests === undefined || unit === undefined || clone === undefined) throw new Error('a box is missing')
   expect(unit.x > tests.x && unit.x + unit.width < tests.x + tests.width && unit.y > tests.y).toBe(true)

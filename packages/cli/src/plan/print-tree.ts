@@ -1,6 +1,5 @@
 /** The text form of a plan: the steps as a tree, then images, services and variables. */
-import type { Preview, PreviewStep, PreviewVariable, StepForecast } from '@windlass/plan'
-import { toTree } from '../follow/step-tree.ts'
+import { toTree, type Preview, type PreviewStep, type PreviewVariable, type StepForecast } from '@windlass/plan'
 import type { Style } from '../format/style.ts'
 import type { Printer } from '../printer.ts'
 

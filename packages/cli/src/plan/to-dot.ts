@@ -1,6 +1,5 @@
 /** A plan in the DOT language of Graphviz. */
-import type { Preview, PreviewStep } from '@windlass/plan'
-import { edgesOf } from './edges.ts'
+import { edgesOf, type Preview, type PreviewStep } from '@windlass/plan'
 
 const COLOURS = { runs: '#2da44e', depends: '#bf8700', skipped: '#8c959f', fails: '#cf222e' } as const
 

@@ -1,6 +1,5 @@
 /** A plan as a self-contained SVG for light and dark pages. */
-import type { Preview, StepForecast } from '@windlass/plan'
-import { computeLayout, type Box } from './layout.ts'
+import { layOut, type Box, type Preview, type StepForecast } from '@windlass/plan'
 
 const COLOURS: Readonly<Record<StepForecast, string>> = {
   runs: '#2da44e',
@@ -10,7 +9,7 @@ const COLOURS: Readonly<Record<StepForecast, string>> = {
 }
 
 export function toSvg(preview: Preview): string {
-  const { width, height, boxes } = computeLayout(preview)
+  const { width, height, boxes } = layOut(preview)
   const byName = new Map(boxes.map((box) => [box.step.name, box]))
   const hooks = Map.groupBy(
     preview.steps.filter(({ hook }) => hook !== undefined),

@@ -2,7 +2,7 @@
 import type { ApiClient } from '@windlass/client'
 import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
-import { formatDuration } from '@windlass/plan'
+import { formatDuration, formatProgress, formatWaiting } from '@windlass/plan'
 import type {
   Agent,
   ApiKey,
@@ -19,7 +19,6 @@ import type {
 } from '@windlass/protocol'
 import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
-import { formatProgress, formatWaiting } from '../format/waiting.ts'
 import { KIND_NAMES } from '../kind-names.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
 import { notifications } from './notification-kind.ts'

@@ -9,7 +9,8 @@ import {
   type Diagnostic,
 } from '@windlass/pipeline'
 import { defined } from '@windlass/kit/defined'
-import { countProblems, formatProblem } from '../format/problems.ts'
+import { countProblems } from '@windlass/plan'
+import { formatProblem } from '../format/problems.ts'
 import type { Printer } from '../printer.ts'
 import type { Verdict } from './validate-file.ts'
 

@@ -96,7 +96,8 @@ function isStream(body: HttpCall['body']): body is Readable {
 }
 
 function abortError(signal: AbortSignal | undefined): DOMException {
-  return new DOMException('The call was aborted.', { name: 'AbortError', cause: signal?.reason })
+  const error = new DOMException('The call was aborted.', 'AbortError')
+  return Object.defineProperty(error, 'cause', { value: signal?.reason, configurable: true })
 }
 
 /** Fails a call whose socket is not connected in time, including the tunnel of a proxy. Returns a function that stops the timer. */

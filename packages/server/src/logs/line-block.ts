@@ -1,6 +1,6 @@
 /** A block of lines for `read-lines.ts`. */
+import { charBoundary } from '@windlass/ansi'
 import { NEWLINE } from './newlines.ts'
-import { charBoundary } from './text/utf8.ts'
 
 interface Limits {
   /** Offset of the first line in the stream. Bytes. */

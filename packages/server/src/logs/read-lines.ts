@@ -1,4 +1,5 @@
 /** Lines of a stream by number, for pages that show a part of a log of any size. */
+import { colorsAfter } from '@windlass/ansi'
 import { MAX_LINE_BYTES, MAX_LINES_BYTES, type LogLines } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { listStreamChunks, type StreamKey } from '../store/builds/streams.ts'
@@ -8,7 +9,6 @@ import { expiredLog } from './expired-log.ts'
 import { findLineStart } from './find-line.ts'
 import { LineBlock } from './line-block.ts'
 import { NEWLINE } from './newlines.ts'
-import { colorsAfter } from './text/colors.ts'
 
 /** How far the colors at the first line are looked for. Bytes. */
 const COLORS_BACK_BYTES = 65_536

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { visibleText } from '@windlass/ansi'
 import type { FastifyReply } from 'fastify'
 import { fault } from '@windlass/kit'
 import { isTerminalStream, type LogQuery } from '@windlass/protocol'
@@ -13,7 +14,6 @@ import type { ChunkPart } from './read-ahead.ts'
 import { listChunks } from '../store/builds/events.ts'
 import { listStreams, type StreamKey } from '../store/builds/streams.ts'
 import type { BuildRow } from '../store/schema.ts'
-import { visibleText } from './text/visible.ts'
 import { wholeLines } from './text/whole-lines.ts'
 
 type Query = z.output<typeof LogQuery>

@@ -1,7 +1,7 @@
 /** The report: one entry for each document, as lines for a reader or as JSON. */
+import { plural } from '@windlass/plan'
 import type { Printer } from '../../printer.ts'
 import { printable } from '../../format/printable.ts'
-import { plural } from '../../format/problems.ts'
 import type { Left, Moved, Remark } from './judge/verdict.ts'
 import type { Written } from './target/target.ts'
 

@@ -1,12 +1,11 @@
 /** Plans that the server knows: of a build, or of a pipeline with the variables of the server. */
 import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
-import { formatDuration } from '@windlass/plan'
+import { formatDuration, formatHolders } from '@windlass/plan'
 import type { BuildPlan, PlanAnswer } from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { formatProblem } from '../../format/problems.ts'
-import { formatHolders } from '../../format/waiting.ts'
 import { requireBuildId } from '../../input/build-id.ts'
 import { readInput, sourcesRead } from '../../input/input-files.ts'
 import { parseSecrets, parseVariables, readVariableFile } from '../../input/variables.ts'

@@ -1,12 +1,10 @@
 import { systemClock } from '@windlass/kit'
-import { formatDuration } from '@windlass/plan'
+import { formatDuration, formatHolders, textOfReason } from '@windlass/plan'
 import type { QueueCause } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatAge } from '../../format/time.ts'
-import { formatHolders } from '../../format/waiting.ts'
-import { textOfReason } from '../../follow/wording.ts'
 import { openSession } from '../../session.ts'
 
 /** Builds of a cause that are named. */

@@ -1,7 +1,7 @@
 /** The approval prompt of a local build. */
+import { sanitizeLine } from '@windlass/ansi'
 import { createInterface } from 'node:readline/promises'
 import type { PlanStep } from '@windlass/plan'
-import { sanitizeLine } from '../../follow/line-splitter.ts'
 import type { Terminal } from '../../printer.ts'
 
 /** Asks until the answer is yes or no. Resolves to undefined without a terminal, or if `signal` is aborted. */

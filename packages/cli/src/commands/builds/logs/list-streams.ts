@@ -2,7 +2,7 @@ import { defined } from '@windlass/kit/defined'
 import type { LogStream } from '@windlass/protocol'
 import { alignColumns } from '../../../format/columns.ts'
 import { formatTime } from '../../../format/time.ts'
-import { formatBytes } from '../../../format/usage.ts'
+import { formatBytes } from '@windlass/plan'
 import type { LogSource } from './source.ts'
 import { streamName } from './stream-name.ts'
 

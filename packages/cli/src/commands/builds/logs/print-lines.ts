@@ -2,7 +2,7 @@ import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
 import { MAX_LINES } from '@windlass/protocol'
 import { textFor } from '../../../follow/line-splitter.ts'
-import { formatBytes } from '../../../format/usage.ts'
+import { formatBytes } from '@windlass/plan'
 import type { LogSource } from './source.ts'
 
 interface LineRange {

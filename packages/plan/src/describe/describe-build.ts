@@ -1,0 +1,134 @@
+/** What became of a build, in one sentence without its subject: the command line and the web page say the same. */
+import { formatDuration } from '../duration.ts'
+import { isFinalBuild, REASONS, type BuildStatus, type Reason } from '../lists.ts'
+import { formatWaiting, type ShownProgress, type Wait } from './waiting.ts'
+
+/** A step as the sentences need it. Absent values may be null. */
+export interface DescribedStep {
+  readonly name: string
+  readonly parent?: string | null | undefined
+  readonly type: string
+  readonly status: string
+  readonly reason?: string | null | undefined
+  readonly message?: string | null | undefined
+  readonly exitCode?: number | null | undefined
+}
+
+/** A build as the sentences need it. Times are epoch milliseconds; absent values may be null. */
+export interface DescribedBuild {
+  readonly status: string
+  readonly reason?: string | null | undefined
+  readonly message?: string | null | undefined
+  readonly startedAt?: number | null | undefined
+  readonly finishedAt?: number | null | undefined
+  readonly problems?: readonly { readonly severity?: string | undefined }[] | undefined
+  readonly steps?: readonly DescribedStep[] | undefined
+  readonly progress?: ShownProgress | undefined
+  readonly waiting?: Wait | undefined
+}
+
+const ENDINGS: ReadonlyMap<string, string> = new Map([
+  ['success', 'succeeded'],
+  ['error', 'failed'],
+  ['terminated', 'was terminated'],
+])
+
+const STATES: ReadonlyMap<string, string> = new Map([
+  ['elected', 'is starting'],
+  ['terminating', 'is being terminated'],
+])
+
+/**
+ * Returns the state of a build, such as `failed after 3 m 04 s: step unit_tests: exit code 1`, `waits: The pipeline reached its limit of concurrent
+ * builds (place 2, 1 of 1 by #812)` or `runs unit_tests, 3 of 9 steps have ended`.
+ */
+export function describeBuild(build: DescribedBuild): string {
+  if (!isKnownFinal(build.status)) return describeOpen(build)
+  const time = durationOf(build)
+  const ending = ENDINGS.get(build.status) ?? `ended with the status ${build.status}`
+  const after = time === undefined ? '' : ` after ${formatDuration(time)}`
+  const why = build.status === 'success' ? undefined : whyEnded(build)
+  return `${ending}${after}${why === undefined ? '' : `: ${why}`}`
+}
+
+function describeOpen(build: DescribedBuild): string {
+  const state = STATES.get(build.status)
+  const why = textOf(build)
+  if (build.status === 'running') return describeRunning(build.progress)
+  if (state !== undefined) return why === undefined ? state : `${state}: ${why}`
+  const details = formatWaiting(build.waiting)
+  const cause = why === undefined ? '' : `: ${withoutStop(why)}`
+  return `waits${cause}${details === '' ? '' : ` (${details})`}`
+}
+
+function describeRunning(progress: ShownProgress | undefined): string {
+  if (progress === undefined) return 'runs'
+  const { current, done, total, failed } = progress
+  const ended = `${done} of ${plural(total, 'step')} ${done === 1 ? 'has' : 'have'} ended`
+  return `runs${current === undefined ? '' : ` ${current}`}, ${ended}${failed > 0 ? `, ${failed} failed` : ''}`
+}
+
+/** Returns how long a build ran until its end; undefined before it. Milliseconds. */
+function durationOf({ startedAt, finishedAt }: DescribedBuild): number | undefined {
+  return startedAt == null || finishedAt == null ? undefined : Math.max(0, finishedAt - startedAt)
+}
+
+function whyEnded(build: DescribedBuild): string | undefined {
+  if (build.problems !== undefined && build.problems.length > 0) return `the document has ${countProblems(build.problems)}`
+  const failed = build.status === 'error' ? stepToBlame(build.steps ?? []) : undefined
+  return failed === undefined ? textOf(build) : `step ${failed.name}: ${describeStep(failed)}`
+}
+
+function textOf({ message, reason }: DescribedBuild): string | undefined {
+  return message ?? textOfReason(reason)
+}
+
+/** Returns why a step ended, such as `exit code 1`; `failed` if nothing is known. */
+export function describeStep({ message, reason, exitCode }: DescribedStep): string {
+  if (message != null) return message
+  return reason === 'exit-code' && exitCode != null ? `exit code ${exitCode}` : (textOfReason(reason) ?? 'failed')
+}
+
+const AFTERMATH = /\.on_(success|fail|finish)(\.|$)/
+
+/**
+ * Returns the failed step that explains the failure of its build: the first one that is neither a hook at the end of a step or build nor the group of
+ * another failed step. If only such steps failed, returns the first of them.
+ */
+export function stepToBlame<T extends DescribedStep>(steps: readonly T[]): T | undefined {
+  const failed = steps.filter(({ status }) => status === 'error')
+  const direct = failed.filter(({ name }) => !AFTERMATH.test(name))
+  const groups = new Set(direct.map(({ parent }) => parent))
+  return direct.find(({ name, type }) => type !== 'group' && !groups.has(name)) ?? direct[0] ?? failed[0]
+}
+
+/** Returns the text for a reason, a reason of a newer version as it is, and undefined for none. */
+export function textOfReason(reason: string | null | undefined): string | undefined {
+  if (reason == null) return undefined
+  return isReason(reason) ? REASONS[reason].text : reason
+}
+
+/** Returns true for a reason of this version. */
+export function isReason(reason: string): reason is Reason {
+  return Object.hasOwn(REASONS, reason)
+}
+
+/** Returns a count such as `2 problems (1 error, 1 warning)`. */
+export function countProblems(problems: readonly { readonly severity?: string | undefined }[]): string {
+  const warnings = problems.filter(({ severity }) => severity === 'warning').length
+  const errors = problems.length - warnings
+  return `${plural(problems.length, 'problem')} (${plural(errors, 'error')}, ${plural(warnings, 'warning')})`
+}
+
+/** Returns a count with its noun: `1 step`, `2 steps`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function isKnownFinal(status: string): boolean {
+  return isFinalBuild(status as BuildStatus)
+}
+
+function withoutStop(text: string): string {
+  return text.endsWith('.') ? text.slice(0, -1) : text
+}

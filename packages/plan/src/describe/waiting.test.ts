@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { formatProgress, formatWaiting, type Wait } from './waiting.ts'
+
+const holder = (number: number): NonNullable<Wait['holders']>[number] => ({
+  number,
+})
+
+test('shows the place and the builds that hold the limit', () => {
+  const waiting: Wait = { place: 2, used: 3, limit: 3, holders: [holder(7), holder(9)] }
+  expect(formatWaiting(waiting)).toBe('place 2, 3 of 3 by #7 #9 …')
+  expect(formatWaiting({ ...waiting, used: 2, limit: 2 })).toBe('place 2, 2 of 2 by #7 #9')
+  expect(formatWaiting({})).toBe('')
+})
+
+test('shows the progress with failures and the current step', () => {
+  expect(formatProgress({ total: 9, done: 3, failed: 0, current: 'unit_tests' })).toBe('3/9 unit_tests')
+  expect(formatProgress({ total: 9, done: 9, failed: 1 })).toBe('9/9 (1 failed)')
+  expect(formatProgress(undefined)).toBe('')
+})

@@ -1,0 +1,73 @@
+/** After a build of the page: writes compressed files beside the built ones, and checks the sizes that browsers load against their budgets. */
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+
+const dist = resolve(import.meta.dirname, '../dist')
+const COMPRESSED = /\.(?:css|js|html|svg|json)$/
+/** Smaller files are sent as they are. Bytes. */
+const SMALLEST = 1_024
+
+interface Chunk {
+  readonly file: string
+  readonly name?: string
+  readonly isEntry?: boolean
+  readonly imports?: readonly string[]
+  readonly css?: readonly string[]
+}
+
+/** Budgets after gzip, of a chunk with what it imports and the first page does not. Kilobytes of 1,000 bytes. */
+const BUDGETS_KB = { 'first script': 170, styles: 20, fonts: 100, viewer: 45, other: 30 } as const
+
+function compress(): void {
+  for (const path of globSync('**/*', { cwd: dist })) {
+    const file = join(dist, path)
+    if (!COMPRESSED.test(path) || !statSync(file).isFile()) continue
+    const bytes = readFileSync(file)
+    if (bytes.length < SMALLEST) continue
+    writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }))
+    writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }))
+  }
+}
+
+function gzipped(files: Iterable<string>): number {
+  return [...files].reduce((sum, file) => sum + gzipSync(readFileSync(join(dist, file)), { level: 9 }).length, 0)
+}
+
+/** Returns a chunk and all that it imports at once. */
+function withImports(key: string, manifest: Readonly<Record<string, Chunk>>, found = new Set<string>()): Set<string> {
+  if (found.has(key)) return found
+  found.add(key)
+  for (const one of manifest[key]?.imports ?? []) withImports(one, manifest, found)
+  return found
+}
+
+/** Returns the sizes that have a budget, in kilobytes. */
+function measure(
+  manifest: Readonly<Record<string, Chunk>>,
+): { readonly what: string; readonly kb: number; readonly limit: number }[] {
+  const [entry = ''] = Object.keys(manifest).filter((key) => manifest[key]?.isEntry === true)
+  const first = withImports(entry, manifest)
+  const filesOf = (keys: Iterable<string>): string[] => [...keys].flatMap((key) => manifest[key]?.file ?? [])
+  const css = [...first].flatMap((key) => manifest[key]?.css ?? [])
+  const fonts = globSync('assets/*-latin-wght-normal-*.woff2', { cwd: dist })
+  const fontBytes = fonts.reduce((sum, file) => sum + statSync(join(dist, file)).size, 0)
+  const screens = Object.keys(manifest).filter((key) => !first.has(key) && manifest[key]?.file.endsWith('.js') === true)
+  return [
+    { what: 'first script', kb: gzipped(filesOf(first)) / 1_000, limit: BUDGETS_KB['first script'] },
+    { what: 'styles', kb: gzipped(css) / 1_000, limit: BUDGETS_KB.styles },
+    { what: 'fonts', kb: fontBytes / 1_000, limit: BUDGETS_KB.fonts },
+    ...screens.map((key) => ({
+      what: `chunk ${manifest[key]?.name ?? key}`,
+      kb: gzipped(filesOf([key])) / 1_000,
+      limit: manifest[key]?.name === 'viewer' ? BUDGETS_KB.viewer : BUDGETS_KB.other,
+    })),
+  ]
+}
+
+compress()
+const manifest: Record<string, Chunk> = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf8'))
+const sizes = measure(manifest)
+for (const { what, kb, limit } of sizes)
+  console.log(`${kb > limit ? 'OVER' : 'ok  '} ${what}: ${kb.toFixed(1)} kB of ${limit} kB`)
+if (sizes.some(({ kb, limit }) => kb > limit)) process.exit(1)

@@ -1,0 +1,51 @@
+/** The routes of the page. Each screen is a chunk of its own. */
+import { lazy, Suspense, type ComponentType, type ReactElement } from 'react'
+import { Redirect, Route, Switch } from 'wouter'
+import { Loading } from './parts/loading.tsx'
+import { loadOnce } from './shell/load-once.ts'
+import { NotHere } from './shell/not-here.tsx'
+import { Shell } from './shell/shell.tsx'
+import { paths } from './url/paths.ts'
+
+type Screen = ComponentType<Record<string, never>>
+
+/** Loads a screen when its address is opened. */
+function screen(load: () => Promise<Screen>): Screen {
+  return lazy(async () => ({ default: await loadOnce(load) }))
+}
+
+const SignIn = screen(async () => (await import('./signin/sign-in.tsx')).SignIn)
+const Builds = screen(async () => (await import('./builds/builds.tsx')).Builds)
+const BuildByNumber = screen(async () => (await import('./build/build-by-number.tsx')).BuildByNumber)
+const BuildScreen = screen(async () => (await import('./build/build-screen.tsx')).BuildScreen)
+
+export function App(): ReactElement {
+  return (
+    <Switch>
+      <Route path="/signin">
+        <Suspense fallback={<Loading what="the sign-in" />}>
+          <SignIn />
+        </Suspense>
+      </Route>
+      <Route>
+        <Shell>
+          <Switch>
+            <Route path="/">
+              <Redirect to={paths.builds()} replace />
+            </Route>
+            <Route path="/builds">
+              <Builds />
+            </Route>
+            <Route path="/b/:number">
+              <BuildByNumber />
+            </Route>
+            <Route path="/builds/:id/*?">
+              <BuildScreen />
+            </Route>
+            <Route component={NotHere} />
+          </Switch>
+        </Shell>
+      </Route>
+    </Switch>
+  )
+}

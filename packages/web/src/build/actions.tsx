@@ -1,0 +1,170 @@
+/** What can be done with a build, each with the command that does the same. */
+import { useMutation } from '@tanstack/react-query'
+import { isFinalBuild } from '@windlass/plan'
+import type { Build } from '@windlass/protocol'
+import { Ellipsis, RotateCw, Square } from 'lucide-react'
+import { useState, type ReactElement } from 'react'
+import { Button } from '../parts/button.tsx'
+import { copyText } from '../parts/copy.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Menu, type MenuEntry } from '../parts/menu.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { client } from '../server/client.ts'
+import { queries } from '../server/queries.ts'
+import { queryClient } from '../server/query-client.ts'
+import { useSession, whyNot } from '../server/session.ts'
+import { useAway } from '../shell/away-bar.tsx'
+import { usePaletteActions } from '../shell/palette-actions.ts'
+import { useShortcuts } from '../shell/shortcuts.ts'
+import { tell } from '../shell/toasts.tsx'
+import { useRestart } from './restart.ts'
+
+interface ActionsProps {
+  readonly build: Build
+  /** The step that is shown. */
+  readonly step: string | undefined
+}
+
+export function Actions({ build, step }: ActionsProps): ReactElement {
+  const [isAsking, setIsAsking] = useState(false)
+  const restart = useRestart(build)
+  const state = useSession()
+  const away = useAway()
+  const isFinal = isFinalBuild(build.status)
+  const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'end-builds')
+  const noEnd = isFinal ? 'The build has ended.' : (away ?? forbidden)
+  const noFailed = build.status === 'error' ? undefined : 'The build has not failed.'
+  const icon = <RotateCw size={14} aria-hidden />
+  const restarts: MenuEntry[] = [
+    {
+      label: 'Restart',
+      icon,
+      keys: 's',
+      off: restart.off,
+      note: `windlass restart ${build.id}`,
+      onChoose: () => restart.run({}),
+    },
+    {
+      label: 'Restart from the failed steps',
+      icon,
+      off: restart.off ?? noFailed,
+      note: `windlass restart ${build.id} --from failed`,
+      onChoose: () => restart.run({ from: 'failed' }),
+    },
+    ...(step === undefined || step.startsWith('.')
+      ? []
+      : [
+          {
+            label: `Restart from ${step}`,
+            icon,
+            off: restart.off,
+            note: `windlass restart ${build.id} --from ${step}`,
+            onChoose: () => restart.run({ from: step }),
+          },
+        ]),
+  ]
+  const terminate: MenuEntry = {
+    label: 'Terminate the build',
+    icon: <Square size={14} aria-hidden />,
+    keys: 't',
+    tone: 'danger',
+    off: noEnd,
+    note: `windlass terminate ${build.id}`,
+    onChoose: () => setIsAsking(true),
+  }
+  const copies: MenuEntry[] = [
+    {
+      label: 'Copy the address',
+      keys: 'y',
+      onChoose: () =>
+        void copyText(location.href).then((isDone) =>
+          tell({ text: isDone ? 'Copied the address.' : 'The browser does not allow copying here.' }),
+        ),
+    },
+    { label: 'Copy the id', onChoose: () => void copyText(build.id) },
+  ]
+  const all = [...restarts, terminate, ...copies]
+  usePaletteActions(() =>
+    all.map((entry) => ({
+      id: `action ${entry.label}`,
+      group: 'Actions',
+      label: entry.label,
+      note: entry.note,
+      off: entry.off,
+      run: entry.onChoose,
+    })),
+  )
+  useShortcuts(
+    'Actions',
+    all.flatMap(({ keys, label, off, onChoose }) =>
+      keys === undefined ? [] : [{ keys, does: label, run: () => (off === undefined ? onChoose() : tell({ text: off })) }],
+    ),
+  )
+  return (
+    <>
+      {!isFinal && (
+        <Button tone="danger" off={noEnd} onClick={() => setIsAsking(true)}>
+          Terminate
+        </Button>
+      )}
+      {isFinal && (
+        <Button off={restart.off} isBusy={restart.isBusy} icon={icon} onClick={() => restart.run({})}>
+          Restart
+        </Button>
+      )}
+      <Menu
+        button={
+          <Button aria-label="Actions">
+            <Ellipsis size={16} aria-hidden />
+          </Button>
+        }
+        groups={[restarts, [terminate], copies]}
+      />
+      <Terminate build={build} isOpen={isAsking} onClose={() => setIsAsking(false)} />
+    </>
+  )
+}
+
+function Terminate({
+  build,
+  isOpen,
+  onClose,
+}: {
+  readonly build: Build
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}): ReactElement {
+  const end = useMutation({
+    mutationFn: () => client.builds.terminate(build.id),
+    onSuccess: () => {
+      onClose()
+      void queryClient.invalidateQueries({ queryKey: queries.build(build.id).queryKey })
+    },
+  })
+  const running = (build.steps ?? [])
+    .filter(({ status, type }) => status === 'running' && type !== 'group')
+    .map(({ name }) => name)
+  const isSecond = build.status === 'terminating'
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Terminate #${build.number}?`}
+      actions={
+        <>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button tone="danger" isBusy={end.isPending} onClick={() => end.mutate()}>
+            Terminate
+          </Button>
+        </>
+      }
+    >
+      <p>
+        {running.length > 0 &&
+          `${running.slice(0, 3).join(', ')}${running.length > 3 ? ` and ${running.length - 3} more` : ''} stopped. `}
+        {isSecond ? 'The hooks of the build are stopped too.' : 'The hooks of the build still run.'}
+      </p>
+      {end.error !== null && <Problem error={end.error} />}
+    </Dialog>
+  )
+}

@@ -1,0 +1,183 @@
+/** One build: its sentence, why it failed or what it waits for, its steps, and what else is known about it. */
+import { useQuery } from '@tanstack/react-query'
+import { describeBuild, isFinalBuild, stepToBlame } from '@windlass/plan'
+import type { Build } from '@windlass/protocol'
+import type { ReactElement } from 'react'
+import { useLocation, useParams } from 'wouter'
+import { lookOfBuild, type Tone } from '../looks/states.ts'
+import { Loading } from '../parts/loading.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { StatusLine } from '../parts/status-line.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import { queries } from '../server/queries.ts'
+import { useLiveness } from '../server/stream.ts'
+import { Page, type Favicon } from '../shell/page.tsx'
+import { useShortcuts } from '../shell/shortcuts.ts'
+import { BUILD_TABS, paths, type BuildTab } from '../url/paths.ts'
+import { Actions } from './actions.tsx'
+import { ApprovalCards } from './approval-card.tsx'
+import styles from './build.module.css'
+import { DocumentTab } from './document-tab.tsx'
+import { EventsTab } from './events-tab.tsx'
+import { Facts } from './facts.tsx'
+import { FailureCard } from './failure-card.tsx'
+import { GraphTab } from './graph-tab.tsx'
+import { StepsTab } from './steps-tab.tsx'
+import { VariablesTab } from './variables-tab.tsx'
+
+/** Tabs that have a screen. */
+const TABS = { overview: 'Steps', graph: 'Graph', variables: 'Variables', events: 'Events', document: 'Document' } as const
+type Shown = keyof typeof TABS
+
+/** How often a build that has not ended is read again while the stream is closed. Milliseconds. */
+const POLL_MS = 3_000
+
+/** Reads what follows the id in the address: a tab, or `steps/NAME`. */
+export function readPlace(rest: string): { readonly tab: Shown; readonly step?: string } {
+  const [first = '', ...others] = rest.split('/')
+  if (first === 'steps' && others.length > 0) return { tab: 'overview', step: decode(others.join('/')) }
+  return { tab: isShown(first) ? first : 'overview' }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function isShown(name: string): name is Shown {
+  return (BUILD_TABS as readonly string[]).includes(name) && Object.hasOwn(TABS, name)
+}
+
+const FAVICONS: Readonly<Record<Tone, Favicon>> = {
+  ok: 'ok',
+  bad: 'bad',
+  run: 'run',
+  wait: 'wait',
+  stop: 'stop',
+  idle: 'windlass',
+}
+
+export function BuildScreen(): ReactElement {
+  const { id = '', '*': rest = '' } = useParams<{ id: string; '*': string }>()
+  const liveness = useLiveness()
+  const {
+    data: build,
+    error,
+    refetch,
+  } = useQuery({
+    ...queries.build(id),
+    refetchInterval: ({ state }) =>
+      liveness !== 'live' && state.data !== undefined && !isFinalBuild(state.data.status) ? POLL_MS : false,
+  })
+  if (build === undefined)
+    return (
+      <Page title="Build">
+        {error === null ? <Loading rows={8} what="the build" /> : <Problem error={error} onRetry={() => void refetch()} />}
+      </Page>
+    )
+  return <Loaded build={build} place={readPlace(rest)} />
+}
+
+function Loaded({ build, place }: { readonly build: Build; readonly place: ReturnType<typeof readPlace> }): ReactElement {
+  const [, go] = useLocation()
+  const look = lookOfBuild(build)
+  const names = Object.keys(TABS) as Shown[]
+  const steps = build.steps ?? []
+  const failed = steps.filter(({ status }) => status === 'error')
+  const nextFailed = (): void => {
+    const at = failed.findIndex(({ name }) => name === place.step)
+    const next = failed[(at + 1) % failed.length]
+    if (next !== undefined) go(paths.step(build.id, next.name))
+  }
+  useShortcuts('Build', [
+    ...names.map((name, index) => ({
+      keys: String(index + 1),
+      does: `Show ${TABS[name].toLowerCase()}`,
+      run: () => go(paths.build(build.id, name as BuildTab)),
+    })),
+    { keys: 'e', does: 'Next failed step', run: nextFailed },
+  ])
+  const title = `#${build.number} ${build.pipeline ?? ''}`.trim()
+  const blamed = build.status === 'error' ? stepToBlame(steps) : undefined
+  return (
+    <Page
+      title={`${look.word}: ${title}`}
+      favicon={FAVICONS[look.tone]}
+      heading={
+        <>
+          <bdi>{build.pipeline ?? 'Build'}</bdi> <span className="quiet">#{build.number}</span>
+        </>
+      }
+      actions={<Actions build={build} step={place.step ?? blamed?.name} />}
+    >
+      <Facts build={build} />
+      <StatusLine look={look}>
+        <bdi>{sentenceOf(build)}</bdi>
+      </StatusLine>
+      {blamed !== undefined && <FailureCard build={build} step={blamed} />}
+      <ApprovalCards build={build} />
+      <Problems build={build} />
+      <Tabs
+        label="Parts of the build"
+        tabs={names.map((name) => ({
+          label: TABS[name],
+          href: paths.build(build.id, name as BuildTab),
+          isCurrent: name === place.tab,
+        }))}
+      />
+      <Tab build={build} place={place} blamed={blamed?.name} />
+    </Page>
+  )
+}
+
+/** Returns the sentence of a build with a capital and, after the reason of a wait or end, what follows. */
+function sentenceOf(build: Build): string {
+  const text = describeBuild(build)
+  const sentence = text.charAt(0).toUpperCase() + text.slice(1)
+  const lost =
+    build.retries === 0
+      ? ''
+      : ` ${build.retries === 1 ? 'One attempt was' : `${build.retries} attempts were`} lost with the infrastructure.`
+  return `${sentence}${/[.!?]$/.test(sentence) ? '' : '.'}${lost}`
+}
+
+function Tab({
+  build,
+  place,
+  blamed,
+}: {
+  readonly build: Build
+  readonly place: ReturnType<typeof readPlace>
+  readonly blamed: string | undefined
+}): ReactElement {
+  switch (place.tab) {
+    case 'graph':
+      return <GraphTab build={build} />
+    case 'variables':
+      return <VariablesTab id={build.id} />
+    case 'events':
+      return <EventsTab id={build.id} />
+    case 'document':
+      return <DocumentTab build={build} />
+    default:
+      return <StepsTab build={build} chosen={place.step ?? blamed} />
+  }
+}
+
+/** Errors of the document. */
+function Problems({ build }: { readonly build: Build }): ReactElement | null {
+  if (build.problems === undefined || build.problems.length === 0) return null
+  return (
+    <ul className={styles['problems']} aria-label="Problems of the document">
+      {build.problems.map((problem, index) => (
+        <li key={index} data-severity={problem.severity}>
+          {problem.line !== undefined && <code>{`${problem.line}:${problem.column ?? 1}`}</code>} <bdi>{problem.message}</bdi>
+          {problem.hint !== undefined && <p className="quiet">{problem.hint}</p>}
+        </li>
+      ))}
+    </ul>
+  )
+}

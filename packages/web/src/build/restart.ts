@@ -1,0 +1,41 @@
+/** Restarts a build and goes to the new one. */
+import { useMutation } from '@tanstack/react-query'
+import { isFinalBuild } from '@windlass/plan'
+import type { Build, RestartInput } from '@windlass/protocol'
+import { useLocation } from 'wouter'
+import { toProblem } from '../parts/problem.tsx'
+import { client } from '../server/client.ts'
+import { queries } from '../server/queries.ts'
+import { queryClient } from '../server/query-client.ts'
+import { useSession, whyNot } from '../server/session.ts'
+import { useAway } from '../shell/away-bar.tsx'
+import { tell } from '../shell/toasts.tsx'
+import { paths } from '../url/paths.ts'
+
+export interface Restart {
+  /** Why it cannot be done now. */
+  readonly off: string | undefined
+  readonly isBusy: boolean
+  readonly run: (input: RestartInput) => void
+}
+
+export function useRestart(build: Build): Restart {
+  const [, go] = useLocation()
+  const state = useSession()
+  const away = useAway()
+  const { mutate, isPending } = useMutation({
+    mutationFn: (input: RestartInput) => client.builds.restart(build.id, input),
+    onSuccess: (started) => {
+      queryClient.setQueryData(queries.build(started.id).queryKey, started)
+      void queryClient.invalidateQueries({ queryKey: ['builds'] })
+      go(paths.build(started.id))
+    },
+    onError: (error) => {
+      const { message, hint } = toProblem(error)
+      tell({ text: `${message} ${hint}`, tone: 'bad' })
+    },
+  })
+  const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'start-builds')
+  const open = isFinalBuild(build.status) ? undefined : 'The build has not ended yet.'
+  return { off: away ?? forbidden ?? open, isBusy: isPending, run: mutate }
+}

@@ -1,0 +1,213 @@
+/** The bar above a log: what it is, search, settings, and how to take it away. */
+import { ChevronDown, ChevronUp } from 'lucide-react'
+import { useEffect, useState, type ReactElement, type RefObject } from 'react'
+import { Button, IconButton } from '../parts/button.tsx'
+import { toProblem } from '../parts/problem.tsx'
+import { formatCount, TIMES, type Times } from './format.ts'
+import type { LogName, LogState } from './log.ts'
+import styles from './log.module.css'
+import { MAX_FOUND, type Wanted } from './search.ts'
+import type { Settings } from './view.ts'
+
+export interface BarProps {
+  readonly name: LogName
+  readonly state: LogState
+  readonly settings: Settings
+  readonly searchField: RefObject<HTMLInputElement | null>
+  readonly lineField: RefObject<HTMLInputElement | null>
+  readonly onChange: (changed: Partial<Settings>) => void
+  readonly onSearch: (wanted: Wanted) => void
+  readonly onMatch: (step: 1 | -1) => void
+  /** Shows a line, from 0. */
+  readonly onLine: (line: number) => void
+  readonly onFollow: () => void
+  readonly onFold: () => void
+  readonly onCopy: () => void
+}
+
+const TIMES_SHOWN: Readonly<Record<Times, string>> = {
+  none: 'No times',
+  clock: 'Time of day',
+  start: 'Since the start',
+  step: 'Since the line before',
+}
+
+export function Bar(props: BarProps): ReactElement {
+  const { state, settings, onChange } = props
+  return (
+    <div className={styles['bar']}>
+      <span className={styles['name']}>{titleOf(props.name.stream)}</span>
+      <span className={styles['facts']}>
+        {formatCount(state.total)} {state.total === 1 ? 'line' : 'lines'}
+      </span>
+      <SearchField {...props} />
+      <LineField lineField={props.lineField} total={state.total} onLine={props.onLine} />
+      <span className={styles['grow']} />
+      {state.isLive && (
+        <Button small tone="quiet" aria-pressed={state.isFollowing} onClick={props.onFollow}>
+          {state.isFollowing ? 'Following' : 'Follow'}
+        </Button>
+      )}
+      {state.hasFolds && (
+        <Button small tone="quiet" onClick={props.onFold}>
+          Fold all
+        </Button>
+      )}
+      <Button small tone="quiet" aria-pressed={settings.wraps} onClick={() => onChange({ wraps: !settings.wraps })}>
+        Wrap
+      </Button>
+      <select
+        aria-label="Times"
+        value={settings.times}
+        onChange={({ target }) => onChange({ times: TIMES.find((one) => one === target.value) ?? 'none' })}
+      >
+        {TIMES.map((times) => (
+          <option key={times} value={times}>
+            {TIMES_SHOWN[times]}
+          </option>
+        ))}
+      </select>
+      <Button
+        small
+        tone="quiet"
+        aria-pressed={settings.showsControls}
+        onClick={() => onChange({ showsControls: !settings.showsControls })}
+      >
+        Control characters
+      </Button>
+      <Button small tone="quiet" onClick={props.onCopy}>
+        Copy lines
+      </Button>
+      <Links name={props.name} />
+    </div>
+  )
+}
+
+/** Returns what a stream is called: the name of its step, or that of the build itself. */
+function titleOf(stream: string): string {
+  return stream === 'system' ? 'Build' : stream.replace(/^step\//, '')
+}
+
+function Links({ name: { buildId, attempt, stream } }: { readonly name: LogName }): ReactElement {
+  const address = (download: '' | 'text' | 'raw'): string => {
+    const query = new URLSearchParams({ stream, attempt: String(attempt), ...(download !== '' && { download }) })
+    return `/v1/builds/${buildId}/log?${query.toString()}`
+  }
+  return (
+    <>
+      <a href={address('')} target="_blank" rel="noopener">
+        Read as plain text
+      </a>
+      <a href={address('text')} download>
+        Download
+      </a>
+      <a href={address('raw')} download>
+        As written
+      </a>
+    </>
+  )
+}
+
+/** Time without typing after which a search starts. Milliseconds. */
+const TYPING_MS = 150
+
+function SearchField({ state, searchField, onSearch, onMatch }: BarProps): ReactElement {
+  const [wanted, setWanted] = useState<Wanted>({ q: '', regex: false, case: false })
+  const [sought, setSought] = useState(wanted)
+  useEffect(() => {
+    if (sought === wanted) return undefined
+    const timer = setTimeout(() => {
+      setSought(wanted)
+      onSearch(wanted)
+    }, TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [wanted, sought, onSearch])
+  return (
+    <span role="search">
+      <input
+        ref={searchField}
+        className={styles['input']}
+        type="search"
+        aria-label="Search the log"
+        placeholder="Search"
+        maxLength={1_000}
+        value={wanted.q}
+        onChange={({ target }) => setWanted({ ...wanted, q: target.value })}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') onMatch(event.shiftKey ? -1 : 1)
+          else if (event.key === 'Escape') {
+            setWanted({ ...wanted, q: '' })
+            event.currentTarget.blur()
+          } else return
+          event.preventDefault()
+        }}
+      />
+      <Button
+        small
+        tone="quiet"
+        aria-label="Match case"
+        aria-pressed={wanted.case}
+        onClick={() => setWanted({ ...wanted, case: !wanted.case })}
+      >
+        Aa
+      </Button>
+      <Button
+        small
+        tone="quiet"
+        aria-label="Regular expression"
+        aria-pressed={wanted.regex}
+        onClick={() => setWanted({ ...wanted, regex: !wanted.regex })}
+      >
+        .*
+      </Button>
+      {wanted.q !== '' && (
+        <>
+          <span className={styles['matches']} role="status">
+            {matchesText(state)}
+          </span>
+          <IconButton label="Match before" onClick={() => onMatch(-1)}>
+            <ChevronUp size={16} aria-hidden />
+          </IconButton>
+          <IconButton label="Next match" onClick={() => onMatch(1)}>
+            <ChevronDown size={16} aria-hidden />
+          </IconButton>
+        </>
+      )}
+    </span>
+  )
+}
+
+function matchesText({ matches, current, hasMoreMatches, isSearching, searchError }: LogState): string {
+  if (searchError !== undefined) return toProblem(searchError).message
+  const count = hasMoreMatches ? `${formatCount(MAX_FOUND)}+` : formatCount(matches.length)
+  if (matches.length === 0) return isSearching ? 'Searching' : 'No matches'
+  return current === undefined ? count : `${formatCount(matches.indexOf(current) + 1)} of ${count}`
+}
+
+function LineField({
+  lineField,
+  total,
+  onLine,
+}: {
+  readonly lineField: BarProps['lineField']
+  readonly total: number
+  readonly onLine: (line: number) => void
+}): ReactElement {
+  return (
+    <input
+      ref={lineField}
+      className={`${styles['input'] ?? ''} ${styles['short'] ?? ''}`}
+      aria-label="Go to line"
+      placeholder="Line"
+      inputMode="numeric"
+      maxLength={12}
+      onKeyDown={({ key, currentTarget }) => {
+        const line = Number.parseInt(currentTarget.value, 10)
+        if (key === 'Escape') currentTarget.blur()
+        if (key !== 'Enter' || Number.isNaN(line)) return
+        onLine(Math.min(Math.max(1, line), Math.max(1, total)) - 1)
+        currentTarget.blur()
+      }}
+    />
+  )
+}

@@ -1,0 +1,57 @@
+/** Keys of a log. They work while the log or nothing has the focus. */
+import { useEffect, useEffectEvent } from 'react'
+import { useShortcuts, type Shortcut } from '../shell/shortcuts.ts'
+
+export interface LogActions {
+  readonly search: () => void
+  readonly line: () => void
+  readonly match: (step: 1 | -1) => void
+  readonly start: () => void
+  readonly end: () => void
+  readonly wrap: () => void
+  readonly times: () => void
+  readonly follow: () => void
+  readonly fold: () => void
+  readonly extend: (step: 1 | -1) => void
+  readonly copy: () => void
+  readonly isInView: () => boolean
+}
+
+/** Makes the keys work while the log is shown. */
+export function useLogKeys(actions: LogActions): void {
+  const shortcuts: readonly Shortcut[] = [
+    { keys: '/', does: 'searches the log', run: actions.search },
+    { keys: 'n', does: 'shows the next match', run: () => actions.match(1) },
+    { keys: 'Shift+n', does: 'shows the match before', run: () => actions.match(-1) },
+    { keys: ':', does: 'goes to a line', run: actions.line },
+    { keys: 'Home', does: 'shows the first line', run: actions.start },
+    { keys: 'End', does: 'shows the last line, and follows', run: actions.end },
+    { keys: 'w', does: 'wraps long lines', run: actions.wrap },
+    { keys: 'o', does: 'changes the times', run: actions.times },
+    { keys: 'f', does: 'follows the output', run: actions.follow },
+    { keys: 'z', does: 'closes or opens the folds', run: actions.fold },
+    { keys: 'Shift+ArrowDown', does: 'marks one more line below', run: () => actions.extend(1) },
+    { keys: 'Shift+ArrowUp', does: 'marks one more line above', run: () => actions.extend(-1) },
+  ]
+  useShortcuts('Log', shortcuts)
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (event.defaultPrevented || !actions.isInView()) return
+    const hasControl = event.ctrlKey || event.metaKey
+    // The second Ctrl-F comes from the field of the search, and opens the search of the browser.
+    if (hasControl && event.key === 'f') take(event, actions.search)
+    else if (hasControl && event.key === 'c' && getSelection()?.isCollapsed === true) take(event, actions.copy)
+    else if (event.shiftKey && event.key === 'ArrowDown') take(event, () => actions.extend(1))
+    else if (event.shiftKey && event.key === 'ArrowUp') take(event, () => actions.extend(-1))
+  })
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => onKey(event)
+    document.addEventListener('keydown', listen)
+    return () => document.removeEventListener('keydown', listen)
+  }, [])
+}
+
+function take(event: KeyboardEvent, run: () => void): void {
+  if (event.target instanceof HTMLInputElement) return
+  event.preventDefault()
+  run()
+}

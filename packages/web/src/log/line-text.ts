@@ -1,0 +1,120 @@
+/** Writes the text of a line into an element: text nodes and elements with classes, never markup. */
+import {
+  codePointName,
+  foreignHost,
+  lookOf,
+  showControls,
+  tokenizeLine,
+  type Look,
+  type Style,
+  type Theme,
+  type Token,
+} from '@windlass/ansi'
+import { formatBytes } from './format.ts'
+import styles from './log.module.css'
+import type { Match } from './search.ts'
+import type { Line } from './source.ts'
+
+export interface TextOptions {
+  readonly theme: Theme
+  readonly hits: readonly Match[] | undefined
+  readonly current: Match | undefined
+  readonly showsControls: boolean
+}
+
+const MAX_LOOKS = 1_000
+const looks = new Map<string, Look>()
+
+function look(style: Style, theme: Theme): Look {
+  const key = `${theme} ${style}`
+  const known = looks.get(key)
+  if (known !== undefined) return known
+  if (looks.size >= MAX_LOOKS) looks.clear()
+  const found = lookOf(style, theme)
+  looks.set(key, found)
+  return found
+}
+
+/** Replaces the content of the element. */
+export function writeText(element: HTMLElement, line: Line, options: TextOptions): void {
+  const { tokens, updates } = options.showsControls
+    ? { tokens: [{ text: showControls(line.text), style: '' }], updates: 0 }
+    : tokenizeLine(line.text, line.style)
+  const nodes: Node[] = []
+  let column = 0
+  for (const token of tokens) {
+    nodes.push(...toNodes(token, column, options))
+    column += token.text.length
+  }
+  if (updates > 1) nodes.push(note(`${updates.toLocaleString('en')} updates`))
+  if (line.cut > 0) nodes.push(note(`… ${formatBytes(line.cut)} more`))
+  element.replaceChildren(...nodes)
+}
+
+function note(text: string): HTMLElement {
+  const span = document.createElement('span')
+  span.className = styles['note'] ?? ''
+  span.textContent = text
+  return span
+}
+
+/** Returns the nodes of a token, which the matches divide. */
+function toNodes(token: Token, start: number, options: TextOptions): Node[] {
+  const nodes: Node[] = []
+  const end = start + token.text.length
+  let from = start
+  for (const hit of options.hits ?? []) {
+    const [first, last] = [Math.max(from, hit.column), Math.min(end, hit.column + hit.length)]
+    if (first >= last) continue
+    if (first > from) nodes.push(styled(token, token.text.slice(from - start, first - start), options))
+    const mark = document.createElement('mark')
+    mark.className = (hit === options.current ? styles['current'] : styles['hit']) ?? ''
+    mark.append(styled({ ...token, style: '' }, token.text.slice(first - start, last - start), options))
+    nodes.push(mark)
+    from = last
+  }
+  if (from < end) nodes.push(styled(token, token.text.slice(from - start), options))
+  return nodes
+}
+
+function styled(token: Token, text: string, { theme }: TextOptions): Node {
+  if (token.isMark) return invisible(text)
+  if (token.style === '' && token.link === undefined) return document.createTextNode(text)
+  const element = token.link === undefined ? document.createElement('span') : linkTo(token.link)
+  element.textContent = text
+  applyLook(element, look(token.style, theme))
+  const host = foreignHost(token)
+  if (host === undefined) return element
+  const both = document.createElement('span')
+  both.append(element, note(host))
+  return both
+}
+
+function applyLook(element: HTMLElement, { color, background, bold, italic, underline, strike, hidden }: Look): void {
+  if (color !== undefined) element.style.color = color
+  if (background !== undefined) element.style.backgroundColor = background
+  if (bold) element.style.fontWeight = '700'
+  if (italic) element.style.fontStyle = 'italic'
+  const lines = [underline ? 'underline' : '', strike ? 'line-through' : ''].filter((one) => one !== '')
+  if (lines.length > 0) element.style.textDecorationLine = lines.join(' ')
+  if (hidden) {
+    element.classList.add(styles['hidden'] ?? '')
+    element.title = 'A terminal hides this text.'
+  }
+}
+
+function linkTo(address: string): HTMLAnchorElement {
+  const link = document.createElement('a')
+  link.href = address
+  link.rel = 'noopener noreferrer'
+  link.target = '_blank'
+  link.tabIndex = -1
+  return link
+}
+
+function invisible(character: string): HTMLElement {
+  const span = document.createElement('span')
+  span.className = styles['invisible'] ?? ''
+  span.textContent = codePointName(character)
+  return span
+}

@@ -1,0 +1,295 @@
+/** One opened log: its lines, its search and its view, and what the bar above it shows. */
+import type { LogLines } from '@windlass/protocol'
+import { now } from '../looks/clock.ts'
+import { client } from '../server/client.ts'
+import { followTopics } from '../server/stream.ts'
+import { Follower } from './follow.ts'
+import { Search, type Match, type Wanted } from './search.ts'
+import { extended, readText } from './select.ts'
+import { LineSource } from './source.ts'
+import { View, type Elements, type Settings } from './view.ts'
+
+export interface LogName {
+  readonly buildId: string
+  readonly attempt: number
+  readonly stream: string
+}
+
+/** What is shown beside the rows. A new object after each change. */
+export interface LogState {
+  readonly total: number
+  readonly isLoaded: boolean
+  readonly error: unknown
+  readonly isFollowing: boolean
+  readonly isLive: boolean
+  /** Lines that arrived below the view since it was paused. */
+  readonly unseen: number
+  readonly marked: readonly [number, number] | undefined
+  readonly matches: readonly Match[]
+  readonly current: Match | undefined
+  readonly isSearching: boolean
+  readonly hasMoreMatches: boolean
+  readonly searchError: unknown
+  readonly hasFolds: boolean
+}
+
+/** Draws are at most this often while output arrives. Milliseconds. */
+const LIVE_DRAW_MS = 100
+/** Lines that are read first, before the view is known. */
+const FIRST_LINES = 512
+
+let opened = 0
+
+export class Log {
+  readonly #name: LogName
+  readonly #source: LineSource
+  readonly #search: Search
+  readonly #view: View
+  readonly #abort = new AbortController()
+  readonly #changed: () => void
+  #follower: Follower | undefined
+  #isLive: boolean
+  #isLoaded = false
+  #error: unknown
+  #current = -1
+  #seen = 0
+  #drawTimer: ReturnType<typeof setTimeout> | undefined
+  #state: LogState | undefined
+
+  constructor(name: LogName, options: { elements: Elements; settings: Settings; live: boolean; changed: () => void }) {
+    this.#name = name
+    this.#isLive = options.live
+    this.#changed = options.changed
+    this.#source = new LineSource(
+      (range, signal) => this.#load(range, signal),
+      () => this.#arrived(),
+    )
+    this.#search = new Search(
+      (query, signal) =>
+        client.builds.searchLog(name.buildId, { signal, query: { ...query, stream: name.stream, attempt: name.attempt } }),
+      () => this.#found(),
+    )
+    this.#view = new View({
+      elements: options.elements,
+      settings: options.settings,
+      source: this.#source,
+      search: this.#search,
+      drawn: () => this.#drawn(),
+    })
+    this.#view.isFollowing = options.live
+    document.addEventListener('selectionchange', () => this.#selected(), { signal: this.#abort.signal })
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    scheme.addEventListener('change', () => this.#view.redraw(), { signal: this.#abort.signal })
+    const theme = new MutationObserver(() => this.#view.redraw())
+    theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+    this.#abort.signal.addEventListener('abort', () => theme.disconnect())
+  }
+
+  /** Reads the first or the marked lines, and follows a live stream. */
+  async open(marked: readonly [number, number] | undefined): Promise<void> {
+    try {
+      const first = await this.#load({ from: 0, count: FIRST_LINES }, this.#abort.signal)
+      this.#view.startedAt = first.times[0]?.[1]
+      this.#source.grow(first.total)
+      this.#seen = first.total
+      this.#isLoaded = true
+      if (marked !== undefined) this.mark(marked, true)
+    } catch (error) {
+      if (this.#abort.signal.aborted) return
+      // A step that has begun has no stream before its first output.
+      this.#error = this.#isLive && isMissing(error) ? undefined : error
+      this.#isLoaded = true
+    }
+    if (this.#isLive) this.#follow()
+    this.#arrived()
+  }
+
+  close(): void {
+    this.#abort.abort()
+    clearTimeout(this.#drawTimer)
+    this.#follower?.close()
+    this.#search.close()
+    this.#source.close()
+    this.#view.close()
+  }
+
+  get view(): View {
+    return this.#view
+  }
+
+  get state(): LogState {
+    this.#state ??= {
+      total: this.#source.total,
+      isLoaded: this.#isLoaded,
+      error: this.#error ?? this.#source.error,
+      isFollowing: this.#view.isFollowing,
+      isLive: this.#isLive,
+      unseen: this.#view.isFollowing ? 0 : Math.max(0, this.#source.total - this.#seen),
+      marked: this.#view.marked,
+      matches: this.#search.matches,
+      current: this.#search.matches[this.#current],
+      isSearching: this.#search.isBusy,
+      hasMoreMatches: this.#search.hasMore,
+      searchError: this.#search.error,
+      hasFolds: this.#view.hasFolds,
+    }
+    return this.#state
+  }
+
+  /** Marks lines, and brings them into view with `shows`. */
+  mark(range: readonly [number, number] | undefined, shows = false): void {
+    this.#view.marked = range
+    if (range !== undefined && shows) {
+      this.#source.grow(this.#source.total)
+      this.#view.show(Math.min(range[0], Math.max(0, this.#source.total - 1)))
+    }
+    this.#view.redraw()
+    this.#tell()
+  }
+
+  /** Marks a line, or the range up to it. */
+  markLine(line: number, isRange: boolean): readonly [number, number] {
+    const range = isRange ? extended(this.#view.marked, line) : ([line, line] as const)
+    this.mark(range)
+    return range
+  }
+
+  /** Searches. An empty text ends the search. */
+  search(wanted: Wanted): void {
+    this.#current = -1
+    this.#view.current = undefined
+    if (wanted.q !== '') this.#view.isFollowing = false
+    void this.#search.start(wanted)
+  }
+
+  /** Shows the next match, or the one before. */
+  showMatch(step: 1 | -1): void {
+    const { matches } = this.#search
+    if (matches.length === 0) return
+    const next = this.#current < 0 ? this.#search.indexFrom(this.#view.linesInView[0]) : this.#current + step
+    this.#current = (next + matches.length) % matches.length
+    const match = matches[this.#current]
+    this.#view.current = match
+    if (match !== undefined) this.#view.show(match.line)
+    this.#tell()
+  }
+
+  /** Shows the end, and follows what arrives. */
+  toEnd(): void {
+    this.#view.isFollowing = this.#isLive
+    this.#view.toEnd()
+    this.#tell()
+  }
+
+  /** Stops to follow, or follows again from the end. */
+  toggleFollow(): void {
+    if (!this.#view.isFollowing) return this.toEnd()
+    this.#view.isFollowing = false
+    this.#seen = this.#source.total
+    this.#tell()
+  }
+
+  /** Returns the text of the marked lines, else of those that the selection touches; undefined if there are none or too many. */
+  async readSelected(): Promise<string | undefined> {
+    const range = this.#view.marked ?? this.#view.selectedLines()
+    return range === undefined ? undefined : readText((lines, signal) => this.#load(lines, signal), range, this.#abort.signal)
+  }
+
+  retry(): void {
+    this.#error = undefined
+    this.#source.retry()
+  }
+
+  #load(range: { from: number; count: number }, signal: AbortSignal): Promise<LogLines> {
+    const { buildId, attempt, stream } = this.#name
+    return client.builds.logLines(buildId, { signal, query: { stream, attempt, ...range } })
+  }
+
+  #follow(): void {
+    const { buildId, attempt, stream } = this.#name
+    opened += 1
+    const id = `log ${opened}`
+    this.#follower = new Follower({
+      source: this.#source,
+      loadLast: () => this.#loadLast(),
+      followBytes: (offset, listen) => followTopics(id, [`log:${buildId}:${attempt}:${stream}:${offset}`], listen),
+      now,
+      ended: () => {
+        this.#isLive = false
+        this.#view.isFollowing = false
+        this.#arrived()
+      },
+      failed: (error) => {
+        this.#error = error
+        this.#arrived()
+      },
+    })
+    void this.#follower.start()
+  }
+
+  /** Reads the last line. A stream that does not exist yet has none. */
+  async #loadLast(): Promise<LogLines> {
+    try {
+      return await this.#load({ from: -1, count: 1 }, this.#abort.signal)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      const { attempt, stream } = this.#name
+      return {
+        attempt,
+        stream,
+        from: 0,
+        lines: 0,
+        total: 0,
+        complete: false,
+        startByte: 0,
+        bytes: 0,
+        sgr: '',
+        times: [],
+        cut: [],
+        text: '',
+      }
+    }
+  }
+
+  #arrived(): void {
+    this.#drawTimer ??= setTimeout(
+      () => {
+        this.#drawTimer = undefined
+        this.#view.redraw()
+        this.#tell()
+      },
+      this.#isLive && this.#isLoaded ? LIVE_DRAW_MS : 0,
+    )
+  }
+
+  #found(): void {
+    if (this.#current < 0 && this.#search.matches.length > 0) this.showMatch(1)
+    this.#view.redraw()
+    this.#tell()
+  }
+
+  #drawn(): void {
+    if (this.#view.isFollowing || this.#view.isAtEnd) this.#seen = this.#source.total
+    this.#tell()
+  }
+
+  #selected(): void {
+    if (!this.#view.isFollowing || this.#view.selectedLines() === undefined) return
+    this.#view.isFollowing = false
+    this.#tell()
+  }
+
+  /** Tells of a change, if there is one. */
+  #tell(): void {
+    const before = this.#state
+    this.#state = undefined
+    const after = this.state
+    const isSame = before !== undefined && (Object.keys(after) as (keyof LogState)[]).every((key) => after[key] === before[key])
+    if (isSame) this.#state = before
+    else this.#changed()
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'not-found'
+}

@@ -1,0 +1,205 @@
+/**
+ * Lines of one stream by number. They are read in blocks as the view needs them, and a limited number of blocks is kept. The end of a live stream is
+ * held apart, because it arrives as bytes.
+ */
+import { colorsAfter, type Style } from '@windlass/ansi'
+import type { LogLines } from '@windlass/protocol'
+
+export const BLOCK_LINES = 512
+const MAX_BLOCKS = 64
+/** Maximum size of all kept blocks. UTF-16 units, of which a plain text needs one byte each. */
+const MAX_CHARS = 24 * 1024 * 1024
+const MAX_TAIL_LINES = 8_192
+const MAX_TAIL_CHARS = 4 * 1024 * 1024
+
+export interface Line {
+  /** Text with its escape sequences, without the line feed. */
+  readonly text: string
+  /** Style at its start. */
+  readonly style: Style
+  /** Number of bytes that are left out at its end. */
+  readonly cut: number
+  /** Time of the output. Epoch milliseconds. */
+  readonly at?: number
+}
+
+/** Reads lines. Rejects with an `AbortError` after an abort, otherwise with a fault. */
+export type LoadLines = (range: { from: number; count: number }, signal: AbortSignal) => Promise<LogLines>
+
+interface Block {
+  readonly lines: Line[]
+  chars: number
+}
+
+/** Returns the lines of an answer. Its last line is left out if it is unfinished, unless `withUnfinished`. */
+export function linesOf(answer: LogLines, withUnfinished = true): Line[] {
+  const texts = answer.text.split('\n')
+  if (texts.length > answer.lines || (!withUnfinished && !answer.complete))
+    texts.length = Math.min(answer.lines, texts.length - 1)
+  const cuts = new Map(answer.cut)
+  let style: Style = answer.sgr
+  let time = 0
+  return texts.map((text, index) => {
+    const number = answer.from + index
+    while ((answer.times[time + 1]?.[0] ?? Infinity) <= number) time += 1
+    const at = answer.times[time]?.[1]
+    const line = { text, style, cut: cuts.get(number) ?? 0, ...(at !== undefined && { at }) }
+    if (text.includes('\u001B')) style = colorsAfter(text, style)
+    return line
+  })
+}
+
+export class LineSource {
+  readonly #load: LoadLines
+  readonly #changed: () => void
+  /** By number. The latest used one is the last. */
+  readonly #blocks = new Map<number, Block>()
+  readonly #loading = new Map<number, AbortController>()
+  #chars = 0
+  #tail: Line[] = []
+  #tailFirst = Infinity
+  #tailChars = 0
+  #total = 0
+  /** The last error of a read; undefined after a successful one. */
+  error: unknown
+
+  /** `changed` is called after lines arrive and after a read fails. */
+  constructor(load: LoadLines, changed: () => void) {
+    this.#load = load
+    this.#changed = changed
+  }
+
+  /** Number of lines that are known to exist. It only grows. */
+  get total(): number {
+    return this.#total
+  }
+
+  /** Number of UTF-16 units in memory. */
+  get chars(): number {
+    return this.#chars + this.#tailChars
+  }
+
+  /** Returns a line if it is in memory. */
+  lineAt(number: number): Line | undefined {
+    if (number >= this.#tailFirst) return this.#tail[number - this.#tailFirst]
+    return this.#blocks.get(Math.floor(number / BLOCK_LINES))?.lines[number % BLOCK_LINES]
+  }
+
+  /** Announces that the stream has this number of lines. */
+  grow(total: number): void {
+    this.#total = Math.max(this.#total, total)
+  }
+
+  /** Reads the blocks of these lines and the next one in the direction of the movement. Aborts reads of other blocks. */
+  want(first: number, last: number, direction: 1 | -1): void {
+    const from = Math.max(0, Math.floor(first / BLOCK_LINES))
+    const to = Math.floor(Math.min(last, this.#total - 1) / BLOCK_LINES)
+    const wanted = new Set<number>()
+    for (let block = from; block <= to; block += 1) wanted.add(block)
+    wanted.add(direction > 0 ? to + 1 : from - 1)
+    for (const [block, abort] of this.#loading) if (!wanted.has(block)) abort.abort()
+    for (const block of wanted) {
+      this.#touch(block)
+      if (this.#isMissing(block) && !this.#loading.has(block)) void this.#read(block)
+    }
+  }
+
+  /** Reads again what could not be read. */
+  retry(): void {
+    this.error = undefined
+    this.#changed()
+  }
+
+  /** Sets the lines at the end of a live stream, from a number on. */
+  startTail(first: number): void {
+    this.#tail = []
+    this.#tailFirst = first
+    this.#tailChars = 0
+  }
+
+  /** Adds lines to the end. With `unfinished`, the last one replaces the unfinished line before. */
+  addToTail(lines: readonly Line[], count: number): void {
+    this.#tail.length = Math.max(0, Math.min(this.#tail.length, count - this.#tailFirst))
+    for (const line of lines) {
+      this.#tail.push(line)
+      this.#tailChars += line.text.length
+    }
+    let dropped = 0
+    while (this.#tail.length - dropped > MAX_TAIL_LINES || this.#tailChars > MAX_TAIL_CHARS) {
+      this.#tailChars -= this.#tail[dropped]?.text.length ?? 0
+      dropped += 1
+      if (dropped === this.#tail.length) break
+    }
+    if (dropped > 0) {
+      this.#tail.splice(0, dropped)
+      this.#tailFirst += dropped
+    }
+    this.grow(this.#tailFirst + this.#tail.length)
+    this.#changed()
+  }
+
+  /** Aborts all reads. */
+  close(): void {
+    for (const abort of this.#loading.values()) abort.abort()
+  }
+
+  #isMissing(block: number): boolean {
+    if (this.error !== undefined) return false
+    const first = block * BLOCK_LINES
+    const last = Math.min(first + BLOCK_LINES, this.#total, this.#tailFirst)
+    return block >= 0 && first < last && (this.#blocks.get(block)?.lines.length ?? 0) < last - first
+  }
+
+  async #read(number: number): Promise<void> {
+    const abort = new AbortController()
+    this.#loading.set(number, abort)
+    try {
+      const block = this.#blocks.get(number) ?? { lines: [], chars: 0 }
+      // A whole block has the same address each time, so the browser keeps it. A second part is read if the first one is too large for one answer.
+      const from = number * BLOCK_LINES + block.lines.length
+      const count = BLOCK_LINES - block.lines.length
+      const answer = await this.#load({ from, count }, abort.signal)
+      if (abort.signal.aborted) return
+      this.grow(answer.total)
+      this.#add(number, block, linesOf(answer))
+      this.error = undefined
+    } catch (error) {
+      if (!abort.signal.aborted) this.error = error
+    } finally {
+      if (this.#loading.get(number) === abort) this.#loading.delete(number)
+      if (!abort.signal.aborted) this.#changed()
+    }
+  }
+
+  #add(number: number, block: Block, lines: readonly Line[]): void {
+    if (lines.length === 0) return
+    for (const line of lines) {
+      block.lines.push(line)
+      block.chars += line.text.length
+      this.#chars += line.text.length
+    }
+    this.#blocks.delete(number)
+    this.#blocks.set(number, block)
+    for (const [oldest, { chars }] of this.#blocks) {
+      if (oldest === number || (this.#blocks.size <= MAX_BLOCKS && this.#chars <= MAX_CHARS)) break
+      this.#blocks.delete(oldest)
+      this.#chars -= chars
+    }
+  }
+
+  #touch(number: number): void {
+    const block = this.#blocks.get(number)
+    if (block === undefined) return
+    this.#blocks.delete(number)
+    this.#blocks.set(number, block)
+  }
+
+  /** Forgets a block that ends with an unfinished line, once the stream has grown. */
+  forgetEnd(): void {
+    const number = Math.floor((this.#total - 1) / BLOCK_LINES)
+    const block = this.#blocks.get(number)
+    if (block === undefined) return
+    this.#blocks.delete(number)
+    this.#chars -= block.chars
+  }
+}

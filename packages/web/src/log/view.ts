@@ -1,0 +1,354 @@
+/** The rows of a log in a scrolling element, outside of React: what is drawn where, and what the scroll bar means. */
+import { visibleText, type Theme } from '@windlass/ansi'
+import { foldsOf, markerOf, type Fold, type Marker } from './folds.ts'
+import { formatTime, type Times } from './format.ts'
+import { Rows, type Row } from './rows.ts'
+import type { Match, Search } from './search.ts'
+import { Segments } from './segments.ts'
+import type { Line, LineSource } from './source.ts'
+import {
+  afterBar,
+  clamp,
+  endOf,
+  isAtOrAfter,
+  moveBy,
+  reveal,
+  ROW_HEIGHT,
+  rowsInView,
+  SPARE_ROWS,
+  spacerHeight,
+  toBar,
+  TOP,
+  type Anchor,
+  type Geometry,
+} from './window.ts'
+
+/** Pauses longer than this are drawn. Milliseconds. */
+const LEAST_GAP_MS = 5_000
+/** After this time without a movement, the bar shows the place again. Milliseconds. */
+const REST_MS = 150
+/** Heights of rows change what is in view, which changes the rows. */
+const MAX_PASSES = 3
+
+export interface Elements {
+  readonly viewer: HTMLElement
+  readonly scroller: HTMLElement
+  readonly spacer: HTMLElement
+  readonly rows: HTMLElement
+}
+
+export interface Settings {
+  readonly wraps: boolean
+  readonly times: Times
+  readonly showsControls: boolean
+}
+
+export interface ViewOptions {
+  readonly elements: Elements
+  readonly source: LineSource
+  readonly search: Search
+  readonly settings: Settings
+  /** Called after each drawing. */
+  readonly drawn: () => void
+}
+
+export class View {
+  readonly #options: ViewOptions
+  readonly #rows: Rows
+  readonly #abort = new AbortController()
+  #settings: Settings
+  #anchor: Anchor = TOP
+  #bar = 0
+  #direction: 1 | -1 = 1
+  #frame: number | undefined
+  #rest: ReturnType<typeof setTimeout> | undefined
+  /** Heights that differ from the usual one, by line. Pixels. */
+  #heights = new Map<number, number>()
+  #average = ROW_HEIGHT
+  #segments = new Segments(0)
+  readonly #markers = new Map<number, Marker>()
+  /** Lines that were searched for a marker. */
+  readonly #searched = new WeakSet<Line>()
+  #folds: readonly Fold[] = []
+  readonly #closed = new Set<number>()
+  #hasNewMarkers = false
+  isFollowing = false
+  /** Marked lines, first and last. */
+  marked: readonly [number, number] | undefined
+  current: Match | undefined
+
+  constructor(options: ViewOptions) {
+    this.#options = options
+    this.#settings = options.settings
+    this.#rows = new Rows(options.elements.rows)
+    const { scroller } = options.elements
+    const { signal } = this.#abort
+    scroller.addEventListener('scroll', () => this.#scrolled(), { passive: true, signal })
+    scroller.addEventListener('wheel', (event) => this.#wheeled(event), { passive: true, signal })
+    const resized = new ResizeObserver(() => {
+      this.#heights.clear()
+      this.redraw()
+    })
+    resized.observe(scroller)
+    signal.addEventListener('abort', () => resized.disconnect())
+  }
+
+  close(): void {
+    this.#abort.abort()
+    clearTimeout(this.#rest)
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame)
+  }
+
+  /** Draws once in the next frame. */
+  redraw(): void {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined
+      this.#draw()
+    })
+  }
+
+  set settings(settings: Settings) {
+    if (settings.wraps !== this.#settings.wraps) {
+      this.#heights.clear()
+      this.#average = ROW_HEIGHT
+    }
+    this.#settings = settings
+    this.redraw()
+  }
+
+  /** First and last line in view. */
+  get linesInView(): readonly [number, number] {
+    const { first, last } = rowsInView(this.#anchor, this.#geometry())
+    return [this.#segments.lineOf(first), this.#segments.lineOf(Math.max(first, last))]
+  }
+
+  get isAtEnd(): boolean {
+    return isAtOrAfter(this.#anchor, endOf(this.#geometry()))
+  }
+
+  /** Opens the folds around a line and brings it into view. */
+  show(line: number): void {
+    for (const { from, to } of this.#folds) if (line > from && line <= to) this.#closed.delete(from)
+    this.#arrange()
+    this.isFollowing = false
+    this.#anchor = reveal(this.#segments.rowOf(line), this.#anchor, this.#geometry())
+    this.#moved()
+  }
+
+  toStart(): void {
+    this.isFollowing = false
+    this.#anchor = TOP
+    this.#moved()
+  }
+
+  toEnd(): void {
+    this.#anchor = endOf(this.#geometry())
+    this.#moved()
+  }
+
+  /** Moves by pixels. */
+  move(pixels: number): void {
+    if (pixels < 0) this.isFollowing = false
+    this.#anchor = moveBy(this.#anchor, pixels, this.#geometry())
+    this.#direction = pixels < 0 ? -1 : 1
+    this.#moved()
+  }
+
+  /** Opens or closes the fold whose heading is this line. Returns false if there is none. */
+  toggleFold(line: number): boolean {
+    if (!this.#folds.some(({ from }) => from === line)) return false
+    if (!this.#closed.delete(line)) this.#closed.add(line)
+    this.#keepTopLine()
+    return true
+  }
+
+  /** Closes all folds, or opens them if all are closed. */
+  toggleFolds(): void {
+    const isAll = this.#folds.every(({ from }) => this.#closed.has(from))
+    this.#closed.clear()
+    if (!isAll) for (const { from } of this.#folds) this.#closed.add(from)
+    this.#keepTopLine()
+  }
+
+  get hasFolds(): boolean {
+    return this.#folds.length > 0
+  }
+
+  /** Returns the lines that a selection of the browser touches. */
+  selectedLines(): readonly [number, number] | undefined {
+    return this.#rows.selectedLines()
+  }
+
+  #keepTopLine(): void {
+    const line = this.#segments.lineOf(this.#anchor.row)
+    this.#arrange()
+    this.#anchor = { row: this.#segments.rowOf(line), offset: 0 }
+    this.#moved()
+  }
+
+  #moved(): void {
+    this.redraw()
+    this.#restLater()
+  }
+
+  #arrange(): void {
+    const { total } = this.#options.source
+    if (this.#hasNewMarkers) {
+      this.#hasNewMarkers = false
+      const markers = [...this.#markers.values()].toSorted((a, b) => a.line - b.line)
+      this.#folds = foldsOf(markers, total - 1)
+    }
+    this.#segments = new Segments(
+      total,
+      this.#folds.filter(({ from }) => this.#closed.has(from)),
+    )
+  }
+
+  #geometry(): Geometry {
+    const { scroller } = this.#options.elements
+    const usual = this.#settings.wraps ? this.#average : ROW_HEIGHT
+    return {
+      rows: Math.max(1, this.#segments.rows),
+      view: scroller.clientHeight,
+      average: usual,
+      heightOf: (row) => this.#heights.get(this.#segments.lineOf(row)) ?? usual,
+    }
+  }
+
+  #scrolled(): void {
+    const { scrollTop } = this.#options.elements.scroller
+    const step = scrollTop - this.#bar
+    if (Math.abs(step) < 0.5) return
+    if (step < 0) this.isFollowing = false
+    this.#direction = step < 0 ? -1 : 1
+    this.#anchor = afterBar(this.#anchor, { from: this.#bar, to: scrollTop }, this.#geometry())
+    this.#bar = scrollTop
+    this.#moved()
+  }
+
+  /** Moves where the bar cannot, because it is at its end before the rows are. */
+  #wheeled({ deltaY, ctrlKey }: WheelEvent): void {
+    if (ctrlKey) return
+    if (deltaY < 0) this.isFollowing = false
+    const { scroller } = this.#options.elements
+    const isStuck = deltaY < 0 ? scroller.scrollTop <= 0 : scroller.scrollTop >= scroller.scrollHeight - scroller.clientHeight - 1
+    if (isStuck) this.move(deltaY)
+  }
+
+  #restLater(): void {
+    clearTimeout(this.#rest)
+    this.#rest = setTimeout(() => this.#syncBar(), REST_MS)
+  }
+
+  #syncBar(): void {
+    const { scroller, spacer } = this.#options.elements
+    if (this.#settings.wraps && this.#heights.size > 0) {
+      const sum = [...this.#heights.values()].reduce((total, height) => total + height, 0)
+      this.#average = Math.max(ROW_HEIGHT, sum / this.#heights.size)
+    }
+    const geometry = this.#geometry()
+    const height = `${spacerHeight(geometry)}px`
+    if (spacer.style.height !== height) spacer.style.height = height
+    const bar = toBar(this.#anchor, geometry)
+    if (Math.abs(scroller.scrollTop - bar) >= 1) scroller.scrollTop = bar
+    this.#bar = scroller.scrollTop
+  }
+
+  #draw(): void {
+    const { elements, drawn } = this.#options
+    const rowsBefore = this.#segments.rows
+    this.#arrange()
+    this.#anchor = this.isFollowing ? endOf(this.#geometry()) : clamp(this.#anchor, this.#geometry())
+    let drawnRows = this.#drawRows()
+    for (let pass = 1; pass < MAX_PASSES && this.#measure(drawnRows); pass += 1) {
+      this.#anchor = this.isFollowing ? endOf(this.#geometry()) : clamp(this.#anchor, this.#geometry())
+      drawnRows = this.#drawRows()
+    }
+    const top = this.#rows.topOf(this.#segments.lineOf(this.#anchor.row)) + this.#anchor.offset
+    elements.rows.style.transform = `translateY(${-Math.round(top)}px)`
+    const width = elements.rows.scrollWidth
+    if (!this.#settings.wraps && width > elements.spacer.offsetWidth) elements.spacer.style.width = `${width}px`
+    else if (this.#settings.wraps) elements.spacer.style.width = ''
+    if (this.#segments.rows !== rowsBefore || this.isFollowing) this.#syncBar()
+    drawn()
+  }
+
+  #drawRows(): readonly Row[] {
+    const { source, elements } = this.#options
+    const { first, last } = rowsInView(this.#anchor, this.#geometry())
+    const from = Math.max(0, first - SPARE_ROWS)
+    const to = Math.min(this.#segments.rows - 1, last + SPARE_ROWS)
+    if (to < from) {
+      this.#rows.draw([])
+      return []
+    }
+    source.want(this.#segments.lineOf(from), this.#segments.lineOf(to), this.#direction)
+    const theme = themeOf(elements.viewer)
+    const rows: Row[] = []
+    for (let row = from; row <= to; row += 1) rows.push(this.#toRow(this.#segments.lineOf(row), theme))
+    this.#rows.draw(rows)
+    if (this.#hasNewMarkers) this.redraw()
+    return rows
+  }
+
+  #toRow(line: number, theme: Theme): Row {
+    const { source, search } = this.#options
+    const content = source.lineAt(line)
+    const before = line === 0 ? undefined : source.lineAt(line - 1)?.at
+    const gap = before === undefined || content?.at === undefined ? 0 : content.at - before
+    if (content !== undefined) this.#noteMarker(line, content)
+    const { times, showsControls } = this.#settings
+    return {
+      line,
+      content,
+      time: formatTime(times, content?.at, { start: source.lineAt(0)?.at ?? this.startedAt, before }),
+      gapMs: gap > LEAST_GAP_MS ? gap : 0,
+      hits: search.inLine(line),
+      current: this.current?.line === line ? this.current : undefined,
+      isMarked: this.marked !== undefined && line >= this.marked[0] && line <= this.marked[1],
+      fold: this.#foldAt(line),
+      theme,
+      showsControls,
+    }
+  }
+
+  /** Time of the first line. Epoch milliseconds. */
+  startedAt: number | undefined
+
+  #noteMarker(line: number, content: Line): void {
+    if (this.#searched.has(content)) return
+    this.#searched.add(content)
+    const marker = markerOf(visibleText(content.text).trimEnd(), line)
+    if (marker === undefined) return
+    this.#markers.set(line, marker)
+    this.#hasNewMarkers = true
+  }
+
+  #foldAt(line: number): Row['fold'] {
+    const fold = this.#folds.find(({ from }) => from === line)
+    if (fold === undefined) return undefined
+    const { matches } = this.#options.search
+    const isClosed = this.#closed.has(line)
+    const hits = isClosed ? matches.filter((match) => match.line > fold.from && match.line <= fold.to).length : 0
+    return { isClosed, title: fold.title, lines: fold.to - fold.from, hits }
+  }
+
+  /** Measures the rows whose height is not the usual one. Returns true if a height is another one than before. */
+  #measure(rows: readonly Row[]): boolean {
+    if (!this.#settings.wraps && rows.every(({ gapMs, line }) => gapMs === 0 && !this.#heights.has(line))) return false
+    let hasChanged = false
+    for (const [line, height] of this.#rows.heights()) {
+      const known = this.#heights.get(line) ?? ROW_HEIGHT
+      if (this.#settings.wraps || height !== ROW_HEIGHT) this.#heights.set(line, height)
+      else this.#heights.delete(line)
+      hasChanged ||= known !== height
+    }
+    return hasChanged
+  }
+}
+
+function themeOf(element: HTMLElement): Theme {
+  const scheme = getComputedStyle(element).colorScheme
+  if (scheme === 'dark' || scheme === 'light') return scheme
+  return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+}

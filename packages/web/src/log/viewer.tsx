@@ -1,0 +1,211 @@
+/** The log of a step: rows of any number, search, marks, and what arrives while the step runs. */
+import { useEffect, useLayoutEffect, useRef, useState, type ReactElement } from 'react'
+import { copyText } from '../parts/copy.tsx'
+import { Button } from '../parts/button.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { readLines } from '../url/paths.ts'
+import { Bar } from './bar.tsx'
+import { TIMES, type Times } from './format.ts'
+import { Log, type LogName, type LogState } from './log.ts'
+import styles from './log.module.css'
+import { MAX_COPIED_LINES, toHash } from './select.ts'
+import { ServerMarks } from './server-marks.tsx'
+import { Strip } from './strip.tsx'
+import { useLogKeys } from './keys.ts'
+import type { Settings } from './view.ts'
+
+export interface LogViewerProps extends LogName {
+  /** True while output may follow. */
+  readonly live: boolean
+}
+
+const KEPT = 'windlass.log'
+const PLAIN: Settings = { wraps: false, times: 'none', showsControls: false }
+const EMPTY: LogState = {
+  total: 0,
+  isLoaded: false,
+  error: undefined,
+  isFollowing: false,
+  isLive: false,
+  unseen: 0,
+  marked: undefined,
+  matches: [],
+  current: undefined,
+  isSearching: false,
+  hasMoreMatches: false,
+  searchError: undefined,
+  hasFolds: false,
+}
+
+function readSettings(): Settings {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Partial<Settings>
+    const times = TIMES.find((one) => one === kept.times) ?? 'none'
+    return { wraps: kept.wraps === true, times, showsControls: false }
+  } catch {
+    return PLAIN
+  }
+}
+
+function keepSettings({ wraps, times }: Settings): void {
+  try {
+    localStorage.setItem(KEPT, JSON.stringify({ wraps, times }))
+  } catch {
+    // The choice holds until the page is closed.
+  }
+}
+
+/** Returns the lines that the address marks, numbered from 0. */
+function markedLines(): readonly [number, number] | undefined {
+  const lines = readLines(location.hash)
+  return lines === undefined ? undefined : [Math.max(0, lines[0] - 1), Math.max(0, lines[1] - 1)]
+}
+
+/** Shows a stream of a log. Fills its container, which must have a height. */
+export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): ReactElement {
+  const [settings, setSettings] = useState(readSettings)
+  const [state, setState] = useState(EMPTY)
+  const [said, setSaid] = useState('')
+  const log = useRef<Log>(undefined)
+  const viewer = useRef<HTMLElement>(null)
+  const scroller = useRef<HTMLDivElement>(null)
+  const spacer = useRef<HTMLDivElement>(null)
+  const rows = useRef<HTMLDivElement>(null)
+  const searchField = useRef<HTMLInputElement>(null)
+  const lineField = useRef<HTMLInputElement>(null)
+  const first = useRef(settings)
+
+  useLayoutEffect(() => {
+    if (viewer.current === null || scroller.current === null || spacer.current === null || rows.current === null) return undefined
+    const elements = { viewer: viewer.current, scroller: scroller.current, spacer: spacer.current, rows: rows.current }
+    const open = new Log(
+      { buildId, attempt, stream },
+      { elements, settings: first.current, live, changed: () => setState(open.state) },
+    )
+    log.current = open
+    void open.open(markedLines())
+    const read = (): void => open.mark(markedLines(), true)
+    addEventListener('hashchange', read)
+    return () => {
+      removeEventListener('hashchange', read)
+      open.close()
+      log.current = undefined
+    }
+    // A log that ends is not opened again: the stream tells of its end.
+  }, [buildId, attempt, stream])
+
+  const change = (changed: Partial<Settings>): void => {
+    const next = { ...settings, ...changed }
+    first.current = next
+    setSettings(next)
+    keepSettings(next)
+  }
+  useEffect(() => {
+    if (log.current !== undefined) log.current.view.settings = settings
+  }, [settings])
+
+  const select = (line: number, isRange: boolean): void => {
+    const range = log.current?.markLine(line, isRange)
+    history.replaceState(history.state, '', location.pathname + location.search + toHash(range))
+  }
+  const copy = async (): Promise<void> => {
+    const text = await log.current?.readSelected()
+    if (text === undefined)
+      return setSaid(`Mark up to ${MAX_COPIED_LINES.toLocaleString('en')} lines first. Download the log for more.`)
+    setSaid((await copyText(text)) ? 'Copied.' : 'The browser does not allow copying here.')
+  }
+  const showLine = (line: number): void => log.current?.mark([line, line], true)
+  const nextTimes = (): Times => TIMES[(TIMES.indexOf(settings.times) + 1) % TIMES.length] ?? 'none'
+
+  useLogKeys({
+    search: () => searchField.current?.select(),
+    line: () => lineField.current?.focus(),
+    match: (step) => log.current?.showMatch(step),
+    start: () => log.current?.view.toStart(),
+    end: () => log.current?.toEnd(),
+    wrap: () => change({ wraps: !settings.wraps }),
+    times: () => change({ times: nextTimes() }),
+    follow: () => log.current?.toggleFollow(),
+    fold: () => log.current?.view.toggleFolds(),
+    extend: (step) => {
+      const [from, to] = state.marked ?? [0, -1]
+      select(step > 0 ? to + 1 : Math.max(0, from - 1), state.marked !== undefined)
+    },
+    copy: () => void copy(),
+    isInView: () => viewer.current?.contains(document.activeElement) === true || document.activeElement === document.body,
+  })
+
+  return (
+    <section ref={viewer} className={styles['viewer']} aria-label={`Log of ${stream}`} data-wrap={settings.wraps || undefined}>
+      <Bar
+        name={{ buildId, attempt, stream }}
+        state={state}
+        settings={settings}
+        searchField={searchField}
+        lineField={lineField}
+        onChange={change}
+        onSearch={(wanted) => log.current?.search(wanted)}
+        onMatch={(step) => log.current?.showMatch(step)}
+        onLine={showLine}
+        onFollow={() => log.current?.toggleFollow()}
+        onFold={() => log.current?.view.toggleFolds()}
+        onCopy={() => void copy()}
+      />
+      <div className={styles['body']}>
+        <div
+          ref={scroller}
+          className={styles['scroller']}
+          role="table"
+          aria-label={`Lines of ${stream}`}
+          aria-rowcount={state.total}
+          tabIndex={0}
+          onClick={({ target, shiftKey }) => {
+            const cell = target instanceof HTMLElement ? target.closest<HTMLElement>('[role="rowheader"]') : null
+            const line = Number(cell?.parentElement?.dataset['line'])
+            if (cell === null || Number.isNaN(line)) return
+            if (cell.dataset['fold'] === undefined || shiftKey || log.current?.view.toggleFold(line) !== true)
+              select(line, shiftKey)
+          }}
+        >
+          <div ref={spacer} className={styles['spacer']} role="presentation">
+            <div className={styles['layer']} role="presentation">
+              <div ref={rows} className={styles['rows']} role="rowgroup" />
+            </div>
+          </div>
+        </div>
+        {state.matches.length > 0 && (
+          <Strip
+            matches={state.matches}
+            version={state.matches.length}
+            total={state.total}
+            onShow={(line) => log.current?.view.show(line)}
+          />
+        )}
+        <State state={state} onRetry={() => log.current?.retry()} />
+        {state.isLive && !state.isFollowing && state.unseen > 0 && (
+          <div className={styles['pill']}>
+            <Button small tone="primary" onClick={() => log.current?.toEnd()}>
+              {state.unseen.toLocaleString('en')} new {state.unseen === 1 ? 'line' : 'lines'}
+            </Button>
+          </div>
+        )}
+      </div>
+      <ServerMarks buildId={buildId} attempt={attempt} stream={stream} isLive={state.isLive} />
+      <p className={styles['screenReader']} role="status">
+        {said}
+      </p>
+    </section>
+  )
+}
+
+/** What stands in the place of rows: a problem, or why there are none. */
+function State({ state, onRetry }: { readonly state: LogState; readonly onRetry: () => void }): ReactElement | null {
+  if (state.error !== undefined)
+    return (
+      <div className={styles['state']}>
+        <Problem error={state.error} onRetry={onRetry} />
+      </div>
+    )
+  if (!state.isLoaded || state.total > 0) return null
+  return <p className={styles['state']}>{state.isLive ? 'The step has written no output yet.' : 'The step wrote no output.'}</p>
+}

@@ -1,0 +1,100 @@
+/** The word, shape and color of each state. Shape and word always accompany the color. */
+import { isReason, REASONS } from '@windlass/plan'
+
+export type Tone = 'ok' | 'bad' | 'run' | 'wait' | 'stop' | 'idle'
+
+export type Shape =
+  | 'hourglass'
+  | 'dot'
+  | 'arc'
+  | 'bars'
+  | 'caret'
+  | 'outline'
+  | 'check'
+  | 'cross'
+  | 'hand'
+  | 'square'
+  | 'dash'
+  | 'broken'
+
+export interface Look {
+  readonly word: string
+  readonly shape: Shape
+  readonly tone: Tone
+}
+
+const LOOKS = {
+  waiting: { word: 'Waiting', shape: 'hourglass', tone: 'wait' },
+  starting: { word: 'Starting', shape: 'dot', tone: 'run' },
+  running: { word: 'Running', shape: 'arc', tone: 'run' },
+  approval: { word: 'Needs approval', shape: 'bars', tone: 'wait' },
+  held: { word: 'Held', shape: 'caret', tone: 'stop' },
+  stopping: { word: 'Stopping', shape: 'outline', tone: 'stop' },
+  succeeded: { word: 'Succeeded', shape: 'check', tone: 'ok' },
+  failed: { word: 'Failed', shape: 'cross', tone: 'bad' },
+  denied: { word: 'Denied', shape: 'hand', tone: 'bad' },
+  terminated: { word: 'Terminated', shape: 'square', tone: 'stop' },
+  superseded: { word: 'Superseded', shape: 'square', tone: 'stop' },
+  timedOut: { word: 'Timed out', shape: 'square', tone: 'stop' },
+  skipped: { word: 'Skipped', shape: 'dash', tone: 'idle' },
+  notReached: { word: 'Not reached', shape: 'dash', tone: 'idle' },
+  lost: { word: 'Lost', shape: 'broken', tone: 'wait' },
+} as const satisfies Readonly<Record<string, Look>>
+
+interface State {
+  readonly status: string
+  readonly reason?: string | undefined
+}
+
+const TIMED_OUT: ReadonlySet<string> = new Set(['too-long', 'inactive', 'queue-expired', 'approval-timeout'])
+
+/** Returns the look of a build. */
+export function lookOfBuild({ status, reason }: State): Look {
+  switch (status) {
+    case 'elected':
+      return LOOKS.starting
+    case 'running':
+      return reason === 'debugger' ? LOOKS.held : LOOKS.running
+    case 'pending-approval':
+      return LOOKS.approval
+    case 'terminating':
+      return LOOKS.stopping
+    case 'success':
+      return LOOKS.succeeded
+    default:
+      return lookOfEnd({ status, reason })
+  }
+}
+
+/** Returns the look of a step. */
+export function lookOfStep({ status, reason }: State): Look {
+  switch (status) {
+    case 'running':
+      return LOOKS.running
+    case 'waiting':
+      return reason === 'debugger' ? LOOKS.held : LOOKS.approval
+    case 'success':
+      return LOOKS.succeeded
+    case 'skipped':
+      return reason === 'not-reached' ? LOOKS.notReached : LOOKS.skipped
+    case 'pending':
+      return { ...LOOKS.skipped, word: 'Not started' }
+    default:
+      return lookOfEnd({ status, reason })
+  }
+}
+
+/** Returns the look of an attempt, which is lost if the infrastructure failed. */
+export function lookOfAttempt({ status, result, reason }: State & { readonly result?: string | undefined }): Look {
+  if (reason !== undefined && isReason(reason) && REASONS[reason].blame === 'infra') return LOOKS.lost
+  if (status !== 'ended') return status === 'running' ? LOOKS.running : LOOKS.starting
+  return lookOfEnd({ status: result ?? 'success', reason })
+}
+
+function lookOfEnd({ status, reason }: State): Look {
+  if (status === 'success') return LOOKS.succeeded
+  if (status === 'error') return reason === 'denied' ? LOOKS.denied : LOOKS.failed
+  if (status !== 'terminated') return LOOKS.waiting
+  if (reason === 'superseded') return LOOKS.superseded
+  return reason !== undefined && TIMED_OUT.has(reason) ? LOOKS.timedOut : LOOKS.terminated
+}

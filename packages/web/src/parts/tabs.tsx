@@ -1,0 +1,24 @@
+/** Parts of a thing as links, because each has its own address. */
+import type { ReactElement } from 'react'
+import { Link } from 'wouter'
+import styles from './parts.module.css'
+
+export interface Tab {
+  readonly label: string
+  readonly href: string
+  readonly count?: number | undefined
+  readonly isCurrent: boolean
+}
+
+export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }): ReactElement {
+  return (
+    <nav className={styles['tabs']} aria-label={label}>
+      {tabs.map((tab) => (
+        <Link key={tab.href} href={tab.href} className={styles['tab'] ?? ''} aria-current={tab.isCurrent ? 'page' : undefined}>
+          {tab.label}
+          {tab.count !== undefined && <span>{tab.count}</span>}
+        </Link>
+      ))}
+    </nav>
+  )
+}

@@ -1,0 +1,78 @@
+/** Writes the changes of the stream into the cache, so that lists and builds change in place. */
+import type { InfiniteData } from '@tanstack/react-query'
+import type { Build, StreamEvent } from '@windlass/protocol'
+import { queryClient } from './query-client.ts'
+import { observeStream } from './stream.ts'
+
+/** A page of a list. */
+interface Page {
+  readonly items: readonly Build[]
+  readonly next?: string | undefined
+}
+type Pages = InfiniteData<Page, string | undefined>
+
+/** Returns the list with the build in the place of its earlier state; the same list if it does not contain it. */
+export function patchPages(pages: Pages, build: Build): Pages {
+  if (!pages.pages.some(({ items }) => items.some(({ id }) => id === build.id))) return pages
+  const replace = (items: readonly Build[]): readonly Build[] => items.map((one) => (one.id === build.id ? build : one))
+  return { ...pages, pages: pages.pages.map((page) => ({ ...page, items: replace(page.items) })) }
+}
+
+/** Returns a build in full with the newer facts of its list form, which has no steps, attempts and approvals. */
+export function patchBuild(full: Build, listed: Build): Build {
+  const kept = {
+    steps: full.steps,
+    attempts: full.attempts,
+    approvals: full.approvals,
+    annotations: full.annotations,
+    problems: full.problems,
+    commitStatus: full.commitStatus,
+  }
+  return { ...listed, ...Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)) }
+}
+
+const FLUSH_MS = 100
+let waiting: Build[] = []
+let isDue = false
+
+/** Collects changes, so that the cache changes at most ten times a second. */
+function schedule(build: Build): void {
+  waiting.push(build)
+  if (isDue) return
+  isDue = true
+  setTimeout(flush, FLUSH_MS)
+}
+
+function flush(): void {
+  isDue = false
+  const builds = new Map(waiting.map((build) => [build.id, build]))
+  waiting = []
+  for (const build of builds.values()) {
+    queryClient.setQueriesData<Pages>({ queryKey: ['builds', 'list'] }, (pages) => pages && patchPages(pages, build))
+    const before = queryClient.getQueryData<Build>(['build', build.id])
+    if (before === undefined) continue
+    queryClient.setQueryData<Build>(['build', build.id], patchBuild(before, build))
+    // The list form has no steps: they are read again.
+    void queryClient.invalidateQueries({ queryKey: ['build', build.id], exact: true })
+    if (before.status !== build.status) void queryClient.invalidateQueries({ queryKey: ['build', build.id, 'related'] })
+  }
+  void queryClient.invalidateQueries({ queryKey: ['builds', 'counts'] })
+  void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
+}
+
+const NOUN_KEYS = { approval: 'approvals', runtime: 'runtimes', agent: 'agents', delivery: 'deliveries' } as const
+
+function apply({ event, data }: StreamEvent): void {
+  if (event === 'reset') void queryClient.invalidateQueries()
+  if (event !== 'changed') return
+  const { change } = data
+  if (change.noun === 'build') schedule(change.item)
+  else if (change.noun === 'gone')
+    void queryClient.invalidateQueries({ queryKey: [change.of === 'build' ? 'builds' : NOUN_KEYS[change.of]] })
+  else void queryClient.invalidateQueries({ queryKey: [NOUN_KEYS[change.noun]] })
+}
+
+/** Begins to patch the cache. Called once by the page. */
+export function startPatching(): () => void {
+  return observeStream(apply)
+}

@@ -1,0 +1,92 @@
+/** What the page reads from the server: the key and the call of each query. Keys are `[noun, id, part, parameters]`. */
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { BuildFilterQuery } from '@windlass/protocol'
+import { toBuildQuery, type BuildFilter } from '../url/build-filter.ts'
+import { client } from './client.ts'
+
+/** Builds on one page of the list. */
+const PAGE_SIZE = 50
+
+/** The values by which the list of builds shows counts. */
+export type CountedBy = 'status' | 'project' | 'pipeline' | 'branch' | 'initiator' | 'runtime' | 'trigger' | 'reason'
+
+export const queries = {
+  status: () => queryOptions({ queryKey: ['status'], queryFn: ({ signal }) => client.server.status({ signal }) }),
+  /** The session of this browser. Fails with `unauthenticated` without one. */
+  session: () =>
+    queryOptions({
+      queryKey: ['session'],
+      queryFn: ({ signal }) => client.sessions.current({ signal }),
+      staleTime: 5 * 60_000,
+    }),
+  settings: () => queryOptions({ queryKey: ['settings'], queryFn: ({ signal }) => client.settings.get({ signal }) }),
+  builds: (filter: BuildFilter) =>
+    infiniteQueryOptions({
+      queryKey: ['builds', 'list', filter],
+      queryFn: ({ signal, pageParam }) =>
+        client.builds.list({ signal, query: { ...toBuildQuery(filter), limit: PAGE_SIZE, cursor: pageParam } }),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ next }) => next,
+      placeholderData: keepPreviousData,
+    }),
+  counts: (by: CountedBy, filter: BuildFilter) =>
+    queryOptions({
+      queryKey: ['builds', 'counts', by, filter],
+      queryFn: ({ signal }) => client.builds.counts({ signal, query: { ...toBuildQuery(filter), by } }),
+      placeholderData: keepPreviousData,
+    }),
+  queue: () => queryOptions({ queryKey: ['builds', 'queue'], queryFn: ({ signal }) => client.builds.queue({ signal }) }),
+  build: (id: string) => queryOptions({ queryKey: ['build', id], queryFn: ({ signal }) => client.builds.get(id, { signal }) }),
+  buildByNumber: (number: number) =>
+    queryOptions({
+      queryKey: ['builds', 'number', number],
+      queryFn: ({ signal }) => client.builds.list({ signal, query: { number, limit: 1 } }),
+    }),
+  buildPlan: (id: string) =>
+    queryOptions({
+      queryKey: ['build', id, 'plan'],
+      queryFn: ({ signal }) => client.builds.plan(id, { signal }),
+      staleTime: 60_000,
+    }),
+  related: (id: string) =>
+    queryOptions({ queryKey: ['build', id, 'related'], queryFn: ({ signal }) => client.builds.related(id, { signal }) }),
+  logStreams: (id: string) =>
+    queryOptions({
+      queryKey: ['build', id, 'streams'],
+      queryFn: ({ signal }) => client.builds.logStreams(id, { signal, query: { limit: 2_000 } }),
+    }),
+  /** The last lines of a stream of the log. */
+  lastLines: (id: string, stream: string, count: number) =>
+    queryOptions({
+      queryKey: ['build', id, 'last-lines', { stream, count }],
+      queryFn: ({ signal }) => client.builds.logLines(id, { signal, query: { stream, from: -count, count } }),
+    }),
+  feed: (id: string) =>
+    infiniteQueryOptions({
+      queryKey: ['build', id, 'feed'],
+      queryFn: ({ signal, pageParam }) => client.builds.feed(id, { signal, query: { after: pageParam, limit: 500 } }),
+      initialPageParam: 0,
+      getNextPageParam: ({ items, next }) => (items.length === 0 ? undefined : next),
+    }),
+  buildImages: (id: string) =>
+    queryOptions({
+      queryKey: ['build', id, 'images'],
+      queryFn: ({ signal }) => client.images.list({ signal, query: { build: id } }),
+    }),
+  openApprovals: () =>
+    queryOptions({ queryKey: ['approvals', 'open'], queryFn: ({ signal }) => client.builds.approvals({ signal }) }),
+  pipelines: () =>
+    queryOptions({ queryKey: ['pipelines'], queryFn: ({ signal }) => client.pipelines.list({ signal }), staleTime: 60_000 }),
+  runtimes: () => queryOptions({ queryKey: ['runtimes'], queryFn: ({ signal }) => client.runtimes.list({ signal }) }),
+  agents: () => queryOptions({ queryKey: ['agents'], queryFn: ({ signal }) => client.agents.list({ signal }) }),
+  search: (q: string) =>
+    queryOptions({
+      queryKey: ['search', q],
+      queryFn: ({ signal }) => client.builds.search({ signal, query: { q, limit: 12 } }),
+      enabled: q.trim() !== '',
+      placeholderData: keepPreviousData,
+    }),
+}
+
+/** Names of the filters that the server knows. */
+export const FILTER_NAMES: readonly string[] = Object.keys(BuildFilterQuery.shape)

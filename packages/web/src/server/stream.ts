@@ -1,0 +1,192 @@
+/**
+ * The one event stream of this tab. Screens name the topics that they follow; the stream is opened again whenever the topics change. The new stream
+ * starts at the cursor of the old one, which closes once the new one is open, so that nothing is missed. Events can repeat. A hidden tab closes its
+ * stream after 30 seconds.
+ */
+import { isFault } from '@windlass/kit/faults'
+import { parseStreamTopic, STREAM_EVENTS, tolerant, type StreamEvent, type StreamEventName } from '@windlass/protocol'
+import { useEffect, useEffectEvent, useId } from 'react'
+import { client } from './client.ts'
+import { createStore, useStore } from './store.ts'
+
+/** `live`: changes arrive. `off`: the tab is hidden, or the server has no stream. */
+export type Liveness = 'connecting' | 'live' | 'off'
+
+type Listener = (event: StreamEvent) => void
+
+const HIDDEN_MS = 30_000
+const SHORTEST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 5_000
+/** Faults that another try does not change. The sign-in ends `unauthenticated`. */
+const PERMANENT: ReadonlySet<string> = new Set(['unauthenticated', 'forbidden', 'not-found', 'not-supported', 'request-invalid'])
+
+const liveness = createStore<Liveness>('connecting')
+const followed = new Map<string, { readonly topics: readonly string[]; readonly listen: Listener }>()
+/** Sees each event of the stream, also those of topics that no screen follows any more. */
+const observers = new Set<Listener>()
+
+let cursor: string | undefined
+let open: { readonly key: string; readonly abort: AbortController } | undefined
+let wait = SHORTEST_WAIT_MS
+let retryTimer: ReturnType<typeof setTimeout> | undefined
+let isStopped = false
+let keepers = 0
+
+/** Returns the wanted topics, one for each key, with the earliest position that a screen wants. */
+function wantedTopics(): string[] {
+  const earliest = new Map<string, string>()
+  for (const topic of [...followed.values()].flatMap(({ topics }) => topics)) {
+    const parsed = parseStreamTopic(topic)
+    if (parsed === undefined) continue
+    const known = parseStreamTopic(earliest.get(parsed.key) ?? '')
+    if (known === undefined || positionOf(parsed) < positionOf(known)) earliest.set(parsed.key, topic)
+  }
+  return [...earliest.values()].toSorted()
+}
+
+function positionOf(topic: NonNullable<ReturnType<typeof parseStreamTopic>>): number {
+  return topic.kind === 'account' ? 0 : topic.position
+}
+
+let isPlanned = false
+/** Opens the stream for the topics that are wanted once the current rendering is done. */
+function plan(): void {
+  if (isPlanned) return
+  isPlanned = true
+  queueMicrotask(() => {
+    isPlanned = false
+    connect()
+  })
+}
+
+function connect(): void {
+  const topics = wantedTopics()
+  const key = topics.join('\n')
+  if (isStopped || topics.length === 0) {
+    close()
+    liveness.set('off')
+    return
+  }
+  if (open?.key === key) return
+  const before = open
+  open = { key, abort: new AbortController() }
+  clearTimeout(retryTimer)
+  void follow(topics, open.abort, before?.abort)
+}
+
+function close(): void {
+  clearTimeout(retryTimer)
+  open?.abort.abort()
+  open = undefined
+}
+
+async function follow(topics: readonly string[], own: AbortController, before: AbortController | undefined): Promise<void> {
+  try {
+    const events = client.server.stream({ query: { topic: [...topics], cursor }, signal: own.signal })
+    for await (const { event, data, id } of events) {
+      before?.abort()
+      wait = SHORTEST_WAIT_MS
+      const read = readEvent(event, data, id)
+      if (read === undefined) continue
+      cursor = read.id
+      liveness.set('live')
+      hand(read)
+    }
+    reopen(own)
+  } catch (error) {
+    before?.abort()
+    if (own.signal.aborted) return
+    if (isFault(error) && PERMANENT.has(error.code)) {
+      liveness.set('off')
+      return
+    }
+    reopen(own)
+  }
+}
+
+/** Opens the stream again after a wait, unless another one has taken its place. */
+function reopen(own: AbortController): void {
+  if (open?.abort !== own) return
+  open = undefined
+  liveness.set('connecting')
+  retryTimer = setTimeout(connect, wait * (0.5 + Math.random() / 2))
+  wait = Math.min(wait * 2, LONGEST_WAIT_MS)
+}
+
+/** Returns a known event with its data checked. A newer server may send others. */
+function readEvent(event: string, data: string, id: string | undefined): StreamEvent | undefined {
+  if (!Object.hasOwn(STREAM_EVENTS, event) || id === undefined) return undefined
+  const parsed = tolerant(STREAM_EVENTS[event as StreamEventName]).safeParse(JSON.parse(data))
+  return parsed.success ? ({ event, id, data: parsed.data } as StreamEvent) : undefined
+}
+
+function hand(event: StreamEvent): void {
+  for (const observe of observers) observe(event)
+  const topic = 'topic' in event.data ? event.data.topic : undefined
+  for (const { topics, listen } of followed.values())
+    if (topic === undefined || topics.some((one) => parseStreamTopic(one)?.key === topic)) listen(event)
+}
+
+/** Calls `observe` with each event. Returns a function that ends this. */
+export function observeStream(observe: Listener): () => void {
+  observers.add(observe)
+  return () => observers.delete(observe)
+}
+
+/** Follows topics until the returned function is called, outside of components. */
+export function followTopics(id: string, topics: readonly string[], listen: Listener): () => void {
+  followed.set(id, { topics, listen })
+  plan()
+  return () => {
+    followed.delete(id)
+    plan()
+  }
+}
+
+/**
+ * Follows topics while the component is mounted, such as `['account']` or `[`build:${id}:0`]`. `listen` gets the events of these topics and `open`; it
+ * may be another function in each rendering. Events can repeat: drop what is already known by its position.
+ */
+export function useTopics(topics: readonly string[], listen: Listener): void {
+  const id = useId()
+  const key = topics.join('\n')
+  const onEvent = useEffectEvent(listen)
+  useEffect(() => (key === '' ? undefined : followTopics(id, key.split('\n'), (event) => onEvent(event))), [id, key])
+}
+
+/** Returns whether changes arrive by themselves. */
+export function useLiveness(): Liveness {
+  return useStore(liveness)
+}
+
+/** Keeps the stream open while the tab is hidden, because the tab has promised to tell the end of a build. Returns a function that ends this. */
+export function keepWhileHidden(): () => void {
+  keepers += 1
+  return () => {
+    keepers -= 1
+  }
+}
+
+/** Begins to close the stream of hidden tabs. Called once by the page. */
+export function watchVisibility(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(timer)
+    if (document.visibilityState === 'visible') {
+      isStopped = false
+      plan()
+    } else
+      timer = setTimeout(() => {
+        if (keepers > 0) return
+        isStopped = true
+        plan()
+      }, HIDDEN_MS)
+  })
+}
+
+/** Forgets the cursor and opens the stream again, after another user has signed in. */
+export function restartStream(): void {
+  cursor = undefined
+  close()
+  plan()
+}

@@ -1,0 +1,38 @@
+/** Lists the keys that work on the screen that is shown. */
+import type { ReactElement } from 'react'
+import { Dialog } from '../parts/dialog.tsx'
+import { useStore } from '../server/store.ts'
+import { setSingleKeys, singleKeys, useShortcutGroups } from './shortcuts.ts'
+import styles from './shell.module.css'
+
+export function Help({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }): ReactElement {
+  const groups = useShortcutGroups()
+  const hasSingleKeys = useStore(singleKeys)
+  return (
+    <Dialog isOpen={isOpen} onClose={onClose} title="Keys of this page" isWide>
+      <div className={styles['keys']}>
+        {groups.map(({ name, shortcuts }, index) => (
+          <section key={index}>
+            <h3>{name}</h3>
+            <dl>
+              {shortcuts.map(({ keys, does }) => (
+                <div key={keys}>
+                  <dt>
+                    {keys.split(' ').map((key) => (
+                      <kbd key={key}>{key}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <label className={styles['check']}>
+        <input type="checkbox" checked={hasSingleKeys} onChange={(event) => setSingleKeys(event.target.checked)} />
+        Single keys work outside of fields
+      </label>
+    </Dialog>
+  )
+}

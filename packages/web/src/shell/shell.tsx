@@ -1,0 +1,81 @@
+/** What surrounds every screen: rail, top bar, palette, help, messages, and the sign-in that a session which ends needs. */
+import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react'
+import { useLocation } from 'wouter'
+import { Loading } from '../parts/loading.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { observeStream, useTopics } from '../server/stream.ts'
+import { useSession } from '../server/session.ts'
+import { paths } from '../url/paths.ts'
+import { AwayBar } from './away-bar.tsx'
+import { Rail } from './rail.tsx'
+import { ROOMS } from './rooms.ts'
+import { useShortcuts } from './shortcuts.ts'
+import styles from './shell.module.css'
+import { tell, Toasts } from './toasts.tsx'
+import { TopBar } from './top-bar.tsx'
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const Help = lazy(async () => ({ default: (await import('./help.tsx')).Help }))
+
+/** Rooms beside which the stream counts something. */
+const COUNTED = { Approvals: 'approvals' } as const
+
+export function Shell({ children }: { readonly children: ReactNode }): ReactElement {
+  const [path, go] = useLocation()
+  const state = useSession()
+  const [opened, setOpened] = useState<'palette' | 'help'>()
+  const [badges, setBadges] = useState<Readonly<Record<string, number>>>({})
+  useTopics(['account'], ({ event, data }) => {
+    if (event === 'counts') setBadges({ Approvals: data.counts[COUNTED.Approvals] })
+  })
+  useNewVersion()
+  useShortcuts('Everywhere', [
+    { keys: 'Ctrl+k', does: 'Search or go to', run: () => setOpened('palette') },
+    { keys: '?', does: 'Show these keys', run: () => setOpened('help') },
+    ...ROOMS.map((room) => ({ keys: `g ${room.key}`, does: `Go to ${room.name}`, run: () => go(room.path) })),
+  ])
+  const isOut = state.kind === 'none'
+  useEffect(() => {
+    if (isOut) go(paths.signIn(path + location.search + location.hash), { replace: true })
+  }, [isOut, go, path])
+
+  if (state.kind === 'failed')
+    return (
+      <div className={styles['alone']}>
+        <Problem error={state.error} onRetry={state.retry} />
+      </div>
+    )
+  return (
+    <div className={styles['shell']}>
+      <a className={styles['skip']} href="#main">
+        Go to the content
+      </a>
+      <Rail badges={badges} />
+      <div className={styles['body']}>
+        <AwayBar />
+        <TopBar onSearch={() => setOpened('palette')} onHelp={() => setOpened('help')} />
+        <Suspense fallback={<Loading what="the page" />}>
+          {state.kind === 'in' ? children : <Loading what="the session" />}
+        </Suspense>
+      </div>
+      <Suspense fallback={null}>
+        {opened === 'palette' && <Palette isOpen onClose={() => setOpened(undefined)} />}
+        {opened === 'help' && <Help isOpen onClose={() => setOpened(undefined)} />}
+      </Suspense>
+      <Toasts />
+    </div>
+  )
+}
+
+/** Says when the server has another version than the one that sent the page. */
+function useNewVersion(): void {
+  useEffect(() => {
+    let known: string | undefined
+    return observeStream(({ event, data }) => {
+      if (event !== 'open') return
+      known ??= data.version
+      if (known !== data.version)
+        tell({ text: 'A newer page is there.', action: { label: 'Reload', run: () => location.reload() } })
+    })
+  }, [])
+}

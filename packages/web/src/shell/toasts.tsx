@@ -1,0 +1,54 @@
+/** Short messages about what was done. They are told to screen readers and go by themselves, except those with an action. */
+import { X } from 'lucide-react'
+import type { ReactElement } from 'react'
+import { createStore, useStore } from '../server/store.ts'
+import { Button, IconButton } from '../parts/button.tsx'
+import styles from './shell.module.css'
+
+export interface Toast {
+  readonly text: string
+  readonly tone?: 'bad'
+  readonly action?: { readonly label: string; readonly run: () => void }
+}
+
+interface Shown extends Toast {
+  readonly id: number
+}
+
+const SHOWN_MS = 6_000
+const MOST = 3
+const toasts = createStore<readonly Shown[]>([])
+let last = 0
+
+/** Shows a message. */
+export function tell(toast: Toast): void {
+  last += 1
+  const id = last
+  toasts.set([...toasts.get().filter(({ text }) => text !== toast.text), { ...toast, id }].slice(-MOST))
+  if (toast.action === undefined) setTimeout(() => close(id), SHOWN_MS)
+}
+
+function close(id: number): void {
+  toasts.set(toasts.get().filter((toast) => toast.id !== id))
+}
+
+/** The place of the messages, once in the page. */
+export function Toasts(): ReactElement {
+  return (
+    <div className={styles['toasts']} role="status" aria-live="polite">
+      {useStore(toasts).map(({ id, text, tone, action }) => (
+        <div key={id} className={styles['toast']} data-tone={tone}>
+          <p>{text}</p>
+          {action !== undefined && (
+            <Button small onClick={action.run}>
+              {action.label}
+            </Button>
+          )}
+          <IconButton label="Close the message" onClick={() => close(id)}>
+            <X size={16} aria-hidden />
+          </IconButton>
+        </div>
+      ))}
+    </div>
+  )
+}
