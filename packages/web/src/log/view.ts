@@ -111,6 +111,8 @@ export class View {
     if (settings.wraps !== this.#settings.wraps) {
       this.#heights.clear()
       this.#average = ROW_HEIGHT
+      // The width of the longest line must not remain that of wrapped lines.
+      this.#options.elements.spacer.style.width = ''
     }
     this.#settings = settings
     this.redraw()
@@ -268,7 +270,6 @@ export class View {
     elements.rows.style.transform = `translateY(${-Math.round(top)}px)`
     const width = elements.rows.scrollWidth
     if (!this.#settings.wraps && width > elements.spacer.offsetWidth) elements.spacer.style.width = `${width}px`
-    else if (this.#settings.wraps) elements.spacer.style.width = ''
     if (this.#segments.rows !== rowsBefore || this.isFollowing) this.#syncBar()
     drawn()
   }
