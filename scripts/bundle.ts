@@ -2,9 +2,10 @@
  * `node scripts/bundle.ts FOLDER`: bundles each program into one file with its packages, as the images have them. A program that is one file starts
  * in about half the processor time of its sources (ADR 0075).
  */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { build, type Plugin } from 'rolldown'
+import { buildPage } from './build-page.ts'
 import { PROGRAMS } from './programs.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -13,7 +14,10 @@ const root = resolve(import.meta.dirname, '..')
 const SPLIT: ReadonlySet<string> = new Set(['windlass'])
 
 /** Folders of files that a program serves, and their place beside the program. */
-const FOLDERS: Readonly<Record<string, string>> = { 'packages/server/src/http/public': 'http/public' }
+const FOLDERS: Readonly<Record<string, string>> = {
+  'packages/server/src/http/public': 'http/public',
+  'packages/web/dist': 'web',
+}
 
 /** `readFileSync(new URL('clone.sh', import.meta.url), 'utf8')`: a file that is part of the program. */
 const FILE = /readFileSync\(new URL\('([^']+)', import\.meta\.url\)(, 'utf8')?\)/g
@@ -81,9 +85,12 @@ function packageOf(path: string): string | undefined {
   return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]
 }
 
-/** Copies the files that programs serve beside them. */
+/** Builds the page if necessary, and copies the files that programs serve beside them. */
 export function copyFolders(folder: string): void {
-  for (const [from, to] of Object.entries(FOLDERS)) cpSync(join(root, from), join(folder, to), { recursive: true })
+  buildPage()
+  const isShown = (path: string): boolean => !basename(path).startsWith('.')
+  for (const [from, to] of Object.entries(FOLDERS))
+    if (existsSync(join(root, from))) cpSync(join(root, from), join(folder, to), { recursive: true, filter: isShown })
 }
 
 /** Bundles all programs into `folder`, whose content it replaces. `packages.json` lists the npm packages in the bundles. */

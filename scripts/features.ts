@@ -37,7 +37,7 @@ export function idsInTitles(text: string): { id: string; title: string }[] {
 }
 
 function expand(list: string): string[] {
-  return [...list.matchAll(/([PRGOFN])(\d{3})(?:-[PRGOFN]?(\d{3}))?/g)].flatMap((match) => {
+  return [...list.matchAll(/([PRGOFNW])(\d{3})(?:-[PRGOFNW]?(\d{3}))?/g)].flatMap((match) => {
     const first = Number(match[2])
     const last = Number(match[3] ?? match[2])
     return Array.from({ length: last - first + 1 }, (_, n) => `${match[1]}${String(first + n).padStart(3, '0')}`)

@@ -25,16 +25,18 @@ export type Part =
   | 'git'
   | 'registry'
   | 'skopeo'
-  | 'browser'
   | 'node20'
   | 'codefresh-cli'
   | 'programs'
+  | 'web'
   | 'postgres'
   | 'moto'
   | 'docker'
   | 'kubernetes'
   | 'helm'
   | 'gitea'
+  | 'browser'
+  | 'web'
   | 'cluster'
   | `image:${Image}`
 
@@ -174,6 +176,12 @@ export const GROUPS: readonly Group[] = [
     parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs'],
   },
   {
+    name: 'web',
+    include: ['e2e/web/**/*.test.ts'],
+    parts: ['browser', 'web'],
+    sharesProcess: true,
+  },
+  {
     name: 'release',
     include: ['e2e/release/**/*.test.ts'],
     parts: [
@@ -191,6 +199,5 @@ export const GROUPS: readonly Group[] = [
     ],
     timeoutMs: DRILL_MS,
   },
-  { name: 'web', include: ['e2e/web/**/*.test.ts'], parts: ['browser'] },
   { name: 'demo', parts: ['docker', ...IMAGES, 'git', 'registry'] },
 ]

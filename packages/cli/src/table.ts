@@ -19,6 +19,7 @@ import { loginCommands } from './commands/login/command.ts'
 import { migrateCommands } from './commands/migrate/command.ts'
 import { monitorCommands } from './commands/monitor/command.ts'
 import { notificationCommands } from './commands/notifications/command.ts'
+import { openCommands } from './commands/open/command.ts'
 import { planCommands } from './commands/plan/command.ts'
 import { queueCommands } from './commands/queue/command.ts'
 import { runCommands } from './commands/run/command.ts'
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   ...validateCommands,
   ...planCommands,
   ...upCommands,
+  ...openCommands,
   ...buildCommands,
   ...approvalCommands,
   ...linkCommands,
@@ -106,6 +108,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'run',
     'validate',
     'plan',
+    'open',
     'logs',
     'wait',
     'terminate',

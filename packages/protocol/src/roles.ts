@@ -79,6 +79,7 @@ export const RIGHTS = {
   'see-audit': { role: 'admin', at: 'installation', text: 'read the audit log' },
 } as const satisfies Record<string, RightSpec>
 export type Right = keyof typeof RIGHTS
+export const RIGHT_NAMES = Object.keys(RIGHTS) as [Right, ...Right[]]
 
 const RANK: Readonly<Record<InstallationRole, number>> = { none: 0, viewer: 1, developer: 2, maintainer: 3, admin: 4 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Id, Time } from './base.ts'
 import { ApiKey, Owner } from './resources.ts'
-import { InstallationRole } from './roles.ts'
+import { InstallationRole, RIGHT_NAMES } from './roles.ts'
 
 const Credential = z.string().min(1).max(300)
 
@@ -22,6 +22,11 @@ export const Session = z.object({
   user: Owner.optional(),
   /** Role for the installation. */
   role: InstallationRole,
+  /**
+   * Rights of the caller for the installation or in at least one project, for what a page offers. Only in the answer of `GET /v1/sessions/current`. The
+   * server checks each call.
+   */
+  may: z.array(z.enum(RIGHT_NAMES)).optional(),
   /** True for the session of the caller. */
   current: z.boolean(),
   createdAt: Time,

@@ -57,6 +57,10 @@ export const ServerConfig = z.object({
     .max(65_535)
     .optional()
     .describe('Port that serves /metrics without a credential. With a credential, PORT also serves /metrics.'),
+  UI: z
+    .stringbool()
+    .default(true)
+    .describe('Serves the page to browsers; `false` serves only the API and the pages for sign-in and shared builds.'),
   ADVERTISED_URL: HttpUrl.optional().describe(
     'Base URL at which users reach this server; used for links. Engines use the URL of their agent, or this URL if the agent has none.',
   ),
@@ -200,6 +204,7 @@ export function toServerOptions(config: ServerSettings): ServerOptions {
     host: config.HOST,
     port: config.PORT,
     metricsPort: config.METRICS_PORT,
+    hasPage: config.UI,
     advertisedUrl: config.ADVERTISED_URL,
     ...(certFile !== undefined && keyFile !== undefined && { tls: { certFile, keyFile } }),
     caFile,

@@ -7,6 +7,7 @@ import { serveProbes, type ProbeServer } from '@windlass/kit'
 import type { FastifyInstance } from 'fastify'
 import type { App } from './app.ts'
 import { readAssets } from './http/assets.ts'
+import { readPage } from './http/page.ts'
 import { openHttp } from './http/http-server.ts'
 import { noteBreak } from './builds/engine/hearing.ts'
 import { allRoutes } from './http/routes.ts'
@@ -39,13 +40,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     await prepareBootstrap(app)
     const authenticator = openAuthenticator(app.store.query, app.vault, (id) => noteKeyUse(app, id))
-    const assets = readAssets(ASSETS)
+    const page = options.hasPage === false ? undefined : readPage(options.pageFolder)
+    // The page has its own sign-in.
+    const assets = readAssets(ASSETS).filter(({ path }) => page?.isBuilt !== true || path !== 'signin.html')
     const http = openHttp(app, {
       tls: options.tls,
       trustedProxies: options.trustedProxies,
       authenticator,
       routes: allRoutes(app, authenticator),
       assets,
+      page,
     })
     metrics = await listenForMetrics(app, options)
     url = toLocalUrl(await http.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 }), options.host)

@@ -61,6 +61,10 @@ export interface ServerOptions {
   readonly host?: string | undefined
   /** Port to listen on. 0 or undefined: any free port. */
   readonly port?: number | undefined
+  /** Serves the page to browsers. Default: true. */
+  readonly hasPage?: boolean | undefined
+  /** Folder of the built page. Default: beside the program, or `packages/web/dist`. */
+  readonly pageFolder?: string | undefined
   /** A port that serves only `/metrics`, without a credential. Default: none. */
   readonly metricsPort?: number | undefined
   /** Base URL at which users, and engines whose agent reports none, reach this server. Default: built from host and port. */

@@ -35,7 +35,7 @@ const HASHED_NAME = /-[\w-]{8,}\.\w+$/
 /** Characters without a meaning in the patterns of the router. */
 const PLAIN_PATH = /^[\w./-]+$/
 
-const CONTENT_SECURITY_POLICY = [
+const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -47,7 +47,14 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",
-].join('; ')
+]
+const CONTENT_SECURITY_POLICY = POLICY.join('; ')
+
+/** The terminal is a document of its own: xterm.js writes inline styles. Only pages of the server show it in a frame. */
+const TERMINAL_DOCUMENT = 'terminal.html'
+const TERMINAL_POLICY = POLICY.map((rule) =>
+  rule.startsWith('style-src') ? `${rule} 'unsafe-inline'` : rule.replace("frame-ancestors 'none'", "frame-ancestors 'self'"),
+).join('; ')
 
 /** Sent with every file, because a browser can open each of them as a document. */
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -101,6 +108,7 @@ function toAsset(path: string, bytes: Buffer, files: ReadonlyMap<string, Buffer>
   const isImmutable = path.startsWith(HASHED_FOLDER) && HASHED_NAME.test(path)
   const headers = {
     ...SECURITY_HEADERS,
+    ...(path === TERMINAL_DOCUMENT && { 'content-security-policy': TERMINAL_POLICY }),
     'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
     'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
     ...(encoded.size > 0 && { vary: 'accept-encoding' }),
@@ -112,7 +120,7 @@ function toAsset(path: string, bytes: Buffer, files: ReadonlyMap<string, Buffer>
 export function addAssets(server: FastifyInstance, assets: readonly Asset[]): void {
   for (const asset of assets)
     for (const url of urlsOf(asset.path))
-      server.get(url, { exposeHeadRoute: true }, async (request, reply) => answer(asset, request, reply))
+      server.get(url, { exposeHeadRoute: true }, async (request, reply) => sendAsset(asset, request, reply))
 }
 
 function urlsOf(path: string): string[] {
@@ -120,7 +128,13 @@ function urlsOf(path: string): string[] {
   return [...new Set([`/${path}`, `/${short}`])]
 }
 
-function answer(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Makes a document that is not a file. */
+export function documentOf(html: string): Asset {
+  return toAsset('index.html', Buffer.from(html), new Map())
+}
+
+/** Answers a request with a file. */
+export function sendAsset(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const encoding = chooseEncoding(asset, request.headers['accept-encoding'])
   const { bytes, etag } = (encoding && asset.encoded.get(encoding)) ?? asset.plain
   reply.headers({ ...asset.headers, etag })

@@ -11,7 +11,7 @@ import type { Authenticator } from '../identity/authenticate.ts'
 import { authorize } from '../identity/authorize.ts'
 import { authenticateSession } from '../identity/sessions.ts'
 import { requireOwnOrigin } from '../identity/origin.ts'
-import { addAssets, type Asset } from './assets.ts'
+import { addAssets, sendAsset, type Asset } from './assets.ts'
 import { auditedCall } from './audited-call.ts'
 import { bodyLimitOf, DEFAULT_BODY_BYTES, openBodyLimits, type Admit } from './body-limits.ts'
 import { isLogSocket, serveLogSocket } from './codefresh/log/socket.ts'
@@ -19,6 +19,7 @@ import { readBody, releaseBody } from './body-pool.ts'
 import { parseJson } from './json-body.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { measureCall } from './measure-call.ts'
+import { isForPage, type Page } from './page.ts'
 import { PAGE_HEADERS, problemPage } from './problem-page.ts'
 import { toFault, toProblem, unknownRoute } from './problem.ts'
 import { beginRepeatable, repeatKeyOf } from './replies.ts'
@@ -33,6 +34,8 @@ export interface HttpOptions {
   readonly routes: readonly Route[]
   /** Files for browsers, which need no credential. */
   readonly assets?: readonly Asset[]
+  /** The page; absent if the server serves none. */
+  readonly page?: Page | undefined
   /** Time in which a small body must arrive, milliseconds. Default: 20 s. */
   readonly bodyMs?: number | undefined
 }
@@ -51,12 +54,14 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
     reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
   })
   server.setErrorHandler((error, request, reply) => sendProblem(app, { error, request, reply }))
-  server.setNotFoundHandler((request) => {
+  const { page } = options
+  server.setNotFoundHandler(async (request, reply) => {
+    if (page !== undefined && isForPage(request)) return sendAsset(page.document, request, reply)
     throw unknownRoute(request.method, shownUrl(request.url))
   })
   const admitFor = openBodyLimits(app, options.bodyMs)
   for (const route of options.routes) addRoute(app, server, { ...options, route, admit: admitFor(route.spec) })
-  addAssets(server, options.assets ?? [])
+  addAssets(server, [...(options.assets ?? []), ...(page?.assets ?? [])])
   serveLogSocket(app, server.server)
   return server
 }

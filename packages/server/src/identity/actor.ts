@@ -2,6 +2,7 @@
 import { fault } from '@windlass/kit'
 import {
   missingScopes,
+  RIGHT_NAMES,
   RIGHTS,
   roleHasRight,
   type InstallationRole,
@@ -139,6 +140,11 @@ export function requireRight(actor: Actor, right: Right, projectId: string | nul
   throw isSeen
     ? fault('forbidden', { message: `Only the role ${RIGHTS[right].role} and higher roles may ${RIGHTS[right].text}.` })
     : hidden()
+}
+
+/** Returns the rights that the actor has for the installation or in at least one project. */
+export function rightsOf(actor: Actor): Right[] {
+  return RIGHT_NAMES.filter((right) => isAllowed(actor, right) || mayActInSomeProject(actor, right))
 }
 
 /** Returns the fault for a resource that does not exist, and for one that the caller must not see. */

@@ -20,7 +20,7 @@ import {
 import { endSessionsOf, findUser, listTeamsOfUsers } from '../store/account/users.ts'
 import type { SessionRow } from '../store/user-schema.ts'
 import type { Query } from '../store/store.ts'
-import { manageableBy, nameOf, type Actor, type KeyActor } from './actor.ts'
+import { manageableBy, nameOf, rightsOf, type Actor, type KeyActor } from './actor.ts'
 import { findKeyActor, findUserActor } from './key-actor.ts'
 import { readScopes } from './key-scopes.ts'
 import { isSecure, requireOwnPage, type BrowserRequest } from './origin.ts'
@@ -129,7 +129,8 @@ export async function showSession(
   const secure = isSecure(app, request.protocol)
   const { row, hasCurrent } = await requireSession(app, readSessionCookie(request.headers, secure))
   const now = app.clock.now()
-  const session = toSession(row, { current: id, roles: await rolesOfTeams(app.store.query, [row]) })
+  const shown = toSession(row, { current: id, roles: await rolesOfTeams(app.store.query, [row]) })
+  const session: Session = { ...shown, may: rightsOf(actor) }
   if (now - row.rotated_at < (hasCurrent ? ROTATE_MS : OVERLAP_MS)) return { session, cookie: undefined }
   const secret = randomBytes(32).toString('base64url')
   const next = { hash: sha256(secret), previous_hash: hasCurrent ? row.hash : row.previous_hash, rotated_at: now }

@@ -1,7 +1,8 @@
 /** Sign-in of browsers: codes, cookies, calls of other pages, the end of sessions. */
 import { manualClock, systemClock } from '@windlass/kit'
-import { ApiKeyCreated, PAGE_HEADER, SessionCode, type Session } from '@windlass/protocol'
+import { ApiKeyCreated, PAGE_HEADER, RIGHTS, SessionCode, type Session } from '@windlass/protocol'
 import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { browseWith as browse, cookieOf, OWN_PAGE, type Reply } from '../support/browser.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
@@ -248,6 +249,22 @@ test('a superseded secret ends its session a minute after the rotation, whenever
       [ended, 'superseded session secret refused'],
     ])
   }
+})
+
+test('a session names the rights that it has for the installation or in a project', async () => {
+  await using scene = await openHttpScene()
+  await scene.admin.projects.put('shop', { name: 'shop' })
+  await scene.admin.users.create({ name: 'guest', kind: 'service-account', role: 'none', projects: { shop: 'developer' } })
+  const { token } = await scene.admin.keys.create({ name: 'g', owner: 'guest', role: 'admin' })
+  const mayOf = async (key: string): Promise<string[]> => {
+    const { cookie } = await signIn(scene, { key })
+    const { body } = await browse(scene, 'GET', '/v1/sessions/current', { cookie })
+    return z.object({ may: z.array(z.string()) }).parse(body).may
+  }
+  expect(await mayOf(scene.adminToken)).toEqual(Object.keys(RIGHTS))
+  const guest = await mayOf(token)
+  expect(guest).toContain('start-builds')
+  for (const right of ['see-runners', 'manage-users', 'change-projects']) expect(guest).not.toContain(right)
 })
 
 test('a session follows a build by server-sent events', async () => {

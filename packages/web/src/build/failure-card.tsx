@@ -9,7 +9,7 @@ import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
 import styles from './build.module.css'
 import { useRestart } from './restart.ts'
-import { visibleText } from './visible-text.ts'
+import { visibleText } from '@windlass/ansi'
 
 const LINES = 10
 

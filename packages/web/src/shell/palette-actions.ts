@@ -1,24 +1,28 @@
 /** Actions of the thing that is shown, for the palette. Screens add theirs while they are mounted. */
-import { useEffect, useEffectEvent } from 'react'
-import { createStore } from '../server/store.ts'
+import { useEffect, useRef } from 'react'
 import type { PaletteEntry } from './palette-entries.ts'
 
 /** Returns the actions at the time when the palette opens. */
 type Source = () => readonly PaletteEntry[]
 
-const sources = createStore<readonly Source[]>([])
+const sources = new Set<Source>()
 
 /** Adds actions to the palette while the component is mounted. */
-export function usePaletteActions(entries: () => readonly PaletteEntry[]): void {
-  const read = useEffectEvent(entries)
+export function usePaletteActions(entries: Source): void {
+  const latest = useRef(entries)
   useEffect(() => {
-    const source: Source = () => read()
-    sources.set([...sources.get(), source])
-    return () => sources.set(sources.get().filter((other) => other !== source))
+    latest.current = entries
+  })
+  useEffect(() => {
+    const source: Source = () => latest.current()
+    sources.add(source)
+    return () => {
+      sources.delete(source)
+    }
   }, [])
 }
 
 /** Returns the actions of the screens that are mounted. */
 export function readPaletteActions(): PaletteEntry[] {
-  return sources.get().flatMap((source) => source())
+  return [...sources].flatMap((source) => source())
 }

@@ -39,7 +39,9 @@ function Content({ onClose }: { readonly onClose: () => void }): ReactElement {
     entries.findIndex(({ id }) => id === chosen),
   )
   const list = useRef<HTMLUListElement>(null)
-  useEffect(() => list.current?.children[index]?.scrollIntoView({ block: 'nearest' }), [index])
+  useEffect(() => {
+    list.current?.children[index]?.scrollIntoView({ block: 'nearest' })
+  }, [index])
 
   const run = (entry: PaletteEntry | undefined): void => {
     if (entry === undefined || entry.off !== undefined) return

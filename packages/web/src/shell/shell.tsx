@@ -1,5 +1,5 @@
 /** What surrounds every screen: rail, top bar, palette, help, messages, and the sign-in that a session which ends needs. */
-import { Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react'
+import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -7,14 +7,15 @@ import { observeStream, useTopics } from '../server/stream.ts'
 import { useSession } from '../server/session.ts'
 import { paths } from '../url/paths.ts'
 import { AwayBar } from './away-bar.tsx'
-import { Help } from './help.tsx'
-import { Palette } from './palette.tsx'
 import { Rail } from './rail.tsx'
 import { ROOMS } from './rooms.ts'
 import { useShortcuts } from './shortcuts.ts'
 import styles from './shell.module.css'
 import { tell, Toasts } from './toasts.tsx'
 import { TopBar } from './top-bar.tsx'
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const Help = lazy(async () => ({ default: (await import('./help.tsx')).Help }))
 
 /** Rooms beside which the stream counts something. */
 const COUNTED = { Approvals: 'approvals' } as const
@@ -57,8 +58,10 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
           {state.kind === 'in' ? children : <Loading what="the session" />}
         </Suspense>
       </div>
-      <Palette isOpen={opened === 'palette'} onClose={() => setOpened(undefined)} />
-      <Help isOpen={opened === 'help'} onClose={() => setOpened(undefined)} />
+      <Suspense fallback={null}>
+        {opened === 'palette' && <Palette isOpen onClose={() => setOpened(undefined)} />}
+        {opened === 'help' && <Help isOpen onClose={() => setOpened(undefined)} />}
+      </Suspense>
       <Toasts />
     </div>
   )

@@ -1,14 +1,13 @@
 /** The bar above each screen: search, whether changes arrive, theme and person. */
-import { CircleHelp, Monitor, Moon, Search, Sun, User } from 'lucide-react'
-import { useState, type ReactElement } from 'react'
-import { DENSITIES, readLooks, setLooks, THEMES, type Looks } from '../looks/looks.ts'
+import { CircleHelp, Search } from 'lucide-react'
+import { lazy, Suspense, type ReactElement } from 'react'
 import { IconButton } from '../parts/button.tsx'
-import { Menu } from '../parts/menu.tsx'
 import { Tooltip } from '../parts/tooltip.tsx'
-import { nameOf, signOut, useSession } from '../server/session.ts'
 import { useLiveness, type Liveness } from '../server/stream.ts'
 import styles from './shell.module.css'
-import { tell } from './toasts.tsx'
+
+/** Menus are a chunk of their own, which the first paint does not wait for. */
+const TopMenus = lazy(async () => ({ default: (await import('./top-menus.tsx')).TopMenus }))
 
 const WORDS: Readonly<Record<Liveness, string>> = {
   live: 'Changes appear by themselves.',
@@ -33,60 +32,9 @@ export function TopBar({ onSearch, onHelp }: { readonly onSearch: () => void; re
       <IconButton label="Keys of this page" onClick={onHelp}>
         <CircleHelp size={16} aria-hidden />
       </IconButton>
-      <LooksMenu />
-      <PersonMenu />
+      <Suspense fallback={<span className={styles['menus']} />}>
+        <TopMenus />
+      </Suspense>
     </header>
-  )
-}
-
-const THEME_ICONS = { system: Monitor, light: Sun, dark: Moon } as const
-
-function LooksMenu(): ReactElement {
-  const [looks, setShown] = useState(readLooks)
-  const change = (next: Looks): void => {
-    setLooks(next)
-    setShown(next)
-  }
-  const Icon = THEME_ICONS[looks.theme]
-  return (
-    <Menu
-      button={
-        <button type="button" className={styles['chip']} aria-label={`Theme: ${looks.theme}`}>
-          <Icon size={16} aria-hidden />
-        </button>
-      }
-      groups={[
-        THEMES.map((theme) => ({
-          label: { system: 'Like the system', light: 'Light', dark: 'Dark' }[theme],
-          isMarked: looks.theme === theme,
-          onChoose: () => change({ ...looks, theme }),
-        })),
-        DENSITIES.map((density) => ({
-          label: { comfortable: 'Comfortable rows', compact: 'Compact rows' }[density],
-          isMarked: looks.density === density,
-          onChoose: () => change({ ...looks, density }),
-        })),
-      ]}
-    />
-  )
-}
-
-function PersonMenu(): ReactElement | null {
-  const state = useSession()
-  if (state.kind !== 'in') return null
-  const { session } = state
-  const leave = (): void => {
-    signOut().catch((error: unknown) => tell({ text: error instanceof Error ? error.message : String(error), tone: 'bad' }))
-  }
-  return (
-    <Menu
-      button={
-        <button type="button" className={styles['chip']} aria-label={`Signed in as ${nameOf(session)}`}>
-          <User size={16} aria-hidden />
-          <span>{nameOf(session)}</span>
-        </button>
-      }
-      groups={[[{ label: 'Sign out', note: `${nameOf(session)}, ${session.role}`, onChoose: leave }]]}
-    />
   )
 }

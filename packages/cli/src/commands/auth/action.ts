@@ -8,6 +8,7 @@ import { EXIT } from '../../exit-codes.ts'
 import { alignColumns } from '../../format/columns.ts'
 import type { Printer } from '../../printer.ts'
 import { openSession } from '../../session.ts'
+import { createSignInLink } from '../../sign-in-link.ts'
 import type { Settings } from '../../config.ts'
 import { ask, findKey, findSecret, parseUrl } from './credentials.ts'
 
@@ -129,8 +130,7 @@ export async function showCurrent({ out, settings }: Invocation<object>): Promis
 /** Runs `auth link`: prints a one-time sign-in link. */
 export async function printLink({ out, settings }: Invocation<object>): Promise<void> {
   const session = openSession(settings)
-  const { code } = await session.client.sessions.createCode()
-  out.line(`${session.url}/signin#code=${code}`)
+  out.line(await createSignInLink(session))
 }
 
 /** Runs `auth contexts`. */

@@ -4,8 +4,10 @@ import type { Invocation, Values } from '../../command.ts'
 import { saveContext } from '../../config-file.ts'
 import { EXIT } from '../../exit-codes.ts'
 import type { Printer } from '../../printer.ts'
+import { openRetryingClient } from '../../session.ts'
+import { createSignInLink, offerLink } from '../../sign-in-link.ts'
 import { describeReach, readAdvertised } from './advertise.ts'
-import { LOCAL_CONTEXT, readProcess, startDetached, stopProcess } from './process.ts'
+import { LOCAL_CONTEXT, readProcess, startDetached, stopProcess, type UpProcess } from './process.ts'
 import type { upOptions } from './options.ts'
 
 type UpOptions = Values<typeof upOptions>
@@ -27,6 +29,7 @@ export async function up(invocation: Invocation<UpOptions>): Promise<number> {
     saveContext(settings.configFile, { name: LOCAL_CONTEXT, url: running.url, apiKey: running.adminKey }, { use: true })
     out.line(`The server is already running: ${running.url}`)
     for (const line of describeReach({ ...running, options })) out.note(line)
+    out.line(await offerPage(running))
     return EXIT.success
   }
   if (options.detach) {
@@ -34,9 +37,15 @@ export async function up(invocation: Invocation<UpOptions>): Promise<number> {
     out.line(`The server is running: ${started.url}  (process ${started.pid}, log ${join(dataDir, 'server.log')})`)
     for (const line of describeReach({ ...started, options })) out.note(line)
     out.note('Run a pipeline with `windlass run -f FILE`.')
+    out.line(await offerPage(started))
     return EXIT.success
   }
   return (await import('./serve.ts')).serve(invocation, dataDir)
+}
+
+/** Returns a line with a link that signs a browser in. */
+async function offerPage({ url, adminKey }: Pick<UpProcess, 'url' | 'adminKey'>): Promise<string> {
+  return offerLink(await createSignInLink({ client: openRetryingClient({ url, token: adminKey }), url }))
 }
 
 async function stop(out: Printer, dataDir: string): Promise<number> {

@@ -9,6 +9,8 @@ import type { Invocation, Values } from '../../command.ts'
 import { saveContext } from '../../config-file.ts'
 import { EXIT } from '../../exit-codes.ts'
 import type { Printer } from '../../printer.ts'
+import { openRetryingClient } from '../../session.ts'
+import { createSignInLink, offerLink } from '../../sign-in-link.ts'
 import { describeReach, resolveAdvertised, resolveLogs, type RestartOptions } from './advertise.ts'
 import { LOCAL_CONTEXT, removeProcess, writeProcess } from './process.ts'
 import { DEFAULT_PORT, type upOptions } from './options.ts'
@@ -40,6 +42,11 @@ export async function serve({ options, out, settings }: Invocation<UpOptions>, d
       logFile,
       tookMs: Math.round(systemClock.monotonic() - began),
     })
+    // Elsewhere the output is a file, which is read later than the link is valid.
+    if (out.stdout.isTTY) {
+      const client = openRetryingClient({ url: server.url, token: server.adminKey })
+      out.line(offerLink(await createSignInLink({ client, url: server.url })))
+    }
     await untilStopped(server, signal)
     out.note('Stopping. Running builds continue after the next start.')
     return EXIT.success

@@ -1,0 +1,50 @@
+/** `node scripts/build-page.ts`: builds the page (`packages/web/dist`) if what it is built from has changed. Under a second if it has not. */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '..')
+const FOLDER = 'packages/web'
+/** Has the digest of the sources. Hidden files are not served. */
+const MARK = join(root, FOLDER, 'dist/.sources')
+/** What a page is built from: its own files, and the packages that it may import. */
+const SOURCES = [
+  'package-lock.json',
+  'packages/*/package.json',
+  'packages/{ansi,client,kit,pipeline,plan,protocol}/src/**/*.ts',
+  `${FOLDER}/{index,terminal}.html`,
+  `${FOLDER}/*.ts`,
+  `${FOLDER}/{public,scripts,src}/**/*`,
+]
+
+/** Returns a digest of the names and bytes of the sources, without tests. */
+function digestSources(): string {
+  const paths = globSync(SOURCES, { cwd: root }).filter((path) => !path.endsWith('.test.ts'))
+  const hash = createHash('sha256')
+  for (const path of paths.toSorted()) {
+    if (statSync(join(root, path)).isFile())
+      hash
+        .update(`${path}\0`)
+        .update(readFileSync(join(root, path)))
+        .update('\0')
+  }
+  return hash.digest('hex')
+}
+
+function builtFrom(): string | undefined {
+  return existsSync(MARK) ? readFileSync(MARK, 'utf8') : undefined
+}
+
+/** Builds the page unless it is up to date. Throws with the output of the build if it fails. */
+export function buildPage(): void {
+  if (!existsSync(join(root, FOLDER, 'package.json'))) return
+  const sources = digestSources()
+  if (builtFrom() === sources) return
+  const built = spawnSync('npm', ['run', '--silent', 'build', '--workspace', FOLDER], { cwd: root, encoding: 'utf8' })
+  if (built.error !== undefined) throw built.error
+  if (built.status !== 0) throw new Error(`the page cannot be built:\n${built.stdout}${built.stderr}`.trim())
+  writeFileSync(MARK, sources)
+}
+
+if (import.meta.main) buildPage()
